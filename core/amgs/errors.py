@@ -180,9 +180,21 @@ class NotFoundError(ServiceError):
 
 
 class StaleError(ServiceError):
-    """The memory has changed since the caller looked."""
+    """The memory has changed since the caller looked. changed: the journal entries since, the newest first."""
 
     title = "The memory has changed"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        way_out: str = "",
+        title: str | None = None,
+        about: str = "",
+        changed: tuple[object, ...] = (),
+    ) -> None:
+        super().__init__(message, way_out=way_out, title=title, about=about)
+        self.changed = changed
 
 
 class TooMuchError(ServiceError):

@@ -90,6 +90,7 @@ def test_what_the_engine_raises_is_raised_here(address: str) -> None:
 NOT_SERVED = {
     "where files lie, or what one process holds": {
         "clock", "close", "discard", "ingest_file", "ingest_folder", "keep", "kept", "load", "open", "path", "settings",
+        "transaction",
     },
     "needs rows of the store, not an answer": {
         "blocks", "change_counter", "count", "edges", "gather", "ingest_many", "nearest", "resolve_source", "titles",

@@ -5,6 +5,7 @@ itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -144,6 +145,10 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
     def change_counter(self) -> int:
         """Rises by one with every committed change."""
         return self._storage.change_counter
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All that is changed inside, by this thread, is committed together or not at all; others wait to write."""
+        return self._storage.transaction()
 
     def keep(self, name: str, value: str | None) -> None:
         """Remember a text under a name, in the store itself: a layout, a bookmark; None forgets it."""

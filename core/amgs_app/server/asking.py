@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, Final
@@ -14,6 +14,7 @@ from amgs import errors, extras, wire
 from amgs_app.server.counters import Counters
 from amgs_app.server.events import ServiceEvent
 from amgs_app.server.hosting import DEFAULT, Lane, Namespace, Namespaces
+from amgs_app.server.idempotency import LONGEST_KEY, once
 from amgs_app.server.tokens import Caller, Right, Tokens
 
 CHANGE: Final = "AMGS-Change"
@@ -36,13 +37,14 @@ class Service:
 class Asked:
     """A request as far as every handler needs it: who asks, in which namespace, and in which form it wants the answer.
 
-    lossless: as values that read back as they were; else plain JSON.
+    lossless: as values that read back as they were; else plain JSON. key: the `Idempotency-Key`, "" without one.
     """
 
     service: Service
     caller: Caller
     namespace: Namespace
     lossless: bool = False
+    key: str = ""
 
     async def run(
         self, operation: str, lane: Lane, work: Callable[[], Any], told: str = "", *, changes: bool
@@ -52,6 +54,9 @@ class Asked:
         space, outcome, got, blocks = self.namespace, "failed", "", tuple[str, ...]()
         before = space.change
         try:
+            if self.key and changes:
+                asking = f"{operation} {told}"
+                work = partial(self._once, work, asking, together=lane != "long")
             result = await space.run(lane, partial(_explained, work))
             outcome, got, blocks = "done", summary_of(result), _ids(result)
             return result
@@ -76,9 +81,13 @@ class Asked:
                 )
             )
 
-    def answer(self, result: Any, status: int = 200) -> Response:
-        """The result in the form that the caller wants, with the change counter."""
-        headers = {CHANGE: str(self.namespace.change)}
+    def _once(self, work: Callable[[], Any], asking: str, *, together: bool) -> Any:
+        caller = self.caller.name
+        return once(self.namespace.memory, caller, self.key, asking, work, together=together)
+
+    def answer(self, result: Any, status: int = 200, more: Mapping[str, str] | None = None) -> Response:
+        """The result in the form that the caller wants, with the change counter. more: other headers."""
+        headers = {CHANGE: str(self.namespace.change), **(more or {})}
         if self.lossless:
             return Response(wire.dumps(result), status, headers, wire.MEDIA_TYPE)
         from amgs_app.render.encode import to_json
@@ -118,6 +127,13 @@ async def asked_by(
     amgs_namespace: Annotated[
         str, Header(description="The namespace; the token's first, else `default`, where it is not given.")
     ] = "",
+    idempotency_key: Annotated[
+        str,
+        Header(
+            max_length=LONGEST_KEY,
+            description="Repeated under the same key within a day, the request gets the same answer and does nothing.",
+        ),
+    ] = "",
     accept: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Asked:
     """Who asks, and in which namespace. Raises UnknownCallerError, and NotFoundError for a namespace that the caller
@@ -125,7 +141,7 @@ async def asked_by(
     """
     service: Service = request.app.state.service
     caller, namespace = identify(service, authorization, amgs_namespace)
-    return Asked(service, caller, namespace, wire.MEDIA_TYPE in accept)
+    return Asked(service, caller, namespace, wire.MEDIA_TYPE in accept, idempotency_key)
 
 
 def identify(service: Service, authorization: str, namespace: str) -> tuple[Caller, Namespace]:

@@ -11,10 +11,12 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from amgs.errors import AmgsError
+from amgs.errors import AmgsError, StaleError
 from amgs.problems import MEDIA_TYPE, fault, problem
 from amgs_app.operations.remedies import way_out_of
 from amgs_app.output import intended
+from amgs_app.render.encode import plain
+from amgs_app.server.asking import Service
 
 log = logging.getLogger("amgs.server")
 
@@ -23,8 +25,8 @@ def answer_errors(app: FastAPI) -> None:
     """Have the application answer every error with problem details."""
 
     async def refused(request: Request, error: Exception) -> Response:
-        del request
-        given = problem(error, way_out=way_out_of(error))
+        more = {"changed": plain(error.changed)} if isinstance(error, StaleError) else {}
+        given = _without_paths(request, problem(error, way_out=way_out_of(error), **more))
         headers = {"WWW-Authenticate": "Bearer"} if given["status"] == 401 else None
         return _problem(given, headers)
 
@@ -64,6 +66,16 @@ def answer_errors(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, unknown)
     app.add_exception_handler(Exception, faulty)
+
+
+def _without_paths(request: Request, given: dict[str, Any]) -> dict[str, Any]:
+    """The problem without the folders of the machine that the server runs on."""
+    service: Service = request.app.state.service
+    folders = {str(each.files.parent) for each in service.namespaces.opened()} - {"", ".", "/"}
+    for name in ("detail", "way_out"):
+        for folder in folders:
+            given[name] = given[name].replace(f"{folder}/", "")
+    return given
 
 
 def _problem(given: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:

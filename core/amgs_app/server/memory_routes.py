@@ -5,11 +5,11 @@ It is answered with 201 only after the journal is durable.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Path, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from amgs.errors import InputError
@@ -84,8 +84,24 @@ async def ingest(asked: ByCaller, given: IngestRequest) -> Response:
     check_right(asked, "write", "`ingest`")
     items = given.items()
     told = f"{len(items)} texts" if len(items) > 1 else items[0].content[:80]
+    # The content is the key: a text that is known is left alone.
+    asked = replace(asked, key="")
     report = await asked.run("ingest", "write", lambda: take_in(asked, items), told, changes=True)
     return asked.answer(report, 201 if report.added else 200)
+
+
+@router.delete(
+    "/v1/memory/{id}", operation_id="delete_memory", summary="Mark a block as pruned; searches pass it over."
+)
+async def delete(asked: ByCaller, id: Annotated[str, Path(max_length=512)]) -> Response:
+    """The block, which stays in the store with its edges in the journal: `undo` brings it back."""
+    check_right(asked, "write", "`block set`")
+    space = asked.namespace
+
+    def work() -> Any:
+        return space.memory.set_metadata(space.engine.block(id).id, status="pruned")
+
+    return asked.answer(await asked.run("block set", "write", work, f"{id} --status pruned", changes=True))
 
 
 def take_in(asked: Asked, items: list[IngestItem]) -> IngestReceipt:

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from amgs_app import __version__
 from amgs_app.operations.standard import standard
-from amgs_app.server import memory_routes, watching_routes
+from amgs_app.server import memory_routes, plans, watching_routes
 from amgs_app.server.asking import NAMESPACE, Asked, Service, identify
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.http_errors import answer_errors
@@ -50,9 +50,11 @@ def create_app(namespaces: Namespaces, tokens: Tokens | None = None, host: str =
         openapi_url="/v1/openapi.json",
     )
     app.state.service = service
+    app.state.plans = plans.Plans()
     answer_errors(app)
     app.router.routes.extend(over_http.routes)
     app.include_router(memory_routes.router)
+    app.include_router(plans.router)
     app.include_router(watching_routes.router)
     for route in routes(standard()):
         add_route(app, route)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
+from pathlib import PurePath
 from typing import Annotated, Any
 
 from fastapi import Body, FastAPI, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from amgs.problems import MEDIA_TYPE as PROBLEM
+from amgs.types import StoreStatus
 from amgs_app.calls.call import Call
 from amgs_app.calls.schema import model_of
 from amgs_app.operator import Operator
@@ -54,7 +57,7 @@ def add_route(app: FastAPI, route: Route) -> None:
             return call.run(Operator(engine) if operation.of_operator else engine)
 
         result = await asked.run(operation.name, lane_of(route), work, call.line(), changes=operation.writes)
-        return asked.answer(result)
+        return asked.answer(_told(asked, result))
 
     where = Query() if asks_in_query else Body(default_factory=given) if not _needs(given) else Body()
     parameters = [
@@ -82,6 +85,14 @@ def add_route(app: FastAPI, route: Route) -> None:
         response_model=None,
         responses={"4XX": {"description": "A problem (RFC 9457).", "content": {PROBLEM: {}}}},
     )
+
+
+def _told(asked: Asked, result: Any) -> Any:
+    """The result, without where the store lies for a caller that does not operate it."""
+    store = getattr(result, "store", None)
+    if asked.caller.can("operate") or not isinstance(store, StoreStatus):
+        return result
+    return replace(result, store=replace(store, path=PurePath(store.path).name))
 
 
 def _needs(model: type[BaseModel]) -> bool:

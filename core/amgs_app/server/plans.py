@@ -1,0 +1,255 @@
+"""Plans over HTTP: look first, apply if nothing has changed since, take it back.
+
+A plan is kept in the server for an hour, under an id that only its namespace knows. Applying it asks for the change
+counter that it was made at (`If-Match`), and is refused with what changed where the memory is another one by then.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Header, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from amgs.errors import NotFoundError, StaleError
+from amgs.memory import Memory
+from amgs.types import JournalEntry
+from amgs_app.operations.maintenance import Concern
+from amgs_app.results import JournalPage, PlanApplied, ServedPlan
+from amgs_app.server.asking import ByCaller, check_right
+from amgs_app.server.hosting import Lane
+
+Kind = Literal["consolidate", "enhance", "prune", "revision"]
+router = APIRouter(tags=["plans"])
+
+KEPT: Final = timedelta(hours=1)
+MOST: Final = 64
+"""Plans that are kept of one namespace; the oldest goes first."""
+LISTED: Final = 100
+"""Journal entries that a refusal names."""
+
+
+class PlanRequest(BaseModel):
+    """What to plan. limit: at most so many blocks, or proposals of a kind. kind: what enhancement may propose.
+    threshold, lowest: of pruning. source, text: a source and what it says now, for a revision.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    limit: int | None = Field(default=None, ge=1, le=1_000_000)
+    kind: tuple[Concern, ...] = ()
+    threshold: float | None = Field(default=None, ge=0, le=1)
+    lowest: float | None = Field(default=None, ge=0, le=1)
+    source: str = Field(default="", max_length=500)
+    text: str = Field(default="", max_length=1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    kind: Kind
+    plan: Any
+    change: int
+    latest: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    make: Callable[[Memory, PlanRequest], Any]
+    apply: Callable[[Memory, Any], Any]
+    lane: Lane
+
+
+_WAYS: Final[dict[str, _Way]] = {
+    "consolidate": _Way(
+        lambda memory, given: memory.plan_consolidation(limit=given.limit),
+        lambda memory, plan: memory.apply_consolidation(plan),
+        "long",
+    ),
+    "enhance": _Way(
+        lambda memory, given: memory.lifecycle.plan_enhancement(
+            kinds=[each.value for each in given.kind], limit=given.limit
+        ),
+        lambda memory, plan: memory.lifecycle.apply_enhancement(plan),
+        "long",
+    ),
+    "prune": _Way(
+        lambda memory, given: memory.lifecycle.plan_pruning(
+            limit=given.limit, threshold=given.threshold, lowest=given.lowest
+        ),
+        lambda memory, plan: memory.lifecycle.apply_pruning(plan),
+        "read",
+    ),
+    "revision": _Way(
+        lambda memory, given: memory.sources.plan_text(given.source, given.text),
+        lambda memory, plan: memory.sources.apply(plan),
+        "read",
+    ),
+}
+
+
+class Plans:
+    """The plans that wait to be applied, by namespace and id. Safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: dict[tuple[str, str], _Kept] = {}
+
+    def keep(self, namespace: str, plan: _Kept) -> str:
+        """Keep a plan; gives its id."""
+        made = secrets.token_hex(8)
+        with self._lock:
+            mine = [key for key in self._kept if key[0] == namespace]
+            old = [key for key in mine if self._kept[key].at + KEPT < plan.at]
+            for key in old or mine[: max(0, len(mine) - MOST + 1)]:
+                del self._kept[key]
+            self._kept[namespace, made] = plan
+        return made
+
+    def get(self, namespace: str, id: str, now: datetime) -> _Kept:
+        """The plan of this id; raises NotFoundError for one that is not kept, or no longer."""
+        with self._lock:
+            found = self._kept.get((namespace, id))
+        if found is None or found.at + KEPT < now:
+            raise NotFoundError(
+                "There is no such plan.",
+                way_out="Plan anew: a plan is kept for an hour, until it is applied.",
+            )
+        return found
+
+    def drop(self, namespace: str, id: str) -> None:
+        """Forget a plan that was applied."""
+        with self._lock:
+            self._kept.pop((namespace, id), None)
+
+
+@router.post(
+    "/v1/plans/{kind}",
+    operation_id="post_plans",
+    status_code=201,
+    summary="Plan a change; nothing happens yet.",
+)
+async def plan(asked: ByCaller, request: Request, kind: Kind, given: PlanRequest) -> Response:
+    """What the change would do, under an id by which it can be applied. `ETag` is the memory's change counter."""
+    check_right(asked, "write", f"`plan {kind}`")
+    way = _WAYS[kind]
+
+    def work() -> ServedPlan:
+        memory = asked.namespace.memory
+        now, change, latest = memory.clock.now(), memory.change_counter, _latest(memory)
+        made = way.make(memory, given)
+        kept = _Kept(kind, made, change, latest, now)
+        return ServedPlan(_plans(request).keep(asked.namespace.name, kept), kind, change, now + KEPT, made)
+
+    made = await asked.run(f"plan {kind}", way.lane, work, kind, changes=False)
+    return asked.answer(made, 201, {"ETag": f'"{made.change_counter}"', "Location": f"/v1/plans/{made.id}"})
+
+
+@router.get("/v1/plans/{id}", operation_id="get_plan", summary="A plan that waits to be applied.")
+async def show(asked: ByCaller, request: Request, id: str) -> Response:
+    """The plan as it was made."""
+
+    def work() -> ServedPlan:
+        kept = _plans(request).get(asked.namespace.name, id, asked.namespace.memory.clock.now())
+        return ServedPlan(id, kept.kind, kept.change, kept.at + KEPT, kept.plan)
+
+    made = await asked.run("plan show", "read", work, id, changes=False)
+    return asked.answer(made, 200, {"ETag": f'"{made.change_counter}"'})
+
+
+@router.post("/v1/plans/{id}/apply", operation_id="post_plan_apply", summary="Carry a plan out.")
+async def apply(
+    asked: ByCaller,
+    request: Request,
+    id: str,
+    if_match: Annotated[
+        str, Header(description="The plan's ETag; * to apply it if it still fits, whatever else changed.")
+    ],
+) -> Response:
+    """One transaction and one journal entry, which `undo` takes back.
+
+    412 where the memory has changed since the plan was made, with the journal entries since.
+    """
+    check_right(asked, "write", "`plan apply`")
+
+    def work() -> PlanApplied:
+        memory = asked.namespace.memory
+        kept = _plans(request).get(asked.namespace.name, id, memory.clock.now())
+        with memory.transaction():
+            check_unchanged(memory, if_match, kept.change, kept.latest)
+            done = _WAYS[kept.kind].apply(memory, kept.plan)
+        _plans(request).drop(asked.namespace.name, id)
+        return PlanApplied(id, kept.kind, memory.operations(1)[0], done)
+
+    return asked.answer(await asked.run("plan apply", "write", work, id, changes=True))
+
+
+def check_unchanged(memory: Memory, if_match: str, planned: int, latest: int) -> None:
+    """Raises StaleError, with the journal entries since `latest`, where the memory is another one than the caller
+    saw: by the header, and by the plan's own change counter.
+    """
+    wanted = if_match.strip().removeprefix("W/").strip('"')
+    now = memory.change_counter
+    if wanted == "*" or (wanted == str(now) and planned == now):
+        return
+    since = [entry for entry in memory.operations(LISTED) if entry.id > latest]
+    told = "; ".join(f"{entry.id} {entry.kind}: {entry.summary}" for entry in since[:3])
+    raise StaleError(
+        f"It stands at change {now}, and this was made at {planned}, asked for at {wanted[:20] or 'none'}. Since then: "
+        f"{told or 'nothing in the journal, only what was used and forecast'}.",
+        way_out="Plan anew, or send `If-Match: *` to apply it if it still fits.",
+        changed=tuple(since),
+    )
+
+
+@router.get("/v1/journal", operation_id="get_journal", summary="What was changed, the newest first.")
+async def journal(
+    asked: ByCaller,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+) -> Response:
+    """A page of the journal; the `Link` header leads to the next."""
+
+    def work() -> JournalPage:
+        found = asked.namespace.memory.operations(offset + limit + 1)[offset:]
+        return JournalPage(found[:limit], offset, len(found) > limit)
+
+    page = await asked.run("operations", "read", work, f"--limit {limit}", changes=False)
+    more = {"Link": f'</v1/journal?limit={limit}&offset={offset + limit}>; rel="next"'} if page.more else {}
+    return asked.answer(page, 200, more)
+
+
+@router.post("/v1/journal/{id}/undo", operation_id="post_journal_undo", summary="Take a change back.")
+async def undo(asked: ByCaller, id: int) -> Response:
+    """The entry, undone. Refused where a later one stands on it. `redo` puts it back."""
+    check_right(asked, "write", "`undo`")
+    work: Callable[[], JournalEntry] = lambda: asked.namespace.memory.undo(_number(id))  # noqa: E731
+    return asked.answer(await asked.run("undo", "write", work, f"undo {id}", changes=True))
+
+
+@router.post("/v1/journal/{id}/redo", operation_id="post_journal_redo", summary="Put an undone change back.")
+async def redo(asked: ByCaller, id: int) -> Response:
+    """The entry, as it was before the undo. Refused where its blocks have changed since."""
+    check_right(asked, "write", "`redo`")
+    work: Callable[[], JournalEntry] = lambda: asked.namespace.memory.redo(_number(id))  # noqa: E731
+    return asked.answer(await asked.run("redo", "write", work, f"redo {id}", changes=True))
+
+
+def _number(id: int) -> int:
+    if not 0 < id < 2**31:
+        raise NotFoundError("There is no such change.", way_out="GET /v1/journal lists them.")
+    return id
+
+
+def _latest(memory: Memory) -> int:
+    return max((entry.id for entry in memory.operations(1)), default=0)
+
+
+def _plans(request: Request) -> Plans:
+    found: Plans = request.app.state.plans
+    return found

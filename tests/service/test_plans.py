@@ -1,0 +1,127 @@
+"""Plans, the journal, requests that must not be done twice, and deletion: over HTTP, against a real server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from amgs_app.server.tokens import Caller, Tokens, digest
+from tests.service.serving import client, served
+
+TEXTS = ["The mast of the Heron is new.", "Anna keeps the key of the shed.", "The Gull leaks at the stern."]
+
+
+@pytest.fixture(scope="module")
+def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
+    store = tmp_path_factory.mktemp("plans") / "notes.duckdb"
+    with served(store) as address, client(address) as made:
+        assert made.post("/v1/memory/ingest", json={"content": TEXTS}).status_code == 201
+        yield made
+
+
+def changes(http: httpx2.Client) -> int:
+    return int(http.get("/v1/lifecycle/status").headers["AMGS-Change"])
+
+
+def test_a_plan_is_applied_as_it_was_shown_undone_and_redone(http: httpx2.Client) -> None:
+    made = http.post("/v1/plans/consolidate", json={"limit": 1})
+    plan = made.json()
+    assert (made.status_code, made.headers["ETag"]) == (201, f'"{plan["change_counter"]}"')
+    assert http.get(made.headers["Location"]).json()["plan"] == plan["plan"]
+
+    where = f"/v1/plans/{plan['id']}/apply"
+    assert http.post(where).status_code == 422  # without If-Match
+    done = http.post(where, headers={"If-Match": made.headers["ETag"]}).json()
+    assert (done["operation"]["kind"], done["operation"]["blocks"]) == ("consolidate", 1)
+    assert http.post(where, headers={"If-Match": "*"}).status_code == 404
+
+    entry = f"/v1/journal/{done['operation']['id']}"
+    assert http.post(f"{entry}/undo").json()["undone"] is True
+    assert http.get("/v1/lifecycle/status").json()["store"]["blocks"] == {"raw": 3}
+    assert http.post(f"{entry}/redo").json()["undone"] is False
+    assert http.post("/v1/journal/999999/undo").status_code in (400, 404)
+
+
+def test_a_plan_of_a_memory_that_changed_is_refused_with_what_changed(http: httpx2.Client) -> None:
+    made = http.post("/v1/plans/prune", json={})
+    http.post("/v1/memory/ingest", json={"content": "Tide tables are in the blue folder."})
+    where = f"/v1/plans/{made.json()['id']}/apply"
+    stale = http.post(where, headers={"If-Match": made.headers["ETag"]})
+    assert (stale.status_code, stale.json()["type"]) == (412, "urn:amgs:problem:stale")
+    assert [each["kind"] for each in stale.json()["changed"]] == ["ingest"]
+    # A header that was made up does not make an old plan a new one.
+    forged = {"If-Match": f'"{changes(http)}"'}
+    assert http.post(where, headers=forged).status_code == 412
+
+
+def test_the_journal_comes_in_pages(http: httpx2.Client) -> None:
+    where, found = "/v1/journal?limit=1", []
+    for _ in range(50):
+        page = http.get(where)
+        found += [each["id"] for each in page.json()["operations"]]
+        if "next" not in page.links:
+            break
+        where = page.links["next"]["url"]
+    assert found == sorted(found, reverse=True)
+    assert found[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/frame/assemble", {"name": "ATTENTION", "query": "which boat has a mast?"}),
+        ("/v1/operations/block_note", {"text": "seen", "block": ""}),
+        ("/v1/memory/reinforce", {"blocks": [""]}),
+        ("/v1/lifecycle/consolidate", {}),
+    ],
+)
+def test_a_request_under_a_key_is_done_once_and_answered_the_same(
+    http: httpx2.Client, path: str, body: dict[str, object]
+) -> None:
+    block = http.post("/v1/memory/search", json={"query": "mast"}).json()["hits"][0]["block"]["id"]
+    given = {name: ([block] if name == "blocks" else block) if value in ("", [""]) else value
+             for name, value in body.items()}  # fmt: skip
+    key = {"Idempotency-Key": f"key of {path}"}
+    first = http.post(path, json=given, headers=key)
+    before = changes(http)
+    again = http.post(path, json=given, headers=key)
+    assert (first.status_code, again.status_code) == (200, 200)
+    assert again.json() == first.json()
+    assert changes(http) == before
+    other = http.post("/v1/operations/block_note", json={"text": "other", "block": block}, headers=key)
+    assert other.status_code == 400
+
+
+def test_a_key_outlives_the_server_and_belongs_to_its_caller(tmp_path: Path) -> None:
+    tokens = Tokens({digest(n): Caller(n, ("default",), "write") for n in ("anna", "ben")})
+    note = {"text": "seen", "block": ""}
+    key = {"Idempotency-Key": "k"}
+    with served(tmp_path / "a.duckdb", tokens=tokens) as address, client(address, "anna") as anna:
+        taken = anna.post("/v1/memory/ingest", json={"content": TEXTS[0]}).json()
+        note["block"] = taken["added"][0]
+        assert (taken["durable_at"], taken["searchable"][:12]) == ("2026-03-01T12:00:00Z", "by words now")
+        first = anna.post("/v1/operations/block_note", json=note, headers=key)
+        assert anna.get("/v1/lifecycle/status").json()["store"]["path"] == "a.duckdb"
+        assert str(tmp_path) not in anna.get("/v1/lifecycle/status").text
+    with (
+        served(tmp_path / "a.duckdb", tokens=tokens) as address,
+        client(address, "anna") as anna,
+        client(address, "ben") as ben,
+    ):
+        again = anna.post("/v1/operations/block_note", json=note, headers=key)
+        assert (again.json(), again.headers["AMGS-Change"]) == (first.json(), first.headers["AMGS-Change"])
+        theirs = ben.post("/v1/operations/block_note", json=note | {"text": "other"}, headers=key)
+        assert theirs.status_code == 200
+
+
+def test_a_deleted_block_is_pruned_and_can_be_brought_back(http: httpx2.Client) -> None:
+    block = http.post("/v1/memory/search", json={"query": "Gull"}).json()["hits"][0]["block"]["id"]
+    assert http.delete(f"/v1/memory/{block}").json()["status"] == "pruned"
+    assert block not in http.post("/v1/memory/search", json={"query": "Gull"}).text
+    latest = http.get("/v1/journal?limit=1").json()["operations"][0]["id"]
+    assert http.post(f"/v1/journal/{latest}/undo").status_code == 200
+    changed = http.patch(f"/v1/memory/{block}", json={"meta": ["boat=Gull"]}).json()["block"]
+    assert changed["meta"]["boat"] == "Gull"

@@ -87,9 +87,9 @@ def test_forms_of_a_package_are_one_and_a_phrase_is_another() -> None:
 
 def test_a_first_name_is_an_alias_only_where_one_person_has_it() -> None:
     whole = "they asked my friend Ada Lovelace, who said she knew"
-    short = ("we told Ada and her sister all of it", "a letter of A. Lovelace came")
+    short = ("we told Ada and her sister all of it", "a letter of A. Lovelace came", "then Ada Lovelace left")
     with open_memory() as memory:
-        assert held(filled(memory, whole, *short)) == {"Ada Lovelace": ("person", ("A. Lovelace", "Ada"), 3)}
+        assert held(filled(memory, whole, *short)) == {"Ada Lovelace": ("person", ("A. Lovelace", "Ada"), 4)}
         filled(memory, "then my brother Ada Kern said he was ill")
         found = held(memory)
         assert {"Ada", "Ada Lovelace", "Ada Kern"} <= set(found)

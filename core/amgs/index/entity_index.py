@@ -25,11 +25,13 @@ _NO_NOISE = 3
 """A kind of cue that makes up less than this share of all at a name, and stands in fewer blocks, says nothing."""
 _HELD = 0.15
 """Of the blocks that name it must hold a cue for its type."""
+_IN_FULL = 0.1
+"""How often a person must be named in full, beside a last name alone, for that to be theirs."""
 _SHARE = 0.6
 """Of all cues at a name that must speak for its type."""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _JOINTS = re.compile(r"[\s_\-–.'’]+")
-_PART = re.compile(r"[^\W\d_]+")
+_PART = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 
 
 def key_of(name: str) -> str:
@@ -182,17 +184,24 @@ def _names(readings: Mapping[int, NameReading], small: Mapping[str, int]) -> fro
                 continue
             (opening if use.opens else inside)[use.text] += 1 if use.running or use.opens else 0
             if use.opens and " " in use.text and use.running:
-                inside[use.text.partition(" ")[2]] += 1
+                inside[_without_first(use.text)] += 1
     return frozenset(
         text
         for text, count in inside.items()
-        if count
+        if text
+        and count
         and (
             not all(small.get(word.lower(), 0) > count for word in text.split())
             if " " in text
             else _shaped(text) or (count > small.get(text.lower(), 0) and 12 * count >= opening[text])
         )
     )
+
+
+def _without_first(text: str) -> str:
+    """What follows the first word, where that can stand alone: nothing of `Bank of England`."""
+    rest = text.partition(" ")[2]
+    return rest if rest[:1].isupper() else ""
 
 
 def _shaped(word: str) -> bool:
@@ -204,7 +213,7 @@ def _as_known(use: NameUse, known: Collection[str], spoken: Collection[str]) -> 
     """The name in a use: the whole run, or what follows a first word that only opens a sentence; "" for none."""
     if use.text in known or use.text.lower() in spoken:
         return use.text
-    rest = use.text.partition(" ")[2]
+    rest = _without_first(use.text)
     return rest if use.opens and rest in known else ""
 
 
@@ -319,7 +328,7 @@ def _join_parts(tallies: dict[str, _Tally]) -> None:
         parts = _parts(tally.name)
         wanted = parts[-1].lower() if parts else ""
         fits = [k for k in whole.get(wanted, ()) if k != key and _abbreviates(parts, _parts(tallies[k].name))]
-        if len(fits) == 1 and _one_person(tally, tallies[fits[0]]):
+        if len(fits) == 1 and _one_person(tally, tallies[fits[0]]) and _as_often(tally, tallies[fits[0]]):
             joined[key] = fits[0]
     for key, target in joined.items():
         while target in joined:
@@ -341,6 +350,15 @@ def _one_person(part: _Tally, whole: _Tally) -> bool:
     """Whether both may be one person, and one of them is known to be a person."""
     types = {_type(part), _type(whole)}
     return "person" in types and types <= {"person", "unknown"}
+
+
+def _as_often(part: _Tally, whole: _Tally) -> bool:
+    """A last name is shared by a family: it is one person's only where that person is often named in full; for a first
+    name twice will do.
+    """
+    first = _parts(whole.name)[0] == _parts(part.name)[0]
+    full = whole.blocks.total()
+    return full >= 2 if first else full >= _IN_FULL * part.blocks.total()
 
 
 def _abbreviates(short: Sequence[str], whole: Sequence[str]) -> bool:

@@ -20,7 +20,7 @@ from amgs.text.prose import prose
 from amgs.text.stop_words import COMMON_WORDS
 
 _TOKEN = re.compile(
-    r"(?<![\w@/.])(?:(?:[A-Z]\.){1,3}(?= [A-ZÀ-Þ])|[^\W\d_](?:[\w]|['’\-](?=\w)|\+\+"
+    r"(?<![\w@/.])(?:(?:(?:[A-Z]\.){1,3}|St\.|Mt\.)(?= [A-ZÀ-Þ])|[^\W\d_](?:[\w]|['’\-](?=\w)|\+\+"
     r"|#(?!\w))*)(?![\w@/]|\(\))"
 )
 _LOWER = re.compile(r"(?<![\w-])[a-zà-öø-ÿ]{2,}(?![\w-])")

@@ -118,6 +118,17 @@ def test_a_pronoun_and_a_colon_carry_the_subject_on() -> None:
     assert "screw" not in other.topic
 
 
+def test_a_month_begins_a_change_and_no_span() -> None:
+    texts = (
+        "From 1 May the museum closes later.",
+        "From May the museum closes later.",
+        "From May 15 the museum closes later.",
+        "The storm struck Orsel from May 15 to 16.",
+        "The storm struck Orsel from May 15, 1968 until June.",
+    )
+    assert [bool(claims(text)[0].change) for text in texts] == [True, True, True, False, False]
+
+
 def test_a_run_of_values_is_taken_back_as_one() -> None:
     (claim,) = claims("Open Monday and Friday, no longer Tuesday to Thursday.")
     assert {v.amount: v.replaced for v in claim.values} == {

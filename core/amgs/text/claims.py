@@ -44,9 +44,12 @@ _STOP = frozenset(
     )
 )
 _MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
+_SPAN = r" \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?\s*(?:[–—-]|to|through|until)"
+"""What makes "from May" the beginning of a span and no change: "from May 15 to 16"."""
 CHANGE = re.compile(
     r"\bno longer\b|\bnot any ?more\b|\bany ?more\b|\bno more\b|\binstead\b|\bfrom now on\b|\bfrom today\b|\bas of\b"
-    rf"|\bfrom (?:the )?\d{{1,2}}(?:st|nd|rd|th)? [A-Z]\w+|\bfrom (?:{_MONTHS})\b|\bfrom [A-Z]\w+ (?:on|onwards)\b"
+    rf"|\bfrom (?:the )?\d{{1,2}}(?:st|nd|rd|th)? [A-Z]\w+|\bfrom (?:{_MONTHS})\b(?!{_SPAN})"
+    r"|\bfrom [A-Z]\w+ (?:on|onwards)\b"
     r"|\bsince [^.]{0,40}\bnow\b|\bnow (?:on|at|with|in)\b|\b(?:is|are|has|have) now\b|\bnow\b(?=\s*(?:[,.;]|$))"
     r"|\breplac(?:es|ed|ing)\b|\bsuperse\w+\b|\bused to\b|\bformer(?:ly)?\b|\bpreviously\b|\buntil now\b"
     r"|\bswitch(?:ed|es)? (?:to|from|over)\b|\bmov(?:es?|ed)\b[^.]{0,40}\b(?:to|from)\b|\btakes? over\b|\btook over\b"

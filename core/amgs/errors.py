@@ -25,6 +25,7 @@ line prints them and maps them to an exit code.
     │   ├── NotFoundError                   nothing is there, or nothing that the caller may know of
     │   ├── StaleError                      the memory has changed since the caller looked
     │   ├── TooMuchError                    more, or more often, than the service takes
+    │   ├── TooSlowError                    the service did not get the answer in time
     │   └── UnreachableError                nobody answers
     ├── ExpectationError           exit 1   a script's check or expectation did not hold
     └── Cancelled                  exit 130 the operator stopped it
@@ -198,9 +199,27 @@ class StaleError(ServiceError):
 
 
 class TooMuchError(ServiceError):
-    """More, or more often, than the service takes."""
+    """More, or more often, than the service takes. retry_after: seconds to wait, 0 where it is not known."""
 
     title = "Too much"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        way_out: str = "",
+        title: str | None = None,
+        about: str = "",
+        retry_after: int = 0,
+    ) -> None:
+        super().__init__(message, way_out=way_out, title=title, about=about)
+        self.retry_after = retry_after
+
+
+class TooSlowError(ServiceError):
+    """The service did not get the answer in time."""
+
+    title = "The answer took too long"
 
 
 class UnreachableError(ServiceError):

@@ -15,6 +15,7 @@ import uvicorn
 
 from amgs_app.engine import Options
 from amgs_app.server.hosting import Namespaces
+from amgs_app.server.limits import Rates
 from amgs_app.server.service import create_app
 from amgs_app.server.tokens import Tokens
 
@@ -28,10 +29,14 @@ def options(store: Path | None = None) -> Options:
 
 @contextmanager
 def served(
-    store: Path | None = None, *, root: Path | None = None, tokens: Tokens | None = None
+    store: Path | None = None,
+    *,
+    root: Path | None = None,
+    tokens: Tokens | None = None,
+    rates: Rates | None = None,
 ) -> Iterator[str]:
     """The address of a running server; it is ended and its stores are closed on leaving."""
-    app = create_app(Namespaces(options(store), root), tokens)
+    app = create_app(Namespaces(options(store), root), tokens, rates=rates)
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=2))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from amgs_app.server.counters import Counters
 from amgs_app.server.events import ServiceEvent
 from amgs_app.server.hosting import DEFAULT, Lane, Namespace, Namespaces
 from amgs_app.server.idempotency import LONGEST_KEY, once
+from amgs_app.server.limits import READ_SECONDS, Rates
 from amgs_app.server.tokens import Caller, Right, Tokens
 
 CHANGE: Final = "AMGS-Change"
@@ -30,6 +32,8 @@ class Service:
     namespaces: Namespaces
     tokens: Tokens
     counters: Counters = field(default_factory=Counters)
+    rates: Rates = field(default_factory=Rates)
+    read_seconds: float = READ_SECONDS
     perf: Callable[[], float] = time.perf_counter
 
 
@@ -57,9 +61,17 @@ class Asked:
             if self.key and changes:
                 asking = f"{operation} {told}"
                 work = partial(self._once, work, asking, together=lane != "long")
-            result = await space.run(lane, partial(_explained, work))
+            running = space.run(lane, partial(_explained, work))
+            result = await (
+                asyncio.wait_for(running, self.service.read_seconds) if lane == "read" else running
+            )
             outcome, got, blocks = "done", summary_of(result), _ids(result)
             return result
+        except TimeoutError:
+            raise errors.TooSlowError(
+                f"There was no answer within {self.service.read_seconds:g} seconds.",
+                way_out="Ask for less, or again when the memory is less busy.",
+            ) from None
         except errors.AmgsError as error:
             outcome, got = "refused", error.title
             raise
@@ -141,6 +153,7 @@ async def asked_by(
     """
     service: Service = request.app.state.service
     caller, namespace = identify(service, authorization, amgs_namespace)
+    request.state.caller, request.state.namespace = caller.name, namespace.name
     return Asked(service, caller, namespace, wire.MEDIA_TYPE in accept, idempotency_key)
 
 
@@ -153,6 +166,7 @@ def identify(service: Service, authorization: str, namespace: str) -> tuple[Call
             "The service asks for a token, and this one is not known.",
             way_out="Send `Authorization: Bearer TOKEN`; `amgs token new` makes one.",
         )
+    service.rates.take(caller.name)
     name = namespace or (caller.namespaces[0] if caller.namespaces else DEFAULT)
     if not caller.opens(name):
         raise errors.NotFoundError(

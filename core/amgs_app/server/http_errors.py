@@ -11,13 +11,14 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from amgs.errors import AmgsError, StaleError
+from amgs.errors import AmgsError, StaleError, TooMuchError
 from amgs.problems import MEDIA_TYPE, fault, problem
 from amgs_app.operations.remedies import way_out_of
 from amgs_app.output import intended
 from amgs_app.render.encode import plain
 from amgs_app.server.asking import Service
 
+_KINDS = {404: "not-found", 413: "too-much"}
 log = logging.getLogger("amgs.server")
 
 
@@ -27,7 +28,9 @@ def answer_errors(app: FastAPI) -> None:
     async def refused(request: Request, error: Exception) -> Response:
         more = {"changed": plain(error.changed)} if isinstance(error, StaleError) else {}
         given = _without_paths(request, problem(error, way_out=way_out_of(error), **more))
-        headers = {"WWW-Authenticate": "Bearer"} if given["status"] == 401 else None
+        headers = {"WWW-Authenticate": "Bearer"} if given["status"] == 401 else {}
+        if isinstance(error, TooMuchError) and error.retry_after:
+            headers["Retry-After"] = str(error.retry_after)
         return _problem(given, headers)
 
     async def invalid(request: Request, error: Exception) -> Response:
@@ -48,7 +51,7 @@ def answer_errors(app: FastAPI) -> None:
         code = error.status_code if isinstance(error, HTTPException) else 500
         told = str(error.detail) if isinstance(error, HTTPException) else ""
         given = {
-            "type": "urn:amgs:problem:not-found" if code == 404 else "urn:amgs:problem:usage",
+            "type": f"urn:amgs:problem:{_KINDS.get(code, 'usage')}",
             "title": told or "Can't do that",
             "status": code,
             "detail": f"{request.method} {request.url.path}: {told.lower() or 'refused'}.",

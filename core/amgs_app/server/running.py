@@ -59,6 +59,7 @@ def serve(
     address = f"[{place[0]}]" if ":" in place[0] else place[0]
     app = create_app(namespaces, known, host)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
+    _log_requests()
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -71,6 +72,16 @@ def serve(
     sys.stderr.flush()
     uvicorn.Server(config).run(sockets=[listening])
     return 0
+
+
+def _log_requests() -> None:
+    """Write a line of JSON to stderr for each request."""
+    access = logging.getLogger("amgs.access")
+    lines = logging.StreamHandler(sys.stderr)
+    lines.setFormatter(logging.Formatter("%(message)s"))
+    access.addHandler(lines)
+    access.setLevel(logging.INFO)
+    access.propagate = False
 
 
 def _listen(host: str, port: int) -> socket.socket:

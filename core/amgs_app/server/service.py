@@ -14,15 +14,24 @@ from amgs_app.server import memory_routes, plans, watching_routes
 from amgs_app.server.asking import NAMESPACE, Asked, Service, identify
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.http_errors import answer_errors
+from amgs_app.server.limits import Rates, RequestLog
 from amgs_app.server.mcp.tools import Headers, Tools, make_server
 from amgs_app.server.routes import routes
 from amgs_app.server.table_routes import add_route
 from amgs_app.server.tokens import Tokens
 
 
-def create_app(namespaces: Namespaces, tokens: Tokens | None = None, host: str = "127.0.0.1") -> FastAPI:
-    """The application that serves these namespaces. It closes them when it ends. host: what it listens on."""
-    service = Service(namespaces, tokens or Tokens())
+def create_app(
+    namespaces: Namespaces,
+    tokens: Tokens | None = None,
+    host: str = "127.0.0.1",
+    *,
+    rates: Rates | None = None,
+) -> FastAPI:
+    """The application that serves these namespaces. It closes them when it ends. host: what it listens on. rates: how
+    often each caller may ask.
+    """
+    service = Service(namespaces, tokens or Tokens(), rates=rates or Rates())
 
     async def who_asks(headers: Headers) -> Asked:
         caller, namespace = identify(
@@ -51,6 +60,7 @@ def create_app(namespaces: Namespaces, tokens: Tokens | None = None, host: str =
     )
     app.state.service = service
     app.state.plans = plans.Plans()
+    app.add_middleware(RequestLog)
     answer_errors(app)
     app.router.routes.extend(over_http.routes)
     app.include_router(memory_routes.router)

@@ -1,0 +1,128 @@
+"""What keeps one client from taking all of the server: how large a request may be, and how many a second; and the log
+of what was asked, one line of JSON a request.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.exceptions import HTTPException
+
+from amgs.errors import TooMuchError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+access = logging.getLogger("amgs.access")
+
+LARGEST: Final = 32 * 1024 * 1024
+"""Bytes of a request's body."""
+A_SECOND: Final = 500.0
+"""Requests a second of one caller, over time."""
+AT_ONCE: Final = 1000.0
+"""Requests of one caller that may come at once."""
+READ_SECONDS: Final = 60.0
+"""Seconds after which a caller is told that a question took too long."""
+_CALLERS: Final = 10_000
+_ID: Final = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
+
+
+class Rates:
+    """How many requests each caller may still make: a bucket that fills steadily. Safe to use from any thread.
+
+    a_second: how fast it fills. at_once: how much it holds. perf: seconds.
+    """
+
+    def __init__(
+        self,
+        a_second: float = A_SECOND,
+        at_once: float = AT_ONCE,
+        perf: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._a_second, self._at_once, self._perf = a_second, at_once, perf
+        self._lock = threading.Lock()
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def take(self, caller: str) -> None:
+        """Count a request; raises TooMuchError, with the seconds to wait, for one too many."""
+        now = self._perf()
+        with self._lock:
+            if len(self._left) > _CALLERS:
+                self._left.clear()
+            left, then = self._left.get(caller, (self._at_once, now))
+            left = min(self._at_once, left + (now - then) * self._a_second)
+            if left < 1:
+                self._left[caller] = (left, now)
+                wait = math.ceil((1 - left) / self._a_second)
+            else:
+                self._left[caller] = (left - 1, now)
+                wait = 0
+        if wait:
+            raise TooMuchError(
+                f"One caller may ask {self._a_second:g} times a second.",
+                way_out="Ask more slowly, or for more at once.",
+                retry_after=wait,
+            )
+
+
+class RequestLog:
+    """Middleware: gives each request an id (`X-Request-Id`), refuses one that is too large, and logs it."""
+
+    def __init__(
+        self, app: ASGIApp, largest: int = LARGEST, perf: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self._app, self._largest, self._perf = app, largest, perf
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        given = headers.get(b"x-request-id", b"")
+        id = given if _ID.fullmatch(given) else secrets.token_hex(8).encode()
+        begun, status, read = self._perf(), 500, 0
+        length = headers.get(b"content-length", b"")
+        too_large = length.isdigit() and int(length[:20]) > self._largest
+
+        async def counted() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if too_large or read > self._largest:
+                raise HTTPException(413, f"A request has at most {self._largest:,} bytes")
+            return message
+
+        async def marked(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), (b"x-request-id", id)]
+            await send(message)
+
+        try:
+            await self._app(scope, counted, marked)
+        finally:
+            if access.isEnabledFor(logging.INFO):
+                access.info(_line(scope, id, status, self._perf() - begun))
+
+
+def _line(scope: Scope, id: bytes, status: int, seconds: float) -> str:
+    state: dict[str, Any] = scope.get("state", {})
+    told = {
+        "id": id.decode(),
+        "caller": state.get("caller", ""),
+        "namespace": state.get("namespace", ""),
+        "method": scope["method"],
+        "operation": getattr(scope.get("route"), "operation_id", None) or "",
+        "status": status,
+        "ms": round(seconds * 1000, 1),
+    }
+    return json.dumps(told)

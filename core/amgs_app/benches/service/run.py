@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import shutil
 import threading
@@ -109,8 +110,8 @@ def run(
     metrics["escaped"] = float(len(_escaped(work, shared, effort.escapes)))
     rig.progress(5, 6, "asking all that the schema allows")
     _removed(small)
-    with _server(work, "--store", str(small), *shared) as server:
-        report = schema.probe(server.address, effort.examples, SEED, work)
+    with _tokened(work, shared) as server:
+        report = schema.probe(server.address, _KEYS["own"], effort.examples, SEED, work)
     metrics |= {"schema_cases": float(report.cases), "server_errors": float(report.server_errors)}
     settings = {
         "blocks": effort.blocks,
@@ -271,31 +272,32 @@ def _definition_tokens(server: ServerProcess, count: Callable[[str], int]) -> in
     return count(json.dumps(asyncio.run(ask())))
 
 
+_KEYS = {"own": "amgs_own", "other": "amgs_other"}
+"""The tokens of two callers, each of whom may read and write the namespace of that name."""
+
+
+def _tokened(work: Path, shared: Sequence[str]) -> ServerProcess:
+    """A server with two empty namespaces and a token for each."""
+    root, tokens = work / "namespaces", work / "tokens.toml"
+    shutil.rmtree(root, ignore_errors=True)
+    entries = [
+        f'[{name}]\nsha256 = "{hashlib.sha256(key.encode()).hexdigest()}"\nnamespaces = ["{name}"]\nmay = "write"\n'
+        for name, key in _KEYS.items()
+    ]
+    tokens.write_text("".join(entries), encoding="utf-8")
+    words = [*shared, "serve", "--port", "0", "--root", str(root), "--tokens", str(tokens)]
+    return ServerProcess.start(words, work / "server.log")
+
+
 def _escaped(work: Path, shared: Sequence[str], count: int) -> list[str]:
     """What a caller of the namespace `own` saw of the namespace `other`, or of the machine."""
-    root = work / "namespaces"
-    shutil.rmtree(root, ignore_errors=True)
-    tokens = work / "tokens.toml"
-    tokens.unlink(missing_ok=True)
-    import hashlib
-
-    keys = {"own": "amgs_own", "other": "amgs_other"}
-    tokens.write_text(
-        "".join(
-            f'[{name}]\nsha256 = "{hashlib.sha256(key.encode()).hexdigest()}"\nnamespaces = ["{name}"]\nmay = "write"\n'
-            for name, key in keys.items()
-        ),
-        encoding="utf-8",
-    )
     secret = work / "secret.md"
     secret.write_text(hostile.SECRET, encoding="utf-8")
-    words = [*shared, "serve", "--port", "0", "--root", str(root), "--tokens", str(tokens)]
-    with ServerProcess.start(words, work / "server.log") as server:
-        with server.client(keys["other"]) as other:
+    with _tokened(work, shared) as server:
+        with server.client(_KEYS["other"]) as other:
             block = other.post("/v1/memory/ingest", json={"content": hostile.SECRET}).json()["added"][0]
-            seen = other.get(f"/v1/memory/{block}")
-            if hostile.SECRET not in seen.text:
+            if hostile.SECRET not in other.get(f"/v1/memory/{block}").text:
                 raise RuntimeError("The owner does not see its own text: nothing would be measured.")
-        with server.client(keys["own"]) as own:
+        with server.client(_KEYS["own"]) as own:
             own.post("/v1/memory/ingest", json={"content": "The lighthouse is open on Sundays."})
             return hostile.escapes(own, "other", block, secret, count, SEED)

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import shutil
+import statistics
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -35,6 +36,7 @@ BENCH = Bench(
         "lost_after_kill": ("<=", 0.0),
         "server_errors": ("<=", 0.0),
         "escaped": ("<=", 0.0),
+        "sdk_overhead": ("<=", 0.20),
         "mcp_definition_tokens": ("<=", 1200.0),
         "event_lag_p95_ms": ("<=", 250.0),
     },
@@ -49,7 +51,7 @@ HELD_P95 = 120.0
 @dataclass(frozen=True, slots=True)
 class ServiceEffort:
     """How much is done: blocks of the store under load, seconds at each rate, kills, examples of the schema, attempts
-    to escape, raw blocks that are consolidated while searches go on.
+    to escape, calls by which the SDK is compared, raw blocks that are consolidated while searches go on.
     """
 
     blocks: int = 100_000
@@ -57,6 +59,7 @@ class ServiceEffort:
     kills: int = 200
     examples: int = 2000
     escapes: int = 500
+    calls: int = 300
     raw: int = 500
     sample: int = 3000
 
@@ -92,6 +95,7 @@ def run(
         rig.progress(2, 6, "asking while a consolidation runs")
         metrics["read_p95_ms_while_consolidating"] = _while_consolidating(server, questions, effort)
         metrics["event_lag_p95_ms"] = _event_lag(server)
+        metrics["sdk_overhead"] = _sdk_overhead(server, questions, effort.calls)
         metrics["mcp_definition_tokens"] = float(_definition_tokens(server, rig.count_tokens))
     small = work / "small.duckdb"
     rig.progress(3, 6, "killing it after acknowledgements")
@@ -258,6 +262,26 @@ def _event_lag(server: ServerProcess, changes: int = 60) -> float:
     worker.join(timeout=30)
     lags = [1000 * max(0.0, seen[change] - at) for change, at in acknowledged.items() if change in seen]
     return _quantile(lags, 0.95) if len(lags) == changes else float("nan")
+
+
+def _sdk_overhead(server: ServerProcess, questions: Sequence[str], calls: int) -> float:
+    """How much longer a search takes by MemoryClient than by the HTTP client below it, as a share; the same questions
+    in turn, medians.
+    """
+    from amgs import MemoryClient
+
+    raw: list[float] = []
+    own: list[float] = []
+    with server.client() as http, MemoryClient(base_url=server.address) as client:
+        for number in range(calls):
+            question = questions[number % len(questions)]
+            begun = time.perf_counter()
+            http.post("/v1/memory/search", json={"query": question, "top_k": 5}).json()
+            between = time.perf_counter()
+            client.search(question, top_k=5)
+            raw.append(between - begun)
+            own.append(time.perf_counter() - between)
+    return statistics.median(own) / statistics.median(raw) - 1.0
 
 
 def _definition_tokens(server: ServerProcess, count: Callable[[str], int]) -> int:

@@ -27,6 +27,7 @@ from amgs_app.confirmation import DECLINED, agreed
 from amgs_app.global_options import (
     ANNOTATIONS,
     EVERYWHERE,
+    Connect,
     CorpusFolder,
     Form,
     Globals,
@@ -37,6 +38,7 @@ from amgs_app.global_options import (
     SettingsFile,
     Store,
     Theme,
+    Token,
     Version,
 )
 from amgs_app.last_listing import recall, remember
@@ -234,10 +236,14 @@ def _root(
     theme: Theme = None,
     format: Form = None,
     settings: SettingsFile = None,
+    connect: Connect = None,
+    token: Token = None,
     version: Version = False,
 ) -> int:
     screen: Screen | None = context.obj
-    context.obj = Globals(store, corpus, model, now, seed, theme, format, settings, screen=screen)
+    context.obj = Globals(
+        store, corpus, model, now, seed, theme, format, settings, connect, token, screen=screen
+    )
     if version:
         sys.stdout.write(f"amgs {__version__}\n")
         raise typer.Exit
@@ -294,14 +300,14 @@ def open_workstation(options: Globals) -> int:
         )
     screen = _screen_of(options)
     given = options.options()
-    from amgs_app.engine import Engine
+    from amgs_app.attached.remote_engine import engine_of
     from amgs_app.folders import theme_folders
     from amgs_app.operator import Operator
 
-    operator = Operator(Engine(given))
+    operator = Operator(engine_of(given))
     return screen.open(
         lambda: operator,
-        store_name=Path(str(operator.engine.store_path)).name,
+        store_name=operator.engine.store_name,
         theme=given.theme,
         theme_folders=theme_folders(),
     )
@@ -346,6 +352,8 @@ def serve_memory(
     """
     from amgs_app.server.running import serve
 
+    if options.connect:
+        raise UsageError("--connect names a memory that is served already.", way_out="Leave it out.")
     if root is not None and options.store is not None:
         raise UsageError("--root and --store exclude each other.", way_out="Give one of them.")
     return serve(replace(options, own=True).options(), host=host, port=port, root=root, tokens=tokens)
@@ -353,12 +361,6 @@ def serve_memory(
 
 def speak_mcp(
     *,
-    connect: Annotated[
-        str, typer.Option("--connect", metavar="URL", help="A served memory, instead of a store of its own.")
-    ] = "",
-    token: Annotated[
-        str, typer.Option("--token", metavar="TOKEN", envvar="AMGS_TOKEN", help="The token for it.")
-    ] = "",
     options: Globals,
 ) -> int:
     """Answer an agent that speaks MCP on standard input and output, with seven tools.
@@ -368,9 +370,10 @@ def speak_mcp(
     """
     with extras.explained():
         from amgs_app.server.mcp import stdio
-    if connect:
-        return stdio.relay(connect, token)
-    return stdio.speak(replace(options, own=True).options())
+    given = replace(options, own=True).options()
+    if given.connect:
+        return stdio.relay(given.connect, given.token)
+    return stdio.speak(given)
 
 
 def run_agents(
@@ -379,12 +382,6 @@ def run_agents(
         typer.Argument(metavar="[AGENT]…", help="Which of them; all of them if none is named."),
     ] = None,
     *,
-    connect: Annotated[
-        str, typer.Option("--connect", metavar="URL", help="The served memory.")
-    ] = "http://127.0.0.1:8420",
-    token: Annotated[
-        str, typer.Option("--token", metavar="TOKEN", envvar="AMGS_TOKEN", help="The agents' token.")
-    ] = "",
     watch: Annotated[
         Path | None,
         typer.Option("--watch", metavar="DIR", help="The folder that the ingestion agent watches."),
@@ -400,8 +397,8 @@ def run_agents(
 ) -> int:
     """Run the agents that keep a served memory, until interrupted; `agents status` shows what came of it.
 
-    They go through the public API like any other client. An agent has one runner at a time; where one dies, another
-    goes on when its lease has run out.
+    They go through the public API of --connect (http://127.0.0.1:8420) like any other client. An agent has one runner
+    at a time; where one dies, another goes on when its lease has run out.
     """
     import socket
     import time
@@ -413,7 +410,7 @@ def run_agents(
         from amgs_app.agents.duties import Orders, check_orders
         from amgs_app.agents.runner import Runner
 
-    del options
+    given = options.options()
     orders = Orders(watch, apply)
     check_orders(orders)
 
@@ -422,7 +419,7 @@ def run_agents(
             time.sleep(every)
         return not once
 
-    with Api(connect, token) as api:
+    with Api(given.connect or "http://127.0.0.1:8420", given.token) as api:
         api.call("agents status")
         holder = f"{socket.gethostname()}-{os.getpid()}"
         Runner(api, holder, check_agents(names or ()), orders, _say, wait).run()
@@ -547,10 +544,10 @@ def _screen_of(options: Globals) -> Screen:
 
 
 def _operator(options: Globals) -> Operator:
-    from amgs_app.engine import Engine
+    from amgs_app.attached.remote_engine import engine_of
     from amgs_app.operator import Operator
 
-    operator = Operator(Engine(options.options()))
+    operator = Operator(engine_of(options.options()))
     if options.theme is not None:
         _ = operator.palette  # a theme that is not there is said before anything is done
     return operator

@@ -8,26 +8,29 @@ all that leaves it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from amgs.clock import Clock, FixedClock, parse_instant
-from amgs.errors import AmgsError, StoreError, UsageError
+from amgs.errors import AmgsError, StoreError, StoreLockedError, UsageError
 from amgs_app.corpus import Corpus, open_corpus, sample_corpus
 from amgs_app.corpus_clock import CorpusClock
 from amgs_app.folders import data_folder
 from amgs_app.loaded_models import LoadedModels
 from amgs_app.open_context import OpenContext
 from amgs_app.places import check_place
+from amgs_app.results import EngineFacts
+from amgs_app.served_address import ENDING, address_at
 
 if TYPE_CHECKING:
     from amgs.memory import Memory
     from amgs.types import Block, Progress
     from amgs_app.focus_results import LastRun
+    from amgs_app.service_event import ServiceEvent
     from amgs_app.settings import WorkstationSettings
     from amgs_focus.model.base_model import BaseModel
     from amgs_focus.protocols import TextEncoder
@@ -36,13 +39,26 @@ if TYPE_CHECKING:
     from amgs_focus.views import FocusView
 
 
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Work(Protocol[R_co]):
+    """A call of an operation on an engine, as far as an engine must know one."""
+
+    def apply(self, on: Engine, progress: Progress | None = None, /) -> R_co:
+        """Carry it out on an engine of this process."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What the command line says of a run; None everywhere it says nothing.
 
     store: a path, or ":memory:". own: without a store or a corpus, the user's own memory even where it is not there
     yet. model: an id, a path, or "tiny" for no real model at all. now: the instant
-    the whole run stands at. settings: a TOML file.
+    the whole run stands at. settings: a TOML file. connect: the address of a served memory, instead of a store; token:
+    the token for it.
     """
 
     store: str | None = None
@@ -53,6 +69,8 @@ class Options:
     theme: str | None = None
     settings: Path | None = None
     own: bool = False
+    connect: str = ""
+    token: str = ""
 
 
 OWN_STORE = "memory.duckdb"
@@ -66,8 +84,12 @@ class Engine:
     """What an operation works on. It knows nothing of what anybody looks at.
 
     creates: whether a store that is missing is created. accept_loss: whether one that has lost changes is opened.
-    fed_back: the lifetime context whose utility memory was told, which happens once.
+    fed_back: the lifetime context whose utility memory was told, which happens once. traffic: gives the latest
+    questions and changes of a memory that is served; None where it is not. attached: whether the memory is served
+    elsewhere.
     """
+
+    attached = False
 
     def __init__(self, options: Options = Options()) -> None:
         self.options = options
@@ -76,6 +98,7 @@ class Engine:
         self.clock: Clock = CorpusClock() if options.now is None else FixedClock(options.now)
         self._store_path: Path | str | None = None
         self.fed_back: FocusRuntime | None = None
+        self.traffic: Callable[[], tuple[ServiceEvent, ...]] | None = None
         self.creates = True
         self.accept_loss = False
         self._lock = threading.RLock()
@@ -84,6 +107,30 @@ class Engine:
         self._models = LoadedModels(lambda: self.settings, options.model)
         self._open = OpenContext(
             self._models, lambda: self.settings, self.clock, self.seed, lambda: self.trace_path
+        )
+
+    # --- carrying out ---------------------------------------------------------------------------------
+
+    def carry_out(self, call: Work[R], progress: Progress | None = None) -> R:
+        """Carry out a call of an operation that needs no more than the engine; raises what it raises."""
+        return call.apply(self, progress)
+
+    def looking(self) -> AbstractContextManager[None]:
+        """Held while a screen looks by itself: whoever watches a served memory is not told of that."""
+        return nullcontext()
+
+    def facts(self) -> EngineFacts:
+        """What is told of the engine beside the memory's own status."""
+        fixed = isinstance(self.clock, FixedClock)
+        return EngineFacts(
+            self.corpus_name,
+            self.model_spec,
+            self.model_is_loaded,
+            self.seed,
+            self.focus_view,
+            self.sample_time,
+            self.clock.now(),
+            fixed,
         )
 
     # --- what it was told -----------------------------------------------------------------------------
@@ -114,6 +161,16 @@ class Engine:
         if self._store_path is None:
             self._store_path = self._place_of_store()
         return self._store_path
+
+    @property
+    def store_name(self) -> str:
+        """What the store is called where there is little room."""
+        return Path(str(self.store_path)).name
+
+    def beside_store(self, ending: str) -> Path | None:
+        """A file beside the store, by its ending; None for a store in memory."""
+        store = self.store_path
+        return store.with_name(f"{store.name}{ending}") if isinstance(store, Path) else None
 
     def _place_of_store(self) -> Path | str:
         if self.options.store is not None:
@@ -256,7 +313,7 @@ class Engine:
                 self._memory.discard()
                 self._memory = None
 
-    def __enter__(self) -> Engine:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -295,16 +352,23 @@ class Engine:
         if self.creates:
             self._make_data_folder()
         embedder, recogniser, count_tokens = self._models.texts()
-        memory = Memory.open(
-            self.store_path,
-            clock=self.clock,
-            settings=self.settings.memory,
-            embedder=embedder,
-            count_tokens=count_tokens,
-            recogniser=recogniser,
-            create=self.creates,
-            accept_loss=self.accept_loss,
-        )
+        try:
+            memory = Memory.open(
+                self.store_path,
+                clock=self.clock,
+                settings=self.settings.memory,
+                embedder=embedder,
+                count_tokens=count_tokens,
+                recogniser=recogniser,
+                create=self.creates,
+                accept_loss=self.accept_loss,
+            )
+        except StoreLockedError as error:
+            address = address_at(self.beside_store(ENDING))
+            if address:
+                way_out = f"It is served there: `amgs --connect {address}` works with it."
+                raise StoreLockedError(error.message, way_out=way_out, title="The store is served") from error
+            raise
         self._memory = memory
         if self._holds_corpus(memory):
             self.enter_corpus()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from amgs_app.engine import Options
 
 _PANEL = "Options of every command"
+TOKEN = "AMGS_TOKEN"
+"""The variable that holds the token where no option gives it; other users see what stands on a command line."""
 
 
 class Screen(Protocol):
@@ -44,6 +47,8 @@ class Globals:
     theme: str | None = None
     format: str | None = None
     settings: Path | None = None
+    connect: str | None = None
+    token: str | None = None
     own: bool | None = None
     screen: Screen | None = None
 
@@ -77,6 +82,8 @@ class Globals:
             theme=self.theme,
             settings=self.settings,
             own=bool(self.own),
+            connect=self.connect or "",
+            token=self.token or os.environ.get(TOKEN, ""),
         )
 
 
@@ -113,6 +120,13 @@ Form = Annotated[
     str | None, _option("--format", metavar="table|json|csv", help="Output format; table by default.")
 ]
 SettingsFile = Annotated[Path | None, _option("--settings", metavar="FILE", help="A TOML file of settings.")]
+Connect = Annotated[
+    str | None,
+    _option("--connect", metavar="URL", help="A served memory, instead of a store: http://127.0.0.1:8420."),
+]
+Token = Annotated[
+    str | None, _option("--token", metavar="TOKEN", help=f"The token for --connect; better in {TOKEN}.")
+]
 Version = Annotated[bool, typer.Option("--version", help="Show the version and exit.")]
 
 ANNOTATIONS: Mapping[str, Any] = {
@@ -124,6 +138,8 @@ ANNOTATIONS: Mapping[str, Any] = {
     "theme": Theme,
     "format": Form,
     "settings": SettingsFile,
+    "connect": Connect,
+    "token": Token,
 }
 EVERYWHERE = tuple(
     inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

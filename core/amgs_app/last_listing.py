@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,11 +15,12 @@ if TYPE_CHECKING:
 
 MOST = 1000
 """Blocks that are remembered of a list."""
+_ENDING = ".last"
 
 
 def recall(operator: Operator) -> None:
     """Take over what the command before listed and selected; a file that cannot be read says nothing."""
-    path = _place(operator)
+    path = operator.engine.beside_store(_ENDING)
     if path is None:
         return
     with suppress(OSError, ValueError, TypeError, AttributeError):
@@ -32,7 +32,7 @@ def recall(operator: Operator) -> None:
 
 def remember(operator: Operator) -> None:
     """Leave for the next command what this one listed and selected."""
-    path = _place(operator)
+    path = operator.engine.beside_store(_ENDING)
     if path is None or not operator.engine.memory_is_open:
         return
     told = {"listed": operator.listed[:MOST], "selected": operator.selection}
@@ -40,8 +40,3 @@ def remember(operator: Operator) -> None:
         fresh = path.with_name(f"{path.name}.new")
         fresh.write_text(json.dumps(told), encoding="utf-8")
         fresh.replace(path)
-
-
-def _place(operator: Operator) -> Path | None:
-    store = operator.engine.store_path
-    return store.with_name(f"{store.name}.last") if isinstance(store, Path) else None

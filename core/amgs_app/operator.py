@@ -85,7 +85,7 @@ class Operator:
         """
         resolved = self.resolve(call)
         made = (self.last_frame, self.last_search, self.draft)
-        with self._looking():
+        with self._looking(), self.engine.looking():
             result = self.carry_out(resolved, progress)
         now = (self.last_frame, self.last_search, self.draft)
         given = (result, getattr(result, "frame", None))  # what changed otherwise, another thread did

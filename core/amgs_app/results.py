@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         PastSearch,
         StoreStatus,
     )
+    from amgs_app.service_event import ServiceEvent
     from amgs_app.settings import Setting
     from amgs_focus.views import FocusView
 
@@ -53,6 +54,23 @@ class Overview:
     selection: str | None = None
     focus: FocusView | None = None
     sample_time: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFacts:
+    """What is told of an engine beside its memory's status; the fields are those of Overview.
+
+    now: the engine's time; fixed: whether it stands still.
+    """
+
+    corpus: str
+    model: str
+    model_loaded: bool
+    seed: int
+    focus: FocusView | None
+    sample_time: bool
+    now: datetime
+    fixed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +236,14 @@ class OperationList:
     """`operations`: the journal, newest first."""
 
     operations: tuple[JournalEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficList:
+    """`traffic`: questions and changes, the newest first. served: whether the memory is served at all."""
+
+    events: tuple[ServiceEvent, ...]
+    served: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ from amgs_focus.settings import FocusSettings, ForgetRules
 _PREFIX, _DELIMITER = "AMGS_", "__"
 _SHORT = MappingProxyType({"AMGS_DATA": "data", "AMGS_CACHE": "cache"})
 """Variables that are short for a field of `[paths]`."""
+_OF_OPTIONS = frozenset({"AMGS_TOKEN"})
+"""Variables that stand for an option of the command line and are no settings."""
 
 
 class ModelSettings(SettingsSection):
@@ -236,7 +238,7 @@ def _refuse_unknown_variables() -> None:
     known = {field.upper() for field in WorkstationSettings.model_fields}
     for name in sorted(os.environ):
         upper = name.upper()
-        if upper.startswith(_PREFIX) and upper not in _SHORT:
+        if upper.startswith(_PREFIX) and upper not in _SHORT and upper not in _OF_OPTIONS:
             section = upper.removeprefix(_PREFIX).split(_DELIMITER)[0]
             if section not in known:
                 raise UsageError(

@@ -36,8 +36,10 @@ def served(
     rates: Rates | None = None,
 ) -> Iterator[str]:
     """The address of a running server; it is ended and its stores are closed on leaving."""
-    app = create_app(Namespaces(options(store), root), tokens, rates=rates)
+    namespaces = Namespaces(options(store), root)
     listening = socket.create_server(("127.0.0.1", 0))
+    namespaces.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    app = create_app(namespaces, tokens, rates=rates)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=2))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

@@ -81,7 +81,7 @@ class Intake:
                 f"{path} was not ingested: {reading.refused[0].reason}.",
                 way_out="Fix the file or choose another. Nothing was changed.",
             )
-        named = source_names.of_file(self._context.storage, path, _marked(reading, meta or {}))
+        named = source_names.of_file(self._context.storage, path, marked(reading, meta or {}))
         return self._ingest(named, path.name, source_of=lambda _: named.names[0].name)
 
     def folder(
@@ -99,7 +99,7 @@ class Intake:
         """
         dated = None if created_at is None else as_utc(created_at)
         reading = read_folder(folder, self._context.settings.ingest, progress, dated=dated)
-        named = source_names.of_folder(self._context.storage, folder, _marked(reading, meta or {}))
+        named = source_names.of_folder(self._context.storage, folder, marked(reading, meta or {}))
         return self._ingest(named, folder.resolve().name, progress)
 
     def many(
@@ -145,7 +145,7 @@ class Intake:
         return sum(target not in held for target in wanted)
 
 
-def _marked(reading: FolderContents, given: Mapping[str, Any]) -> FolderContents:
+def marked(reading: FolderContents, given: Mapping[str, Any]) -> FolderContents:
     """What was read, with metadata that is given beside."""
     if not given:
         return reading

@@ -53,25 +53,29 @@ class Call(Generic[R_co]):
         Raises what the engines raise, UsageError for a place where nothing is written, and TypeError for a call about
         what one person looks at that is given an Engine alone.
         """
-        arguments = dict(self.arguments)
-        for parameter in self.operation.parameters:
-            if parameter.made and arguments.get(parameter.name) is not None:
-                example = "memory.json" if parameter.takes == "file" else "life"
-                check_place(Path(arguments[parameter.name]), example=example)
-        if self.operation.wants_progress:
-            arguments["progress"] = progress
-        with extras.explained():
-            return self.operation.function(self._first(on), **arguments)
-
-    def _first(self, on: Engine | HasEngine) -> Engine | HasEngine:
-        """What the operation takes: the operator itself, or the engine behind it."""
+        self._check_places()
         if not self.operation.of_operator:
-            return on.engine if _is_operator(on) else on
+            engine = on.engine if _is_operator(on) else on
+            return engine.carry_out(self, progress)
         if not _is_operator(on):
             raise TypeError(
                 f"`{self.operation.name}` is about what one person looks at: it needs an Operator."
             )
-        return on
+        return self.apply(on, progress)
+
+    def apply(self, on: Engine | HasEngine, progress: Progress | None = None) -> R_co:
+        """Carry the call out here, in this process, on what the operation takes: an Operator or an Engine."""
+        arguments = dict(self.arguments)
+        if self.operation.wants_progress:
+            arguments["progress"] = progress
+        with extras.explained():
+            return self.operation.function(on, **arguments)
+
+    def _check_places(self) -> None:
+        for parameter in self.operation.parameters:
+            if parameter.made and self.arguments.get(parameter.name) is not None:
+                example = "memory.json" if parameter.takes == "file" else "life"
+                check_place(Path(self.arguments[parameter.name]), example=example)
 
 
 def _is_operator(on: Engine | HasEngine) -> TypeIs[HasEngine]:

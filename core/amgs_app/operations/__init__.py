@@ -28,6 +28,7 @@ NOUNS = (
     "graph",
     "decay",
     "calibration",
+    "traffic",
     "tuning",
     "exchange",
     "agents",
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
     from amgs_app.operations import script as script
     from amgs_app.operations import search as search
     from amgs_app.operations import source as source
+    from amgs_app.operations import traffic as traffic
     from amgs_app.operations import training as training
     from amgs_app.operations import tuning as tuning
     from amgs_app.operations import utility as utility

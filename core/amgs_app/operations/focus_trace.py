@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from amgs_focus.trace.telemetry import Telemetry
 
 TracePath = Annotated[Path, Arg(metavar="PATH", help="A trace."), Takes("file")]
-Run = Annotated[str, Arg(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace.")]
+Run = Annotated[str, Arg(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace."), Takes("file")]
 
 
 @operation("focus branch", summary="Start a branch of this run.", pane="focus", long=True, writes=True)

@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 @operation("status", summary="Show the health of memory, model and session at a glance.", pane="overview")
 def status(operator: Operator) -> Overview:
     """Show blocks by state, edges, frames, mean relevance, the Brier score, and the model."""
+    store, facts = operator.engine.memory.status(), operator.engine.facts()
     return Overview(
-        store=operator.engine.memory.status(),
-        corpus=operator.engine.corpus_name,
-        model=operator.engine.model_spec,
-        model_loaded=operator.engine.model_is_loaded,
-        seed=operator.engine.seed,
+        store=store,
+        corpus=facts.corpus,
+        model=facts.model,
+        model_loaded=facts.model_loaded,
+        seed=facts.seed,
         selection=operator.selection,
-        focus=operator.engine.focus_view,
-        sample_time=operator.engine.sample_time,
+        focus=facts.focus,
+        sample_time=facts.sample_time,
     )
 
 

@@ -38,6 +38,7 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "review",
             "montecarlo",
             "simulate",
+            "traffic",
             "agents",
         ),
         "Screen, scripts and settings": (

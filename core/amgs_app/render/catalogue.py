@@ -39,6 +39,7 @@ NOUNS = (
     "search",
     "simulation",
     "sources",
+    "traffic",
     "training",
     "workstation",
 )

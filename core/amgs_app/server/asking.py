@@ -13,11 +13,11 @@ from fastapi import Depends, Header, Request, Response
 
 from amgs import errors, extras, wire
 from amgs_app.server.counters import Counters
-from amgs_app.server.events import ServiceEvent
 from amgs_app.server.hosting import DEFAULT, Lane, Namespace, Namespaces
 from amgs_app.server.idempotency import LONGEST_KEY, once
 from amgs_app.server.limits import READ_SECONDS, Rates
 from amgs_app.server.tokens import Caller, Right, Tokens
+from amgs_app.service_event import ServiceEvent
 
 CHANGE: Final = "AMGS-Change"
 """The header with the store's change counter after the answer."""
@@ -51,9 +51,19 @@ class Asked:
     key: str = ""
 
     async def run(
-        self, operation: str, lane: Lane, work: Callable[[], Any], told: str = "", *, changes: bool
+        self,
+        operation: str,
+        lane: Lane,
+        work: Callable[[], Any],
+        told: str = "",
+        *,
+        changes: bool,
+        quiet: bool = False,
     ) -> Any:
-        """Carry out work in a lane of the namespace, and tell those who listen what came of it."""
+        """Carry out work in a lane of the namespace, and tell those who listen what came of it.
+
+        quiet: nobody is told where nothing changed: a screen looks by itself.
+        """
         begun = self.service.perf()
         space, outcome, got, blocks = self.namespace, "failed", "", tuple[str, ...]()
         before = space.change
@@ -78,20 +88,22 @@ class Asked:
         finally:
             seconds, after = self.service.perf() - begun, space.change
             self.service.counters.count(operation, outcome, seconds)
-            space.events.publish(
-                ServiceEvent(
-                    "changed" if changes and after != before else "asked",
-                    after,
-                    space.engine.clock.now(),
-                    operation,
-                    self.caller.name,
-                    told,
-                    got,
-                    round(seconds * 1000, 1),
-                    outcome,
-                    blocks,
+            changed = changes and after != before
+            if changed or not quiet:
+                space.events.publish(
+                    ServiceEvent(
+                        "changed" if changed else "asked",
+                        after,
+                        space.engine.clock.now(),
+                        operation,
+                        self.caller.name,
+                        told,
+                        got,
+                        round(seconds * 1000, 1),
+                        outcome,
+                        blocks,
+                    )
                 )
-            )
 
     def _once(self, work: Callable[[], Any], asking: str, *, together: bool) -> Any:
         caller = self.caller.name

@@ -10,40 +10,18 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Final
+
+from amgs_app.service_event import ServiceEvent
 
 KEPT: Final = 4096
 """Changes that can be asked for again."""
+RECENT: Final = 500
+"""Questions and changes that can be looked at afterwards."""
 WAITING: Final = 512
 """Events that wait for one listener; one that is slower is dropped, and told why."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceEvent:
-    """Something that happened. kind: changed (the memory is another one), asked (nothing changed), dropped (the
-    listener was too slow, or asks for what is no longer kept: look at everything anew).
-
-    change: the store's change counter afterwards. operation: what was carried out, `frame assemble`. caller: who asked.
-    asked: its arguments on one line. outcome: done, refused or failed. got: what came of it, in a few words. blocks:
-    the first ids that it is about.
-    """
-
-    kind: Literal["changed", "asked", "dropped"]
-    change: int
-    at: datetime
-    operation: str = ""
-    caller: str = ""
-    asked: str = ""
-    got: str = ""
-    milliseconds: float = 0.0
-    outcome: str = ""
-    blocks: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """The event as what JSON knows."""
-        return asdict(self) | {"at": self.at.isoformat(), "blocks": list(self.blocks)}
 
 
 @dataclass(eq=False)
@@ -60,6 +38,7 @@ class EventHub:
         self._now = now
         self._lock = threading.Lock()
         self._kept: deque[ServiceEvent] = deque(maxlen=KEPT)
+        self._recent: deque[ServiceEvent] = deque(maxlen=RECENT)
         self._listeners: set[_Listener] = set()
         self._forgotten = 0
 
@@ -68,9 +47,15 @@ class EventHub:
         """How many listen now."""
         return len(self._listeners)
 
+    def recent(self) -> tuple[ServiceEvent, ...]:
+        """The latest questions and changes, the newest first."""
+        with self._lock:
+            return tuple(reversed(self._recent))
+
     def publish(self, event: ServiceEvent) -> None:
         """Tell everybody; never waits."""
         with self._lock:
+            self._recent.append(event)
             if event.kind == "changed":
                 if len(self._kept) == KEPT:
                     self._forgotten = self._kept[0].change

@@ -2,7 +2,8 @@
 
 Reads run side by side, each in a snapshot of the store. What changes the memory runs one after the other in a thread
 of its own, and what takes long in another, so that an ingest does not wait for a consolidation to end: the store's
-write lock is held for a transaction at a time.
+write lock is held for a transaction at a time. The language model and its working context belong to a thread of their
+own.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from amgs.errors import NotFoundError, UsageError
+from amgs_app.served_address import ENDING, announce
 from amgs_app.server.events import EventHub
 from amgs_app.server.tokens import NAMESPACE
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine, Options
 
 R = TypeVar("R")
-Lane = Literal["read", "write", "long"]
+Lane = Literal["read", "write", "long", "model"]
 
 READERS: Final = 4
 """Reads of one namespace that run at the same time; more would only wait for the interpreter's lock."""
@@ -36,20 +38,25 @@ DEFAULT: Final = "default"
 class Namespace:
     """One store that is served. Its engine opens with the first request, in the thread of that request.
 
-    files: the only folder that a client's paths may name.
+    files: the only folder that a client's paths may name. address: where clients reach it; who finds the store in use
+    is told.
     """
 
-    def __init__(self, name: str, options: Options, files: Path) -> None:
+    def __init__(self, name: str, options: Options, files: Path, address: str = "") -> None:
         from amgs_app.engine import Engine
 
         self.name = name
         self.files = files
         self.engine: Engine = Engine(options)
         self.events = EventHub(lambda: self.engine.clock.now())
+        self.engine.traffic = self.events.recent
+        place = self.engine.beside_store(ENDING) if address else None
+        self._announced = None if place is None else announce(place, address)
         self._lanes: dict[Lane, ThreadPoolExecutor] = {
             "read": ThreadPoolExecutor(READERS, f"amgs-{name}-read"),
             "write": ThreadPoolExecutor(1, f"amgs-{name}-write"),
             "long": ThreadPoolExecutor(1, f"amgs-{name}-long"),
+            "model": ThreadPoolExecutor(1, f"amgs-{name}-model"),
         }
 
     @property
@@ -71,6 +78,9 @@ class Namespace:
         for lane in self._lanes.values():
             lane.shutdown(wait=True, cancel_futures=True)
         self.engine.close()
+        if self._announced is not None:
+            Path(self._announced.name).unlink(missing_ok=True)
+            self._announced.close()
 
 
 class Namespaces:
@@ -84,6 +94,8 @@ class Namespaces:
             if root.exists() and not root.is_dir():
                 raise UsageError(f"{root} is not a folder.", way_out="Give a folder for the namespaces.")
             root.mkdir(parents=True, exist_ok=True)
+        self.address = ""
+        """Where clients reach the server; known once it listens."""
         self._options = options
         self._root = root
         self._lock = threading.Lock()
@@ -99,7 +111,8 @@ class Namespaces:
                     raise NotFoundError(
                         "There is no such namespace.", way_out="Ask for one that your token opens."
                     )
-                found = Namespace(name, told, self._files(name))
+                address = f"{self.address}/{name}" if self.address and self._root else self.address
+                found = Namespace(name, told, self._files(name), address)
                 self._open[name] = found
             return found
 

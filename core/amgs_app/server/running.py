@@ -49,7 +49,7 @@ def serve(
     with extras.explained():
         import uvicorn
 
-        from amgs_app.server.hosting import Namespaces
+        from amgs_app.server.hosting import DEFAULT, Namespaces
         from amgs_app.server.service import create_app
         from amgs_app.server.tokens import Tokens, read_tokens
     known = Tokens() if tokens is None else read_tokens(tokens)
@@ -57,6 +57,10 @@ def serve(
     listening = _listen(host, port)
     place = listening.getsockname()
     address = f"[{place[0]}]" if ":" in place[0] else place[0]
+    near = "127.0.0.1" if address == "0.0.0.0" else "[::1]" if address == "[::]" else address
+    namespaces.address = f"http://{near}:{place[1]}"
+    if root is None:
+        _ = namespaces.get(DEFAULT).memory  # a store that cannot be opened is said before anybody asks
     app = create_app(namespaces, known, host)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
     _log_requests()

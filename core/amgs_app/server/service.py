@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from amgs_app import __version__
 from amgs_app.operations.standard import standard
-from amgs_app.server import memory_routes, plans, watching_routes
+from amgs_app.server import attach_routes, memory_routes, plans, watching_routes
 from amgs_app.server.asking import NAMESPACE, Asked, Service, identify
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.http_errors import answer_errors
@@ -66,6 +66,7 @@ def create_app(
     app.include_router(memory_routes.router)
     app.include_router(plans.router)
     app.include_router(watching_routes.router)
+    app.include_router(attach_routes.router)
     for route in routes(standard()):
         add_route(app, route)
     return app

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from amgs.problems import MEDIA_TYPE as PROBLEM
 from amgs.types import StoreStatus
 from amgs_app.calls.call import Call
+from amgs_app.calls.operation import Operation
 from amgs_app.calls.schema import model_of
 from amgs_app.operator import Operator
 from amgs_app.server.asking import Asked, ByCaller, check_right
@@ -20,11 +22,13 @@ from amgs_app.server.hosting import Lane
 from amgs_app.server.routes import Route, closed
 
 
-def lane_of(route: Route) -> Lane:
+def lane_of(operation: Operation[..., Any]) -> Lane:
     """Where an operation runs: what is short and only reads, beside everything else."""
-    if route.operation.long:
+    if operation.words[0] == "focus":
+        return "model"
+    if operation.long:
         return "long"
-    return "write" if route.operation.writes or route.operation.words[0] == "focus" else "read"
+    return "write" if operation.writes else "read"
 
 
 def add_route(app: FastAPI, route: Route) -> None:
@@ -54,9 +58,12 @@ def add_route(app: FastAPI, route: Route) -> None:
 
         def work() -> Any:
             engine = asked.namespace.engine
-            return call.run(Operator(engine) if operation.of_operator else engine)
+            with engine.working() if operation.words[0] == "focus" else nullcontext():
+                return call.run(Operator(engine) if operation.of_operator else engine)
 
-        result = await asked.run(operation.name, lane_of(route), work, call.line(), changes=operation.writes)
+        result = await asked.run(
+            operation.name, lane_of(operation), work, call.line(), changes=operation.writes
+        )
         return asked.answer(_told(asked, result))
 
     where = Query() if asks_in_query else Body(default_factory=given) if not _needs(given) else Body()

@@ -1,0 +1,168 @@
+"""The wire to a served memory: a question goes out, progress comes back while it is worked on, then the answer.
+
+A client and its server are of the same version: values cross in the lossless form of `amgs.wire`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+from urllib.parse import SplitResult, urlsplit
+
+from amgs import extras, wire
+from amgs.errors import AmgsError, Cancelled, ServiceError, UnreachableError, UsageError
+from amgs.problems import error_of
+from amgs.types import Progress
+from amgs_app.attached.asks import PACKAGES
+from amgs_app.service_event import ServiceEvent
+
+SILENCE_SECONDS: Final = 20.0
+"""A server that works on a question says so every second; one that is silent for so long is gone."""
+CONNECT_SECONDS: Final = 5.0
+LOOK: Final = "AMGS-Look"
+"""The header of a question that a screen asks by itself."""
+_NAMESPACE: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+
+
+class ServiceConnection:
+    """One client of a served memory. It may be used by several threads; nothing is sent before something is asked.
+
+    address: `http://127.0.0.1:8420`, with `/NAME` behind it for a namespace that is not the token's first.
+    """
+
+    def __init__(self, address: str, token: str = "") -> None:
+        """Raises UsageError for an address that is none."""
+        parts, said = _parts(address), dict[str, str]()
+        self.namespace = parts.path.strip("/")
+        self.base = f"{parts.scheme}://{parts.netloc}"
+        self.name = parts.netloc + (f"/{self.namespace}" if self.namespace else "")
+        if token:
+            said["Authorization"] = f"Bearer {token}"
+        if self.namespace:
+            said["AMGS-Namespace"] = self.namespace
+        self._own = threading.local()
+        with extras.explained():
+            import httpx2
+        self._faults = httpx2.HTTPError
+        self._never_sent = (httpx2.ConnectError, httpx2.ConnectTimeout)
+        timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
+        self._http = httpx2.Client(base_url=self.base, headers=said, timeout=timeout, trust_env=False)
+
+    def close(self) -> None:
+        """Let the connections go."""
+        self._http.close()
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """What this thread asks meanwhile is a look of a screen, of which nobody is told."""
+        self._own.looks = True
+        try:
+            yield
+        finally:
+            self._own.looks = False
+
+    def ask(self, path: str, given: Any, progress: Progress | None = None) -> Any:
+        """Post a value and give the answer.
+
+        Raises what the engine there raised, UnreachableError where nobody answers, and Cancelled when `progress` was
+        cancelled: the server stops at its next report then.
+        """
+        looks = {LOOK: "1"} if getattr(self._own, "looks", False) else {}
+        body = wire.dumps(given)
+        with self._reaching(), self._http.stream("POST", path, content=body, headers=looks) as answer:
+            if answer.status_code != 200:
+                answer.read()
+                raise _refusal(answer.content)
+            for line in answer.iter_lines():
+                if progress is not None and progress.cancelled:
+                    raise Cancelled("Stopped.", way_out="Committed changes are kept.")
+                told = json.loads(line) if line else {}
+                if "problem" in told:
+                    raise _as_raised(told["problem"])
+                if "result" in told:
+                    return wire.loads(json.dumps(told["result"]), PACKAGES)
+                if "progress" in told and progress is not None:
+                    progress(*told["progress"])
+        raise self._unreachable("It ended before it answered.")
+
+    def events(self, after: str = "") -> Iterator[ServiceEvent | None]:
+        """What happens there from now on, or after a value of the change counter; None first, as soon as it listens.
+
+        Ends where the server ends the stream. Raises UnreachableError where nobody answers, and ServiceError for a
+        server that refuses.
+        """
+        said = {"Last-Event-ID": after} if after else {}
+        with self._reaching(), self._http.stream("GET", "/v1/events", headers=said) as answer:
+            if answer.status_code != 200:
+                answer.read()
+                raise _refusal(answer.content)
+            yield None
+            for line in answer.iter_lines():
+                if line.startswith("data:"):
+                    try:
+                        yield ServiceEvent.from_json(json.loads(line.removeprefix("data:")))
+                    except (ValueError, KeyError, TypeError) as error:
+                        raise ServiceError(
+                            "The events cannot be read: they are those of another version.",
+                            way_out="Use the same version on both sides.",
+                        ) from error
+
+    @contextmanager
+    def _reaching(self) -> Iterator[None]:
+        try:
+            yield
+        except self._never_sent as error:
+            raise self._unreachable("Nobody answers there.") from error
+        except self._faults as error:
+            raise self._unreachable("The connection broke before the answer came.") from error
+
+    def _unreachable(self, why: str) -> UnreachableError:
+        return UnreachableError(
+            f"{self.base}: {why}",
+            way_out="See whether `amgs serve` still runs there, and whether the address is right.",
+        )
+
+
+def _parts(address: str) -> SplitResult:
+    try:
+        parts = urlsplit(address if "://" in address else f"http://{address}")
+        right = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        right = False
+    if not right or "@" in parts.netloc or parts.query or parts.fragment:
+        raise UsageError(
+            f"{address!r} is no address of a served memory.", way_out="Write it as http://127.0.0.1:8420."
+        )
+    if parts.path.strip("/") and not _NAMESPACE.fullmatch(parts.path.strip("/")):
+        raise UsageError(
+            f"{parts.path!r} is no name for a namespace.",
+            way_out="Write it as http://127.0.0.1:8420/notes, in small letters.",
+        )
+    return parts
+
+
+def _refusal(body: bytes) -> AmgsError:
+    """The error that an answer other than 200 stands for."""
+    try:
+        told = json.loads(body)
+    except ValueError:
+        told = None
+    if isinstance(told, dict) and "detail" in told:
+        return _as_raised(told)
+    return ServiceError(
+        "Something answers at this address, but it is no served memory.",
+        way_out="Give the address that `amgs serve` printed.",
+    )
+
+
+def _as_raised(told: dict[str, Any]) -> AmgsError:
+    """The exception as it was raised at the server; its way out is complete, or is completed here by its subject."""
+    error = error_of(told)
+    error.about = str(told.get("about", ""))
+    if isinstance(told.get("exit_code"), int):
+        error.exit_code = told["exit_code"]
+    return error

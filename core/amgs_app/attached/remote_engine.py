@@ -1,0 +1,209 @@
+"""An engine that is served elsewhere, with the surface of one that is here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from amgs.errors import UsageError
+from amgs_app.attached.connection import ServiceConnection
+from amgs_app.attached.remote_clock import RemoteClock
+from amgs_app.attached.remote_part import RemotePart
+from amgs_app.calls.call import Call
+from amgs_app.engine import Engine, Options, Work
+from amgs_app.folders import data_folder
+
+if TYPE_CHECKING:
+    from amgs.memory import Memory
+    from amgs.types import Block, Progress
+    from amgs_app.results import EngineFacts
+    from amgs_app.service_event import ServiceEvent
+    from amgs_focus.runtime.runtime import FocusRuntime
+    from amgs_focus.trace.events import Trace
+    from amgs_focus.views import FocusView
+
+R = TypeVar("R")
+
+HERE: Final = frozenset({"help", "settings", "bench"})
+"""First words of operations that ask nothing of a memory."""
+OPERATIONS_PATH: Final = "/v1/attach/operations/"
+
+
+def engine_of(options: Options) -> Engine:
+    """The engine that the options name: one that is served elsewhere, or one of this process."""
+    return RemoteEngine(options) if options.connect else Engine(options)
+
+
+class RemoteEngine(Engine):
+    """A client of a served engine. Settings, palettes and files are those of this machine; memory, working context,
+    models and time are those of the server.
+
+    Operations are carried out there; those that are given a file or a folder read or write it here. Raises
+    UnreachableError where nobody answers, and otherwise what an engine of this process raises.
+    """
+
+    attached = True
+
+    def __init__(self, options: Options) -> None:
+        """Raises UsageError for an address that is none, or options that say what the server alone can."""
+        super().__init__(options)
+        own: dict[str, object] = {"--store": options.store, "--corpus": options.corpus}
+        own |= {"--model": options.model, "--now": options.now, "--seed": options.seed or None}
+        wrong = [name for name, value in own.items() if value is not None]
+        if wrong:
+            raise UsageError(
+                f"{wrong[0]} belongs to whoever serves the memory.",
+                way_out=f"Leave it out, or give it to `amgs serve` instead of --connect {options.connect}.",
+            )
+        self.connection = ServiceConnection(options.connect, options.token)
+        self._time = RemoteClock(self.facts)
+        self.clock = self._time
+        self.creates = False
+
+    # --- carrying out ---------------------------------------------------------------------------------
+
+    def carry_out(self, call: Work[R], progress: Progress | None = None) -> R:
+        """Have the call carried out at the server, or here where it is about files of this machine."""
+        asked = cast("Call[R]", call)
+        operation = asked.operation
+        if operation.words[0] in HERE or _names_files(asked):
+            return call.apply(self, progress)
+        given = {"arguments": dict(asked.arguments), "line": asked.line()}
+        result: R = self.connection.ask(OPERATIONS_PATH + operation.identifier, given, progress)
+        return result
+
+    def looking(self) -> AbstractContextManager[None]:
+        return self.connection.looking()
+
+    def facts(self) -> EngineFacts:
+        told: EngineFacts = self._ask("facts")
+        self._time.tell(told.now, fixed=told.fixed)
+        return told
+
+    def _ask(self, path: str, *args: Any, **kwargs: Any) -> Any:
+        return RemotePart(self.connection, path)(*args, **kwargs)
+
+    # --- what it was told -----------------------------------------------------------------------------
+
+    @property
+    def store_path(self) -> Path | str:
+        """The address, without what it begins with."""
+        return self.connection.name
+
+    @property
+    def store_name(self) -> str:
+        return self.connection.name
+
+    def beside_store(self, ending: str) -> Path | None:
+        """A file of this machine that belongs to the address."""
+        key = sha256(f"{self.connection.base}/{self.connection.namespace}".encode()).hexdigest()[:16]
+        folder = data_folder(self.settings.paths)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / f"attached-{key}{ending}"
+
+    @property
+    def is_own(self) -> bool:
+        """True: nothing is taken into a served memory unasked."""
+        return True
+
+    @property
+    def store_is_new(self) -> bool:
+        return False
+
+    @property
+    def trace_path(self) -> Path | None:
+        """None: the trace lies at the server."""
+        return None
+
+    @property
+    def sample_time(self) -> bool:
+        return self.facts().sample_time
+
+    @property
+    def corpus_name(self) -> str:
+        return self.facts().corpus
+
+    def enter_corpus(self) -> None:
+        """Nothing: the time is the server's."""
+
+    # --- the engines ----------------------------------------------------------------------------------
+
+    @cached_property
+    def _remote_memory(self) -> Memory:
+        from amgs_app.attached.remote_memory import RemoteMemory
+
+        return cast("Memory", RemoteMemory(self.connection, self.settings.memory.ingest))
+
+    @property
+    def memory(self) -> Memory:
+        return self._remote_memory
+
+    @property
+    def memory_is_open(self) -> bool:
+        return True
+
+    def block(self, reference: str | None) -> Block:
+        found: Block = self._ask("block", reference)
+        return found
+
+    @property
+    def focus(self) -> FocusRuntime:
+        return cast("FocusRuntime", RemotePart(self.connection, "focus"))
+
+    @property
+    def focus_is_open(self) -> bool:
+        return self.focus_view is not None
+
+    @property
+    def focus_view(self) -> FocusView | None:
+        return self.facts().focus
+
+    def open_focus(
+        self,
+        segments: Sequence[Any],
+        question: str = "",
+        progress: Progress | None = None,
+        *,
+        folder: Path | None = None,
+    ) -> FocusRuntime:
+        """Open the segments as the lifetime context there. Raises UsageError for a folder: it would lie there."""
+        if folder is not None:
+            raise UsageError(
+                "A kept lifetime lies on the machine that serves the memory.",
+                title="Not while attached",
+                way_out="Leave --lifetime out, or open it on that machine.",
+            )
+        self._ask("open_focus", list(segments), question, progress)
+        return self.focus
+
+    def focus_trace(self) -> Trace:
+        told: Trace = self._ask("focus_trace")
+        return told
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Nothing to hold: the server keeps what moves the working context in order."""
+        yield
+
+    def discard(self) -> None:
+        """Nothing: the store is the server's."""
+
+    def close(self) -> None:
+        """Let the server go; what it serves stays open there."""
+        self.connection.close()
+
+    def events(self, after: str = "") -> Iterator[ServiceEvent | None]:
+        """What happens in the memory; see ServiceConnection."""
+        return self.connection.events(after)
+
+
+def _names_files(call: Call[Any]) -> bool:
+    """Whether the call was given a file or a folder; a text that could be a path counts as one."""
+    return any(
+        each.takes in ("file", "folder") and call.arguments.get(each.name) not in (None, [], ())
+        for each in call.operation.parameters
+    )

@@ -1,0 +1,106 @@
+"""The memory of a served engine: its methods are carried out there, files are read and written here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from amgs.errors import InputError, UsageError
+from amgs_app.attached.connection import ServiceConnection
+from amgs_app.attached.remote_part import RemotePart
+
+if TYPE_CHECKING:
+    from amgs.api.exchange import Exported, Form, Imported
+    from amgs.ingest.raw_blocks import FolderContents
+    from amgs.settings import IngestSettings
+    from amgs.types import IngestReport, Progress
+
+
+class RemoteMemory(RemotePart):
+    """See the module. reading: how files are split."""
+
+    def __init__(self, connection: ServiceConnection, reading: IngestSettings) -> None:
+        super().__init__(connection, "memory")
+        self._reading = reading
+        self.exchange = RemoteExchange(connection, "memory.exchange")
+        self.sources = RemoteSources(connection, "memory.sources")
+
+    def load(self, progress: Progress | None = None) -> None:
+        """Nothing: the server loads its models itself."""
+
+    def ingest_file(
+        self, path: Path, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
+    ) -> IngestReport:
+        """Read one file here, and have its texts taken in there; raises InputError for one that is unfit."""
+        from amgs.clock import as_utc
+        from amgs.ingest.reading import read_file
+
+        dated = None if created_at is None else as_utc(created_at)
+        read = read_file(path, path.name, self._reading, dated=dated)
+        if read.refused:
+            raise InputError(
+                f"{path} was not ingested: {read.refused[0].reason}.",
+                way_out="Fix the file or choose another. Nothing was changed.",
+            )
+        return self._take_in(read, meta, None)
+
+    def ingest_folder(
+        self,
+        folder: Path,
+        progress: Progress | None = None,
+        *,
+        created_at: datetime | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> IngestReport:
+        """Read every file below a folder here, and have the texts taken in there."""
+        from amgs.clock import as_utc
+        from amgs.ingest.reading import read_folder
+
+        dated = None if created_at is None else as_utc(created_at)
+        return self._take_in(read_folder(folder, self._reading, progress, dated=dated), meta, progress)
+
+    def _take_in(
+        self, read: FolderContents, meta: Mapping[str, Any] | None, progress: Progress | None
+    ) -> IngestReport:
+        from amgs.api.ingest import marked
+
+        read = marked(read, meta or {})
+        report: IngestReport = self._ask("memory.ingest_many", list(read.drafts), progress)
+        refused = (*read.refused, *report.refused)
+        return replace(report, refused=refused, skipped=read.skipped, warnings=read.warnings)
+
+
+class RemoteSources(RemotePart):
+    """The sources of a served memory; its texts have no files there."""
+
+    def knows(self, path: Path) -> bool:
+        """False: what was sent has no file at the server by which it would be known."""
+        del path
+        return False
+
+
+class RemoteExchange(RemotePart):
+    """Whole memories as files of this machine."""
+
+    def export(self, path: Path, form: Form = "json") -> Exported:
+        """Have the store written there, and write it to a file here."""
+        from amgs.exchange.values import written
+
+        told, data = self._ask("memory.exchange.export", form)
+        size = written(path, iter([data.decode()]))
+        made: Exported = replace(told, path=str(path), bytes=size)
+        return made
+
+    def load(self, path: Path, progress: Progress | None = None) -> Imported:
+        """Send an exported file to a store that holds nothing yet."""
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise UsageError(
+                f"{path} cannot be read: {error.strerror}.", way_out="Give a file that `export` wrote."
+            ) from error
+        told: Imported = self._ask("memory.exchange.load", data, progress)
+        return replace(told, path=str(path))

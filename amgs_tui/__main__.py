@@ -13,7 +13,9 @@ from typing import Any, Final
 from amgs import extras
 from amgs_app.terminal import has_screen
 
-GLOBALS: Final = frozenset({"store", "corpus", "model", "now", "seed", "theme", "settings"})
+GLOBALS: Final = frozenset(
+    {"store", "corpus", "model", "now", "seed", "theme", "settings", "connect", "token"}
+)
 """Options of the screen that take a value; `--format` is not for a screen."""
 
 
@@ -82,13 +84,13 @@ def _open_screen(given: dict[str, Any]) -> int:
 
     def open_session() -> Any:
         """In the engine's thread: what is heavy is imported there."""
-        from amgs_app.engine import Engine
+        from amgs_app.attached.remote_engine import engine_of
         from amgs_app.global_options import Globals
         from amgs_app.operator import Operator
 
-        return Operator(Engine(Globals(**given).options()))
+        return Operator(engine_of(Globals(**given).options()))
 
-    store = given.get("store")
+    store = given.get("store") or given.get("connect")
     return run_app(open_session, store_name=Path(store).name if store else "", theme=given.get("theme"))
 
 

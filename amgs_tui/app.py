@@ -28,7 +28,7 @@ from amgs_tui.dispatcher import Dispatcher
 from amgs_tui.engine_worker import EngineWorker, Execute, kind_of, run_through_registry
 from amgs_tui.keys import EVERYWHERE
 from amgs_tui.main_screen import MainScreen
-from amgs_tui.messages import EngineEvent, EngineReport, EngineRequest, Follow, Origin
+from amgs_tui.messages import EngineEvent, EngineReport, EngineRequest, Follow, Origin, Overheard
 from amgs_tui.notices import Notices
 from amgs_tui.pages import Pages
 from amgs_tui.panes.base import Pane
@@ -36,6 +36,7 @@ from amgs_tui.panes.focus import FocusPane
 from amgs_tui.result_router import ResultRouter
 from amgs_tui.run_status import RunStatus
 from amgs_tui.saved_layout import SavedLayout
+from amgs_tui.service_watch import ServiceWatch
 from amgs_tui.state import ScreenState
 from amgs_tui.widgets.ascii import AsciiOnly
 from amgs_tui.widgets.printable_only import PrintableOnly
@@ -43,6 +44,7 @@ from amgs_tui.widgets.prompt import LineInput, Prompt
 
 if TYPE_CHECKING:
     from amgs.types import Block, Frame
+    from amgs_app.attached.remote_engine import RemoteEngine
     from amgs_app.results import Overview
     from amgs_focus.views import FocusView
     from amgs_tui.dialogs.palette import Action
@@ -117,7 +119,9 @@ class Workstation(App[None], inherit_bindings=False):
             command_line=self.command_line,
             pages=self.pages,
             use_keys=self.use_keys,
+            follow=self.follow,
         )
+        self.watch_service = ServiceWatch(self, self.dispatcher, self.notices, self.pages)
         self._recent: list[str] = []  # what was chosen in the palette, the latest first
 
     # --- Textual ------------------------------------------------------------------------------------------
@@ -173,6 +177,19 @@ class Workstation(App[None], inherit_bindings=False):
     def _deliver(self, event: EngineEvent) -> None:
         """Called in the engine's threads."""
         self.post_message(EngineReport(event))
+
+    def follow(self, engine: RemoteEngine) -> None:
+        """Begin to hear what happens in the memory that is served elsewhere."""
+        self.watch_service.follow(
+            engine.events, engine.connection.client, lambda what: self.post_message(Overheard(what))
+        )
+
+    def on_overheard(self, heard: Overheard) -> None:
+        if self.main.ready:
+            self.watch_service.heard(heard.what)
+
+    def on_unmount(self) -> None:
+        self.watch_service.close()
 
     def on_engine_report(self, report: EngineReport) -> None:
         self.dispatcher.receive(report.event, self.router)
@@ -354,6 +371,10 @@ class Workstation(App[None], inherit_bindings=False):
     def action_bookmarks(self) -> None:
         self.submit("bookmarks")
 
+    def action_traffic(self) -> None:
+        """Show who asks a served memory what."""
+        self.submit("traffic", {"limit": 200})
+
     def action_record(self) -> None:
         """Begin a recording; while one runs, ask where to write it."""
         if self.state.recording:
@@ -401,7 +422,7 @@ class Workstation(App[None], inherit_bindings=False):
     def what_is_kept(self) -> str:
         """What the next start can go on with, for the terminal that the operator comes back to."""
         view = self.lifetime
-        if view is None or not self.state.persistent:
+        if view is None or not self.state.persistent or self.state.attached:
             return ""
         branches = f", {len(view.branches)} branches" if len(view.branches) > 1 else ""
         return (

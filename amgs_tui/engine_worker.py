@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from amgs.errors import Cancelled as Stopped
 from amgs.errors import StoreCorruptError, StoreLockedError, StoreTooNewError
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from amgs.clock import Clock
     from amgs.types import Progress
+    from amgs_app.attached.remote_engine import RemoteEngine
     from amgs_app.terminal import Symbols
 
 REPORT_SECONDS: Final = 0.05
@@ -84,7 +85,8 @@ class RunningRequest:
 class Opening:
     """What the screen is told of a session that was opened: its clock, and what its settings ask for.
 
-    consolidates: by itself, as soon as it is due. proposes: what may be pruned, likewise.
+    consolidates: by itself, as soon as it is due. proposes: what may be pruned, likewise. attached: the engine,
+    where it is one that is served elsewhere.
     """
 
     clock: Clock | None = None
@@ -94,6 +96,7 @@ class Opening:
     keys: Mapping[str, str] = field(default_factory=dict)
     consolidates: bool = False
     proposes: bool = False
+    attached: RemoteEngine | None = None
 
     @classmethod
     def of(cls, operator: Any) -> Opening:
@@ -106,14 +109,18 @@ class Opening:
         settings = operator.engine.settings
         screen, memory = settings.screen, settings.memory
         clock, theme = operator.engine.clock, operator.theme_name
+        attached = operator.engine if operator.engine.attached else None
+        if attached is not None:
+            attached.facts()  # whether anybody answers, and what time it is there
         return cls(
             clock,
             theme,
             theme_folders(),
             screen.symbols,
             screen.keys,
-            consolidates=memory.consolidation.automatic,
-            proposes=memory.pruning.interval_hours > 0,
+            consolidates=memory.consolidation.automatic and attached is None,
+            proposes=memory.pruning.interval_hours > 0 and attached is None,
+            attached=cast("RemoteEngine | None", attached),
         )
 
 

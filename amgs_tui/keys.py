@@ -54,6 +54,7 @@ EVERYWHERE: list[Any] = [
     quiet("R", "record", "record", "app.record", "Record what you do as a script; again to save it"),
     quiet("asterisk", "bookmark", "bookmark", "app.bookmark", "Toggle a bookmark on the selected block"),
     quiet("apostrophe", "bookmarks", "bookmarks", "app.bookmarks", "List the bookmarked blocks"),
+    quiet("T", "traffic", "traffic", "app.traffic", "Show who asks a served memory what"),
     quiet("y", "copy_pane", "copy", "app.copy_pane", "Copy the pane: a frame's text, else the pane as text"),
     quiet("t", "theme", "theme", "app.theme", "Next colour theme, dark or light"),
     quiet("r", "reload", "refresh", "app.reload", "Refresh"),

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from textual.message import Message
 
 if TYPE_CHECKING:
+    from amgs_app.attached.event_listener import Reach
     from amgs_app.calls.call import Call
+    from amgs_app.service_event import ServiceEvent
 
 Follow = Callable[[Any], "Sequence[Call[Any]]"]
 """Looks that a result calls for; asked in the engine's thread, so it holds frozen values alone."""
@@ -116,6 +118,14 @@ class RequestCancelled:
 
 
 EngineEvent = Started | Progressed | Finished | Failed | RequestCancelled
+
+
+class Overheard(Message):
+    """Brings what happens in a served memory to the screen."""
+
+    def __init__(self, what: ServiceEvent | Reach) -> None:
+        super().__init__()
+        self.what = what
 
 
 class EngineReport(Message):

@@ -34,11 +34,19 @@ class Notices:
         self._line = line
         self._runs = runs
         self._said_at = 0.0
+        self._overheard = ""
 
     def say(self, text: str, kind: Kind = "note") -> None:
         """Put a sentence into the status line, for a while; it stands before what is running."""
         self._line.said, self._said_at = Said(text, kind), time.perf_counter()
         self._line.over = bool(self._runs)
+
+    def overhear(self, text: str) -> None:
+        """What somebody else does, where nothing is said or runs that the operator waits for."""
+        free = self._line.said.text in ("", self._overheard)
+        if free and not self._runs.keeps_the_line:
+            self._overheard = text
+            self.say(text)
 
     def acted(self) -> None:
         """The operator has begun something new: an error of the action before has been read."""

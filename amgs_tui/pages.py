@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     from amgs.types import Block, UndoPlan
     from amgs_app.pipes import Pipe
+    from amgs_app.service_event import ServiceEvent
     from amgs_tui.dialogs.finder import Finder
+    from amgs_tui.dialogs.traffic import Traffic
     from amgs_tui.host import Host
 
 
@@ -25,6 +27,7 @@ class Pages:
         self._app = app
         self._host = host
         self._finder: Finder | None = None
+        self._traffic: Traffic | None = None
 
     def read(self, command: str, result: Any) -> None:
         """Show a result that has no pane."""
@@ -44,6 +47,23 @@ class Pages:
 
         words = to_json(result) if pipe.form == "json" else as_text(result, pipe.form or "table")
         self._app.push_screen(TextReader(title, Content(words)))
+
+    def traffic(self, events: Sequence[ServiceEvent]) -> None:
+        """Show who asks the memory what; the block of the line that is chosen becomes the selection."""
+        from amgs_tui.dialogs.traffic import Traffic
+
+        def ended(block_id: str | None) -> None:
+            self._traffic = None
+            if block_id is not None:
+                self._host.pick(block_id)
+
+        self._traffic = Traffic(events)
+        self._app.push_screen(self._traffic, ended)
+
+    def add_traffic(self, event: ServiceEvent) -> None:
+        """Put what was heard on top of the open page."""
+        if self._traffic is not None and self._traffic.is_mounted:
+            self._traffic.add(event)
 
     def find_block(self, title: str, chosen: Callable[[str], None], first: Sequence[Block] = ()) -> None:
         """Let the operator find a block by its words; `chosen` is called with its id."""

@@ -15,6 +15,7 @@ from amgs_tui.widgets.status import seconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from amgs_app.attached.remote_engine import RemoteEngine
     from amgs_tui.appearance import Appearance
     from amgs_tui.command_line import CommandLine
     from amgs_tui.dispatcher import Dispatcher
@@ -35,7 +36,7 @@ STORE_CODE: Final = 4
 class ResultRouter:
     """Receives what the engine's threads report and brings it where it belongs.
 
-    use_keys: gives actions the keys of the settings.
+    use_keys: gives actions the keys of the settings. follow: begins to hear what happens in a served memory.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class ResultRouter:
         command_line: CommandLine,
         pages: Pages,
         use_keys: Callable[[Mapping[str, str]], None],
+        follow: Callable[[RemoteEngine], None],
     ) -> None:
         self._screen = screen
         self._state = state
@@ -60,6 +62,7 @@ class ResultRouter:
         self._command_line = command_line
         self._pages = pages
         self._use_keys = use_keys
+        self._follow = follow
 
     # --- results ------------------------------------------------------------------------------------------
 
@@ -87,6 +90,9 @@ class ResultRouter:
         if self._state.clock is None and opening.clock is not None:
             self._state.clock = opening.clock.now
         self._state.consolidates = opening.consolidates
+        if opening.attached is not None:
+            self._state.attached = True
+            self._follow(opening.attached)
         self._state.proposes = opening.proposes
         looks = self._appearance
         self._notices.skipped_themes(looks.add_folders(opening.theme_folders))
@@ -142,9 +148,10 @@ class ResultRouter:
                 self._screen.draw_header()
 
     def _welcome(self) -> None:
-        """The first look at the store: an empty one takes the corpus in by itself."""
+        """The first look at the store: an empty one takes the corpus in by itself, unless others use it too."""
         overview = self._state.overview
-        if overview is not None and not sum(overview.store.blocks.values()):
+        empty = overview is not None and not sum(overview.store.blocks.values())
+        if empty and not self._state.attached:
             self._dispatcher.submit("ingest")
         else:
             self._dispatcher.submit("layout use", slot="layout", origin="screen")
@@ -154,6 +161,9 @@ class ResultRouter:
         pipe = self._command_line.pipe_of(event.request)
         if pipe is not None:
             self._pages.read_as(event.request.title, event.result, pipe)
+            return
+        if event.command == "traffic" and event.result.served:
+            self._pages.traffic(event.result.events)
             return
         if event.command == "block find" and self._pages.found(event.result.blocks):
             return

@@ -18,7 +18,8 @@ class ScreenState:
     """The store's name and clock, its overview, the last frame, the selection, and the blocks seen so far.
 
     clock: gives the memory's time; None until the session is open. consolidates, proposes: by itself, as soon as it is
-    due.
+    due. attached: the
+    memory is served elsewhere.
     """
 
     def __init__(self, store_name: str = "", clock: Callable[[], datetime] | None = None) -> None:
@@ -29,6 +30,7 @@ class ScreenState:
         self.selected: str | None = None
         self.recording = False
         self.consolidates = False
+        self.attached = False
         self.proposes = False
         self.cache = CompletionCache()
 

@@ -15,7 +15,7 @@ class ServiceEvent:
 
     change: the store's change counter afterwards. operation: what was carried out, `frame assemble`. caller: who asked.
     asked: its arguments on one line. outcome: done, refused or failed. got: what came of it, in a few words. blocks:
-    the first ids that it is about.
+    the first ids that it is about. client: an id by which a client knows what it asked itself.
     """
 
     kind: Literal["changed", "asked", "dropped"]
@@ -28,6 +28,7 @@ class ServiceEvent:
     milliseconds: float = 0.0
     outcome: str = ""
     blocks: tuple[str, ...] = ()
+    client: str = ""
 
     @property
     def line(self) -> str:

@@ -18,7 +18,7 @@ Lane = Literal["read", "write", "long", "model"]
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class RemoteAsk:
     """A method that may be called, or a value that may be read.
 
     right: what the token must allow. lane: where it is carried out. operation: under which name those who watch are
@@ -38,41 +38,41 @@ class ReportHere:
     """Stands where a method takes a Progress: the server puts its own there and reports what it is told."""
 
 
-ASKS: Final[Mapping[str, Ask]] = MappingProxyType(
+ASKS: Final[Mapping[str, RemoteAsk]] = MappingProxyType(
     {
-        "facts": Ask(),
-        "block": Ask(),
-        "memory.block": Ask(),
-        "memory.change_counter": Ask(value=True),
-        "memory.counts": Ask(),
-        "memory.find": Ask(),
-        "memory.frame_definitions": Ask(),
-        "memory.kept": Ask(),
-        "memory.operations": Ask(),
-        "memory.reliability": Ask(),
-        "memory.status": Ask(),
-        "memory.why": Ask(operation="why"),
-        "memory.frames.last": Ask(),
-        "memory.frames.why": Ask(operation="why"),
-        "memory.calibration.verdicts": Ask(),
-        "memory.keep": Ask("write", "write"),
-        "memory.ingest_text": Ask("write", "write", "ingest"),
-        "memory.ingest_many": Ask("write", "write", "ingest"),
-        "memory.lifecycle.draft_consolidation": Ask("read", "long", "consolidate plan"),
-        "memory.lifecycle.edit_draft": Ask(),
-        "memory.lifecycle.apply_draft": Ask("write", "write", "consolidate apply"),
-        "memory.sources.plan_text": Ask(),
-        "memory.sources.apply": Ask("write", "write", "source update"),
-        "memory.calibration.metrics": Ask("read", "long", "metrics"),
-        "memory.calibration.compare_weights": Ask("operate", "long", "frame ab"),
-        "memory.calibration.tune": Ask("operate", "long", "tune"),
-        "memory.define_frame": Ask("write", "write", "frame define"),
-        "memory.exchange.export": Ask("operate", "long", "export"),
-        "memory.exchange.load": Ask("operate", "write", "import"),
-        "open_focus": Ask("operate", "model", "focus open", sent=False),
-        "focus.snapshot": Ask("operate", "model"),
-        "focus.branches": Ask("operate", "model"),
-        "focus_trace": Ask("operate", "model"),
+        "facts": RemoteAsk(),
+        "block": RemoteAsk(),
+        "memory.block": RemoteAsk(),
+        "memory.change_counter": RemoteAsk(value=True),
+        "memory.counts": RemoteAsk(),
+        "memory.find": RemoteAsk(),
+        "memory.frame_definitions": RemoteAsk(),
+        "memory.kept": RemoteAsk(),
+        "memory.operations": RemoteAsk(),
+        "memory.reliability": RemoteAsk(),
+        "memory.status": RemoteAsk(),
+        "memory.why": RemoteAsk(operation="why"),
+        "memory.frames.last": RemoteAsk(),
+        "memory.frames.why": RemoteAsk(operation="why"),
+        "memory.calibration.verdicts": RemoteAsk(),
+        "memory.keep": RemoteAsk("write", "write"),
+        "memory.ingest_text": RemoteAsk("write", "write", "ingest"),
+        "memory.ingest_many": RemoteAsk("write", "write", "ingest"),
+        "memory.lifecycle.draft_consolidation": RemoteAsk("read", "long", "consolidate plan"),
+        "memory.lifecycle.edit_draft": RemoteAsk(),
+        "memory.lifecycle.apply_draft": RemoteAsk("write", "write", "consolidate apply"),
+        "memory.sources.plan_text": RemoteAsk(),
+        "memory.sources.apply": RemoteAsk("write", "write", "source update"),
+        "memory.calibration.metrics": RemoteAsk("read", "long", "metrics"),
+        "memory.calibration.compare_weights": RemoteAsk("operate", "long", "frame ab"),
+        "memory.calibration.tune": RemoteAsk("operate", "long", "tune"),
+        "memory.define_frame": RemoteAsk("write", "write", "frame define"),
+        "memory.exchange.export": RemoteAsk("operate", "long", "export"),
+        "memory.exchange.load": RemoteAsk("operate", "write", "import"),
+        "open_focus": RemoteAsk("operate", "model", "focus open", sent=False),
+        "focus.snapshot": RemoteAsk("operate", "model"),
+        "focus.branches": RemoteAsk("operate", "model"),
+        "focus_trace": RemoteAsk("operate", "model"),
     }
 )
 """By path."""

@@ -6,10 +6,12 @@ A client and its server are of the same version: values cross in the lossless fo
 from __future__ import annotations
 
 import json
+import os
 import re
+import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -25,10 +27,12 @@ SILENCE_SECONDS: Final = 20.0
 CONNECT_SECONDS: Final = 5.0
 LOOK: Final = "AMGS-Look"
 """The header of a question that a screen asks by itself."""
+CLIENT: Final = "AMGS-Client"
+"""The header with an id that a client gives itself, by which it knows its own questions among the events."""
 _NAMESPACE: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
-class ServiceConnection:
+class AttachedConnection:
     """One client of a served memory. It may be used by several threads; nothing is sent before something is asked.
 
     address: `http://127.0.0.1:8420`, with `/NAME` behind it for a namespace that is not the token's first.
@@ -40,11 +44,14 @@ class ServiceConnection:
         self.namespace = parts.path.strip("/")
         self.base = f"{parts.scheme}://{parts.netloc}"
         self.name = parts.netloc + (f"/{self.namespace}" if self.namespace else "")
+        self.client = f"{socket.gethostname()}-{os.getpid()}-{id(self):x}"[-64:]
+        said[CLIENT] = self.client
         if token:
             said["Authorization"] = f"Bearer {token}"
         if self.namespace:
             said["AMGS-Namespace"] = self.namespace
         self._own = threading.local()
+        self._listening: Any = None
         with extras.explained():
             import httpx2
         self._faults = httpx2.HTTPError
@@ -53,7 +60,11 @@ class ServiceConnection:
         self._http = httpx2.Client(base_url=self.base, headers=said, timeout=timeout, trust_env=False)
 
     def close(self) -> None:
-        """Let the connections go."""
+        """Let the connections go, that of a listener too."""
+        listening = self._listening and self._listening.get_extra_info("socket")
+        if listening is not None:
+            with suppress(OSError):
+                listening.shutdown(socket.SHUT_RDWR)  # wakes the thread that reads from it
         self._http.close()
 
     @contextmanager
@@ -100,6 +111,7 @@ class ServiceConnection:
             if answer.status_code != 200:
                 answer.read()
                 raise _refusal(answer.content)
+            self._listening = answer.extensions.get("network_stream")
             yield None
             for line in answer.iter_lines():
                 if line.startswith("data:"):

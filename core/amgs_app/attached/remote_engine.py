@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from amgs.errors import UsageError
-from amgs_app.attached.connection import ServiceConnection
+from amgs_app.attached.connection import AttachedConnection
 from amgs_app.attached.remote_clock import RemoteClock
 from amgs_app.attached.remote_part import RemotePart
 from amgs_app.calls.call import Call
@@ -59,7 +59,7 @@ class RemoteEngine(Engine):
                 f"{wrong[0]} belongs to whoever serves the memory.",
                 way_out=f"Leave it out, or give it to `amgs serve` instead of --connect {options.connect}.",
             )
-        self.connection = ServiceConnection(options.connect, options.token)
+        self.connection = AttachedConnection(options.connect, options.token)
         self._time = RemoteClock(self.facts)
         self.clock = self._time
         self.creates = False
@@ -197,7 +197,7 @@ class RemoteEngine(Engine):
         self.connection.close()
 
     def events(self, after: str = "") -> Iterator[ServiceEvent | None]:
-        """What happens in the memory; see ServiceConnection."""
+        """What happens in the memory; see AttachedConnection."""
         return self.connection.events(after)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amgs.errors import InputError, UsageError
-from amgs_app.attached.connection import ServiceConnection
+from amgs_app.attached.connection import AttachedConnection
 from amgs_app.attached.remote_part import RemotePart
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class RemoteMemory(RemotePart):
     """See the module. reading: how files are split."""
 
-    def __init__(self, connection: ServiceConnection, reading: IngestSettings) -> None:
+    def __init__(self, connection: AttachedConnection, reading: IngestSettings) -> None:
         super().__init__(connection, "memory")
         self._reading = reading
         self.exchange = RemoteExchange(connection, "memory.exchange")

@@ -7,7 +7,7 @@ from typing import Any
 from amgs.errors import UsageError
 from amgs.types import Progress
 from amgs_app.attached.asks import ASKS, ReportHere
-from amgs_app.attached.connection import ServiceConnection
+from amgs_app.attached.connection import AttachedConnection
 
 ASK_PATH = "/v1/attach/ask"
 
@@ -18,7 +18,7 @@ class RemotePart:
     Only what `ASKS` names can be asked; anything else raises UsageError before it is sent.
     """
 
-    def __init__(self, connection: ServiceConnection, path: str) -> None:
+    def __init__(self, connection: AttachedConnection, path: str) -> None:
         self._connection = connection
         self._path = path
 

@@ -42,6 +42,7 @@ class Asked:
     """A request as far as every handler needs it: who asks, in which namespace, and in which form it wants the answer.
 
     lossless: as values that read back as they were; else plain JSON. key: the `Idempotency-Key`, "" without one.
+    client: an id that the client gave itself.
     """
 
     service: Service
@@ -49,6 +50,7 @@ class Asked:
     namespace: Namespace
     lossless: bool = False
     key: str = ""
+    client: str = ""
 
     async def run(
         self,
@@ -102,6 +104,7 @@ class Asked:
                         round(seconds * 1000, 1),
                         outcome,
                         blocks,
+                        self.client,
                     )
                 )
 

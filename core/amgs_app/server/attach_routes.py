@@ -13,7 +13,7 @@ import logging
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -23,11 +23,11 @@ from fastapi.responses import StreamingResponse
 from pydantic import ValidationError
 
 from amgs import wire
-from amgs.errors import AmgsError, InputError, NotFoundError, TooMuchError, UsageError
+from amgs.errors import AmgsError, InputError, NotFoundError, UsageError
 from amgs.problems import fault, problem
 from amgs.types import Progress
-from amgs_app.attached.asks import ASKS, PACKAGES, Ask, ReportHere
-from amgs_app.attached.connection import LOOK
+from amgs_app.attached.asks import ASKS, PACKAGES, RemoteAsk, ReportHere
+from amgs_app.attached.connection import CLIENT, LOOK
 from amgs_app.attached.remote_engine import HERE
 from amgs_app.calls.call import Call
 from amgs_app.calls.operation import Operation
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 router = APIRouter(include_in_schema=False)
 log = logging.getLogger("amgs.server")
 
-LARGEST: Final = 256 * 1024 * 1024
-"""Bytes of a question; an exported memory is one."""
 BEAT_SECONDS: Final = 0.1
 """How often progress is told."""
 BEATS_OF_SILENCE: Final = 10
@@ -56,6 +54,7 @@ _KEPT: Final[Mapping[str, Right]] = {"bookmark": "write"}
 """What is no change of the memory and yet written beside it."""
 
 Look = Annotated[str, Header(alias=LOOK)]
+Client = Annotated[str, Header(alias=CLIENT, max_length=64)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ class _Work:
 
 @router.post("/v1/attach/operations/{identifier}")
 async def operation(
-    asked: ByCaller, identifier: str, request: Request, amgs_look: Look = ""
+    asked: ByCaller, identifier: str, request: Request, amgs_look: Look = "", amgs_client: Client = ""
 ) -> StreamingResponse:
     """Carry out an operation on the engine with the arguments that the body gives by name."""
     chosen = next((each for each in standard() if each.identifier == identifier), None)
@@ -81,7 +80,7 @@ async def operation(
     check_right(asked, _KEPT.get(chosen.name, right_of(chosen)), f"`{chosen.name}`")
     call = _call(chosen, await _body(request))
     return _answer(
-        asked,
+        replace(asked, client=amgs_client),
         _Work(
             chosen.name,
             lane_of(chosen),
@@ -94,7 +93,9 @@ async def operation(
 
 
 @router.post("/v1/attach/ask")
-async def ask(asked: ByCaller, request: Request, amgs_look: Look = "") -> StreamingResponse:
+async def ask(
+    asked: ByCaller, request: Request, amgs_look: Look = "", amgs_client: Client = ""
+) -> StreamingResponse:
     """Call a method of the engine's, or read a value, that `ASKS` names."""
     given = await _body(request)
     path = given.get("path")
@@ -111,21 +112,16 @@ async def ask(asked: ByCaller, request: Request, amgs_look: Look = "") -> Stream
     changes = known.right != "read" and known.lane != "model"
     do = partial(_asked_of, str(path), known, args, kwargs)
     return _answer(
-        asked,
+        replace(asked, client=amgs_client),
         _Work(name, known.lane, changes, told, do, quiet=quiet),
     )
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    """The value in the body; raises InputError for one that is none, TooMuchError for one that is too large."""
-    parts, size = list[bytes](), 0
-    async for part in request.stream():
-        size += len(part)
-        if size > LARGEST:
-            raise TooMuchError(f"A question has at most {LARGEST:,} bytes.", way_out="Send less at once.")
-        parts.append(part)
+    """The value in the body; raises InputError for one that is none."""
+    body = await request.body()
     try:
-        given = await asyncio.to_thread(wire.loads, b"".join(parts), PACKAGES)
+        given = await asyncio.to_thread(wire.loads, body, PACKAGES)
     except AmgsError:
         raise
     except Exception as error:  # whatever the constructors of values say of values that nobody made
@@ -153,7 +149,12 @@ def _call(chosen: Operation[..., Any], given: Mapping[str, Any]) -> Call[Any]:
 
 
 def _asked_of(
-    path: str, known: Ask, args: list[Any], kwargs: Mapping[str, Any], engine: Engine, progress: Progress
+    path: str,
+    known: RemoteAsk,
+    args: list[Any],
+    kwargs: Mapping[str, Any],
+    engine: Engine,
+    progress: Progress,
 ) -> Any:
     """What a method or a value of the engine gives. Raises UsageError for arguments that it does not take."""
 

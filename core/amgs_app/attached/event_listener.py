@@ -1,0 +1,77 @@
+"""Hears what happens in a served memory, in a thread of its own, for as long as somebody wants to know."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from amgs.errors import AmgsError
+from amgs_app.service_event import ServiceEvent
+
+FIRST_WAIT_SECONDS: Final = 0.25
+LONGEST_WAIT_SECONDS: Final = 4.0
+
+Source = Callable[[str], Iterator[ServiceEvent | None]]
+"""Events from now on, or after a value of the change counter; None first, as soon as it listens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Whether the service is heard. words: what was said of it, for one that is lost."""
+
+    state: Literal["heard", "lost"]
+    words: str = ""
+
+
+class EventListener:
+    """Listens, and begins again where the connection breaks: with what it missed, as far as the server keeps it.
+
+    deliver: called in the listener's thread with every event, and whenever the service is lost or heard again.
+    """
+
+    def __init__(self, source: Source, deliver: Callable[[ServiceEvent | Reach], object]) -> None:
+        self._source = source
+        self._deliver = deliver
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._listen, name="amgs-events", daemon=True)
+
+    def start(self) -> None:
+        """Begin to listen."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Deliver nothing more; the thread ends with its connection, or its wait."""
+        self._closing.set()
+
+    def join(self, timeout: float) -> None:
+        """Wait until the thread has ended (seconds)."""
+        if self._thread.ident is not None:
+            self._thread.join(timeout)
+
+    def _listen(self) -> None:
+        after, wait = "", FIRST_WAIT_SECONDS
+        while not self._closing.is_set():
+            words = "The connection ended."
+            try:
+                for event in self._source(after):
+                    if self._closing.is_set():
+                        return
+                    if event is None:
+                        wait = FIRST_WAIT_SECONDS
+                        self._deliver(Reach("heard"))
+                        continue
+                    after = {"changed": str(event.change), "dropped": ""}.get(event.kind, after)
+                    self._deliver(event)
+            except AmgsError as error:
+                words = error.message
+            except Exception:
+                if (
+                    not self._closing.is_set()
+                ):  # a connection that is closed under the reader says so in many ways
+                    raise
+            if not self._closing.is_set():
+                self._deliver(Reach("lost", words))
+                self._closing.wait(wait)
+                wait = min(wait * 2, LONGEST_WAIT_SECONDS)

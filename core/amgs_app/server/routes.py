@@ -42,7 +42,7 @@ class Route:
         return tuple(renamed.get(name, name) for name in named)
 
 
-_NAMED: Final[tuple[tuple[Method, str, str, tuple[tuple[str, str], ...]], ...]] = (
+NAMED: Final[tuple[tuple[Method, str, str, tuple[tuple[str, str], ...]], ...]] = (
     ("GET", "/v1/memory/{id}", "block show", (("id", "block"),)),
     ("PATCH", "/v1/memory/{id}", "block set", (("id", "block"),)),
     ("POST", "/v1/memory/reinforce", "block reinforce", ()),
@@ -112,7 +112,7 @@ def routes(registry: Registry) -> tuple[Route, ...]:
             renamed,
             _identifier(method, path),
         )
-        for method, path, name, renamed in _NAMED
+        for method, path, name, renamed in NAMED
     )
     every = tuple(
         Route(

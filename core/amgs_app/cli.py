@@ -406,8 +406,9 @@ def run_agents(
     from amgs_app.agent_states import check_agents
 
     with extras.explained():
-        from amgs_app.agents.api import Api
-        from amgs_app.agents.duties import Orders, check_orders
+        from amgs.client import MemoryClient
+        from amgs.client.connection import ADDRESS
+        from amgs_app.agents.duties import Orders, ask, check_orders
         from amgs_app.agents.runner import Runner
 
     given = options.options()
@@ -419,10 +420,10 @@ def run_agents(
             time.sleep(every)
         return not once
 
-    with Api(given.connect or "http://127.0.0.1:8420", given.token) as api:
-        api.call("agents status")
+    with MemoryClient(given.connect or ADDRESS, token=given.token, timeout=600) as client:
+        ask(client, "agents status")
         holder = f"{socket.gethostname()}-{os.getpid()}"
-        Runner(api, holder, check_agents(names or ()), orders, _say, wait).run()
+        Runner(client, holder, check_agents(names or ()), orders, _say, wait).run()
     return 0
 
 

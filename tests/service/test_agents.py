@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from amgs.client import MemoryClient
 from amgs.errors import InputError, NotAllowedError, UnreachableError, UsageError
 from amgs_app.agent_states import AGENTS, AgentState, check_agents, claimed, ended
-from amgs_app.agents.api import Api
-from amgs_app.agents.duties import DUTIES, Orders, ingestion
+from amgs_app.agents.duties import DUTIES, Orders, ask, ingestion
 from amgs_app.agents.runner import Runner
 from amgs_app.server.tokens import Caller, Tokens, digest
 from tests.service.serving import served
@@ -20,12 +20,12 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def api(tmp_path: Path) -> Iterator[Api]:
-    with served(tmp_path / "notes.duckdb") as address, Api(address) as made:
+def api(tmp_path: Path) -> Iterator[MemoryClient]:
+    with served(tmp_path / "notes.duckdb") as address, MemoryClient(address) as made:
         yield made
 
 
-def test_the_agents_take_in_a_folder_and_keep_the_memory(api: Api, tmp_path: Path) -> None:
+def test_the_agents_take_in_a_folder_and_keep_the_memory(api: MemoryClient, tmp_path: Path) -> None:
     folder = tmp_path / "log"
     folder.mkdir()
     (folder / "mast.md").write_text("The mast of the Heron is of spruce.", encoding="utf-8")
@@ -34,32 +34,32 @@ def test_the_agents_take_in_a_folder_and_keep_the_memory(api: Api, tmp_path: Pat
     runner = Runner(api, "one", AGENTS, Orders(folder), said.append)
     assert runner.run() == len(AGENTS)
     assert said[0] == "ingestion: 1 files new, 0 changed"
-    status = {each.name: each for each in api.call("agents status").agents}
+    status = {each.name: each for each in ask(api, "agents status").agents}
     assert {each.runs for each in status.values()} == {1}
     assert {each.failures for each in status.values()} == {0}, status
     assert {each.holder for each in status.values()} == {""}
     assert runner.run() == 0, "nothing is due again at the same instant"
 
-    api.call("consolidate")
+    ask(api, "consolidate")
     (folder / "mast.md").write_text("The mast of the Heron is of carbon.", encoding="utf-8")
     assert ingestion(api, Orders(folder)) == "0 files new, 1 changed"
     assert ingestion(api, Orders(folder)) == "0 files new, 0 changed"
-    held = api.call("source show", source="log/mast.md").pieces
+    held = ask(api, "source show", source="log/mast.md").pieces
     assert len(held) == 2
 
 
-def test_one_runner_has_an_agent_at_a_time_and_a_paused_one_rests(api: Api) -> None:
-    assert api.call("agents claim", agent="curation", holder="one").granted
-    second = api.call("agents claim", agent="curation", holder="two")
+def test_one_runner_has_an_agent_at_a_time_and_a_paused_one_rests(api: MemoryClient) -> None:
+    assert ask(api, "agents claim", agent="curation", holder="one").granted
+    second = ask(api, "agents claim", agent="curation", holder="two")
     assert not second.granted
     assert second.because.startswith("one runs it until")
     with pytest.raises(UsageError):
-        api.call("agents done", agent="curation", holder="two", outcome="nothing")
-    api.call("agents done", agent="curation", holder="one", outcome="done")
-    api.call("agents pause", agent="attention")
-    assert not api.call("agents claim", agent="attention", holder="one").granted
-    assert api.call("agents resume", agent="attention").paused is False
-    assert api.call("agents claim", agent="attention", holder="one").granted
+        ask(api, "agents done", agent="curation", holder="two", outcome="nothing")
+    ask(api, "agents done", agent="curation", holder="one", outcome="done")
+    ask(api, "agents pause", agent="attention")
+    assert not ask(api, "agents claim", agent="attention", holder="one").granted
+    assert ask(api, "agents resume", agent="attention").paused is False
+    assert ask(api, "agents claim", agent="attention", holder="one").granted
 
 
 def test_where_a_runner_dies_another_goes_on_when_its_lease_has_run_out() -> None:
@@ -72,9 +72,9 @@ def test_where_a_runner_dies_another_goes_on_when_its_lease_has_run_out() -> Non
 
 
 def test_a_run_that_fails_is_noted_and_the_others_go_on(
-    api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    api: MemoryClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(api: Api, orders: Orders) -> str:
+    def broken(api: MemoryClient, orders: Orders) -> str:
         raise InputError("The disk is gone.")
 
     said: list[str] = []
@@ -86,20 +86,20 @@ def test_a_run_that_fails_is_noted_and_the_others_go_on(
     assert runner.run() == 2
     assert said[0] == "ingestion: Cannot read the input: The disk is gone."
     assert said[1].startswith("consolidation: ")
-    assert [each.failures for each in api.call("agents status").agents][:2] == [1, 0]
+    assert [each.failures for each in ask(api, "agents status").agents][:2] == [1, 0]
 
 
 def test_an_agent_needs_a_token_that_may_write(tmp_path: Path) -> None:
     tokens = Tokens({digest("r"): Caller("reader", ("boats",), "read")})
-    with served(root=tmp_path, tokens=tokens) as address, Api(address, "r") as reader:
-        assert len(reader.call("agents status").agents) == len(AGENTS)
+    with served(root=tmp_path, tokens=tokens) as address, MemoryClient(address, token="r") as reader:
+        assert len(ask(reader, "agents status").agents) == len(AGENTS)
         with pytest.raises(NotAllowedError):
-            reader.call("agents claim", agent="curation", holder="one")
+            ask(reader, "agents claim", agent="curation", holder="one")
 
 
 def test_no_service_is_said() -> None:
-    with Api("http://127.0.0.1:9") as nobody, pytest.raises(UnreachableError, match="Nobody answers"):
-        nobody.call("agents status")
+    with MemoryClient("http://127.0.0.1:9", retries=0) as nobody, pytest.raises(UnreachableError):
+        ask(nobody, "agents status")
 
 
 def test_an_unknown_agent_is_refused() -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from amgs.client import MemoryClient
 from amgs.errors import UsageError
 from amgs_app.agent_states import AgentName
-from amgs_app.agents.api import Api
 
 KINDS: Final = frozenset((".md", ".markdown", ".txt", ".rst", ".org"))
 """Endings of the files that the ingestion agent reads; `amgs ingest --batch` reads more."""
@@ -21,6 +21,9 @@ LARGEST: Final = 1_000_000
 """Characters of a file that is taken in over the API."""
 FRESH: Final = ("SELF", "WORLD")
 """The frames that the attention agent keeps fresh."""
+
+
+_PACKAGES: Final = frozenset({"amgs", "amgs_app"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +36,19 @@ class Orders:
     apply: bool = False
 
 
-def ingestion(api: Api, orders: Orders) -> str:
+def ask(client: MemoryClient, operation: str, **arguments: Any) -> Any:
+    """The frozen result of any operation of the table."""
+    return client.call(operation, packages=_PACKAGES, **arguments)
+
+
+def ingestion(client: MemoryClient, orders: Orders) -> str:
     """Take in every note of the folder that is new, and bring those up to date that are known and say
     something else.
     """
     if orders.watch is None:
         return "no folder is watched"
     folder = orders.watch
-    known = {each.name for each in api.call("source list", limit=100_000).sources}
+    known = {each.name for each in ask(client, "source list", limit=100_000).sources}
     new = changed = 0
     skipped = []
     for path in sorted(folder.rglob("*")):
@@ -55,47 +63,47 @@ def ingestion(api: Api, orders: Orders) -> str:
         if not text.strip() or len(text) > LARGEST:
             skipped.append(name)
         elif name in known:
-            done = api.call("source update", source=name, text=text)
+            done = ask(client, "source update", source=name, text=text)
             changed += done.operation is not None
         else:
-            new += bool(api.post("/v1/memory/ingest", {"content": text, "source": name}).added)
+            new += bool(client.ingest(text, source=name).added)
     told = f"{new} files new, {changed} changed"
     return told + (f", {len(skipped)} not read ({', '.join(skipped[:5])})" if skipped else "")
 
 
-def consolidation(api: Api, orders: Orders) -> str:
+def consolidation(client: MemoryClient, orders: Orders) -> str:
     """Work the inbox off when it is due."""
     del orders
-    done = api.call("consolidate", if_due=True)
+    done = ask(client, "consolidate", if_due=True)
     if not hasattr(done, "operations"):
         return str(done.due.because)
     return f"{sum(each.blocks for each in done.operations)} blocks consolidated"
 
 
-def attention(api: Api, orders: Orders) -> str:
+def attention(client: MemoryClient, orders: Orders) -> str:
     """Assemble the frames that are kept, so that whoever asks next gets them at once."""
     del orders
-    made = [api.call("frame cached", name=name) for name in FRESH]
+    made = [ask(client, "frame cached", name=name) for name in FRESH]
     tokens = sum(each.frame.tokens for each in made)
     return f"{', '.join(FRESH)} fresh, {tokens} tokens"
 
 
-def curation(api: Api, orders: Orders) -> str:
+def curation(client: MemoryClient, orders: Orders) -> str:
     """Propose what may be pruned. It deletes nothing, and archives nothing."""
     del orders
-    plan = api.call("prune", dry_run=True)
+    plan = ask(client, "prune", dry_run=True)
     return f"{len(plan.candidates)} blocks may be pruned: `prune --dry-run` shows them"
 
 
-def enhancement(api: Api, orders: Orders) -> str:
+def enhancement(client: MemoryClient, orders: Orders) -> str:
     """Look for what could be merged, split, strengthened or cut, and for what contradicts something else."""
-    done = api.call("enhance", dry_run=not orders.apply)
-    found = api.call("review scan")
+    done = ask(client, "enhance", dry_run=not orders.apply)
+    found = ask(client, "review scan")
     told = "carried out" if orders.apply else "made"
     return f"{len(done.proposals)} proposals {told}, {len(found.items)} findings to review"
 
 
-Duty = Callable[[Api, Orders], str]
+Duty = Callable[[MemoryClient, Orders], str]
 DUTIES: Final[dict[AgentName, Duty]] = {
     "ingestion": ingestion,
     "consolidation": consolidation,

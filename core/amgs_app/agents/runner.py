@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from amgs.client import MemoryClient
 from amgs.errors import AmgsError, UnreachableError
 from amgs_app.agent_states import AgentName
-from amgs_app.agents.api import Api
-from amgs_app.agents.duties import DUTIES, Orders
+from amgs_app.agents.duties import DUTIES, Orders, ask
 
 LEASE = 900.0
 """Seconds for which an agent is claimed: longer than a run takes. Where a runner dies, another goes on after them."""
@@ -18,7 +18,7 @@ LEASE = 900.0
 class Runner:
     """holder: the runner's own name. say: is told what each run gave. wait: sleeps, and gives whether to go on."""
 
-    api: Api
+    client: MemoryClient
     holder: str
     names: Sequence[AgentName]
     orders: Orders
@@ -41,15 +41,15 @@ class Runner:
 
     def _one(self, name: AgentName) -> bool:
         """Run an agent if it may; whether it ran."""
-        claim = self.api.call("agents claim", agent=name, holder=self.holder, seconds=LEASE)
+        claim = ask(self.client, "agents claim", agent=name, holder=self.holder, seconds=LEASE)
         if not claim.granted:
             return False
         try:
-            outcome, failed = DUTIES[name](self.api, self.orders), False
+            outcome, failed = DUTIES[name](self.client, self.orders), False
         except UnreachableError:
             raise
         except AmgsError as error:
             outcome, failed = str(error), True
-        self.api.call("agents done", agent=name, holder=self.holder, outcome=outcome, failed=failed)
+        ask(self.client, "agents done", agent=name, holder=self.holder, outcome=outcome, failed=failed)
         self.say(f"{name}: {outcome}")
         return True

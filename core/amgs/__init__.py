@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from amgs.api.calibration import Calibration
     from amgs.api.diversity import Diversity
     from amgs.api.entities import Entities
+    from amgs.api.erasure import Erasure
     from amgs.api.exchange import Exchange
     from amgs.api.frames import Frames
     from amgs.api.graph import Graph
@@ -97,6 +98,7 @@ _HOMES = {
     "amgs.api.graph": ("Graph",),
     "amgs.api.frames": ("Frames",),
     "amgs.api.entities": ("Entities",),
+    "amgs.api.erasure": ("Erasure",),
     "amgs.api.exchange": ("Exchange",),
     "amgs.api.diversity": ("Diversity",),
     "amgs.api.calibration": ("Calibration",),
@@ -194,6 +196,7 @@ __all__ = [
     "EntityKnowledge",
     "EntityRecogniser",
     "EntitySummary",
+    "Erasure",
     "Exchange",
     "ExpectationError",
     "Explanation",

@@ -303,6 +303,14 @@ class CorrectedBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class Deleted:
+    """`block delete`: the blocks as they were before they were set aside."""
+
+    blocks: tuple[Block, ...]
+    operation: JournalEntry
+
+
+@dataclass(frozen=True, slots=True)
 class AnnotatedBlock:
     """`block tag`, `block note`: the block as it is now."""
 

@@ -26,13 +26,14 @@ _OWN = ("store_id", "schema_version")
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written: rows by table are in the file itself."""
+    """What was written: rows by table are in the file itself. replaced: whether a file was there before."""
 
     path: str
     form: Form
     blocks: int
     edges: int
     bytes: int
+    replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,12 @@ class Exchange:
         """Write the whole store to a file, whole or not at all; raises InputError when it cannot be written."""
         storage = self._context.storage
         header = Header(storage.schema_version, storage.change_counter, self._context.clock.now())
+        replaced = path.exists()
         with storage.snapshot():
             lines = document.lines(storage, header) if form == "json" else graphml.lines(storage, header)
             size = written(path, lines)
         blocks, edges = storage.tables.count("memory_blocks"), storage.tables.count("edges")
-        return Exported(str(path), form, blocks, edges, size)
+        return Exported(str(path), form, blocks, edges, size, replaced)
 
     def load(self, path: Path, progress: Progress | None = None) -> Imported:
         """Take a file that `export` wrote into this empty store, in one transaction.

@@ -28,6 +28,7 @@ from amgs.lifecycle import (
     schedule,
     supersede,
 )
+from amgs.lifecycle import erase as erasing
 from amgs.lifecycle.categories import CATEGORIES
 from amgs.lifecycle.consolidate import ConsolidationInputs
 from amgs.lifecycle.decay_forecast import DecayPreview, preview
@@ -345,6 +346,11 @@ class Lifecycle:
         if plan.hard and ledger is None and self._context.storage.path != MEMORY:
             ledger = Path(f"{self._context.storage.path}.deleted.jsonl")
         return prune.apply(self._context.storage, plan, self._context.clock.now(), ledger)
+
+    def delete(self, ids: Sequence[str]) -> JournalEntry:
+        """Set blocks aside as pruned, whatever their signs; `undo` brings them back. `memory.erasure` erases."""
+        whole = [self._context.whole_id(one) for one in ids]
+        return erasing.delete(self._context.storage, whole, self._context.clock.now())
 
     def proposal_due(self) -> Due:
         """Whether it is time to look for what may be pruned, by the time since that was done last."""

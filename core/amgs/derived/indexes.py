@@ -158,6 +158,30 @@ class Derived:
             self._graph = self._first_graph()
             self._entities = None
 
+    def sizes(self) -> dict[str, int]:
+        """How many blocks the keyword index and the vectors hold, and how many edges the graph, after catching up."""
+        with self._lock, self.reading() as state:
+            self._catch_up_keyword()
+            vectors = (
+                self._caught_up_vectors(state.structure) if self._storage.meta.embedding_space() else None
+            )
+            return {
+                "keyword index": self._keyword.documents,
+                "vectors": 0 if vectors is None else int(vectors.numbers.size),
+                "graph edges": self._storage.edges.count(),
+            }
+
+    def rewrite(self) -> None:
+        """Remove every file that was derived, and derive the keyword index anew: no file keeps a word of what has left
+        the store.
+        """
+        with self._lock:
+            self.forget()
+            self._keyword = self._keyword.anew()
+            if not self._storage.read_only:
+                with self._storage.snapshot():
+                    self._catch_up_keyword()
+
     def close(self) -> None:
         """Catch up once more, seal the keyword index, and keep what was derived, so that the next open finds it
         true.

@@ -163,6 +163,16 @@ class KeywordIndex:
                 self._seal(self._directory)
         self._writer = None
 
+    def anew(self) -> KeywordIndex:
+        """An empty index in place of this one, whose files are removed; views of this one go on."""
+        if self._writer is not None:
+            with contextlib.suppress(OSError, ValueError):
+                self._writer.wait_merging_threads()
+            self._writer = None
+        if self._directory is not None and not self._read_only:
+            shutil.rmtree(self._directory, ignore_errors=True)
+        return KeywordIndex.open(self._directory, read_only=self._read_only)
+
     # --- writing ----------------------------------------------------------------------------------------
 
     def catch_up(self, wanted: NDArray[np.int64], contents: Contents, stamp: Stamp) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 from amgs.clock import parse_instant
 from amgs.errors import StoreCorruptError, UsageError
 from amgs.log.journal import KEPT, STATE, VALIDITY
-from amgs.storage.journal import JournalRow, JournalTarget
+from amgs.storage.journal import ERASED, JournalRow, JournalTarget
 from amgs.storage.protocol import Storage
 from amgs.types import Block, Edge, EdgeKey, JournalEntry, UndoPlan
 
@@ -110,6 +110,12 @@ def _found(storage: Storage, operation_id: int) -> JournalEntry:
 
 def _standing(storage: Storage, operation_id: int) -> JournalEntry:
     operation = _found(storage, operation_id)
+    if operation.kind == ERASED:
+        raise UsageError(
+            f"Operation {operation_id} erased what it names; nothing of it is left to restore.",
+            title="An erasure cannot be undone",
+            way_out="Take the text in again from its source.",
+        )
     if operation.undone:
         raise UsageError(
             f"Operation {operation_id} is already undone.",

@@ -4,6 +4,7 @@ itself.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import lru_cache
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from amgs.api.context import MemoryContext
 from amgs.clock import Clock
 from amgs.derived.indexes import Derived
+from amgs.errors import StoreError
 from amgs.frames import definition as shipped
 from amgs.frames import shipping
 from amgs.memory.block_methods import BlockMethods
@@ -71,6 +73,7 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
         )
         if not storage.read_only:
             shipping.renew(storage, shipped.DEFAULTS, clock.now())
+            self._finish_erasure()
 
     @classmethod
     def open(
@@ -116,12 +119,19 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
         if self._storage.closed:
             return
         try:
+            self._finish_erasure()
             if self._opened.searches.waits:
                 with self._storage.transaction():
                     self._opened.searches.write(self.settings.retrieval.searches)
             self._opened.derived.close()
         finally:
             self._storage.close()
+
+    def _finish_erasure(self) -> None:
+        """Write anew the files that an erasure has left behind; on a full disk the next opening tries again."""
+        if not self._storage.read_only and self._storage.erasure.unfinished:
+            with contextlib.suppress(StoreError):
+                self.erasure.finish()
 
     def discard(self) -> None:
         """Close the memory and, where it holds no block and its journal no operation, remove its files."""

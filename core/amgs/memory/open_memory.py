@@ -13,6 +13,7 @@ from amgs.storage.protocol import Storage
 if TYPE_CHECKING:
     from amgs.api.calibration import Calibration
     from amgs.api.entities import Entities
+    from amgs.api.erasure import Erasure
     from amgs.api.exchange import Exchange
     from amgs.api.frames import Frames
     from amgs.api.graph import Graph
@@ -87,6 +88,13 @@ class OpenMemory:
         from amgs.api.simulation import Simulation
 
         return Simulation(self._context(), self.lifecycle.means)
+
+    @property
+    def erasure(self) -> Erasure:
+        """Blocks erased so that nothing of their text is left in the store."""
+        from amgs.api.erasure import Erasure
+
+        return Erasure(self._context())
 
     @property
     def exchange(self) -> Exchange:

@@ -19,6 +19,9 @@ PROPOSAL = "propose"
 """The kind of the operations that only say what may be pruned; `blocks` counts what they name, no row belongs to them.
 """
 
+ERASED = "erase"
+"""The kind of the operations that cannot be undone: what they took is nowhere; no row belongs to them."""
+
 
 @dataclass(frozen=True)
 class JournalRow:

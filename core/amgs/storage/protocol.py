@@ -17,6 +17,7 @@ from amgs.storage.blocks import BlockStorage
 from amgs.storage.bulk import BulkStorage
 from amgs.storage.edge_forecasts import EdgeForecastStorage
 from amgs.storage.edges import EdgeStorage
+from amgs.storage.erasure import ErasureStorage
 from amgs.storage.forecasts import ForecastStorage
 from amgs.storage.frame_cache import FrameCacheStorage
 from amgs.storage.frames import FrameStorage
@@ -157,6 +158,9 @@ class Storage(Protocol):
 
     @property
     def meta(self) -> MetaStorage: ...
+
+    @property
+    def erasure(self) -> ErasureStorage: ...
 
     @property
     def tables(self) -> TableStorage: ...

@@ -1,4 +1,4 @@
-"""Single blocks: `block show`, `find`, `latest`, `set`, `pin`, `tag`, `note`, `reinforce`; `select`."""
+"""Single blocks: `block show`, `find`, `latest`, `set`, `pin`, `tag`, `note`, `reinforce`, `delete`; `select`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from amgs_app.operations.arguments import (
     read_lambda,
     read_pair,
 )
-from amgs_app.results import AnnotatedBlock, BlockDetail, BlockList, CorrectedBlock
+from amgs_app.results import AnnotatedBlock, BlockDetail, BlockList, CorrectedBlock, Deleted
 from amgs_app.session_results import SelectedBlock
 
 if TYPE_CHECKING:
+    from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt
+    from amgs.types import Progress
     from amgs_app.engine import Engine
     from amgs_app.operator import Operator
 
@@ -193,6 +195,44 @@ def reinforce(
     chosen = [engine.block(each).id for each in blocks]
     engine.memory.reinforce(chosen, event_type="explicit", source="operator")
     return BlockList("", tuple(engine.memory.block(each) for each in chosen))
+
+
+@operation(
+    "block delete",
+    summary="Delete blocks: set aside as pruned, or with --hard erased for good.",
+    writes=True,
+    long=True,
+    lists=lambda found: [block.id for block in getattr(found, "blocks", ())] or None,
+)
+def delete(
+    engine: Engine,
+    blocks: Annotated[list[str], Arg(metavar="ID…", help="Blocks, by the start of their ids.")],
+    *,
+    hard: Annotated[bool, Option("--hard", help="Erase their texts from the store. No undo.")] = False,
+    yes: Annotated[bool, Option("--yes", help="Required for --hard.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show what would go and change nothing.")] = False,
+    progress: Progress | None = None,
+) -> Deleted | ErasurePlan | ErasureReceipt:
+    """Set blocks aside as pruned: they lose their edges and no search finds them; `undo` brings them back.
+
+    With --hard their texts are erased: from the tables, the journal and what undo kept, past searches and assemblies,
+    the indexes and the freed pages of the file, which is written anew. This cannot be undone. The result is a receipt
+    without any text, to be kept (`--format json`); it names blocks that were merged or split from these, which stay.
+    Source files, exports, backups and traces of the working context are not touched.
+    """
+    erasure = engine.memory.erasure
+    plan = erasure.plan([engine.block(each).id for each in blocks])
+    if dry_run:
+        return plan
+    chosen = [block.id for block in plan.blocks]
+    if not hard:
+        return Deleted(plan.blocks, engine.memory.lifecycle.delete(chosen))
+    if not yes:
+        raise UsageError(
+            f"--hard would erase {len(chosen)} blocks, which cannot be undone.",
+            way_out="Add --yes, or preview with --dry-run.",
+        )
+    return erasure.erase(chosen, progress)
 
 
 @operation("select", summary="Select a block; every pane follows.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 
@@ -17,13 +18,28 @@ if TYPE_CHECKING:
 @operation("export", summary="Write the whole memory to a JSON or GraphML file.")
 def export(
     engine: Engine,
-    path: Annotated[Path, Arg(metavar="PATH", help="The file to write."), Takes("file", made=True)],
+    path: Annotated[
+        Path | None,
+        Arg(metavar="PATH", help="The file to write; memory.json or memory.graphml here unless given."),
+        Takes("file", made=True),
+    ] = None,
     *,
     format: Annotated[
         Literal["json", "graphml"], Option("--format", help="JSON, or GraphML for graph programs.")
     ] = "json",
 ) -> Exported:
-    """Write every table, in full or not at all. `import` reads both formats back without loss."""
+    """Write every table, in full or not at all. `import` reads both formats back without loss.
+
+    A PATH that is there is replaced, and the result says so; without a PATH no file is.
+    """
+    if path is None:
+        path = Path(f"memory.{format}")
+        if path.exists():
+            raise UsageError(
+                f"{path} is there already, in {path.absolute().parent}.",
+                title="Nothing was exported",
+                way_out=f"Give a path; to replace it: `export {path} --format {format}`.",
+            )
     return engine.memory.exchange.export(path, format)
 
 

@@ -13,6 +13,7 @@ from amgs_app.operations.arguments import Limit
 from amgs_app.results import Enhanced, ReviewList, Untouched
 
 if TYPE_CHECKING:
+    from amgs.lifecycle.erase import ErasureReceipt
     from amgs.lifecycle.proposals import EnhancementPlan
     from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan, PruneProposal
     from amgs.lifecycle.supersede import ReviewPlan
@@ -78,7 +79,7 @@ def enhance(
     return Enhanced(chosen, lifecycle.apply_enhancement(plan, only or ()))
 
 
-def _planned(result: PrunePlan | Pruned | PruneAssessment) -> list[str] | None:
+def _planned(result: PrunePlan | Pruned | PruneAssessment | ErasureReceipt) -> list[str] | None:
     """The blocks that a pruning takes; None where one block was only explained."""
     plan = getattr(result, "plan", result)
     candidates = getattr(plan, "candidates", None)
@@ -116,19 +117,28 @@ def prune(
         Takes("block"),
     ] = None,
     hard: Annotated[bool, Option("--hard", help="Delete blocks that are already pruned.")] = False,
+    erase: Annotated[
+        bool, Option("--erase", help="With --hard: erase their texts, without a ledger. No undo.")
+    ] = False,
     yes: Annotated[bool, Option("--yes", help="Required for --hard.")] = False,
     ledger: Annotated[
         Path | None,
         Option("--ledger", metavar="FILE", help="Where to write deleted blocks; default: beside the store."),
         Takes("file", made=True),
     ] = None,
-) -> PrunePlan | Pruned | PruneAssessment:
+    progress: Progress | None = None,
+) -> PrunePlan | Pruned | PruneAssessment | ErasureReceipt:
     """Mark blocks as pruned and drop their edges, if they are under all four limits at once.
 
     With --explain nothing is pruned: each of a block's four signs is compared with its limit. With --hard, blocks
     that are already pruned are deleted from the store, after they were written to a ledger. Both can be undone.
+
+    With --hard --erase no ledger is written and nothing of their texts stays in the store, as with `block delete
+    --hard`: it gives the same receipt and cannot be undone.
     """
     lifecycle = engine.memory.lifecycle
+    if erase and not hard:
+        raise UsageError("--erase erases what --hard deletes.", way_out="Give both, or leave --erase out.")
     if explain is not None:
         wanted = engine.block(explain).id
         return lifecycle.explain_pruning(wanted, threshold=threshold, lowest=lowest)
@@ -137,9 +147,11 @@ def prune(
         return plan
     if hard and not yes:
         raise UsageError(
-            f"--hard would delete {len(plan.candidates)} blocks.",
+            f"--hard would {'erase' if erase else 'delete'} {len(plan.candidates)} blocks.",
             way_out="Add --yes, or preview with --dry-run.",
         )
+    if erase:
+        return engine.memory.erasure.erase([each.block.id for each in plan.candidates], progress)
     return lifecycle.apply_pruning(plan, ledger=ledger)
 
 

@@ -7,6 +7,7 @@ read in another thread sees the last committed state, a read inside a transactio
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import threading
 from collections.abc import Iterator, Sequence
@@ -31,10 +32,13 @@ from amgs.storage.duckdb import files
 from amgs.storage.duckdb.change_log import ChangeLog
 from amgs.storage.duckdb.last_commit import LastCommit, Note
 from amgs.storage.duckdb.migrations import LATEST, migrate, schema_version
+from amgs.storage.duckdb.read_gate import ReadGate
 from amgs.types import EdgeKey
 
 MEMORY = ":memory:"
 
+_THRESHOLD = "SET checkpoint_threshold = '128MB'"
+"""At 16 MB, DuckDB's own limit, every batch of a bulk load rewrote most of the table."""
 _OTHER_PROCESS = re.compile(r"\(PID (\d+)\)")
 _TOO_NEW = re.compile(r"version number|newer version", re.IGNORECASE)
 _NO_ROOM = re.compile(r"no space left|file too large|disk quota|out of disk", re.IGNORECASE)
@@ -54,6 +58,7 @@ class Connection:
         self.read_only = read_only
         self._lock = threading.RLock()
         self._readers_lock = threading.Lock()
+        self._gate = ReadGate()
         self._owner: int | None = None
         self._dirty = False
         self._structural = False
@@ -92,8 +97,7 @@ class Connection:
             raise _translated(error, name) from error
         store = cls(connection, name, read_only=read_only)
         try:
-            # At 16 MB, DuckDB's own limit, every batch of a bulk load rewrote most of the table.
-            connection.execute("SET checkpoint_threshold = '128MB'")
+            connection.execute(_THRESHOLD)
             version = schema_version(connection)
             if version > LATEST:
                 raise StoreTooNewError(
@@ -188,7 +192,7 @@ class Connection:
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of a query."""
-        with self._translate():
+        with self._passing(), self._translate():
             return self._cursor().execute(sql, list(parameters)).fetchall()
 
     def columns(self, sql: str, parameters: Sequence[Any] = ()) -> dict[str, NDArray[Any]]:
@@ -196,7 +200,7 @@ class Connection:
 
         NULLs come as masked arrays.
         """
-        with self._translate():
+        with self._passing(), self._translate():
             return dict(self._cursor().execute(sql, list(parameters)).fetchnumpy())
 
     def value(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
@@ -235,16 +239,17 @@ class Connection:
         if self._owner == threading.get_ident() or getattr(self._local, "still", False):
             yield
             return
-        cursor = self._cursor()
-        with self._translate():
-            cursor.execute("BEGIN TRANSACTION")
-        self._local.still = True
-        try:
-            yield
-        finally:
-            self._local.still = False
-            with suppress(duckdb.Error):  # closed meanwhile, or ended by the error that is on its way
-                cursor.execute("ROLLBACK")
+        with self._gate.passing():
+            cursor = self._cursor()
+            with self._translate():
+                cursor.execute("BEGIN TRANSACTION")
+            self._local.still = True
+            try:
+                yield
+            finally:
+                self._local.still = False
+                with suppress(duckdb.Error):  # closed meanwhile, or ended by the error that is on its way
+                    cursor.execute("ROLLBACK")
 
     # --- writing ----------------------------------------------------------------------------------------
 
@@ -317,7 +322,75 @@ class Connection:
         self._in_transaction()
         return self.change_counter + 1
 
+    # --- the file -----------------------------------------------------------------------------------------
+
+    def compact(self, wait: float, last: tuple[str, Sequence[Any]]) -> bool:
+        """Write the file anew, without the pages that are free and without deleted rows; `last`: a statement and its
+        parameters, carried out in the new file. False, and nothing is done, where a reader takes longer than `wait`
+        seconds. A process killed meanwhile leaves the old file or the new one.
+        """
+        if self._owner == threading.get_ident() or getattr(self._local, "still", False):
+            return False
+        with self._lock, self._gate.shut(wait) as shut:
+            if not shut:
+                return False
+            if self.read_only or self._closed:
+                raise StoreError(f"{self.path} cannot be written.", way_out="Open it for writing.")
+            if self.path == MEMORY:
+                with self._translate():
+                    self._writer.execute(*last)
+                return True
+            part = Path(f"{self.path}.part")
+            with self._translate():
+                try:
+                    self._copy_to(part, last)
+                except BaseException:
+                    part.unlink(missing_ok=True)
+                    raise
+                self._replace_by(part)
+        return True
+
+    def _copy_to(self, part: Path, last: tuple[str, Sequence[Any]]) -> None:
+        part.unlink(missing_ok=True)
+        name = str(self._writer.execute("SELECT current_database()").fetchall()[0][0])
+        quoted, target = name.replace('"', '""'), str(part).replace("'", "''")
+        self._writer.execute("FORCE CHECKPOINT")
+        self._writer.execute(f"ATTACH '{target}' AS rewritten")
+        try:
+            self._writer.execute(f'COPY FROM DATABASE "{quoted}" TO rewritten')
+        finally:
+            self._writer.execute("DETACH rewritten")
+        with duckdb.connect(str(part)) as copy:
+            copy.execute(*last)
+            copy.execute("FORCE CHECKPOINT")
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+
+    def _replace_by(self, part: Path) -> None:
+        """Close the database, put the other file in its place and open that."""
+        with self._readers_lock:
+            for reader in self._readers:
+                reader.close()
+            self._readers.clear()
+            self._local = threading.local()
+            self._writer.close()
+            try:
+                part.replace(self.path)
+            finally:
+                self._writer = duckdb.connect(self.path)
+                self._writer.execute(_THRESHOLD)
+        self._note_commit(self._state())
+
     # --- inside -----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _passing(self) -> Iterator[None]:
+        """Read while the file stays in its place; who writes, or is in a snapshot, has seen to that already."""
+        if self._owner == threading.get_ident() or getattr(self._local, "still", False):
+            yield
+            return
+        with self._gate.passing():
+            yield
 
     def _in_transaction(self) -> None:
         if self._owner != threading.get_ident():

@@ -55,7 +55,7 @@ def remove(path: Path) -> None:
 
 
 def _parts(path: Path) -> tuple[Path, ...]:
-    return path, *(path.with_name(f"{path.name}{end}") for end in (".wal", ".counter", ".index"))
+    return path, *(path.with_name(f"{path.name}{end}") for end in (".wal", ".counter", ".index", ".part"))
 
 
 def _mode(path: Path) -> int:

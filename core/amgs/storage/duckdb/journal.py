@@ -14,7 +14,7 @@ import numpy as np
 
 from amgs.clock import as_utc
 from amgs.storage.duckdb.connection import Connection, stored
-from amgs.storage.journal import PROPOSAL, RECALIBRATION, JournalRow, JournalStorage, JournalTarget
+from amgs.storage.journal import ERASED, PROPOSAL, RECALIBRATION, JournalRow, JournalStorage, JournalTarget
 from amgs.types import JournalEntry
 
 _COLUMNS = "id, kind, timestamp, summary, blocks, edges, undone"
@@ -92,15 +92,15 @@ class DuckDBJournal(JournalStorage):
 
     def latest_standing(self) -> int | None:
         found = self._connection.value(
-            "SELECT max(id) FROM operations WHERE NOT undone AND kind <> ?", [PROPOSAL]
+            "SELECT max(id) FROM operations WHERE NOT undone AND kind NOT IN (?, ?)", [PROPOSAL, ERASED]
         )
         return None if found is None else int(found)
 
     def latest_redoable(self) -> int | None:
         found = self._connection.value(
             "SELECT coalesce(min(id) FILTER (id > (SELECT coalesce(max(id), 0) FROM operations "
-            "WHERE NOT undone AND kind <> ?)), max(id)) FROM operations WHERE undone",
-            [PROPOSAL],
+            "WHERE NOT undone AND kind NOT IN (?, ?))), max(id)) FROM operations WHERE undone",
+            [PROPOSAL, ERASED],
         )
         return None if found is None else int(found)
 
@@ -192,8 +192,9 @@ class DuckDBJournal(JournalStorage):
     def incomplete(self) -> tuple[tuple[int, int, int], ...]:
         found = self._connection.rows(
             "SELECT o.id, count(r.key), o.blocks + o.edges FROM operations o "
-            "LEFT JOIN operation_rows r ON r.operation_id = o.id GROUP BY o.id, o.blocks, o.edges "
-            "HAVING count(r.key) <> o.blocks + o.edges ORDER BY 1"
+            "LEFT JOIN operation_rows r ON r.operation_id = o.id WHERE o.kind NOT IN (?, ?) "
+            "GROUP BY o.id, o.blocks, o.edges HAVING count(r.key) <> o.blocks + o.edges ORDER BY 1",
+            [PROPOSAL, ERASED],
         )
         return tuple((int(i), int(kept), int(told)) for i, kept, told in found)
 

@@ -13,11 +13,12 @@ from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
     from amgs.api.exchange import Exported, Imported
+    from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt, RelatedBlock
     from amgs.lifecycle.proposals import EnhancementPlan, Proposal
     from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan, PruneProposal
     from amgs.lifecycle.supersede import ReviewPlan
     from amgs.types import Review
-    from amgs_app.results import Enhanced, ReviewList
+    from amgs_app.results import Deleted, Enhanced, ReviewList
 
 
 _PROPOSALS = "id kind about* sure:score because* effect*"
@@ -101,6 +102,54 @@ def pruned(result: Pruned) -> ResultTable:
     return sheet(title, _PRUNING, _prune_rows(result.plan), notes)
 
 
+_RELATED = "id:id title* status because*"
+
+
+@entry()
+def deleted(result: Deleted) -> ResultTable:
+    rows = [(n, b.id, b.title, b.category, b.status) for n, b in enumerate(result.blocks, 1)]
+    title = f"Deleted {plural(len(result.blocks), 'block')} as operation {result.operation.id}"
+    notes = (f"They are kept as pruned; `undo {result.operation.id}` brings them back.",)
+    return sheet(title, "#:n id:id title* category was", rows, notes)
+
+
+def _left(related: Sequence[RelatedBlock], sources: Sequence[str]) -> tuple[str, ...]:
+    """What still may tell the same: blocks that stay, and files."""
+    told = ", ".join(f"{one.id[:8]} ({one.because})" for one in related)
+    files = (
+        f"From {', '.join(sources)}: not touched, and taken in again it would come back." if sources else ""
+    )
+    return (f"Stays, and may hold the same text: {told}" if told else "", files)
+
+
+@entry()
+def erasure_plan(result: ErasurePlan) -> ResultTable:
+    rows = [(n, b.id, b.title, b.category, b.status) for n, b in enumerate(result.blocks, 1)]
+    size = f" and a file of {result.bytes / 1e6:,.1f} MB be written anew" if result.bytes else ""
+    title = f"Plan: {plural(len(rows), 'block')} would go with {plural(result.edges, 'edge')}{size}"
+    notes = (
+        "Nothing has been changed yet. With --hard it cannot be undone.",
+        *_left(result.related, result.sources),
+    )
+    return sheet(title, "#:n id:id title* category status", rows, notes)
+
+
+@entry()
+def erasure_receipt(result: ErasureReceipt) -> ResultTable:
+    faults = len(result.verification.faults)
+    rows = [
+        *(("erased", one, "", "") for one in result.ids),
+        *(("rows", table, count, "") for table, count in result.rows.items()),
+        *(("index", name, now, before) for name, (before, now) in result.indexes.items()),
+        ("file", "bytes", result.bytes[1], result.bytes[0]),
+        ("verify", "faults", faults, ""),
+    ]
+    title = f"Erased {plural(len(result.ids), 'block')} as operation {result.operation.id}, {result.at:%Y-%m-%d %H:%M}"
+    later = "" if result.compacted else "The file is in use: it is written anew when the memory is closed."
+    notes = ("It cannot be undone.", later, *_left(result.related, result.sources))
+    return sheet(title, "what name* now:n before:n", rows, notes)
+
+
 def _suggestions(reviews: Sequence[Review]) -> tuple[str, ...]:
     """What says how many findings are suggestions only."""
     few = sum(r.confidence < SURE for r in reviews)
@@ -140,6 +189,7 @@ def exported(result: Exported) -> ResultTable:
         "",
         "file* form blocks:n edges:n bytes:n",
         [(result.path, result.form, result.blocks, result.edges, result.bytes)],
+        ("A file that was there is replaced.",) if result.replaced else (),
     )
 
 

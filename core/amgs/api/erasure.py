@@ -1,0 +1,74 @@
+"""`memory.erasure`: blocks taken out of the memory so that nothing of their text is left in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from amgs.api import health
+from amgs.api.context import MemoryContext
+from amgs.lifecycle import erase as erasing
+from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt
+from amgs.storage.opening import MEMORY
+from amgs.types import Progress
+
+
+class Erasure:
+    """Erasure in one open memory. It cannot be undone: `plan` says beforehand what it takes."""
+
+    def __init__(self, context: MemoryContext) -> None:
+        self._context = context
+
+    def plan(self, ids: Sequence[str]) -> ErasurePlan:
+        """What erasing blocks would take; changes nothing."""
+        return erasing.plan(self._context.storage, self._whole(ids), self._size())
+
+    def erase(self, ids: Sequence[str], progress: Progress | None = None) -> ErasureReceipt:
+        """Erase blocks so that their texts are nowhere in the store: not in its tables, its journal or its logs, nor in
+        an index or a freed page of its file. It cannot be undone.
+
+        Writes the whole file and the keyword index anew, which takes as much room beside them for that time. Blocks
+        that were merged from these or split from them stay, and the receipt names them. Raises StoreError where the
+        disk is full: the tables are without them then, and the file is written anew when the memory is closed.
+        """
+        context, storage = self._context, self._context.storage
+        before, held = self._size(), context.derived.sizes()
+        with storage.transaction():
+            planned = self.plan(ids)
+            context.searches.write(context.settings.retrieval.searches)
+            entry, rows = erasing.take(storage, planned, context.clock.now())
+        gone = tuple(block.id for block in planned.blocks)
+        struck = 0 if storage.path == MEMORY else erasing.strike(Path(f"{storage.path}.deleted.jsonl"), gone)
+        compacted = self.finish()
+        now = context.derived.sizes()
+        return ErasureReceipt(
+            ids=gone,
+            at=entry.at,
+            operation=entry,
+            related=planned.related,
+            sources=planned.sources,
+            rows=rows | ({"ledger": struck} if struck else {}),
+            indexes={name: (held[name], now[name]) for name in now},
+            compacted=compacted,
+            bytes=(before, self._size()),
+            verification=health.verify(context, progress),
+        )
+
+    def finish(self) -> bool:
+        """Write anew the files that still hold bytes of what was erased; False where a reader of another thread did not
+        let go of them.
+        """
+        self._context.derived.rewrite()
+        return self._context.storage.erasure.compact()
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether files still hold bytes of what was erased; they are written anew on closing and on opening."""
+        return self._context.storage.erasure.unfinished
+
+    def _whole(self, ids: Sequence[str]) -> list[str]:
+        return [self._context.whole_id(one) for one in ids]
+
+    def _size(self) -> int:
+        path = self._context.storage.path
+        return 0 if path == MEMORY else Path(path).stat().st_size

@@ -1,0 +1,122 @@
+"""Erasing what tables keep of blocks, and writing the database file anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from amgs.storage.duckdb.connection import Connection
+from amgs.storage.erasure import ErasureStorage
+
+_UNFINISHED = "erasure_unfinished"
+_IDS = "(SELECT unnest(?::VARCHAR[]))"
+_OWN_ROWS = (
+    f"((target IN ('block', 'clock') AND key IN {_IDS}) OR (target = 'edge' AND "
+    f"(split_part(key, ' ', 1) IN {_IDS} OR split_part(key, ' ', 2) IN {_IDS})))"
+)
+_BY_ID = {
+    "scores_cache": ("block_id",),
+    "reinforcement_log": ("block_id",),
+    "edge_walks": ("source_id", "target_id"),
+    "undone_blocks": ("id",),
+    "undone_edges": ("source_id", "target_id"),
+    "reviews": ("older_id", "newer_id"),
+}
+"""Tables whose rows go, and the columns that name a block."""
+_DIGITS = 16
+"""Of an id: what was kept of searches and assemblies names blocks by so many."""
+_BLANK = "(erased)"
+
+
+class DuckDBErasure(ErasureStorage):
+    """`ErasureStorage` in DuckDB."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def take(self, ids: Collection[str], tells: Callable[[str], bool]) -> dict[str, int]:
+        every = list(ids)
+        changed = self._take_journal(every, tells)
+        for table, columns in _BY_ID.items():
+            condition = " OR ".join(f"{column} IN {_IDS}" for column in columns)
+            changed[table] = self._delete(table, condition, [every] * len(columns))
+        changed |= self._take_sources(every)
+        changed |= self._take_texts(every, tells)
+        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, 'yes')", [_UNFINISHED])
+        return {table: rows for table, rows in changed.items() if rows}
+
+    def holds(self, word: str) -> bool:
+        sql = "SELECT count(*) FROM memory_blocks WHERE contains(lower(content), lower(?))"
+        return bool(self._connection.value(sql, [word]))
+
+    @property
+    def unfinished(self) -> bool:
+        return self._connection.value("SELECT value FROM meta WHERE key = ?", [_UNFINISHED]) is not None
+
+    def compact(self, wait: float = 5.0) -> bool:
+        return self._connection.compact(wait, ("DELETE FROM meta WHERE key = ?", [_UNFINISHED]))
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _delete(self, table: str, condition: str, parameters: Sequence[object]) -> int:
+        rows = int(self._connection.value(f"SELECT count(*) FROM {table} WHERE {condition}", parameters))
+        if rows:
+            self._connection.execute(f"DELETE FROM {table} WHERE {condition}", parameters)
+        return rows
+
+    def _take_journal(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
+        """The rows of the blocks and of their edges, and what the summaries of their operations say."""
+        own = [ids] * 3
+        touched = self._connection.rows(
+            "SELECT o.id, o.summary, any_value(o.blocks + o.edges) = count(*), count(*) FILTER (target = 'edge'), "
+            f"count(*) FROM operation_rows r JOIN operations o ON o.id = r.operation_id WHERE {_OWN_ROWS} "
+            "GROUP BY o.id, o.summary",
+            own,
+        )
+        blanked = 0
+        for number, summary, whole, edges, rows in touched:
+            # What was about these blocks alone may name a text of theirs that is known no more.
+            blank = bool(whole) or tells(str(summary))
+            blanked += blank
+            self._connection.execute(
+                "UPDATE operations SET blocks = blocks - ?, edges = edges - ?, summary = ? WHERE id = ?",
+                [rows - edges, edges, _BLANK if blank else summary, number],
+            )
+        return {"operation_rows": self._delete("operation_rows", _OWN_ROWS, own), "operations": blanked}
+
+    def _take_sources(self, ids: list[str]) -> dict[str, int]:
+        """Where the blocks stood in their sources, and the sources of nothing else."""
+        found = self._connection.rows(
+            f"SELECT DISTINCT source FROM source_blocks WHERE block_id IN {_IDS}", [ids]
+        )
+        names = [str(row[0]) for row in found]
+        rows = self._delete("source_blocks", f"block_id IN {_IDS}", [ids])
+        bare = f"name IN {_IDS} AND name NOT IN (SELECT source FROM source_blocks)"
+        return {"source_blocks": rows, "sources": self._delete("sources", bare, [names])}
+
+    def _take_texts(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
+        """Past searches and assemblies, what is remembered under a name, and every cached frame."""
+        starts = [one[:_DIGITS] for one in ids]
+        named = "list_bool_or(list_transform(?::VARCHAR[], lambda start: contains({0}, start)))".format
+        changed = {
+            "waterfalls": self._delete("waterfalls", named("candidates"), [starts]),
+            "searches": self._delete("searches", named("candidates"), [starts]),
+            "monitor_log": self._delete("monitor_log", named("detail::VARCHAR"), [starts]),
+            "frame_cache": self._delete("frame_cache", "true", []),
+        }
+        queries = self._connection.rows("SELECT serial, query FROM searches")
+        telling = [int(serial) for serial, query in queries if tells(str(query))]
+        changed["searches"] += self._delete("searches", "serial IN (SELECT unnest(?::BIGINT[]))", [telling])
+        asked = self._connection.rows("SELECT serial, query FROM assemblies WHERE query <> ''")
+        telling = [int(serial) for serial, query in asked if tells(str(query))]
+        self._connection.execute(
+            "UPDATE assemblies SET query = '' WHERE serial IN (SELECT unnest(?::BIGINT[]))", [telling]
+        )
+        changed["assemblies"] = len(telling)
+        kept = self._connection.rows("SELECT key, value FROM meta WHERE starts_with(key, 'kept:')")
+        gone = [
+            str(key)
+            for key, value in kept
+            if any(start in f"{key} {value}" for start in starts) or tells(str(value))
+        ]
+        changed["meta"] = self._delete("meta", f"key IN {_IDS}", [gone])
+        return changed

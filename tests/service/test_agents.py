@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,8 +12,8 @@ import pytest
 from amgs.client import MemoryClient
 from amgs.errors import InputError, NotAllowedError, UnreachableError, UsageError
 from amgs_app.agent_states import AGENTS, AgentState, check_agents, claimed, ended
-from amgs_app.agents.duties import DUTIES, Orders, ask, ingestion
-from amgs_app.agents.runner import Runner
+from amgs_app.agents.duties import DUTIES, KINDS, Orders, ask, ingestion
+from amgs_app.agents.runner import LEASE, Runner
 from amgs_app.server.tokens import Caller, Tokens, digest
 from tests.service.serving import served
 
@@ -105,3 +106,10 @@ def test_no_service_is_said() -> None:
 def test_an_unknown_agent_is_refused() -> None:
     with pytest.raises(UsageError, match="no agent 'cleaning'"):
         check_agents(["cleaning"])
+
+
+def test_the_page_tells_every_agent_and_how_long_a_lease_is() -> None:
+    told = (Path(__file__).parents[2] / "docs" / "agents.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\| `(\w+)` \|", told, re.M)) == sorted(AGENTS)
+    assert LEASE == 15 * 60 and "fifteen minutes" in told
+    assert all(f"`{ending}`" in told for ending in KINDS)

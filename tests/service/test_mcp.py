@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+import textwrap
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
@@ -122,3 +125,16 @@ def test_what_is_quoted_stays_within_the_budget(budget: int) -> None:
     assert made.endswith("</memory>")
     shown = made.count("<note ")
     assert f"{len(notes) - shown} more would not fit" in made or shown == len(notes)
+
+
+def test_the_page_tells_the_tools_and_how_notes_come_back() -> None:
+    told = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", told, re.M) == list(OPERATIONS)
+    (sample,) = re.findall(r"^    <memory>\n(?:    .*\n)+?    </memory>", told, re.M)
+    note = Quoted(
+        "3ebb9b750d98",
+        "The mast of the Heron was replaced in May.",
+        "log.md",
+        datetime(2026, 2, 1, tzinfo=UTC),
+    )
+    assert textwrap.dedent(sample) == quote([note], 200, approximate_tokens)

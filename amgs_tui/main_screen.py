@@ -128,6 +128,9 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         state = self._state
         if state.overview is None:
             return
+        status = replace(state.overview.store, now=state.now())
+        if state.attached:
+            status = replace(status, path=state.store_name)  # where it is reached, not where it lies there
         view, decay = self.lifetime, self.pane("decay")
         forecast = decay.forecast if isinstance(decay, DecayPane) else None
         model = state.overview.model
@@ -135,7 +138,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
             model = f"{view.model.removesuffix('-Instruct')} {view.precision}"
         self.header.facts = HeaderFacts(
             store=state.store_name,
-            status=replace(state.overview.store, now=state.now()),
+            status=status,
             model=model,
             threshold=forecast.threshold if forecast is not None else None,
             live=view is None or view.live,

@@ -64,7 +64,7 @@ async def test_what_an_agent_takes_in_and_asks_appears_and_nothing_is_taken_away
             asked = {"query": "who replaced the mast?", "top_k": 3}
             await asyncio.to_thread(agent.post, "/v1/memory/search", json=asked)
             await until(pilot, lambda: "who replaced the mast?" in text_of(app))
-            assert "1 hits" in text_of(app)
+            assert "1 hit " in text_of(app)
             listed = app.screen.query_one(OptionList)
             assert listed.highlighted == 0
             await pilot.press("enter")

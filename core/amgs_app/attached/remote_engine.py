@@ -70,6 +70,12 @@ class RemoteEngine(Engine):
         """Have the call carried out at the server, or here where it is about files of this machine."""
         asked = cast("Call[R]", call)
         operation = asked.operation
+        if operation.name == "ingest" and asked.arguments.get("sync"):
+            raise UsageError(
+                "What is sent to a served memory has no file there that could be brought up to date.",
+                title="Not while attached",
+                way_out="Use --sync on the machine where the memory lies, while nothing is served.",
+            )
         if operation.words[0] in HERE or _names_files(asked):
             return call.apply(self, progress)
         given = {"arguments": dict(asked.arguments), "line": asked.line()}

@@ -132,7 +132,7 @@ def summary_of(result: Any) -> str:
     for name in ("hits", "blocks", "selected", "added", "found", "items", "candidates"):
         many = getattr(result, name, None)
         if isinstance(many, tuple):
-            return f"{len(many)} {name}"
+            return f"{len(many)} {name.removesuffix('s') if len(many) == 1 else name}"
     return type(result).__name__
 
 

@@ -21,7 +21,7 @@ from amgs_app.benches.frame import Bench
 from amgs_app.benches.large_corpus import Books
 from amgs_app.benches.large_store import prepare
 from amgs_app.benches.rig import MemoryRig
-from amgs_app.benches.service import hostile, schema
+from amgs_app.benches.service import attached, hostile, schema
 from amgs_app.benches.service.load import CLIENTS, Load, at_rate
 from amgs_app.benches.service.process import ServerProcess
 
@@ -39,6 +39,7 @@ BENCH = Bench(
         "sdk_overhead": ("<=", 0.20),
         "mcp_definition_tokens": ("<=", 1200.0),
         "event_lag_p95_ms": ("<=", 250.0),
+        "attach_first_paint_ms": ("<=", 1000.0),
     },
 )
 SEED = 7
@@ -95,6 +96,7 @@ def run(
         rig.progress(2, 6, "asking while a consolidation runs")
         metrics["read_p95_ms_while_consolidating"] = _while_consolidating(server, questions, effort)
         metrics["event_lag_p95_ms"] = _event_lag(server)
+        metrics |= attached.first_paint(server.address)
         metrics["sdk_overhead"] = _sdk_overhead(server, questions, effort.calls)
         metrics["mcp_definition_tokens"] = float(_definition_tokens(server, rig.count_tokens))
     small = work / "small.duckdb"

@@ -389,6 +389,35 @@ def test_nothing_flips_within_its_cooldown(drawn: list[float]) -> None:
         context, state = allocation.context, allocation.state
 
 
+@pytest.mark.parametrize("policy", ["greedy", "exact"])
+def test_room_is_kept_for_a_block_on_the_way_to_which_a_gist_was_opened(policy: str) -> None:
+    settings = SMALL.model_copy(update={"policy": policy, "n_diff": 2})
+    base, shape = context_of()
+    wanted, state = NodeRef(1, 17), AllocatorState(refocus=1)
+
+    def taken(lesser: float, room: int, *forbidden: NodeRef) -> list[Allocation]:
+        """Two passes over L2#4, in which a block is wanted, and L1#20 beside it."""
+        context = replace(base, window=base.used + room)
+        said = replace(state, overrides=dict.fromkeys(forbidden, "forbid"))
+        scores = replace(told(context, {L2: 0.9, L1: lesser}), inside={wanted: 0.9})
+        first = allocate(context, scores, shape, settings, said)
+        again = told(first.context, {wanted: 0.9, L1: lesser})
+        return [first, allocate(first.context, again, shape, settings, first.state)]
+
+    first, second = taken(0.8, 6)
+    assert applied(first) == {(L2, "expand")} and applied(second) == {(wanted, "expand")}
+    refused = decision(first, L1, "expand")
+    assert refused.reason == "budget"
+    if policy == "greedy":
+        assert refused.detail.startswith("it needs 3, 3 are free, and 3 are kept for what is wanted more")
+    both = {(L2, "expand"), (L1, "expand")}
+    assert applied(taken(0.8, 9)[0]) == both
+    assert applied(taken(0.8, 6, wanted)[0]) == both  # the block may not be opened anyway
+    assert applied(taken(0.8, 4)[0]) == {(L2, "expand")}  # as far as the room goes
+    if policy == "greedy":
+        assert (L1, "expand") in applied(taken(0.95, 6)[0])  # it is wanted more itself
+
+
 BLOCK = NodeRef(1, 6)  # below L3
 INSETS = SMALL.model_copy(update={"insets": True})
 

@@ -5,7 +5,8 @@ MegaContext, "Focus allocator". At most N_diff actions a pass. The policy `greed
 room; when there is none, collapses and expands alternate; what nobody needs room for is not collapsed. What
 does not ask for less detail by itself still gives way to an expansion whose score is higher by both thresholds
 together, which is how far apart any expansion and any collapse are. The policy `exact` takes the set of actions
-whose scores have the greatest sum within the budget. Both have the same candidates, thresholds and reasons.
+whose scores have the greatest sum within the budget. Both have the same candidates, thresholds and reasons, and both
+keep the room that a block needs on its way down, once a gist was opened for its sake, from what is wanted less.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class _Pass:
         self.opened = dict(now.state.opened)
         self.closed = dict(now.state.closed)
         self.flips = dict(now.state.flips)
+        self.promised: set[NodeRef] = set()  # level-1 gists for whose blocks something above them was opened
 
     def run(self) -> None:
         """Sort the units into candidates and the rest, then apply what the budget allows."""
@@ -113,11 +115,11 @@ class _Pass:
             yielding = self.yielding(expands[0], spare) if expands else []
             if collapses and (collapses[0].asked or self.now.free < 0):
                 self.act(collapses.pop(0))
-            elif expands and expands[0].cost <= (self.now.free if expands[0].asked else self.now.room):
+            elif expands and expands[0].cost <= self.room_for(expands[0]):
                 self.act(expands.pop(0))
             elif expands and not self.affordable(expands[0], [*collapses, *yielding], most - applied):
                 unit = expands.pop(0)
-                self.decide(unit, "budget", f"it needs {unit.cost}, {self.free_for_it()}")
+                self.decide(unit, "budget", f"it needs {unit.cost}, {self.free_for_it(unit)}")
                 continue
             elif expands and collapses:
                 self.act(collapses.pop(0))
@@ -143,12 +145,24 @@ class _Pass:
         next pass: it costs a position more than the collapse of a block gives.
         """
         refunds = sum(-payer.cost for payer in payers[: left - (unit.kind != "inset")])
-        return (self.now.free if unit.asked else self.now.room) + refunds >= unit.cost
+        return self.room_for(unit) + refunds >= unit.cost
 
-    def free_for_it(self) -> str:
+    def room_for(self, unit: Unit) -> int:
+        """Positions that an opening may take; the operator's may take any that are free."""
+        return self.now.free if unit.asked else self.now.room - self.kept(unit)
+
+    def kept(self, unit: Unit) -> int:
+        """Positions that are kept from an opening: for blocks wanted more, on the way to which a gist was opened."""
+        wanted = [node for node in self.promised if self.now.inside[node] > unit.score]
+        ways = [self.now.way_down(node) for node in wanted]
+        return sum({node: cost for way in ways for node, cost in way.items()}.values())
+
+    def free_for_it(self, unit: Unit) -> str:
         """What an expansion may take of the free positions, in words."""
         room, kept = max(0, self.now.room), self.now.context.free - max(0, self.now.room)
-        return f"{room} are free" + (f" beside the {kept} for tokens to come" if kept > 0 else "")
+        told = f"{room} are free" + (f" beside the {kept} for tokens to come" if kept > 0 else "")
+        below = 0 if unit.asked else self.kept(unit)
+        return told + (f", and {below} are kept for what is wanted more below an open gist" if below else "")
 
     @property
     def margin(self) -> float:
@@ -165,11 +179,10 @@ class _Pass:
         candidates = [*collapses, *spare, *expands]
         gates = self.gates(candidates)
         limit = self.now.settings.n_diff
-        chosen = self.best(gates, limit)
+        chosen, unlimited = self.best(gates, limit), self.best(gates, None)
         for unit in candidates:
             if (unit.node in chosen) == unit.opens and self.now.valid(unit):
                 self.act(unit)
-        unlimited = self.best(gates, None)
         for unit in candidates:
             if (unit.node, unit.kind) in self.decisions:  # applied, or below its threshold and not needed
                 continue
@@ -187,7 +200,18 @@ class _Pass:
         gains = {unit.node: self.gain(unit) for unit in candidates}
         beside = {unit.node for unit in candidates if unit.kind == "inset"}
         gates = gates_of(self.now.context, self.now.tree, gains, beside=beside)
-        return tuple(replace(gate, fixed=gate.node not in gains) for gate in gates)
+        return tuple(
+            replace(gate, fixed=gate.node not in gains, cost=gate.cost + self.way_below(gate))
+            for gate in gates
+        )
+
+    def way_below(self, gate: Gate) -> int:
+        """Positions that the block wanted most below a closed gist takes besides, as far as there is room for them."""
+        wanted = set() if gate.opened or gate.beside else self.wanted_below(gate.node)
+        if not wanted:
+            return 0
+        way = self.now.way_down(max(wanted, key=lambda node: (self.now.inside[node], node)))
+        return max(0, min(sum(way.values()), self.now.room) - gate.cost)
 
     def gain(self, unit: Unit) -> float:
         """What the unit's node is worth open."""
@@ -223,6 +247,7 @@ class _Pass:
         before, front = self.now.context, self.front(unit)
         if unit.kind == "expand":
             context, edit = before.expand(place)
+            self.promised |= self.wanted_below(unit.node)
         elif unit.kind == "inset":
             context, edit = before.inset(unit.node)
         else:
@@ -238,6 +263,13 @@ class _Pass:
                 self.scores[entry.node] = unit.score
         self.edits.append(edit)
         self.decide(unit, "applied", detail or ("asked for by the operator" if unit.asked else ""), front)
+
+    def wanted_below(self, node: NodeRef) -> set[NodeRef]:
+        """The level-1 gists below a coarser one whose blocks are to be opened."""
+        if node.level < 2 or self.now.settings.insets:
+            return set()
+        tau = self.now.state.thresholds.expand(self.now.settings)
+        return {one for one, score in self.now.inside.items() if score > tau and self.now.within(one, node)}
 
     def clear_for(self, unit: Unit) -> None:
         """Make room for what the operator asked to be opened, if what is not pinned gives enough."""

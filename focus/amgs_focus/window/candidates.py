@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from amgs_focus.options import OPTIONS
-from amgs_focus.records import Action, NodeRef, Override, Reason, parent_of, with_sign
+from amgs_focus.records import Action, NodeRef, Override, Reason, children_cost, parent_of, with_sign
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.working_context import Entry, TreeShape, WorkingContext
 
@@ -165,6 +165,19 @@ class WindowState:
                 units.append(Unit(node, "inset", score, self.context.block_size, node in asked))
         return units
 
+    def way_down(self, block: NodeRef) -> dict[NodeRef, int]:
+        """What has yet to be opened before the block of a level-1 gist stands as tokens, from that gist up to the
+        entry, each with the positions that it takes; nothing where something on the way may not be opened now.
+        """
+        size, slots, way, node = self.context.block_size, self.context.slots, dict[NodeRef, int](), block
+        place = self.context.covering(block.index * size)
+        standing = -1 if place is None else self.context.entries()[place].level
+        while node.level <= standing:
+            way[node] = children_cost(node, size, slots) - slots
+            node = parent_of(node, size)
+        shut = any(self._may_not_open(node) or self.cooling(Unit(node, "expand", 0.0, 0)) for node in way)
+        return {} if shut else way
+
     def groups(self) -> dict[NodeRef, list[Entry]]:
         """Entries by the gist that would stand for them."""
         groups: dict[NodeRef, list[Entry]] = {}
@@ -266,11 +279,9 @@ class WindowState:
             if start >= self.context.tail_start:
                 return "protected_tail", "it is part of the tail"
             return "illegal_level", "it is tokens already"
-        opened = self._opened_by(unit)
-        if any(self.tree.is_sealed(node) for node in opened):
-            return "illegal_level", FORGOTTEN
-        if any(self.state.overrides.get(node) == "forbid" for node in opened):
-            return "superseded", "the operator forbade it"
+        for refused in map(self._may_not_open, self._opened_by(unit)):
+            if refused is not None:
+                return refused
         if unit.asked:
             return None
         if unit.kind == "expand" and (beside := self._wanted_beside(unit.node)):
@@ -305,6 +316,14 @@ class WindowState:
         if self.stale(node):
             return "stale_gist", f"the gist {node} needs to be made anew"
         return None if unit.asked else self.cooling(unit)
+
+    def _may_not_open(self, node: NodeRef) -> Refusal | None:
+        """Why a gist stays closed whatever its score."""
+        if self.tree.is_sealed(node):
+            return "illegal_level", FORGOTTEN
+        if self.state.overrides.get(node) == "forbid":
+            return "superseded", "the operator forbade it"
+        return None
 
     def _opened_by(self, unit: Unit) -> list[NodeRef]:
         """The gist that a unit opens; for a block beside a gist, all from above the block up to that gist."""

@@ -125,3 +125,27 @@ def test_a_deleted_block_is_pruned_and_can_be_brought_back(http: httpx2.Client) 
     assert http.post(f"/v1/journal/{latest}/undo").status_code == 200
     changed = http.patch(f"/v1/memory/{block}", json={"meta": ["boat=Gull"]}).json()["block"]
     assert changed["meta"]["boat"] == "Gull"
+
+
+def test_an_erased_block_leaves_a_receipt_and_no_text_not_even_in_a_kept_answer(tmp_path: Path) -> None:
+    tokens = Tokens({digest(may): Caller(may, ("default",), may) for may in ("write", "operate")})
+    store = tmp_path / "a.duckdb"
+    with (
+        served(store, tokens=tokens) as address,
+        client(address, "write") as writer,
+        client(address, "operate") as operator,
+    ):
+        (block,) = writer.post("/v1/memory/ingest", json={"content": "Xyzzyvault is the word."}).json()[
+            "added"
+        ]
+        writer.post("/v1/lifecycle/consolidate")
+        asked = {"name": "SESSION", "query": "which word?"}
+        kept = writer.post("/v1/frame/assemble", json=asked, headers={"Idempotency-Key": "k"})
+        assert "Xyzzyvault" in kept.text
+        assert writer.delete(f"/v1/memory/{block}?hard=true").status_code == 403
+        hard = {"blocks": [block], "hard": True, "yes": True}
+        assert writer.post("/v1/operations/block_delete", json=hard).status_code == 403
+        receipt = operator.delete(f"/v1/memory/{block}?hard=true").json()
+        assert receipt["ids"] == [block]
+        assert operator.get(f"/v1/memory/{block}").status_code == 404
+    assert b"Xyzzyvault" not in store.read_bytes()

@@ -85,6 +85,20 @@ def test_what_the_engine_raises_is_raised_here(address: str) -> None:
         MemoryClient("http://127.0.0.1:1", retries=0).status()
 
 
+def test_a_plan_is_applied_only_to_the_memory_that_it_was_made_from(address: str) -> None:
+    with MemoryClient(address) as client:
+        client.ingest("The shed has a new lock.")
+        stale = client.plans.consolidate()
+        client.ingest("The key to the lock hangs in the hall.")
+        with pytest.raises(amgs.StaleError, match="ingest"):
+            client.plans.apply(stale)
+        plan = client.plans.consolidate()
+        done = client.plans.apply(plan)
+        assert done.operation.blocks == len(plan.plan.items)
+        assert client.plans.journal(limit=1).operations == (done.operation,)
+        assert client.plans.undo(done.operation.id).undone
+
+
 # --- the names of Memory ---------------------------------------------------------------------------------
 
 NOT_SERVED = {

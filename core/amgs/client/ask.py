@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from typing import Any, Final, Generic, Literal, ParamSpec, Protocol, TypeVar, overload
@@ -29,7 +29,7 @@ class Ask(Generic[R]):
     """One request. arguments: by name, in the query of GET and DELETE, else in the body; None is left out.
 
     repeatable: asking twice does no more than asking once. A request that is not gets an idempotency key.
-    packages: whose values may be made of the answer; none for an answer in plain JSON.
+    packages: whose values may be made of the answer; none for an answer in plain JSON. headers: other headers.
     """
 
     method: Method
@@ -38,6 +38,7 @@ class Ask(Generic[R]):
     read: Read[R]
     repeatable: bool
     packages: Collection[str] = wire.ENGINE
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def whole(given: Any, packages: Collection[str]) -> Any:

@@ -93,6 +93,26 @@ class AsyncLifecycleCalls(_Part):
     redo = Awaited(calls.redo)
 
 
+class AsyncErasureCalls(_Part):
+    """Blocks taken out for good, with a receipt."""
+
+    plan = Awaited(parts.plan_erasure)
+    erase = Awaited(parts.erase)
+
+
+class AsyncPlansCalls(_Part):
+    """Changes that are looked at first, applied if nothing else has changed since, and taken back."""
+
+    consolidate = Awaited(parts.hold_consolidation)
+    enhance = Awaited(parts.hold_enhancement)
+    prune = Awaited(parts.hold_pruning)
+    revision = Awaited(parts.hold_revision)
+    apply = Awaited(parts.apply_plan)
+    journal = Awaited(parts.journal)
+    undo = Awaited(calls.undo)
+    redo = Awaited(calls.redo)
+
+
 class AsyncCalibrationCalls(_Part):
     """Learning from outcomes."""
 
@@ -197,6 +217,16 @@ class AsyncMemoryClient:
     def lifecycle(self) -> AsyncLifecycleCalls:
         """Consolidation, enhancement, pruning, review, decay and undo."""
         return AsyncLifecycleCalls(self)
+
+    @property
+    def erasure(self) -> AsyncErasureCalls:
+        """Blocks taken out for good, with a receipt."""
+        return AsyncErasureCalls(self)
+
+    @property
+    def plans(self) -> AsyncPlansCalls:
+        """Changes that are looked at first, applied if nothing else has changed since, and taken back."""
+        return AsyncPlansCalls(self)
 
     @property
     def calibration(self) -> AsyncCalibrationCalls:

@@ -100,7 +100,7 @@ def steps(
 
 def _as_http(ask: Ask[Any], headers: Mapping[str, str]) -> Sent:
     accept = wire.MEDIA_TYPE if ask.packages else "application/json"
-    asked = {**headers, "Accept": f"{accept}, {problems.MEDIA_TYPE}"}
+    asked = {**headers, **ask.headers, "Accept": f"{accept}, {problems.MEDIA_TYPE}"}
     if ask.method in ("GET", "DELETE"):
         return Sent(ask.method, ask.path, ask.arguments, None, asked)
     body = json.dumps(dict(ask.arguments), ensure_ascii=False).encode()

@@ -93,6 +93,26 @@ class LifecycleCalls(_Part):
     redo = Blocking(calls.redo)
 
 
+class ErasureCalls(_Part):
+    """Blocks taken out for good, with a receipt."""
+
+    plan = Blocking(parts.plan_erasure)
+    erase = Blocking(parts.erase)
+
+
+class PlansCalls(_Part):
+    """Changes that are looked at first, applied if nothing else has changed since, and taken back."""
+
+    consolidate = Blocking(parts.hold_consolidation)
+    enhance = Blocking(parts.hold_enhancement)
+    prune = Blocking(parts.hold_pruning)
+    revision = Blocking(parts.hold_revision)
+    apply = Blocking(parts.apply_plan)
+    journal = Blocking(parts.journal)
+    undo = Blocking(calls.undo)
+    redo = Blocking(calls.redo)
+
+
 class CalibrationCalls(_Part):
     """Learning from outcomes."""
 
@@ -197,6 +217,16 @@ class MemoryClient:
     def lifecycle(self) -> LifecycleCalls:
         """Consolidation, enhancement, pruning, review, decay and undo."""
         return LifecycleCalls(self)
+
+    @property
+    def erasure(self) -> ErasureCalls:
+        """Blocks taken out for good, with a receipt."""
+        return ErasureCalls(self)
+
+    @property
+    def plans(self) -> PlansCalls:
+        """Changes that are looked at first, applied if nothing else has changed since, and taken back."""
+        return PlansCalls(self)
 
     @property
     def calibration(self) -> CalibrationCalls:

@@ -6,10 +6,11 @@ Where `Memory` has a part of that name, the names and arguments are its own.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from amgs.client.ask import Ask, operation, part, sending
+from amgs.client.ask import Ask, asking, operation, part, sending
 from amgs.client.calls import weights_text, why
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from amgs.calibration.results import Calibrated, CalibrationPlan
     from amgs.frames.results import CachedFrame, History, Replay
     from amgs.lifecycle.decay_forecast import DecayPreview
+    from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt
     from amgs.lifecycle.proposals import EnhancementPlan
     from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
     from amgs.lifecycle.schedule import Due
@@ -30,7 +32,10 @@ if TYPE_CHECKING:
         FrameDefinition,
         JournalEntry,
         JournalEntryDetail,
+        JournalPage,
         Neighbourhood,
+        PlanApplied,
+        ServedPlan,
         UndoPlan,
         Weights,
     )
@@ -251,3 +256,61 @@ def category_curves(*, days: float = 30) -> Ask[CategoryCurves]:
 def preview_decay(block_id: str, decay_lambda: float, *, days: float = 30.0) -> Ask[DecayPreview]:
     """What another decay constant would make of a block; changes nothing."""
     return operation("decay_preview", block=block_id, decay_lambda=decay_lambda, days=days)
+
+
+# --- erasure -----------------------------------------------------------------------------------------------
+
+
+def plan_erasure(ids: Sequence[str]) -> Ask[ErasurePlan]:
+    """What erasing blocks would take; changes nothing."""
+    return operation("block_delete", blocks=list(ids), dry_run=True)
+
+
+def erase(ids: Sequence[str]) -> Ask[ErasureReceipt]:
+    """Erase blocks so that their texts are nowhere in the store; it cannot be undone. Needs the right to operate."""
+    return operation("block_delete", writes=True, blocks=list(ids), hard=True, yes=True)
+
+
+# --- plans and the journal ---------------------------------------------------------------------------------
+
+
+def hold_consolidation(*, limit: int | None = None) -> Ask[ServedPlan]:
+    """Plan a consolidation of the inbox, which the service keeps for an hour; changes nothing."""
+    return _plan("consolidate", limit=limit)
+
+
+def hold_enhancement(*, kinds: Sequence[str] = (), limit: int | None = None) -> Ask[ServedPlan]:
+    """Plan what could be better, which the service keeps for an hour; changes nothing."""
+    return _plan("enhance", kind=list(kinds) or None, limit=limit)
+
+
+def hold_pruning(
+    *, limit: int | None = None, threshold: float | None = None, lowest: float | None = None
+) -> Ask[ServedPlan]:
+    """Plan a pruning, which the service keeps for an hour; changes nothing."""
+    return _plan("prune", limit=limit, threshold=threshold, lowest=lowest)
+
+
+def hold_revision(source: str, text: str) -> Ask[ServedPlan]:
+    """Plan what a source's new text would change, which the service keeps for an hour; changes nothing."""
+    return _plan("revision", source=source, text=text)
+
+
+def _plan(name: str, /, **arguments: Any) -> Ask[ServedPlan]:
+    return sending("POST", f"/v1/plans/{name}", repeatable=True, **arguments)
+
+
+def apply_plan(plan: ServedPlan, *, even_if_changed: bool = False) -> Ask[PlanApplied]:
+    """Carry a plan out, in one transaction that `undo` takes back.
+
+    Raises StaleError, whose sentence names what was done since, where the memory is not the one that it was made from.
+    even_if_changed: apply it if it still fits, whatever else has changed.
+    """
+    ask = sending("POST", f"/v1/plans/{plan.id}/apply")
+    wanted = "*" if even_if_changed else f'"{plan.change_counter}"'
+    return replace(ask, headers={"If-Match": wanted})
+
+
+def journal(limit: int = 50, offset: int = 0) -> Ask[JournalPage]:
+    """A page of what was changed, the newest first."""
+    return asking("/v1/journal", limit=limit, offset=offset)

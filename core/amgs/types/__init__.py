@@ -71,6 +71,7 @@ from amgs.types.retrieval import (
     StemReading,
 )
 from amgs.types.score import COMPONENTS, ScoreParts, Weights
+from amgs.types.served import JournalPage, PlanApplied, ServedPlan
 
 __all__ = [
     "COMPONENTS",
@@ -118,6 +119,7 @@ __all__ = [
     "IngestReport",
     "JournalEntry",
     "JournalEntryDetail",
+    "JournalPage",
     "LayerReport",
     "LayerVerdict",
     "LedgerEntry",
@@ -127,6 +129,7 @@ __all__ = [
     "Outcome",
     "PassageSpan",
     "PastSearch",
+    "PlanApplied",
     "Progress",
     "Refusal",
     "ReinforcementEvent",
@@ -138,6 +141,7 @@ __all__ = [
     "SearchResult",
     "Selection",
     "SelectionRule",
+    "ServedPlan",
     "Skipped",
     "Span",
     "Status",

@@ -9,13 +9,14 @@ from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from amgs.errors import InputError
 from amgs.types import IngestReceipt
 from amgs_app.operations.lifecycle import given_metadata
 from amgs_app.server.asking import Asked, ByCaller, check_right
+from amgs_app.server.hosting import Lane
 
 router = APIRouter(tags=["memory"])
 
@@ -91,17 +92,32 @@ async def ingest(asked: ByCaller, given: IngestRequest) -> Response:
 
 
 @router.delete(
-    "/v1/memory/{id}", operation_id="delete_memory", summary="Mark a block as pruned; searches pass it over."
+    "/v1/memory/{id}",
+    operation_id="delete_memory",
+    summary="Set a block aside as pruned, or erase it for good.",
 )
-async def delete(asked: ByCaller, id: Annotated[str, Path(max_length=512)]) -> Response:
-    """The block, which stays in the store with its edges in the journal: `undo` brings it back."""
-    check_right(asked, "write", "`block set`")
+async def delete(
+    asked: ByCaller,
+    id: Annotated[str, Path(max_length=512)],
+    hard: Annotated[bool, Query(description="Erase the text from the store; no undo.")] = False,
+) -> Response:
+    """The block as it is then: searches pass it over, and `undo` brings it back.
+
+    With `hard=true` its text is nowhere in the store afterwards, and the answer is a receipt: ids, the blocks that were
+    merged or split from it, rows and indexes before and after, and the verification of the store.
+    """
+    check_right(asked, "operate" if hard else "write", "`block delete --hard`" if hard else "`block delete`")
     space = asked.namespace
 
     def work() -> Any:
-        return space.memory.set_metadata(space.engine.block(id).id, status="pruned")
+        whole = space.engine.block(id).id
+        if hard:
+            return space.memory.erasure.erase([whole])
+        return space.memory.set_metadata(whole, status="pruned")
 
-    return asked.answer(await asked.run("block set", "write", work, f"{id} --status pruned", changes=True))
+    told = f"{id} --hard" if hard else id
+    lane: Lane = "long" if hard else "write"
+    return asked.answer(await asked.run("block delete", lane, work, told, changes=True))
 
 
 def take_in(asked: Asked, items: list[IngestItem]) -> IngestReceipt:

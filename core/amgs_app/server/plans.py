@@ -18,9 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from amgs.errors import NotFoundError, StaleError
 from amgs.memory import Memory
-from amgs.types import JournalEntry
+from amgs.types import JournalEntry, JournalPage, PlanApplied, ServedPlan
 from amgs_app.operations.maintenance import Concern
-from amgs_app.results import JournalPage, PlanApplied, ServedPlan
 from amgs_app.server.asking import ByCaller, check_right
 from amgs_app.server.hosting import Lane
 

@@ -196,7 +196,7 @@ class Engine:
         path = self.store_path
         if not isinstance(path, Path):
             return None
-        self._make_data_folder()
+        self.make_data_folder()
         if not path.parent.is_dir():
             raise StoreError(
                 f"The folder {path.parent} does not exist.", way_out="Check the path of the store."
@@ -350,7 +350,7 @@ class Engine:
         from amgs.memory import Memory
 
         if self.creates:
-            self._make_data_folder()
+            self.make_data_folder()
         embedder, recogniser, count_tokens = self._models.texts()
         try:
             memory = Memory.open(
@@ -378,7 +378,7 @@ class Engine:
         """How many tokens the model's tokenizer makes of a text; an estimate where none is installed."""
         return self._models.texts()[2](text)
 
-    def _make_data_folder(self) -> None:
+    def make_data_folder(self) -> None:
         """Make the folder of the stores that no option names; any other one is the operator's to make."""
         if self.options.store is None:
             data_folder(self.settings.paths).mkdir(parents=True, exist_ok=True)

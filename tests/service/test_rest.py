@@ -10,7 +10,10 @@ import pytest
 
 from amgs import wire
 from amgs.types import SearchResult
+from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
+from amgs_app.served_address import ENDING, address_at
+from amgs_app.server.hosting import Namespaces
 from amgs_app.server.routes import routes
 from amgs_app.server.tokens import Caller, Tokens, digest
 from tests.service.serving import client, served
@@ -115,3 +118,17 @@ def test_every_operation_on_the_memory_has_a_route_and_a_name_of_its_own() -> No
         "undo",
     } <= offered
     assert {"export", "import", "snapshot", "select", "bench locomo"} & offered == set()
+
+
+def test_a_store_that_is_served_says_where_even_one_that_is_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AMGS_DATA", str(tmp_path / "new"))
+    own = Options(own=True, model="tiny")
+    namespaces = Namespaces(own)
+    namespaces.address = "http://127.0.0.1:8420"
+    try:
+        _ = namespaces.get("default").memory
+        assert address_at(Engine(own).beside_store(ENDING)) == "http://127.0.0.1:8420"
+    finally:
+        namespaces.close()

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from functools import partial
 from typing import Annotated, Any, Final
 
 from fastapi import Depends, Header, Request, Response
 
 from amgs import errors, extras, wire
+from amgs_app.render.catalogue import sentence_of
+from amgs_app.render.figures.format import plural
 from amgs_app.server.counters import Counters
 from amgs_app.server.hosting import DEFAULT, Lane, Namespace, Namespaces
 from amgs_app.server.idempotency import LONGEST_KEY, once
@@ -128,12 +130,22 @@ def _explained(work: Callable[[], Any]) -> Any:
 
 
 def summary_of(result: Any) -> str:
-    """What came of a call in a few words: how much of what."""
-    for name in ("hits", "blocks", "selected", "added", "found", "items", "candidates"):
+    """What came of a call in a few words."""
+    for name, noun in _COUNTED.items():
         many = getattr(result, name, None)
         if isinstance(many, tuple):
-            return f"{len(many)} {name.removesuffix('s') if len(many) == 1 else name}"
-    return type(result).__name__
+            return plural(len(many), noun)
+    return sentence_of(result) if is_dataclass(result) else ""
+
+
+_COUNTED = {
+    "hits": "hit",
+    "added": "new block",
+    "selected": "block",
+    "proposals": "proposal",
+    "candidates": "block",
+}
+"""What a result holds many of, and what one of them is called."""
 
 
 def _ids(result: Any) -> tuple[str, ...]:

@@ -50,6 +50,7 @@ class Namespace:
         self.engine: Engine = Engine(options)
         self.events = EventHub(lambda: self.engine.clock.now())
         self.engine.traffic = self.events.recent
+        self.engine.make_data_folder()
         place = self.engine.beside_store(ENDING) if address else None
         self._announced = None if place is None else announce(place, address)
         self._lanes: dict[Lane, ThreadPoolExecutor] = {

@@ -196,6 +196,7 @@ def test_what_is_not_on_the_list_cannot_be_asked(address: str, engine: RemoteEng
             ("ingest", {"text": str(secret)}),
             ("focus_trace", {"path": secret}),
             ("status", {}),
+            ("export", {}),
             ("search", {"query": "x", "top_k": 0}),
             ("nowhere", {}),
         ):

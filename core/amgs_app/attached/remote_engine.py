@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-HERE: Final = frozenset({"help", "settings", "bench"})
-"""First words of operations that ask nothing of a memory."""
+HERE: Final = frozenset({"help", "settings", "bench", "export"})
+"""First words of operations that ask nothing of a memory, or write a file of this machine without being told which."""
 OPERATIONS_PATH: Final = "/v1/attach/operations/"
 
 

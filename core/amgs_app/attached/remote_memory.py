@@ -90,8 +90,9 @@ class RemoteExchange(RemotePart):
         from amgs.exchange.values import written
 
         told, data = self._ask("memory.exchange.export", form)
+        replaced = path.exists()
         size = written(path, iter([data.decode()]))
-        made: Exported = replace(told, path=str(path), bytes=size)
+        made: Exported = replace(told, path=str(path), bytes=size, replaced=replaced)
         return made
 
     def load(self, path: Path, progress: Progress | None = None) -> Imported:

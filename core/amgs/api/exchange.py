@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from amgs.api.context import MemoryContext
 from amgs.errors import StoreCorruptError, StoreError, StoreTooNewError, UsageError
 from amgs.exchange import document, graphml, rows
+from amgs.exchange.importers import registry as importers
+from amgs.exchange.importers.importer import ImportOptions
+from amgs.exchange.importers.parsing import parse
+from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, LeftOut
 from amgs.exchange.values import Header, StoreDocument, damaged, unreadable, written
 from amgs.frames import registry, shipping
 from amgs.identity import block_id
+from amgs.ingest import raw_blocks
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.lifecycle import verify
 from amgs.storage.protocol import Storage
 from amgs.storage.tables import BATCH, TableColumn
@@ -47,6 +53,43 @@ class Imported:
     rows: int
 
 
+@dataclass(frozen=True, slots=True)
+class RecordCount:
+    """What became of the records of a kind in a foreign file: found = taken + left out.
+
+    blocks: how many different texts they are, after long ones were split. stored: how many of these the memory holds;
+    None where nothing was imported yet.
+    """
+
+    kind: str
+    found: int
+    taken: int
+    left_out: int
+    blocks: int
+    stored: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignImport:
+    """What a file of another memory or chat program holds, and what the memory took of it.
+
+    added, known: blocks that are new here, and that were here before. undated: blocks whose source tells no time; they
+    are dated when they are taken in. superseded: blocks that the source says no longer hold. left_out: what was not
+    taken over, each with its place and why. operation: the journal entry; None for a dry run, or where all was known.
+    """
+
+    path: str
+    format: ForeignFormat
+    dry_run: bool
+    records: tuple[RecordCount, ...]
+    added: int
+    known: int
+    undated: int
+    superseded: int
+    left_out: tuple[LeftOut, ...]
+    operation: int | None = None
+
+
 class Exchange:
     """See the module."""
 
@@ -63,6 +106,10 @@ class Exchange:
             size = written(path, lines)
         blocks, edges = storage.tables.count("memory_blocks"), storage.tables.count("edges")
         return Exported(str(path), form, blocks, edges, size, replaced)
+
+    def is_export(self, path: Path) -> bool:
+        """Whether a file begins as those that `export` writes; raises InputError for one that cannot be read."""
+        return _looks_like_xml(path) or document.is_document(path)
 
     def load(self, path: Path, progress: Progress | None = None) -> Imported:
         """Take a file that `export` wrote into this empty store, in one transaction.
@@ -101,6 +148,69 @@ class Exchange:
         counts = {name: len(list(rows)) for name, (_, rows) in found.tables.items()}
         return Imported(str(path), form, counts.get("memory_blocks", 0), counts.get("edges", 0), total)
 
+    def load_foreign(
+        self,
+        path: Path,
+        format: ForeignFormat | None = None,
+        *,
+        dry_run: bool = False,
+        branches: bool = False,
+        progress: Progress | None = None,
+    ) -> ForeignImport:
+        """Take in what another memory or chat program exported; into any store, as one ingest that can be undone.
+
+        format: what the file is; else it is recognised by what stands in it. dry_run: only count. branches: of ChatGPT,
+        also the messages that were asked or answered again. Raises InputError for a file that cannot be read, is of no
+        known format or of several; nothing is imported then.
+        """
+        return self.load_foreign_document(
+            parse(path), format, path=str(path), dry_run=dry_run, branches=branches, progress=progress
+        )
+
+    def load_foreign_document(
+        self,
+        data: Any,
+        format: ForeignFormat | None = None,
+        *,
+        path: str = "",
+        dry_run: bool = False,
+        branches: bool = False,
+        progress: Progress | None = None,
+    ) -> ForeignImport:
+        """Take in a document that is parsed already: the value of its JSON, or a list of those of its lines.
+
+        path: what it is called in the journal. See `load_foreign`.
+        """
+        storage, now = self._context.storage, self._context.clock.now()
+        found = importers.read(data, ImportOptions(self._context.settings.ingest, branches), format)
+        drafts = _still_valid([one for each in found.drafts.values() for one in each])
+        wanted = list(dict.fromkeys(block_id(one.content) for one in drafts))
+        known = storage.blocks.existing(wanted)
+        made = ForeignImport(
+            path,
+            found.format,
+            dry_run,
+            (),
+            len(wanted) - len(known),
+            len(known),
+            len({block_id(one.content) for one in drafts if one.created_at is None}),
+            len(
+                {block_id(one.content) for one in drafts if one.valid_to is not None and one.valid_to <= now}
+            ),
+            found.left_out,
+        )
+        if dry_run:
+            return replace(made, records=_counts(found, None))
+        report = raw_blocks.ingest(
+            storage,
+            drafts,
+            now,
+            told=f"{found.format} ({path})" if path else found.format,
+            progress=progress,
+        )
+        stored = storage.blocks.existing(wanted)
+        return replace(made, records=_counts(found, stored), operation=report.operation)
+
     def _fill(self, table: str, found: StoreDocument, progress: Progress | None) -> int:
         storage = self._context.storage
         given, every = found.tables[table]
@@ -118,6 +228,23 @@ class Exchange:
                 progress(start, len(taken), f"importing {table}")
             storage.tables.insert(table, given, taken[start : start + BATCH])
         return len(taken)
+
+
+def _still_valid(drafts: Sequence[RawBlock]) -> list[RawBlock]:
+    """The drafts, where a text that one record says is over and another says holds is one that holds."""
+    holds = {block_id(one.content) for one in drafts if one.valid_to is None}
+    return [replace(one, valid_to=None) if block_id(one.content) in holds else one for one in drafts]
+
+
+def _counts(found: ForeignRecords, stored: set[str] | None) -> tuple[RecordCount, ...]:
+    """The records of each kind. stored: the ids of those blocks of them that the memory holds."""
+    made: list[RecordCount] = []
+    for kind, count in found.found.items():
+        ids = {block_id(one.content) for one in found.drafts[kind]}
+        taken = found.taken(kind)
+        here = None if stored is None else sum(id in stored for id in ids)
+        made.append(RecordCount(kind, count, taken, count - taken, len(ids), here))
+    return tuple(made)
 
 
 def _looks_like_xml(path: Path) -> bool:

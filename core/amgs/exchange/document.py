@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from amgs.storage.protocol import Storage
 from amgs.storage.tables import TableColumn
 
 FORM = "amgs memory"
+_OPENING = re.compile(rb'\s*\{\s*"form"\s*:\s*"amgs memory"')
+_LONGEST_OPENING = 200
 
 
 def lines(storage: Storage, header: Header) -> Iterator[str]:
@@ -46,6 +49,15 @@ def lines(storage: Storage, header: Header) -> Iterator[str]:
                 first = False
         yield "]}"
     yield "\n}}\n"
+
+
+def is_document(path: Path) -> bool:
+    """Whether a file begins as those that `lines` makes."""
+    try:
+        with path.open("rb") as file:
+            return bool(_OPENING.match(file.read(_LONGEST_OPENING)))
+    except OSError as error:
+        raise unreadable(path, error) from error
 
 
 def read(path: Path) -> StoreDocument:

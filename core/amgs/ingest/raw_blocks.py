@@ -24,12 +24,15 @@ SourceOf = Callable[[str], str]
 class RawBlock:
     """A block before it has an id. created_at: None means the instant of ingestion.
 
-    meta may hold `source` (where it came from) and `follows` (the source of the piece before it).
+    meta may hold `source` (where it came from) and `follows` (the source of the piece before it). valid_from, valid_to:
+    from when to when what it says held, where its source says so; an end that is still to come is no end yet.
     """
 
     content: str
     created_at: datetime | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +175,10 @@ def shown(source: object) -> str:
 def block_of(draft: RawBlock, now: datetime) -> Block:
     content = canonical(draft.content)
     at = draft.created_at or now
-    held = now if at > now else None  # what is dated ahead is known from today on
-    return Block(block_id(content), content, at, at, meta=_with_source({}, draft.meta), valid_from=held)
+    held = now if at > now else draft.valid_from  # what is dated ahead is known from today on
+    ended = draft.valid_to if draft.valid_to is not None and draft.valid_to <= now else None
+    meta = _with_source({}, draft.meta)
+    return Block(block_id(content), content, at, at, meta=meta, valid_from=held, valid_to=ended)
 
 
 def _with_source(meta: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,9 +10,12 @@ from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 
 if TYPE_CHECKING:
-    from amgs.api.exchange import Exported, Imported
+    from amgs.api.exchange import Exported, ForeignImport, Imported
     from amgs.types import Progress
     from amgs_app.engine import Engine
+
+Source = Literal["mem0", "letta", "graphiti", "langgraph", "chatgpt", "claude", "openai", "anthropic"]
+"""The programs whose files can be imported."""
 
 
 @operation("export", summary="Write the whole memory to a JSON or GraphML file.")
@@ -44,16 +47,47 @@ def export(
 
 
 @operation(
-    "import", summary="Import an exported memory into an empty store.", long=True, writes=True, creates=True
+    "import",
+    summary="Import an exported memory, or what another memory or chat program exported.",
+    long=True,
+    writes=True,
+    creates=True,
 )
 def load(
     engine: Engine,
-    path: Annotated[Path, Arg(metavar="PATH", help="A file that `export` wrote."), Takes("file")],
+    path: Annotated[
+        Path,
+        Arg(metavar="PATH", help="A file that `export` wrote, or one of another program."),
+        Takes("file"),
+    ],
     *,
+    source: Annotated[
+        Source | None,
+        Option("--from", metavar="FORMAT", help="What wrote the file, where its content does not tell."),
+    ] = None,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Only show what the file of another program holds and would become.")
+    ] = False,
+    branches: Annotated[
+        bool, Option("--branches", help="Of ChatGPT, also take messages that were asked or answered again.")
+    ] = False,
     progress: Progress | None = None,
-) -> Imported:
-    """Read a JSON or GraphML export into this store, which must not hold any blocks yet.
+) -> Imported | ForeignImport:
+    """Read a JSON or GraphML export of a memory, or a file of another program.
 
-    Every value is checked before the first row is written: either the whole file is imported, or nothing.
+    An export goes into an empty store. Every value is checked before the first row is written: either the whole file
+    is imported, or nothing.
+
+    Files of mem0, Letta, Zep and graphiti, LangGraph, ChatGPT, Claude and transcripts in the style of OpenAI and
+    Anthropic go into any store, as one ingest that `undo` takes back. They are recognised by what stands in them.
+    What was not taken over is named.
     """
-    return engine.memory.exchange.load(path, progress)
+    exchange = engine.memory.exchange
+    if source is not None or not exchange.is_export(path):
+        return exchange.load_foreign(path, source, dry_run=dry_run, branches=branches, progress=progress)
+    if dry_run:
+        raise UsageError(
+            "An exported memory cannot be tried out.",
+            way_out="Import it into a new store: it is checked whole before anything is written.",
+        )
+    return exchange.load(path, progress)

@@ -17,6 +17,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "feedback": "Use `feedback useful ID` or `feedback useless ID`.",
         "forgotten": "`focus forgotten` lists it, `focus restore` brings it back.",
         "frame": "`frame define` changes it.",
+        "import": "`import PATH --from FORMAT` names the format.",
         "ingest": "`ingest --file FILE` takes a single file.",
         "labels": "`focus label` writes them.",
         "ledger": "Use `--ledger FILE`.",

@@ -12,7 +12,7 @@ from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
-    from amgs.api.exchange import Exported, Imported
+    from amgs.api.exchange import Exported, ForeignImport, Imported
     from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt, RelatedBlock
     from amgs.lifecycle.proposals import EnhancementPlan, Proposal
     from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan, PruneProposal
@@ -200,3 +200,35 @@ def imported(result: Imported) -> ResultTable:
         "file* form blocks:n edges:n rows:n",
         [(result.path, result.form, result.blocks, result.edges, result.rows)],
     )
+
+
+_MOST_REASONS = 12
+
+
+@entry()
+def foreign_import(result: ForeignImport) -> ResultTable:
+    def told(count: int) -> str:
+        return plural(count, "block")
+
+    done = f"{told(result.added)} new, {result.known:,} known"
+    title = f"{result.format}: would become {done}; nothing has been changed yet"
+    if not result.dry_run:
+        title = f"{result.format}: {done}" + (f", operation {result.operation}" if result.operation else "")
+    reasons: dict[tuple[str, str], tuple[str, int]] = {}
+    for one in result.left_out:
+        first, count = reasons.get((one.kind, one.reason), (one.path, 0))
+        reasons[one.kind, one.reason] = first, count + one.count
+    notes = [
+        f"Not taken over: {plural(count, kind)} at {first}{', first' if count > 1 else ''}: {why}."
+        for (kind, why), (first, count) in list(reasons.items())[:_MOST_REASONS]
+    ]
+    if len(reasons) > _MOST_REASONS:
+        notes.append(f"{len(reasons) - _MOST_REASONS} more reasons; `--format json` names all.")
+    if result.undated:
+        notes.append(f"{told(result.undated)} without a date: the time of the import stands in.")
+    if result.superseded:
+        notes.append(f"{told(result.superseded)} kept as superseded: the file says when they ceased to hold.")
+    if result.operation:
+        notes.append(f"`undo {result.operation}` reverts it.")
+    rows = [(one.kind, one.found, one.taken, one.left_out, one.blocks, one.stored) for one in result.records]
+    return sheet(title, "kind found:n taken:n left_out:n blocks:n stored:n", rows, tuple(notes))

@@ -1,0 +1,182 @@
+"""ChatGPT: `conversations.json` of its data export, a tree of messages for each conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from amgs.exchange.importers.fields import name, some, text
+from amgs.exchange.importers.importer import ImportOptions
+from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, Message, Records, speaker
+
+_THOUGHTS = ("thoughts", "reasoning_recap")
+_POINTERS = ("asset_pointer", "audio_asset_pointer", "video_container_asset_pointer")
+_FIELDS = (
+    "title",
+    "url",
+    "text",
+    "result",
+    "summary",
+    "user_profile",
+    "user_instructions",
+    "model_set_context",
+    "content",
+)
+"""Texts of contents that have no parts."""
+_OTHER_BRANCH = "it stands on another branch than the one that the conversation ended on"
+
+
+class ChatGPTImporter:
+    """See the module."""
+
+    name: ForeignFormat = "chatgpt"
+    looked_for = "conversations with a `mapping` (ChatGPT)"
+
+    def recognises(self, data: Any) -> bool:
+        """Whether a conversation has a tree of messages."""
+        return some(data, lambda one: isinstance(one.get("mapping"), dict))
+
+    def read(self, data: Any, options: ImportOptions) -> ForeignRecords:
+        """A block for each message of the branch that each conversation ended on; of all branches where asked."""
+        records = Records(self.name, options.ingest)
+        whole = data if isinstance(data, list) else [data]
+        for path, found in records.objects("conversation", whole, ""):
+            mapping = found.get("mapping")
+            if not isinstance(mapping, dict):
+                records.leave("conversation", path, "it has no `mapping` of messages")
+                continue
+            here = path if isinstance(data, list) else ""
+            _take(records, found, mapping, here, options.branches)
+        return records.result()
+
+
+def _take(
+    records: Records, found: dict[str, Any], mapping: dict[str, Any], path: str, branches: bool
+) -> None:
+    chosen = _branch(records, mapping, found.get("current_node"), path)
+    order = {node: place for place, node in enumerate(chosen)}
+    others = [node for node in mapping if node not in order]
+    messages: list[Message] = []
+    for node in chosen:
+        messages += _message(records, mapping[node], _place(path, node), "")
+    for n, chain in enumerate(_chains(mapping, others), 1) if branches else ():
+        for node in chain:
+            messages += _message(records, mapping[node], _place(path, node), f"branch {n}")
+    for node in () if branches else others:
+        if _said(mapping[node]) is not None:
+            records.leave("message", _place(path, node), _OTHER_BRANCH)
+    for node, one in mapping.items():
+        if not isinstance(one, dict) or (one.get("message") is not None and _said(one) is None):
+            records.leave("message", _place(path, node), "it is no object")
+    at = records.instant(found.get("create_time"), _at(path, "create_time"))
+    meta = records.original(found, path, without=("mapping", "title", "current_node", "create_time"))
+    id = name(found.get("conversation_id")) or name(found.get("id"))
+    records.conversation(messages, path, id=id, title=name(found.get("title")), at=at, meta=meta)
+
+
+def _branch(records: Records, mapping: dict[str, Any], current: Any, path: str) -> list[str]:
+    """The nodes from the root to the current one; to the last without children where none is named."""
+    if not isinstance(current, str) or current not in mapping:
+        parents = {one.get("parent") for one in mapping.values() if isinstance(one, dict)}
+        parents = {one for one in parents if isinstance(one, str)}
+        leaves = [node for node in mapping if node not in parents]
+        current = next(reversed(leaves), next(reversed(mapping), None))
+        if current is not None:
+            why = "it names no message; the branch of the last message without an answer was followed"
+            records.note("current_node", _at(path, "current_node"), why)
+    chain: dict[str, None] = {}
+    while isinstance(current, str) and current in mapping:
+        if current in chain:
+            records.note("parent", _place(path, current), "the parents of the messages go round in a circle")
+            break
+        chain[current] = None
+        node = mapping[current]
+        current = node.get("parent") if isinstance(node, dict) else None
+    return list(reversed(chain))
+
+
+def _chains(mapping: Mapping[str, Any], others: list[str]) -> Iterator[list[str]]:
+    """The nodes off the chosen branch, each with those that follow it as long as nothing branches."""
+    left = dict.fromkeys(others)
+    for start in others:
+        chain: list[str] = []
+        node: str | None = start
+        while node is not None and node in left:
+            del left[node]
+            chain.append(node)
+            own = mapping[node].get("children") if isinstance(mapping[node], dict) else None
+            children = own if isinstance(own, list) else []
+            node = next((c for c in children if isinstance(c, str) and c in left), None)
+        if chain:
+            yield chain
+
+
+def _said(node: Any) -> dict[str, Any] | None:
+    message = node.get("message") if isinstance(node, dict) else None
+    return message if isinstance(message, dict) else None
+
+
+def _message(records: Records, node: Any, path: str, session: str) -> Iterator[Message]:
+    said = _said(node)
+    if said is None:
+        return
+    author = said.get("author")
+    author = author if isinstance(author, dict) else {}
+    content = said.get("content")
+    if not isinstance(content, dict):
+        records.leave("message", path, "it has no content")
+        return
+    kind = name(content.get("content_type"))
+    if kind in _THOUGHTS:
+        records.leave("message", path, "what the model thought is no memory")
+        return
+    written = _text(records, content, kind, f"{path}.message.content")
+    if written is None:
+        records.leave("message", path, f"its content of type {kind or 'unknown'} has no text")
+        return
+    role = name(author.get("role"))
+    tool = author.get("name") if role == "tool" else None
+    at = records.instant(said.get("create_time"), f"{path}.message.create_time")
+    without = ("author", "content", "create_time")
+    meta = {"role": role} | records.original(said, path, without=without)
+    if session:
+        meta["branch"] = session
+    yield Message(path, speaker(role, tool), written, at, meta, session)
+
+
+def _text(records: Records, content: dict[str, Any], kind: str, path: str) -> str | None:
+    """The text of a content; None for a kind that has none."""
+    parts = content.get("parts")
+    if isinstance(parts, list):
+        made = (_part(records, part, f"{path}.parts[{n}]") for n, part in enumerate(parts))
+        return "\n".join(one for one in made if one)
+    if kind == "code" and isinstance(content.get("text"), str):
+        language = name(content.get("language"))
+        return f"```{'' if language == 'unknown' else language}\n{content['text']}\n```"
+    told = [content[key] for key in _FIELDS if isinstance(content.get(key), str) and content[key].strip()]
+    return "\n".join(told) if told or "text" in content else None
+
+
+def _part(records: Records, part: Any, path: str) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, dict):
+        records.note("part", path, "it is neither a text nor an object")
+        return ""
+    if isinstance(text(part.get("text")), str):
+        return str(part["text"])
+    kind = name(part.get("content_type")) or "part"
+    inner = next((part[key] for key in _POINTERS if part.get(key)), None)
+    told = name(inner.get("asset_pointer") if isinstance(inner, dict) else inner)
+    records.note(
+        "part", path, f"the file of this {kind} is not in the document; its name stands in the message"
+    )
+    return f"[{kind}: {told}]" if told else f"[{kind}]"
+
+
+def _place(path: str, node: str) -> str:
+    return _at(path, f"mapping.{name(node)}")
+
+
+def _at(path: str, field: str) -> str:
+    return f"{path}.{field}" if path else field

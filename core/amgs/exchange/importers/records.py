@@ -1,0 +1,248 @@
+"""What an importer makes of a document: drafts of blocks by kind of record, and what of it was left out and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal
+
+from amgs.clock import EPOCH
+from amgs.exchange.importers.fields import Unread, instant, name, text, without_vectors
+from amgs.identity import block_id, canonical
+from amgs.ingest import metadata
+from amgs.ingest.document import ParsedDocument, Passage, Utterance
+from amgs.ingest.raw_blocks import RawBlock, fit
+from amgs.ingest.reading import drafts_of
+from amgs.settings import IngestSettings
+
+ForeignFormat = Literal["mem0", "letta", "graphiti", "langgraph", "chatgpt", "claude", "openai", "anthropic"]
+
+_LARGEST = 16_000
+"""Characters of JSON that a record may keep beside its text."""
+_LONGEST_REASON = 200
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What of a document did not become a block. path: its place, `[0].mapping.a1`; count: how many such records."""
+
+    kind: str
+    path: str
+    reason: str
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message of a conversation, as an importer found it. session: where it changes, the message follows nothing."""
+
+    path: str
+    speaker: str
+    text: str
+    at: datetime | None = None
+    meta: Mapping[str, Any] | None = None
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignRecords:
+    """What a document holds. found: records by kind; each is either taken or left out. drafts: those of each kind."""
+
+    format: ForeignFormat
+    found: Mapping[str, int]
+    drafts: Mapping[str, tuple[RawBlock, ...]]
+    left_out: tuple[LeftOut, ...]
+
+    def taken(self, kind: str) -> int:
+        """How many records of a kind became blocks."""
+        return self.found[kind] - sum(one.count for one in self.left_out if one.kind == kind)
+
+
+class Records:
+    """Collects what an importer finds: every record is counted once, and is taken or named."""
+
+    def __init__(self, format: ForeignFormat, settings: IngestSettings) -> None:
+        self._format = format
+        self._settings = settings
+        self._found: Counter[str] = Counter()
+        self._drafts: dict[str, list[RawBlock]] = {}
+        self._left: list[LeftOut] = []
+        self._sources: Counter[str] = Counter()
+
+    def result(self) -> ForeignRecords:
+        """All that was collected."""
+        drafts = {kind: tuple(self._drafts.get(kind, ())) for kind in self._found}
+        return ForeignRecords(self._format, dict(self._found), drafts, tuple(self._left))
+
+    def leave(self, kind: str, path: str, reason: str, count: int = 1) -> None:
+        """Name records that become no block."""
+        self._found[kind] += count
+        self._left.append(LeftOut(kind, path or "the document", reason[:_LONGEST_REASON], count))
+
+    def note(self, kind: str, path: str, reason: str) -> None:
+        """Name a part of a record that is not taken over, though the record is."""
+        self._left.append(LeftOut(kind, path or "the document", reason[:_LONGEST_REASON]))
+
+    def objects(self, kind: str, found: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The objects of a list with their paths; whatever else stands in it is named."""
+        if found is None:
+            return
+        if not isinstance(found, list):
+            self.leave(kind, path, f"it is {_told(found)}, not a list")
+            return
+        for n, one in enumerate(found):
+            here = f"{path}[{n}]"
+            if isinstance(one, dict):
+                yield here, one
+            elif isinstance(one, Unread):
+                self.leave(kind, f"line {one.line}", one.reason)
+            else:
+                self.leave(kind, here, f"it is {_told(one)}, not an object")
+
+    def instant(self, given: Any, path: str) -> datetime | None:
+        """An instant that a record tells; one that cannot be read is named."""
+        found = instant(given)
+        if found is None and given not in (None, ""):
+            self.note("date", path, "it cannot be read as a time")
+        return found
+
+    def original(
+        self, record: Mapping[str, Any], path: str, *, without: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """What a record says beside its text, to be kept as it stands under `original`; {} where nothing is left."""
+        kept, vectors = without_vectors({k: v for k, v in record.items() if k not in without})
+        if vectors:
+            self.note("vector", path, "vectors are not taken; the memory makes its own")
+        kept = {key: value for key, value in kept.items() if value not in (None, "", [], {})}
+        if not kept:
+            return {}
+        try:
+            fitted = metadata.fit({"original": kept})
+            if len(repr(fitted)) > _LARGEST:
+                raise ValueError(f"it has more than {_LARGEST:,} characters beside its text")
+        except ValueError as error:
+            self.note("metadata", path, str(error).removeprefix("its metadata holds ").strip())
+            return {}
+        return fitted
+
+    def source(self, *parts: str) -> str:
+        """The name of a source of its own, `mem0/<id>`; the second of a name has ` (2)` behind it."""
+        made = "/".join((self._format, *(part.replace("#", " ") for part in parts if part)))
+        self._sources[made] += 1
+        return made if self._sources[made] == 1 else f"{made} ({self._sources[made]})"
+
+    def fact(
+        self,
+        kind: str,
+        path: str,
+        said: Any,
+        *,
+        source: str,
+        at: datetime | None,
+        meta: Mapping[str, Any],
+        title: str = "",
+        valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
+    ) -> str:
+        """Take a text in, split where it is long; gives the source of its last piece, empty where it is left out."""
+        written = text(said)
+        if written is None or not canonical(written):
+            self.leave(kind, path, "it is empty" if written is not None else "it holds no text")
+            return ""
+        if valid_from is not None and valid_to is not None and valid_to < valid_from:
+            self.note("date", path, "it ends before it begins; the end alone is kept")
+            valid_from = None
+        document = ParsedDocument(
+            written,
+            (Passage(0, len(written)),),
+            title=title,
+            meta={"imported_from": self._format} | dict(meta),
+        )
+        reading = drafts_of(document, source, EPOCH, self._settings, dated=at)
+        drafts = [
+            replace(one, created_at=at, valid_from=valid_from, valid_to=valid_to) for one in reading.drafts
+        ]
+        if not self._take(kind, path, drafts):
+            return ""
+        return str(drafts[-1].meta["source"])
+
+    def conversation(
+        self,
+        messages: Sequence[Message],
+        path: str,
+        *,
+        id: str = "",
+        title: str = "",
+        at: datetime | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Take the messages of a conversation in, in order. at: when it began, for messages without a time.
+
+        A message without a time has that of the one before it; without any, it is dated when it is taken in.
+        """
+        turns: list[Utterance] = []
+        paths: list[str] = []
+        last = at
+        for one in messages:
+            why = _unfit(one)
+            if why:
+                self.leave("message", one.path, why)
+                continue
+            last = one.at or last
+            session = {"session": one.session} if one.session else {}
+            turns.append(Utterance(one.speaker, one.text, last, dict(one.meta or {}) | session))
+            paths.append(one.path)
+        if not turns:
+            self.leave("conversation", path, "none of its messages has a text that can be taken")
+            return
+        self._found["conversation"] += 1
+        spoken = "\n".join(turn.text for turn in turns)
+        source = self.source(id or f"conversation {block_id(spoken)[:12]}")
+        common = {"kind": "dialogue", "imported_from": self._format} | dict(meta or {})
+        if id:
+            common["conversation"] = id
+        document = ParsedDocument(spoken, turns=tuple(turns), title=title, meta=common)
+        by_turn: dict[int, list[RawBlock]] = {n: [] for n in range(1, len(turns) + 1)}
+        for draft in drafts_of(document, source, EPOCH, self._settings, dated=EPOCH).drafts:
+            turn = int(draft.meta["turn"])
+            by_turn[turn].append(replace(draft, created_at=turns[turn - 1].at))
+        for turn, drafts in by_turn.items():
+            self._take("message", paths[turn - 1], drafts)
+
+    def _take(self, kind: str, path: str, drafts: Sequence[RawBlock]) -> bool:
+        try:
+            fitted = [fit(one) for one in drafts]
+        except ValueError as error:
+            self.leave(kind, path, str(error))
+            return False
+        if not fitted:
+            self.leave(kind, path, "it holds no text")
+            return False
+        self._found[kind] += 1
+        self._drafts.setdefault(kind, []).extend(fitted)
+        return True
+
+
+def _unfit(message: Message) -> str:
+    if not canonical(message.text):
+        return "it is empty"
+    try:
+        fit(RawBlock(message.text, meta=dict(message.meta or {})))
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _told(value: Any) -> str:
+    kinds = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return kinds.get(type(value), "a number")
+
+
+def speaker(role: Any, given: Any = None) -> str:
+    """The name of who speaks: the one that is given, else the role with a capital."""
+    roles = {"human": "User", "user": "User", "assistant": "Assistant", "ai": "Assistant"}
+    own = name(given)
+    told = name(role)
+    return own or roles.get(told.lower(), told[:1].upper() + told[1:]) or "Unknown"

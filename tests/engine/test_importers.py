@@ -1,0 +1,351 @@
+"""What other memories and chat programs export is taken in with its dates, and what is not taken is named."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amgs.api.exchange import ForeignImport
+from amgs.errors import InputError
+from amgs.exchange.importers.importer import ImportOptions
+from amgs.exchange.importers.records import ForeignFormat, ForeignRecords
+from amgs.exchange.importers.registry import IMPORTERS, read
+from amgs.ingest.raw_blocks import RawBlock
+from amgs.memory import Memory
+from amgs.settings import IngestSettings
+from tests.engine.foreign_samples import CHATGPT, CLAUDE, GRAPHITI, LETTA_EARLIER, MEM0, OPENAI, SAMPLES
+from tests.engine.memory_world import open_memory
+
+FORMATS: tuple[ForeignFormat, ...] = tuple(one.name for one in IMPORTERS)
+OPTIONS = ImportOptions(IngestSettings())
+TEXTS = {
+    "chatgpt": ["User: [image", "Assistant: An NK-90", "python: 200 steps", "Assistant: ```python"],
+    "claude": ["Grease the dome", "User: Please read", "Assistant: search("],
+    "mem0": ["Alex is veg", "Alex is in Rome", "alex lives in Ulm.", "Alex eats fish"],
+    "letta": ["The user owns", "User: My dome leaks.", "Assistant: Since when?"],
+    "graphiti": ["Kendra: I love", "Kendra: now", "Kendra: Runs", "Kendra loves", "Kendra prefers"],
+    "langgraph": ["Likes short answers", "Works on domes", "name: Ilse\nage: 40"],
+    "openai": ["System: Be", "Ilse: How far", "Assistant: look_up(", "Tool: 384400", "Assistant: 384,400"],
+    "anthropic": ["User: Rename", "Assistant: I rename it.\n\nBash("],
+}
+"""How the blocks of each sample begin, in order."""
+
+
+def drafts(found: ForeignRecords) -> list[RawBlock]:
+    return [one for each in found.drafts.values() for one in each]
+
+
+def by_text(found: ForeignRecords) -> dict[str, RawBlock]:
+    return {one.content: one for one in drafts(found)}
+
+
+def adds_up(result: ForeignImport) -> bool:
+    """Every record is counted once, and every text of those that were taken lies in the store."""
+    told = {
+        one.kind: sum(left.count for left in result.left_out if left.kind == one.kind)
+        for one in result.records
+    }
+    return all(
+        one.found == one.taken + one.left_out
+        and one.left_out == told[one.kind]
+        and one.stored in (None, one.blocks)
+        for one in result.records
+    )
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_a_format_is_recognised_by_its_content_and_by_no_other_importer(name: str) -> None:
+    assert [one.name for one in IMPORTERS if one.recognises(SAMPLES[name])] == [name]
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_the_texts_of_a_format_become_blocks_in_order(name: str) -> None:
+    found = drafts(read(SAMPLES[name], OPTIONS))
+    assert len(found) == len(TEXTS[name])
+    assert all(one.content.startswith(begin) for one, begin in zip(found, TEXTS[name], strict=True))
+    assert {one.meta["imported_from"] for one in found} == {name}
+
+
+def test_a_dry_run_counts_what_the_import_then_does_and_an_undo_takes_it_back(tmp_path: Path) -> None:
+    file = tmp_path / "export.json"
+    with open_memory() as memory:
+        memory.ingest_text("A note that was here before.")
+        for name, document in SAMPLES.items():
+            file.write_text(json.dumps(document), encoding="utf-8")
+            counter = memory.change_counter
+            tried = memory.exchange.load_foreign(file, dry_run=True)
+            assert memory.change_counter == counter and tried.operation is None and adds_up(tried), name
+            done = memory.exchange.load_foreign(file)
+            assert done.operation is not None and adds_up(done)
+            assert tried == replace(
+                done,
+                dry_run=True,
+                operation=None,
+                records=tuple(replace(one, stored=None) for one in done.records),
+            )
+            again = memory.exchange.load_foreign(file)
+            assert (again.added, again.known, again.operation) == (0, done.added, None)
+        assert memory.verify().ok
+        memory.undo(done.operation or 0)
+        assert memory.exchange.load_foreign(file, dry_run=True).known == 0
+
+
+def test_each_page_shows_a_document_that_its_importer_reads_whole() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "importing.md").read_text(encoding="utf-8")
+    shown = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL)]
+    found = [read(one, OPTIONS) for one in shown]
+    assert [one.format for one in found] == [one.name for one in IMPORTERS]
+    assert all(drafts(one) and not one.left_out for one in found)
+
+
+def test_messages_keep_their_times_their_speakers_and_their_order() -> None:
+    found = drafts(read(CHATGPT, OPTIONS))
+    assert [one.meta["speaker"] for one in found] == ["User", "Assistant", "python", "Assistant"]
+    assert found[0].created_at == datetime(2025, 1, 1, 8, 30, 1, 500_000, UTC)
+    assert found[3].created_at == found[2].created_at  # the last message tells no time
+    assert [one.meta.get("follows") for one in found[1:]] == [one.meta["source"] for one in found[:-1]]
+    assert found[1].meta["original"]["metadata"] == {"model_slug": "gpt-4o"}
+
+
+def test_other_branches_of_a_conversation_are_named_or_kept() -> None:
+    found = read(CHATGPT, OPTIONS)
+    assert ("message", "[0].mapping.n2b") in {(one.kind, one.path) for one in found.left_out}
+    kept = read(CHATGPT, ImportOptions(IngestSettings(), branches=True))
+    assert (
+        "Assistant: I cannot tell." in by_text(kept) and kept.taken("message") == kept.found["message"] == 5
+    )
+    assert "follows" not in by_text(kept)["Assistant: I cannot tell."].meta
+
+
+def test_a_circle_of_parents_ends_and_is_named() -> None:
+    data = copy.deepcopy(CHATGPT)
+    data[0]["mapping"]["n1"]["parent"] = "n3"
+    found = read(data, OPTIONS)
+    assert any("circle" in one.reason for one in found.left_out)
+    assert found.taken("message") == 4
+
+
+def test_without_a_current_message_the_last_branch_is_followed_and_that_is_said() -> None:
+    data = copy.deepcopy(CHATGPT)
+    del data[0]["current_node"]
+    found = read(data, OPTIONS)
+    assert found.taken("message") == 4 and "current_node" in {one.kind for one in found.left_out}
+
+
+def test_what_a_model_thought_and_files_without_content_are_named() -> None:
+    named = {(one.kind, one.path) for one in read(CLAUDE, OPTIONS).left_out}
+    assert ("reasoning", "[0].chat_messages[1].content[0]") in named
+    assert ("file", "[0].chat_messages[0].files[0]") in named
+
+
+def test_what_no_longer_holds_is_superseded_and_stays_so_through_consolidation() -> None:
+    with open_memory() as memory:
+        memory.exchange.load_foreign_document(GRAPHITI)
+        memory.apply_consolidation(memory.plan_consolidation())
+        assert memory.verify().ok
+        hits = {hit.block.content: hit.block for hit in memory.search("Kendra shoes").hits}
+        assert (
+            hits["Kendra loves Adidas shoes"].superseded and not hits["Kendra prefers Puma shoes"].superseded
+        )
+        old = next(b for b in blocks(memory) if b.content == "Kendra loves Adidas shoes")
+        assert old.superseded and old.valid_from == datetime(2025, 1, 1, 9, tzinfo=UTC)
+        assert old.valid_to == datetime(2025, 2, 2, 9, tzinfo=UTC)
+
+
+def blocks(memory: Memory) -> list[Any]:
+    """Every block there is."""
+    store = memory._storage
+    columns = store.tables.schema()["memory_blocks"]
+    place = [column.name for column in columns].index("id")
+    ids = [row[place] for batch in store.tables.rows("memory_blocks", columns) for row in batch]
+    return list(store.blocks.get(ids).values())
+
+
+def test_an_end_that_is_still_to_come_is_no_end() -> None:
+    data = copy.deepcopy(GRAPHITI)
+    data["edges"][1]["invalid_at"] = "2090-01-01T00:00:00Z"
+    with open_memory() as memory:
+        memory.exchange.load_foreign_document(data)
+        assert not next(b for b in blocks(memory) if "Puma shoes" in b.content).superseded
+
+
+def test_a_text_that_another_record_says_holds_is_not_superseded() -> None:
+    data = copy.deepcopy(GRAPHITI)
+    data["edges"].append(data["edges"][0] | {"uuid": "f3", "invalid_at": None, "expired_at": None})
+    with open_memory() as memory:
+        memory.exchange.load_foreign_document(data)
+        assert not next(
+            b for b in blocks(memory) if "Adidas shoes" in b.content and "loves" in b.content
+        ).superseded
+
+
+def test_scopes_and_tags_are_kept_and_a_history_is_superseded() -> None:
+    found = by_text(read(MEM0, OPTIONS))
+    now = found["Alex is vegetarian"]
+    assert now.meta["user_id"] == "alex" and now.meta["tags"] == ["food"] and now.valid_to is None
+    assert now.meta["original"]["metadata"] == {"city": "Ulm"}
+    before = found["Alex eats fish"]
+    assert (
+        before.valid_from is not None and before.valid_to is not None and before.valid_from < before.valid_to
+    )
+
+
+def test_a_deleted_memory_is_superseded_and_one_that_only_its_history_tells_stands() -> None:
+    told: list[dict[str, Any]] = [
+        {
+            "memory_id": "a",
+            "old_memory": None,
+            "new_memory": "Here",
+            "event": "ADD",
+            "created_at": "2025-01-01",
+        },
+        {
+            "memory_id": "b",
+            "old_memory": None,
+            "new_memory": "Gone",
+            "event": "ADD",
+            "created_at": "2025-01-01",
+        },
+        {
+            "memory_id": "b",
+            "old_memory": "Gone",
+            "new_memory": None,
+            "event": "DELETE",
+            "created_at": "2025-02-01",
+        },
+    ]
+    found = by_text(read(told, OPTIONS))
+    assert found["Here"].valid_to is None and found["Gone"].valid_to == datetime(2025, 2, 1, tzinfo=UTC)
+
+
+def test_an_earlier_agent_file_is_read_too() -> None:
+    assert list(by_text(read(LETTA_EARLIER, OPTIONS))) == ["Owns a dome.", "User: Hello."]
+
+
+def test_a_message_that_is_too_long_is_split_and_nothing_of_it_is_lost() -> None:
+    data = copy.deepcopy(OPENAI)
+    words = [f"word{n}" for n in range(2000)]
+    data["messages"] = [{"role": "user", "content": " ".join(words)}]
+    found = drafts(read(data, OPTIONS))
+    assert len(found) > 5 and all(len(one.content) <= 1700 for one in found)
+    assert " ".join(one.content.removeprefix("User: ") for one in found).split() == words
+
+
+def test_lines_of_json_are_a_document_and_a_bad_line_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "log.jsonl"
+    lines = [json.dumps({"messages": [{"role": "user", "content": text}]}) for text in ("one", "two")]
+    file.write_text("\n".join([lines[0], "{broken", "", lines[1]]), encoding="utf-8")
+    with open_memory() as memory:
+        done = memory.exchange.load_foreign(file)
+    assert done.format == "openai" and done.added == 2 and adds_up(done)
+    assert [(one.path, one.kind) for one in done.left_out] == [("line 2", "message")]
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        (b'{"a": 1, "a": 2}', "stands twice"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b"\xff\xfe{}", "not UTF-8"),
+        (b"PK\x03\x04rest", "archive"),
+        (b'[{"role": "user", "con', "not whole JSON"),
+        (b"[]", "no known format"),
+        (b'{"hello": "world"}', "`mapping` (ChatGPT)"),
+        (b'[{"mapping": {}}, {"chat_messages": []}]', "chatgpt and claude"),
+    ],
+)
+def test_a_file_that_cannot_be_told_is_refused_with_a_way_out(tmp_path: Path, raw: bytes, told: str) -> None:
+    file = tmp_path / "x.json"
+    file.write_bytes(raw)
+    with open_memory() as memory:
+        counter = memory.change_counter
+        with pytest.raises(InputError) as caught:
+            memory.exchange.load_foreign(file)
+        assert told in str(caught.value) and caught.value.way_out
+        assert memory.change_counter == counter
+
+
+def test_the_format_can_be_named_where_the_content_does_not_tell() -> None:
+    data = [CHATGPT[0] | {"chat_messages": []}]
+    with pytest.raises(InputError):
+        read(data, OPTIONS)
+    assert read(data, OPTIONS, "chatgpt").taken("message") == 4
+    with pytest.raises(InputError, match="Nothing was found"):
+        read({}, OPTIONS, "letta")
+
+
+HOSTILE: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        None,
+        True,
+        -1,
+        10**40,
+        float("nan"),
+        float("inf"),
+        "",
+        "\ud800",
+        "n1",
+        "#1",
+        "9999-12-31T23:59:59-14:00",
+        "2025-13-45",
+        [],
+        [None],
+        {},
+        {"type": []},
+        [[[[[[[[[[["deep"]]]]]]]]]]],
+    ]
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in a document."""
+    below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, one in below for place in places(one, (*path, key)))]
+
+
+def damaged(name: str, data: st.DataObject) -> Any:
+    """A sample with other values in a few of its places."""
+    document = copy.deepcopy(SAMPLES[name])
+    for _ in range(data.draw(st.integers(1, 3))):
+        *way, last = data.draw(st.sampled_from([place for place in places(document) if place]))
+        inside = document
+        for key in way:
+            inside = inside[key]
+        inside[last] = copy.deepcopy(data.draw(HOSTILE))
+    return document
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(FORMATS), st.data())
+def test_whatever_stands_in_a_document_each_record_is_taken_or_named(
+    name: ForeignFormat, data: st.DataObject
+) -> None:
+    try:
+        found = read(damaged(name, data), replace(OPTIONS, branches=data.draw(st.booleans())), name)
+    except InputError:
+        return  # nothing of the format is left in it
+    for kind, count in found.found.items():
+        assert 0 <= found.taken(kind) <= count
+        assert found.taken(kind) <= max(len(found.drafts[kind]), kind == "conversation" and count)
+
+
+@settings(max_examples=2, deadline=None)
+@given(st.data())
+def test_whatever_was_taken_from_a_document_lies_in_the_store(data: st.DataObject) -> None:
+    with open_memory() as memory:
+        for name in FORMATS:
+            try:
+                done = memory.exchange.load_foreign_document(damaged(name, data), name)
+            except InputError:
+                continue
+            assert adds_up(done)
+        assert memory.verify().ok

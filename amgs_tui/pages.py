@@ -32,12 +32,16 @@ class Pages:
     def read(self, command: str, result: Any) -> None:
         """Show a result that has no pane."""
         from amgs_app.render.catalogue import page_of
+        from amgs_tui.dialogs.block_page import BlockPage
         from amgs_tui.dialogs.reader import TextReader
 
         def draw(width: int) -> RenderableType:
             return page_of(result, self._host.canvas(width, 1), self._host.now())
 
-        self._app.push_screen(TextReader("Block" if command == "block show" else command, draw))
+        if command == "block show":
+            self._app.push_screen(BlockPage(self._host, result.block, draw))
+        else:
+            self._app.push_screen(TextReader(command, draw))
 
     def read_as(self, title: str, result: Any, pipe: Pipe) -> None:
         """Show a result in the form that its line was piped into."""

@@ -22,10 +22,14 @@ EDGES: Final = 4
 """Cells that a page keeps free, so that a scroll bar that comes up breaks no line."""
 
 
+Page = Content | RenderableType | Callable[[int], Content | RenderableType]
+"""A text, or a function that draws it for a width in cells."""
+
+
 class TextReader(ModalScreen[None]):
     """A titled, scrolling page; any of esc, q, enter, ? closes it.
 
-    page: the text, or a function that draws it for a width in cells. hint: what stands at the lower edge.
+    hint: what stands at the lower edge.
     """
 
     DEFAULT_CSS = """
@@ -56,7 +60,7 @@ class TextReader(ModalScreen[None]):
     def __init__(
         self,
         title: str,
-        page: Content | RenderableType | Callable[[int], Content | RenderableType],
+        page: Page,
         hint: str = "↑ ↓ scroll · esc closes",
     ) -> None:
         super().__init__()

@@ -19,7 +19,7 @@ from amgs_tui.panes.lists import ListPane
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from amgs.types import GraphStats, Neighbourhood
+    from amgs.types import Edge, GraphStats, Neighbourhood
     from amgs_app.calls.call import Call
     from amgs_app.row_filter import Row
     from amgs_tui.host import Host
@@ -55,6 +55,13 @@ w finds the strongest path to any other block."""
         shown("h", "hops", "hops", "graph.hops", "Show one, two or three hops"),
         shown("f", "filter", "relation", "graph.filter", "Show only one type of edge, or all"),
         shown("w", "way", "path to", "graph.way", "Show the strongest path to another block"),
+        shown(
+            "x",
+            "remove_edge",
+            "remove edge",
+            "graph.remove_edge",
+            "Type the removal of this neighbour's edges",
+        ),
         shown("c", "communities", "communities", "graph.communities", "Find communities in the whole graph"),
         quiet("right", "move(1)", "next", "graph.next", "Next neighbour"),
         quiet("left", "move(-1)", "previous", "graph.previous", "Previous neighbour"),
@@ -143,6 +150,8 @@ w finds the strongest path to any other block."""
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         if action == "back":
             return bool(self.trail)
+        if action == "remove_edge":
+            return self.edge_at_cursor is not None
         return self.found is not None if action in ("hops", "enter", "filter", "way") else True
 
     def action_enter(self) -> None:
@@ -184,6 +193,24 @@ w finds the strongest path to any other block."""
 
         title = f"Path from “{start.title}” to"
         self.host.find_block(title, chosen, near[self.cursor :] + near[: self.cursor])
+
+    @property
+    def edge_at_cursor(self) -> Edge | None:
+        """The strongest edge between the centre and the neighbour under the cursor; None where others are between."""
+        ids = self.neighbours
+        if self.found is None or not ids:
+            return None
+        ends = {self.found.center.id, ids[self.cursor]}
+        between = [live for live in self.found.edges if {live.edge.source_id, live.edge.target_id} == ends]
+        return max(between, key=lambda live: live.strength).edge if between else None
+
+    def action_remove_edge(self) -> None:
+        """The line that removes the edges between the centre and this neighbour, to be entered."""
+        edge = self.edge_at_cursor
+        if edge is not None:
+            self.host.command(
+                f"edge remove {edge.source_id[:12]} {edge.target_id[:12]} --kind {edge.relation_type}"
+            )
 
     def action_communities(self) -> None:
         self.ask(operations.graph.communities())

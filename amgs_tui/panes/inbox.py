@@ -15,6 +15,8 @@ from amgs_app.row_fields import of_draft, of_raw
 from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.review_queue import REVIEW, Reviewing
+from amgs_tui.panes.revision_rows import REVISING, RevisionRows
+from amgs_tui.panes.source_choosing import SOURCES, SourceChoosing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,8 +40,8 @@ OWN = "(own)"
 """The choice of a category that is typed."""
 
 
-class InboxPane(Reviewing, ListPane):
-    """Raw blocks, or the draft of what consolidation would make of them."""
+class InboxPane(Reviewing, SourceChoosing, RevisionRows, ListPane):
+    """Raw blocks, the draft of what consolidation would make of them, or a revision of sources."""
 
     NAME = "inbox"
     SHOWS = frozenset(
@@ -50,6 +52,7 @@ class InboxPane(Reviewing, ListPane):
             "consolidate edit",
             "consolidate apply",
             "ingest",
+            "source list",
             "source update",
             "source delete",
             "source watch",
@@ -61,7 +64,7 @@ class InboxPane(Reviewing, ListPane):
 Notes and turns of dialogue that were ingested but not consolidated yet. Consolidation gives each block a category, an
 embedding, entities, edges to related blocks, and a decay profile. d drafts it: read the changes and correct them block
 by block (e category, x leave out, arrows to an edge, x drops it, + and − confidence, 0 reset). c applies the draft in
-one transaction, which the overview can undo."""
+one transaction, which the overview can undo. s lists the sources; what one says now is shown as a plan first."""
 
     BINDINGS: ClassVar[list[Any]] = [
         shown(
@@ -108,6 +111,7 @@ one transaction, which the overview can undo."""
         ),
         quiet("0", "as_proposed", "as proposed", "inbox.as_proposed", "Reset the corrections to this block"),
         shown("i", "ingest", "ingest", "inbox.ingest", "Ingest a file, a folder or a text"),
+        SOURCES,
         REVIEW,
         shown("enter", "read", "read", "inbox.read", "Select this block and read it"),
         *ListPane.BINDINGS,
@@ -134,14 +138,18 @@ one transaction, which the overview can undo."""
     def take(self, command: str, result: Any) -> None:
         if command == "inbox list":
             self.inbox = result
+        elif command in REVISING:
+            self.take_revision(result)
+            self.cursor = 0 if self.revision is not None else self.cursor
         elif command in ("consolidate plan", "consolidate edit"):
             fresh, self.draft, self._correctable = self.draft is None, result, True
+            self.revision = None
             self.cursor = 0 if fresh else self.cursor
         elif command.startswith("consolidate"):
-            self.draft, self._correctable = _dry(result), False
+            self.draft, self._correctable, self.revision = _dry(result), False, None
             self.cursor, self.edge = 0, None
         self.cursor = max(0, min(self.cursor, self.rows - 1))
-        if command == "inbox list" and self.draft is None:
+        if command == "inbox list" and self.draft is None and self.revision is None:
             if result.total and not result.blocks:  # the list became shorter than where it was read from
                 self.look()
             elif self._owed and self.block_at_cursor() is not None:
@@ -149,7 +157,8 @@ one transaction, which the overview can undo."""
 
     @property
     def empty(self) -> bool:
-        return self.inbox is not None and not self.inbox.waiting and self.draft is None
+        shows_plan = self.draft is not None or self.revision is not None
+        return self.inbox is not None and not self.inbox.waiting and not shows_plan
 
     # --- the rows -----------------------------------------------------------------------------------------
 
@@ -179,15 +188,19 @@ one transaction, which the overview can undo."""
     @property
     def _place(self) -> int:
         """Where the list of raw blocks is read: a draft has a cursor of its own."""
-        return self.cursor if self.draft is None else 0
+        return self.cursor if self.draft is None and self.revision is None else 0
 
     @property
     def rows(self) -> int:
+        if self.revision is not None:
+            return len(self.revised)
         if self.draft is not None:
             return len(self.items)
         return self.inbox.total if self.inbox is not None else 0
 
     def subtitle(self) -> str:
+        if self.revision is not None:
+            return self.told_of_revision()
         if self.draft is not None:
             waiting = self.inbox.waiting if self.inbox is not None else 0
             drafted = len(self.draft.proposed.items)
@@ -203,6 +216,8 @@ one transaction, which the overview can undo."""
         """The block under the cursor."""
         if not self.rows:
             return None
+        if self.revision is not None:
+            return self.revised[self.cursor].block_id or None
         if self.draft is not None:
             return self.items[self.cursor].block.id
         here = self.inbox.blocks if self.inbox is not None else ()
@@ -211,7 +226,7 @@ one transaction, which the overview can undo."""
 
     def moved(self) -> None:
         self.edge = None
-        if self.draft is None and self.inbox is not None:
+        if self.draft is None and self.revision is None and self.inbox is not None:
             first, last = self.inbox.offset, self.inbox.offset + len(self.inbox.blocks)
             above, below = first > 0 and self.cursor < first + EDGE, last < self.inbox.total
             if above or (below and self.cursor >= last - EDGE):
@@ -223,6 +238,8 @@ one transaction, which the overview can undo."""
             self.post_message(self.Picked(chosen))
 
     def selection_changed(self, block_id: str | None) -> None:
+        if self.revision is not None:
+            return
         if self.draft is not None:
             items = enumerate(self.items)
             place = next((place for place, item in items if item.block.id == block_id), self.cursor)
@@ -234,6 +251,8 @@ one transaction, which the overview can undo."""
         self.repaint()
 
     def draw(self, canvas: Canvas) -> Text:
+        if self.revision is not None:
+            return self.draw_revision(canvas, self.revision, self.cursor)
         if self.draft is not None:
             from amgs_app.render.figures.plan import plan
 
@@ -272,8 +291,10 @@ one transaction, which the overview can undo."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         if action in ("recategorise", "leave_out", "surer", "walk_edges", "as_proposed"):
-            return self.draft is not None and self._correctable and self.rows > 0
-        return not (action in ("ingest", "review") and self.draft is not None)
+            return self.draft is not None and self.revision is None and self._correctable and self.rows > 0
+        if action == "consolidate" and self.revision is not None:
+            return self.draft is None  # a draft that is not seen is not applied
+        return not (action in ("ingest", "sources", "review") and self.draft is not None)
 
     def action_consolidate(self) -> None:
         if self.draft is not None and self._correctable:
@@ -283,11 +304,11 @@ one transaction, which the overview can undo."""
             self.ask(operations.lifecycle.consolidate())
 
     def action_plan(self) -> None:
-        if self.draft is None:
+        if self.draft is None and self.revision is None:
             waiting = self.inbox.waiting if self.inbox is not None else 0
             self.ask(operations.consolidation_plan.plan(limit=DRAFTED if waiting > DRAFTED else None))
             return
-        self.draft, self.edge = None, None
+        self.draft, self.revision, self.edge = None, None, None
         self.selection_changed(self.host.selected)
         self.cursor = max(0, min(self.cursor, self.rows - 1))
         self._say()

@@ -49,6 +49,7 @@ that build on it have to be undone first."""
         shown(
             "d", "drift", "drift", "overview.drift", "Show what has drifted: centrality, entropy, attention"
         ),
+        shown("e", "diversity", "diversity", "overview.diversity", "Measure how evenly the memory is spread"),
         shown("V", "verify", "verify", "overview.verify", "Check the whole store for faults"),
         *ListPane.BINDINGS,
     ]
@@ -187,6 +188,9 @@ that build on it have to be undone first."""
 
     def action_drift(self) -> None:
         self.ask(operations.tuning.monitor())
+
+    def action_diversity(self) -> None:
+        self.ask(operations.general.diversity())
 
     def action_verify(self) -> None:
         self.ask(operations.lifecycle.verify())

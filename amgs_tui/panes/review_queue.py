@@ -33,6 +33,7 @@ class Reviewing(Pane):
     def shown_to_operator(self, command: str, result: Any) -> None:
         """The queue is a list to choose from; each finding is shown with both texts before a verdict."""
         if not command.startswith("review"):
+            super().shown_to_operator(command, result)
             return
         items = getattr(result, "items", ())
         waiting = [each for each in items if each.review.state == "open"]

@@ -20,10 +20,34 @@ from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from amgs.memory import Memory
+    from amgs.types import HealthLine
     from amgs_app.engine import Engine
 
 Agent = Annotated[AgentName, Arg(metavar="AGENT", help=f"One of {', '.join(AGENTS)}.")]
 Holder = Annotated[str, Arg(metavar="HOLDER", help="Who runs it: a name of its own for each process.")]
+
+
+def health_of_agents(memory: Memory, now: datetime) -> tuple[HealthLine, ...]:
+    """How the agents fare, in one line; nothing where none ever ran."""
+    from amgs.types import HealthLine
+    from amgs_app.render.figures.format import ago, plural
+
+    agents = [state_of(memory, name) for name in AGENTS]
+    ran = [each for each in agents if each.last is not None]
+    last = max(ran, key=lambda each: each.last or now, default=None)
+    if last is None or last.last is None:
+        return ()
+    runs, failures = sum(each.runs for each in ran), sum(each.failures for each in ran)
+    every = plural(runs, "run")
+    told = [f"{failures:,} of {every} failed" if failures else every, f"{last.name} {ago(last.last, now)}"]
+    held = [each.name for each in agents if each.held(now)]
+    told += [f"{', '.join(held)} at work"] if held else []
+    resting = [each.name for each in agents if each.paused]
+    told += [f"{', '.join(resting)} paused"] if resting else []
+    return (HealthLine("agents", "watch" if failures else "well", ", ".join(told), "agents status"),)
 
 
 @operation("agents status", summary="Show the agents that keep the memory, and who runs them.")

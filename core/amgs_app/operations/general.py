@@ -39,9 +39,14 @@ def status(operator: Operator) -> Overview:
 @operation("health", summary="Check each area of the memory and say what needs attention.", pane="overview")
 def health(engine: Engine) -> Health:
     """Check inbox, consolidation, graph, diversity, decay, review queue, calibration and budget; where something needs
-    attention, name the command for it.
+    attention, name the command for it. Where agents keep the memory, say how they fare.
     """
-    return engine.memory.health()
+    from dataclasses import replace
+
+    from amgs_app.operations.agents import health_of_agents
+
+    found = engine.memory.health()
+    return replace(found, lines=(*found.lines, *health_of_agents(engine.memory, found.as_of)))
 
 
 @operation(

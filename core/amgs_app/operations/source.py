@@ -20,7 +20,7 @@ Name = Annotated[str, Arg(metavar="SOURCE", help="A source as `source list` show
 DryRun = Annotated[bool, Option("--dry-run", help="Show the plan and change nothing.")]
 
 
-@operation("source list", summary="List the sources the memory holds, by name.")
+@operation("source list", summary="List the sources the memory holds, by name.", pane="inbox")
 def sources(
     engine: Engine,
     below: Annotated[str, Arg(metavar="PREFIX", help="Only sources whose name starts with this.")] = "",

@@ -125,7 +125,7 @@ def _annotated(result: AnnotatedBlock) -> str:
     return f"“{block.title}”: {', '.join(told)}"
 
 
-@entry(sentence=_annotated)
+@entry(sentence=_annotated, quiet=True)
 def annotated_block(result: AnnotatedBlock) -> ResultTable:
     return sheet(_annotated(result), _BLOCKS, _block_rows((result.block,)))
 
@@ -134,7 +134,7 @@ def _joined(result: EdgeAdded) -> str:
     return f"“{result.source}” → “{result.target}”: {result.edge.relation_type}"
 
 
-@entry(sentence=_joined)
+@entry(sentence=_joined, quiet=True)
 def edge_added(result: EdgeAdded) -> ResultTable:
     edge = result.edge
     row = (edge.source_id, edge.target_id, edge.relation_type, edge.weight, edge.confidence)

@@ -9,7 +9,11 @@ from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from amgs.lifecycle.revision import Revision, RevisionPlan
+    from amgs_app.operator import Operator
+    from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results import SourceHistory, SourceList, Watched
 
 _INBOX = FigureOf("inbox list")
@@ -32,14 +36,28 @@ def _rows(plan: RevisionPlan) -> list[tuple[Any, ...]]:
     ]
 
 
-@entry(figure=_INBOX, sentence=title_of)
+def _drawn_plan(operator: Operator, result: RevisionPlan, canvas: Canvas) -> Text:
+    from amgs_app.render.figures.revision import revision
+
+    del operator
+    return revision(result, canvas)
+
+
+def _drawn_revision(operator: Operator, result: Revision, canvas: Canvas) -> Text:
+    from amgs_app.render.figures.revision import revision
+
+    del operator
+    return revision(result.plan, canvas, operation=result.operation.id if result.operation else None)
+
+
+@entry(figure=_drawn_plan, sentence=title_of)
 def revision_plan(result: RevisionPlan) -> ResultTable:
     title = f"{result.about}: {_told(result)}; nothing has been changed yet"
     note = "" if result.empty else "`ingest --sync` or `source update` carries it out, and `undo` reverts it."
     return sheet(title, _PIECES, _rows(result), (note,))
 
 
-@entry(figure=_INBOX, sentence=title_of)
+@entry(figure=_drawn_revision, sentence=title_of)
 def revision(result: Revision) -> ResultTable:
     plan, done = result.plan, result.operation
     if done is None:
@@ -48,7 +66,7 @@ def revision(result: Revision) -> ResultTable:
     return sheet(title, _PIECES, _rows(plan), (f"`undo {done.id}` reverts it.",))
 
 
-@entry()
+@entry(figure=_INBOX)
 def source_list(result: SourceList) -> ResultTable:
     rows = [(s.name, s.pieces, s.since, s.place) for s in result.sources]
     hidden = result.total - len(rows)

@@ -1,0 +1,100 @@
+"""The sources from the inbox: a list to choose from, and what can be done with the chosen one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from amgs_app import operations
+from amgs_app.line import quote
+from amgs_app.render.figures.format import ago, plural
+from amgs_tui.keys import shown
+from amgs_tui.panes.base import Pane
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from amgs.api.sources import SourceSummary
+    from amgs_app.results import SourceList
+
+MOST = 1000
+"""Sources that the list shows at most."""
+
+SOURCES = shown(
+    "s", "sources", "sources", "inbox.sources", "List the sources: show one, read it again, watch its folder"
+)
+
+
+class SourceChoosing(Pane):
+    """A pane from which the sources are opened."""
+
+    _offered = ""
+    """The source whose update is being planned for the operator."""
+
+    def action_sources(self) -> None:
+        self.ask(operations.source.sources(limit=MOST))
+
+    def shown_to_operator(self, command: str, result: Any) -> None:
+        """The sources are a list to choose from; an update of the chosen one waits in the command line while its plan
+        is read.
+        """
+        from amgs.lifecycle.revision import RevisionPlan
+
+        if command == "source list":
+            self._choose_source(result)
+        elif command == "source update" and self._offered:
+            name, self._offered = self._offered, ""
+            if isinstance(result, RevisionPlan) and not result.empty:
+                self.host.command(f"source update {quote(name)}")
+        else:
+            super().shown_to_operator(command, result)
+
+    def _choose_source(self, found: SourceList) -> None:
+        from amgs_tui.dialogs.chooser import Choice, Chooser
+
+        if not found.sources:
+            self.notify("Ingest a file, a folder or a text with i.", title="The memory has no sources")
+            return
+        now = self.host.now()
+        choices = [Choice(each.name, each.name, _told(each, now)) for each in found.sources]
+        by_name = {each.name: each for each in found.sources}
+
+        def chose(name: str | None) -> None:
+            if name is not None:
+                self._choose_step(by_name[name])
+
+        more = f", the first {len(choices):,}" if len(choices) < found.total else ""
+        self.app.push_screen(Chooser(f"{plural(found.total, 'source')}{more}", choices), chose)
+
+    def _choose_step(self, source: SourceSummary) -> None:
+        """What can be done with it; what changes anything is a plan first, or a line to be entered."""
+        from amgs_tui.dialogs.chooser import Choice, Chooser
+
+        name = source.name
+        choices = [Choice("show", "show", "what it holds now and held before")]
+        if source.place:
+            choices += [
+                Choice("update", "update", "read its file again: the plan first"),
+                Choice("watch", "watch", "keep its folder in sync until stopped"),
+            ]
+        else:
+            choices.append(Choice("update", "update", "give it another text"))
+        choices.append(Choice("delete", "delete", "archive what only this source holds"))
+
+        def chose(step: str | None) -> None:
+            match step:
+                case "show":
+                    self.ask(operations.source.show(name))
+                case "update" if source.place:
+                    self._offered = name
+                    self.ask(operations.source.update(name, dry_run=True))
+                case "watch":
+                    self.host.command(f"source watch {quote(str(Path(source.place).parent))}")
+                case "update" | "delete":
+                    self.host.command(f"source {step} {quote(name)} ")
+
+        self.app.push_screen(Chooser(name, choices), chose)
+
+
+def _told(source: SourceSummary, now: datetime) -> str:
+    return f"{plural(source.pieces, 'piece')}, {ago(source.since, now)}"

@@ -1,0 +1,82 @@
+"""Sources on the screen, on the real engine: chosen from a list, read again as a plan first, and blocks by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.widgets import Input
+
+from amgs_app.agent_states import AgentState, keep_state
+from amgs_app.engine import Engine
+from amgs_app.operator import Operator
+from amgs_tui.dialogs.block_page import BlockPage
+from amgs_tui.dialogs.chooser import Chooser
+from amgs_tui.panes.inbox import InboxPane
+from tests.tui.app_drive import Drive, drive
+from tests.tui.app_world import NOW, World
+from tests.tui.test_app_tiny import notes, on_session, options
+
+__all__ = ["notes"]
+
+
+def line_of(driven: Drive) -> str:
+    """What stands in the command line."""
+    return driven.app.query_one("#prompt-input", Input).value
+
+
+async def test_a_source_is_chosen_read_again_as_a_plan_and_then_revised(tmp_path: Path, notes: Path) -> None:
+    given = options(tmp_path / "s.duckdb", notes)
+    changed = min(notes.glob("*.md"))
+    async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
+        pane = driven.app.main.pane("inbox")
+        assert isinstance(pane, InboxPane)
+        changed.write_text(changed.read_text() + "\nA sentence that was not there.\n")
+        await driven.press("s")
+        assert isinstance(driven.app.screen, Chooser) and changed.name in driven.text
+        assert "4 sources" in driven.text
+        await driven.press("enter")
+        assert "keep its folder in sync" in driven.text
+        await driven.press("down", "enter")
+        assert pane.revision is not None and "superseded" in driven.text
+        assert "nothing has changed yet" in driven.text and "4 raw" in driven.lines[0]
+        assert line_of(driven).startswith("source update ") and changed.name in line_of(driven)
+        await driven.press("enter")
+        assert "revision #2" in driven.text and "superseded" in driven.text
+        await driven.press("d")
+        assert "revision #2" not in driven.text and "raw · press c to consolidate" in driven.text
+
+
+async def test_keys_of_a_block_that_is_read_begin_lines_about_it() -> None:
+    world = World(consolidated=6)
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("slash")
+        await driven.type("dome", "enter")
+        chosen = driven.app.selected
+        assert chosen is not None
+        for key, line in (("t", f"block tag {chosen[:12]} --add "), ("e", f"edge add {chosen[:12]} ")):
+            await driven.press("p")
+            assert isinstance(driven.app.screen, BlockPage)
+            await driven.press(key)
+            assert line_of(driven) == line
+            await driven.press("escape")
+        await driven.press("p", "n")
+        await driven.type('grease it"', "enter")
+        assert world.ask(f"block show {chosen}").block.meta["note"] == "grease it"
+        await driven.press("3", "x")
+        started = line_of(driven)
+        assert started.startswith("edge remove ") and chosen[:12] in started and "--kind" in started
+
+
+async def test_the_overview_tells_of_agents_only_where_one_ever_ran() -> None:
+    world = World(consolidated=2)
+    with world.open() as earlier:
+        keep_state(earlier.engine.memory, AgentState("curation", paused=True))
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("7", "z")
+        assert "calibration" in driven.text and "agents" not in driven.text
+        ran = AgentState("consolidation", last=NOW, outcome="broke off", runs=3, failures=1)
+        keep_state(world.session.engine.memory, ran)
+        await driven.press("r")
+        assert "1 of 3 runs failed" in driven.text
+        await driven.press("e")
+        assert "decisions for a category" in driven.text

@@ -276,6 +276,7 @@ async def test_verdicts_go_to_the_candidate_under_the_cursor() -> None:
             "verdict": "useful",
             "block": pane.candidates[1].block.id,
             "forecast": None,
+            "assembly": None,
         }
         assert driven.app.main.focused_pane is pane
 

@@ -29,8 +29,10 @@ from amgs_focus.records import (
 LEAST_SHARE = 0.15
 """Below this share of a question's words a block does not resemble it: so much is found in any text."""
 
-LEAST_LIKELY = 0.5
-"""Below this likelihood that some block tells what is asked, none resembles the question."""
+LEAST_LIKELY = 0.25
+"""Below this likelihood that some block tells what is asked, none resembles the question: it is said of one in ten
+questions in other words that were asked to set it (docs/results/focus-results.md).
+"""
 
 ACTION_SIGNS: Mapping[Action, str] = MappingProxyType({"expand": "▲", "inset": "△", "collapse": "▽"})
 """How an action that was applied is drawn."""

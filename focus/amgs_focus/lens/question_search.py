@@ -39,20 +39,17 @@ Values = NDArray[np.float64]
 class QuestionCalibration:
     """A logistic regression of "some block tells what is asked" for one text encoder.
 
-    meaning: weight of the greatest cosine among the found blocks; blocks: of the binary logarithm of the blocks
-    searched, as the best of many is better by chance.
+    meaning: weight of the greatest cosine among the sentences in the blocks nearest by meaning; blocks: of the binary
+    logarithm of the blocks searched, as the best of many is better by chance.
     """
 
     base: float
     meaning: float
     blocks: float
 
-    def likelihood(self, found: Sequence[FoundBlock], blocks: int) -> float:
-        """In [0, 1]; 0 where nothing was found."""
-        if not found:
-            return 0.0
-        best = max(one.meaning for one in found)
-        odds = self.base + self.meaning * best + self.blocks * math.log2(max(1, blocks))
+    def likelihood(self, cosine: float, blocks: int) -> float:
+        """In [0, 1], by the greatest cosine."""
+        odds = self.base + self.meaning * cosine + self.blocks * math.log2(max(1, blocks))
         return 1 / (1 + math.exp(-odds))
 
 
@@ -109,8 +106,10 @@ class QuestionSearch:
                     found[one.block] = replace(one, score=score)
         ranked = sorted(found.values(), key=lambda one: (-one.score, -one.block))
         chosen = tuple(ranked[: told.found])
+        near = set(by_meaning.tolist())
+        nearest = max((one.meaning for _, _, said in read for one in said if one.block in near), default=-1.0)
         calibrated = CALIBRATED.get(self.encoder.name)
-        return Findings(chosen, calibrated.likelihood(chosen, int(open_.sum())) if calibrated else None)
+        return Findings(chosen, calibrated.likelihood(nearest, int(open_.sum())) if calibrated else None)
 
     def _reread(
         self, model: BaseModel, question: str, read: Sequence[tuple[float, str, list[FoundBlock]]]

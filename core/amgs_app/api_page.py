@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
+from amgs.client.ask import Blocking
+
 _SECTIONS = (
     ("Open a memory", ("amgs.opening", "amgs.memory")),
     ("Parts of a memory", ("amgs.api.",)),
+    ("Over HTTP", ("amgs.client",)),
     ("What it gives and takes", ("amgs.types", "amgs.ingest.", "amgs.identity")),
     ("Settings, models, clocks", ("amgs.settings", "amgs.text.", "amgs.clock")),
     ("Errors", ("amgs.errors",)),
@@ -19,6 +23,8 @@ _SECTIONS = (
 """Headings, and the modules whose names stand below them."""
 _MEMORY = "amgs.memory"
 """The package of one public class; its bases are parts of it in files of their own."""
+_REQUEST = re.compile(r"-> Ask\[(.*)\]$")
+"""The description of a request; called on a client it gives the answer."""
 _WIDTH = 110
 
 
@@ -76,6 +82,8 @@ def _class(kind: type) -> Iterator[str]:
         if name.startswith("_") or name in {field for field, _, _ in fields}:
             continue
         function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+        if isinstance(member, Blocking):  # what is awaited has the same names and arguments
+            function = member.described
         if isinstance(member, property) and member.fget is not None:
             result = inspect.signature(member.fget).return_annotation
             yield from (f"#### {name}", "", *_code([f"{name}: {result}"]), *_doc(member))
@@ -126,7 +134,7 @@ def _signature(name: str, function: Any) -> list[str]:
     if given.args and given.args[0].arg in ("self", "cls"):
         given.args = given.args[1:]
     result = f" -> {ast.unparse(tree.returns)}" if tree.returns is not None and name != "__init__" else ""
-    result = "" if function.__name__ == "__init__" else result
+    result = "" if function.__name__ == "__init__" else _REQUEST.sub(r"-> \1", result)
     whole = f"{name}({ast.unparse(given)}){result}"
     if len(whole) <= _WIDTH:
         return [whole]

@@ -13,7 +13,7 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore
 
 import amgs
-from amgs.adapters.langgraph_store import MemoryStore
+from amgs.adapters.langgraph_store import AmgsStore
 from amgs.adapters.llama_index_retriever import MemoryRetriever
 from amgs.adapters.openai_agents_session import MemorySession
 from amgs.errors import UsageError
@@ -29,7 +29,7 @@ def memory() -> Iterator[Memory]:
 
 
 async def test_a_langgraph_store_keeps_the_contract_of_its_base_class(memory: Memory) -> None:
-    store: BaseStore = MemoryStore(memory)
+    store: BaseStore = AmgsStore(memory)
     ada, bob = ("users", "ada"), ("users", "bob")
     store.put(ada, "diet", {"text": "Ada eats no walnuts", "grade": 3})
     store.put(ada, "work", {"text": "Ada repairs clocks", "grade": 5})
@@ -52,7 +52,7 @@ async def test_a_langgraph_store_keeps_the_contract_of_its_base_class(memory: Me
 
 
 async def test_a_put_of_a_key_archives_what_it_was_and_may_go_back_to_it(memory: Memory) -> None:
-    store = MemoryStore(memory)
+    store = AmgsStore(memory)
     for colour in ("green", "blue", "green"):
         store.put(("likes",), "colour", {"colour": colour})
         item = store.get(("likes",), "colour")
@@ -74,7 +74,7 @@ async def test_a_put_of_a_key_archives_what_it_was_and_may_go_back_to_it(memory:
 
 
 def test_what_a_langgraph_store_cannot_do_is_said(memory: Memory) -> None:
-    store = MemoryStore(memory)
+    store = AmgsStore(memory)
     with pytest.raises(NotImplementedError, match="TTL"):
         store.put(("a",), "k", {"v": 1}, ttl=5)
     with pytest.raises(UsageError, match="time to live"):

@@ -92,7 +92,7 @@ def test_the_python_of_the_page_on_retrieval_runs_on_a_store_of_the_command_line
     for line in (["ingest", "--batch", "notes"], ["consolidate"]):
         assert cli.run(["--store", "memory.duckdb", *line]) == 0
     page = (Path(__file__).parents[2] / "docs" / "retrieval.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    example = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)[0]
     said: dict[str, object] = {}
     exec(compile(example, "docs/retrieval.md", "exec"), said)
     assert said["near"] and said["fall"]
@@ -104,7 +104,7 @@ def test_the_python_of_the_readme_runs_as_it_stands(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    example = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)[0]
     exec(compile(example, "README.md", "exec"), {})
     told = capsys.readouterr().out.splitlines()
     assert "router" in told[0] and "boiler" in told[1]

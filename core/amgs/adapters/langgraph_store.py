@@ -1,4 +1,4 @@
-"""A LangGraph `BaseStore` over a memory: `create_react_agent(…, store=MemoryStore(memory))`."""
+"""A LangGraph `BaseStore` over a memory: `create_react_agent(…, store=AmgsStore(memory))`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _VALUE: Final = "langgraph_value"
 _CREATED: Final = "langgraph_created"
 
 
-class MemoryStore(BaseStore):
+class AmgsStore(BaseStore):
     """A store whose items are blocks of a memory, so that its searches and frames find them too.
 
     A put of a key that is there archives the block before it; so does a delete. `search` with a query ranks as the

@@ -77,7 +77,7 @@ def prune_plan(result: PrunePlan) -> ResultTable:
 @entry()
 def prune_proposal(result: PruneProposal) -> ResultTable:
     told = table_of(result.plan)
-    title = f"{result.operation.summary[0].upper()}{result.operation.summary[1:]}; nothing has been changed"
+    title = f"{result.operation.summary[:1].upper()}{result.operation.summary[1:]}; nothing has been changed"
     return replace(told, title=title, notes=(*told.notes, "`prune` prunes them."))
 
 

@@ -50,5 +50,18 @@ def test_why_in_a_frame_and_of_an_unknown_block(amgs: Amgs) -> None:
 def test_a_search_says_what_it_read_a_typo_as(amgs: Amgs) -> None:
     assert amgs("search", "enkoder of the dome") == 0
     assert "'enkod' was read as 'encod'" in amgs.out
-    assert amgs("search", "why did the zeppelin land in Kathmandu?") == 0
-    assert "no sign of an answer in memory" in amgs.out and "%" not in amgs.out.split("no sign")[1]
+
+
+def test_of_an_answer_something_is_said_only_where_such_estimates_were_right(
+    amgs: Amgs, tmp_path: Path
+) -> None:
+    unanswered = "why did the zeppelin land in Kathmandu?"
+    assert amgs("search", unanswered) == 0
+    assert "answer" not in amgs.out, "the notes are no parts of a document"
+    steps = [f"## Step {n}\n\n" + f"Turn the {n}th valve of the boiler by hand. " * 12 for n in range(12)]
+    (tmp_path / "manual.md").write_text("\n\n".join(steps), encoding="utf-8")
+    assert amgs("ingest", "--file", str(tmp_path / "manual.md")) == 0
+    assert amgs("consolidate") == 0
+    assert amgs("search", "which valve of the boiler is turned by hand?") == 0
+    assert "an answer is likely in memory (estimated)" in amgs.out
+    assert "%" not in amgs.out.split("an answer is likely")[1]

@@ -15,7 +15,7 @@ from amgs.errors import UsageError
 from amgs.index.ascending import contains
 from amgs.index.fuzzy import StemCorrection
 from amgs.index.vector import QueryVectors
-from amgs.retrieval.answerable import answerable
+from amgs.retrieval.answerable import answerable, calibrated
 from amgs.retrieval.features import FEATURES, Features, QueryFeatures, weigh
 from amgs.retrieval.fuzzy import fuzzy
 from amgs.retrieval.graph import best, expand
@@ -84,8 +84,8 @@ class Gathered:
     words that were corrected.
 
     scored: the composite of all candidates. evidence: the features of those, None where a layer ran alone.
-    answerable: the chance that the memory holds an answer at all; None without evidence. found: what the layers say of
-    each, by number.
+    answerable: the estimate that the memory holds an answer at all, calibrated or not; None without evidence. found:
+    what the layers say of each, by number.
     """
 
     candidates: tuple[Candidate, ...]
@@ -133,7 +133,7 @@ def gathering(
         milliseconds=1000.0 * (sources.clock.perf() - start),
         weights=request.weights,
         readings=tuple(StemReading(c.unknown, c.known, c.closeness) for c in gathered.corrections),
-        answerable=gathered.answerable,
+        answerable=gathered.answerable if calibrated(gathered.evidence) else None,
     )
     return result, gathered
 

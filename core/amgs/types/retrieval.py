@@ -110,7 +110,8 @@ class SearchResult:
     """Hits in falling score, and the report of each layer.
 
     readings: the words that were taken for typos. answerable: the chance that the memory holds an answer at
-    all; None where the layers that ran cannot tell.
+    all; None where the layers that ran cannot tell, or the best hit is of a form of text on which such estimates
+    were not right.
     """
 
     query: str

@@ -111,8 +111,8 @@ def _measure(
         for name, best in ranked.items():
             made = Ranking(conversation.name, question.category, relevant, tuple(best[:_DEEPEST]))
             measured.rankings[name].append(made)
-        _note_search(found, question.category, measured)
         gathered = memory.gather(question.text)
+        _note_search(found, gathered.answerable, question.category, measured)
         if gathered.evidence is not None:
             wanted = frozenset().union(*relevant)
             ids = gathered.scored.facts.ids
@@ -126,9 +126,11 @@ def _measure(
             measured.ids[conversation.name].append(ids)
 
 
-def _note_search(found: SearchResult, category: int, measured: LocomoMeasurements) -> None:
+def _note_search(
+    found: SearchResult, answerable: float | None, category: int, measured: LocomoMeasurements
+) -> None:
     measured.tokens.append(sum(approximate_tokens(hit.block.content) for hit in found.hits[:10]))
-    measured.answerable.append(found.answerable or 0.0)
+    measured.answerable.append(answerable or 0.0)
     measured.top.append(found.hits[0].score if found.hits else 0.0)
     measured.adversarial.append(category == ADVERSARIAL)
 

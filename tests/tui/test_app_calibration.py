@@ -96,7 +96,8 @@ async def test_a_recalibration_is_seen_first_then_carried_out_then_taken_back() 
         assert {block.id: block.confidence for block in world.consolidated} == before
         await driven.press("d")
         assert "nothing has changed yet" not in driven.text and "uncertainty" in driven.text
-        await driven.press("c", "c")
+        await driven.press("c")
+        await driven.press("c")
         assert [asked["dry_run"] for asked in world.asked("calibrate")] == [True, True, False]
         done = world.operations[0]
         assert done.kind == "calibrate" and f"operation {done.id}" in driven.text

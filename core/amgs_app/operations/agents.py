@@ -76,7 +76,7 @@ def claim(
     holder: Holder,
     *,
     seconds: Annotated[
-        float, Option("--seconds", metavar="S", min=1, max=3600, help="How long, unless it is taken anew.")
+        float, Option("--seconds", metavar="S", min=0.01, max=3600, help="How long, unless it is taken anew.")
     ] = 60.0,
 ) -> AgentClaim:
     """Take or renew the right to run an agent. One runner has it at a time; it ends by itself, so that another goes on

@@ -194,7 +194,7 @@ def bench_service(
         Takes("folder", made=True),
     ] = None,
     blocks: Annotated[int, Option("--blocks", metavar="N", min=1, help="Blocks under load.")] = 100_000,
-    seconds: Annotated[float, Option("--seconds", metavar="S", min=1, help="At each rate.")] = 20.0,
+    seconds: Annotated[float, Option("--seconds", metavar="S", min=0.01, help="At each rate.")] = 20.0,
     kills: Annotated[int, Option("--kills", metavar="N", min=1, help="How often it is killed.")] = 200,
     examples: Annotated[
         int, Option("--examples", metavar="N", min=1, help="Requests from the schema.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from amgs_app.operations.standard import standard
 from amgs_app.served_address import ENDING, address_at
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.routes import routes
+from amgs_app.server.running import listen
 from amgs_app.server.tokens import Caller, Tokens, digest
 from tests.service.serving import client, served
 
@@ -132,3 +134,8 @@ def test_a_store_that_is_served_says_where_even_one_that_is_new(
         assert address_at(Engine(own).beside_store(ENDING)) == "http://127.0.0.1:8420"
     finally:
         namespaces.close()
+
+
+def test_an_answer_does_not_wait_for_the_clients_acknowledgement() -> None:
+    with listen("127.0.0.1", 0) as made:
+        assert made.proto == socket.IPPROTO_TCP, "asyncio knows by it that Nagle's algorithm is to be off"

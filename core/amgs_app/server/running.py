@@ -54,7 +54,7 @@ def serve(
         from amgs_app.server.tokens import Tokens, read_tokens
     known = Tokens() if tokens is None else read_tokens(tokens)
     namespaces = Namespaces(options, root)
-    listening = _listen(host, port)
+    listening = listen(host, port)
     place = listening.getsockname()
     address = f"[{place[0]}]" if ":" in place[0] else place[0]
     near = "127.0.0.1" if address == "0.0.0.0" else "[::1]" if address == "[::]" else address
@@ -88,10 +88,12 @@ def _log_requests() -> None:
     access.propagate = False
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket bound to the address; raises UsageError for one that cannot be listened on."""
     try:
-        family, kind, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        made = socket.socket(family, kind)
+        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        # With its protocol named, asyncio turns Nagle's algorithm off; else each answer waits 40 ms for a client's ack.
+        made = socket.socket(family, kind, protocol)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(place)
     except OSError as error:

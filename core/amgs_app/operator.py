@@ -115,7 +115,7 @@ class Operator:
 
         Raises UsageError where none is selected, or the last list is shorter.
         """
-        found: dict[str, str] = {}
+        found: dict[str, Any] = {}
         for parameter in call.operation.parameters:
             if parameter.takes != "block":
                 continue
@@ -124,6 +124,10 @@ class Operator:
                 found[parameter.name] = self._selected()
             elif isinstance(value, str) and value.startswith("@"):
                 found[parameter.name] = self._nth_listed(value)
+            elif isinstance(value, list) and any(each.startswith("@") for each in value):
+                found[parameter.name] = [
+                    self._nth_listed(each) if each.startswith("@") else each for each in value
+                ]
         return call.having(**found) if found else call
 
     def _selected(self) -> str:

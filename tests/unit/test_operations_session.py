@@ -141,8 +141,12 @@ def test_a_reference_names_a_block_in_four_ways(tmp_path: Path) -> None:
         shown = do(session, "block show")
         assert isinstance(shown, BlockDetail)
         assert shown.block == block
-        with pytest.raises(UsageError, match="the 1 block of the last list"):
-            do(session, "block show @2")
+        assert do(session, "block delete @1 --hard --dry-run") == do(
+            session, f"block delete {block.id} --hard --dry-run"
+        )
+        for line in ("block show @2", "block delete @1 @2 --dry-run"):
+            with pytest.raises(UsageError, match="the 1 block of the last list"):
+                do(session, line)
         session.selection = None
         with pytest.raises(UsageError, match="No block is selected"):
             do(session, "block show")

@@ -20,6 +20,11 @@ Reference = Annotated[
     ),
     Takes("block"),
 ]
+References = Annotated[
+    list[str],
+    Arg(metavar="ID…", help="Blocks: the start of an id, or @3 of the last list."),
+    Takes("block"),
+]
 WeightsText = Annotated[
     str | None,
     Option(

@@ -14,6 +14,7 @@ from amgs_app.operations.arguments import (
     Offset,
     Profile,
     Reference,
+    References,
     read_lambda,
     read_pair,
 )
@@ -189,7 +190,7 @@ def note(
 )
 def reinforce(
     engine: Engine,
-    blocks: Annotated[list[str], Arg(metavar="ID…", help="Blocks, by the start of their ids.")],
+    blocks: References,
 ) -> BlockList:
     """Count the blocks as used now, as an assembly does with what it selects; each is one logged event."""
     chosen = [engine.block(each).id for each in blocks]
@@ -206,7 +207,7 @@ def reinforce(
 )
 def delete(
     engine: Engine,
-    blocks: Annotated[list[str], Arg(metavar="ID…", help="Blocks, by the start of their ids.")],
+    blocks: References,
     *,
     hard: Annotated[bool, Option("--hard", help="Erase their texts from the store. No undo.")] = False,
     yes: Annotated[bool, Option("--yes", help="Required for --hard.")] = False,

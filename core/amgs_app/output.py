@@ -83,6 +83,12 @@ def complain(error: BaseException, out: IO[str] | None = None) -> int:
     return int(getattr(error, "exit_code", 1))
 
 
+def say(text: str) -> None:
+    """A line of talk on stderr."""
+    sys.stderr.write(printable(f"{text}\n"))
+    sys.stderr.flush()
+
+
 def advise(engine: Engine, result: Any, out: IO[str] | None = None) -> None:
     """Say on stderr what to do next where a result is empty or incomplete."""
     from amgs_app.operations.hints import hint

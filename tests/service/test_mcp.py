@@ -92,7 +92,7 @@ async def test_an_agent_uses_the_memory_over_stdio(
         await _over_stdio(command, path)
         return
     with served(tmp_path_factory.mktemp("relay") / "notes.duckdb") as address:
-        await _over_stdio(["mcp", "--connect", address], path)
+        await _over_stdio(["mcp", "--connect", f"{address}/default"], path)
 
 
 async def _over_stdio(words: list[str], path: str) -> None:

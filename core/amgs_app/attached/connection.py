@@ -40,10 +40,9 @@ class AttachedConnection:
 
     def __init__(self, address: str, token: str = "") -> None:
         """Raises UsageError for an address that is none."""
-        parts, said = _parts(address), dict[str, str]()
-        self.namespace = parts.path.strip("/")
-        self.base = f"{parts.scheme}://{parts.netloc}"
-        self.name = parts.netloc + (f"/{self.namespace}" if self.namespace else "")
+        said = dict[str, str]()
+        self.base, self.namespace = place_of(address)
+        self.name = urlsplit(self.base).netloc + (f"/{self.namespace}" if self.namespace else "")
         self.client = f"{socket.gethostname()}-{os.getpid()}-{id(self):x}"[-64:]
         said[CLIENT] = self.client
         if token:
@@ -137,6 +136,15 @@ class AttachedConnection:
             f"{self.base}: {why}",
             way_out="See whether `amgs serve` still runs there, and whether the address is right.",
         )
+
+
+def place_of(address: str) -> tuple[str, str]:
+    """The address of the service and the namespace that `http://127.0.0.1:8420/notes` names, "" where it names none.
+
+    Raises UsageError for an address that is none.
+    """
+    parts = _parts(address)
+    return f"{parts.scheme}://{parts.netloc}", parts.path.strip("/")
 
 
 def _parts(address: str) -> SplitResult:

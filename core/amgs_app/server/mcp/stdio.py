@@ -42,7 +42,7 @@ def speak(options: Options) -> int:
         namespaces.close()
 
 
-def relay(address: str, token: str = "", namespace: str = "") -> int:
+def relay(address: str, namespace: str = "", token: str = "") -> int:
     """Hand every question of the client on standard input to a served memory, and its answers back.
 
     Raises UnreachableError, before the client is answered, where nobody answers at the address.

@@ -1,0 +1,146 @@
+"""The commands around a served memory: `serve`, `mcp`, `agents run`, `token new`; each imports what it needs late."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from amgs import extras
+from amgs.errors import UsageError
+from amgs_app.global_options import Globals
+from amgs_app.output import say
+
+
+def serve_memory(
+    *,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int,
+        typer.Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free one."),
+    ] = 8420,
+    root: Annotated[
+        Path | None,
+        typer.Option(
+            "--root", metavar="DIR", help="A folder with one store a namespace, instead of --store."
+        ),
+    ] = None,
+    tokens: Annotated[
+        Path | None,
+        typer.Option("--tokens", metavar="FILE", help="Who may do what; `token new` writes it."),
+    ] = None,
+    options: Globals,
+) -> int:
+    """Serve the memory to other programs over HTTP (http://127.0.0.1:8420), while it can be watched.
+
+    It owns the store until it ends. On another address than this machine's own it asks for tokens.
+    """
+    from amgs_app.server.running import serve
+
+    if options.connect:
+        raise UsageError("--connect names a memory that is served already.", way_out="Leave it out.")
+    if root is not None and options.store is not None:
+        raise UsageError("--root and --store exclude each other.", way_out="Give one of them.")
+    return serve(replace(options, own=True).options(), host=host, port=port, root=root, tokens=tokens)
+
+
+def speak_mcp(
+    *,
+    options: Globals,
+) -> int:
+    """Answer an agent that speaks MCP on standard input and output, with seven tools.
+
+    A store has one owner: where several agents, or an agent and you, use the same memory, `amgs serve` it, and give
+    each `amgs mcp --connect URL`, or the address URL/mcp.
+    """
+    with extras.explained():
+        from amgs_app.attached.connection import place_of
+        from amgs_app.server.mcp import stdio
+    given = replace(options, own=True).options()
+    if given.connect:
+        return stdio.relay(*place_of(given.connect), given.token)
+    return stdio.speak(given)
+
+
+def run_agents(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[AGENT]…", help="Which of them; all of them if none is named."),
+    ] = None,
+    *,
+    watch: Annotated[
+        Path | None,
+        typer.Option("--watch", metavar="DIR", help="The folder that the ingestion agent watches."),
+    ] = None,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Carry enhancements out instead of proposing them.")
+    ] = False,
+    once: Annotated[bool, typer.Option("--once", help="Run what is due now, and end.")] = False,
+    every: Annotated[
+        float, typer.Option("--every", metavar="S", min=0.1, help="Seconds between two looks.")
+    ] = 5.0,
+    options: Globals,
+) -> int:
+    """Run the agents that keep a served memory, until interrupted; `agents status` shows what came of it.
+
+    They go through the public API of --connect (http://127.0.0.1:8420) like any other client. An agent has one runner
+    at a time; where one dies, another goes on when its lease has run out.
+    """
+    import socket
+    import time
+
+    from amgs_app.agent_states import check_agents
+
+    with extras.explained():
+        from amgs.client import MemoryClient
+        from amgs.client.connection import ADDRESS
+        from amgs_app.agents.duties import Orders, ask, check_orders
+        from amgs_app.agents.runner import Runner
+        from amgs_app.attached.connection import place_of
+
+    given = options.options()
+    orders = Orders(watch, apply)
+    check_orders(orders)
+
+    def wait() -> bool:
+        if not once:
+            time.sleep(every)
+        return not once
+
+    address, namespace = place_of(given.connect or ADDRESS)
+    with MemoryClient(address, token=given.token, namespace=namespace, timeout=600) as client:
+        ask(client, "agents status")
+        holder = f"{socket.gethostname()}-{os.getpid()}"
+        Runner(client, holder, check_agents(names or ()), orders, say, wait).run()
+    return 0
+
+
+def new_token(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose token it is: reader, agent-7.")],
+    *,
+    tokens: Annotated[
+        Path, typer.Option("--tokens", metavar="FILE", help="The file of tokens; made where there is none.")
+    ],
+    namespace: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--namespace", metavar="NAME", help="What it opens; may be repeated; `default` if not given."
+        ),
+    ] = None,
+    may: Annotated[
+        str, typer.Option("--may", metavar="read|write|operate", help="What it allows.")
+    ] = "write",
+    options: Globals,
+) -> int:
+    """Make a token for the service and print it once; the file keeps only its hash."""
+    from amgs_app.server.tokens import add_token, check_right_name
+
+    del options
+    sys.stdout.write(f"{add_token(tokens, name, namespace or ['default'], check_right_name(may))}\n")
+    return 0

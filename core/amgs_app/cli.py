@@ -20,7 +20,7 @@ from amgs.errors import AmgsError, UsageError
 from amgs_app import __version__
 from amgs_app.calls.call import Call
 from amgs_app.calls.operation import Operation
-from amgs_app.calls.parsing import callback_of
+from amgs_app.calls.parsing import callback_of, for_typer
 from amgs_app.calls.registry import Registry
 from amgs_app.confirmation import DECLINED, agreed
 from amgs_app.global_options import (
@@ -209,7 +209,7 @@ def _callback(each: Operation[..., Any], *, only_alone: bool = False) -> Callabl
 def _with_globals(command: Callable[..., int]) -> Callable[..., int]:
     """The command with the global options added to its own; it is handed them as `options`."""
     own = [
-        each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        each.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=for_typer(each.annotation))
         for each in inspect.signature(command, eval_str=True).parameters.values()
         if each.name != "options"
     ]

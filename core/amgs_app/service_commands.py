@@ -8,32 +8,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from amgs import extras
 from amgs.errors import UsageError
+from amgs_app.calls.marks import Arg, Option
 from amgs_app.global_options import Globals
 from amgs_app.output import say
 
 
 def serve_memory(
     *,
-    host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")
-    ] = "127.0.0.1",
+    host: Annotated[str, Option("--host", metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int,
-        typer.Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free one."),
+        Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free one."),
     ] = 8420,
     root: Annotated[
         Path | None,
-        typer.Option(
-            "--root", metavar="DIR", help="A folder with one store a namespace, instead of --store."
-        ),
+        Option("--root", metavar="DIR", help="A folder with one store a namespace, instead of --store."),
     ] = None,
     tokens: Annotated[
         Path | None,
-        typer.Option("--tokens", metavar="FILE", help="Who may do what; `token new` writes it."),
+        Option("--tokens", metavar="FILE", help="Who may do what; `token new` writes it."),
     ] = None,
     options: Globals,
 ) -> int:
@@ -71,20 +66,18 @@ def speak_mcp(
 def run_agents(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[AGENT]…", help="Which of them; all of them if none is named."),
+        Arg(metavar="[AGENT]…", help="Which of them; all of them if none is named."),
     ] = None,
     *,
     watch: Annotated[
         Path | None,
-        typer.Option("--watch", metavar="DIR", help="The folder that the ingestion agent watches."),
+        Option("--watch", metavar="DIR", help="The folder that the ingestion agent watches."),
     ] = None,
     apply: Annotated[
-        bool, typer.Option("--apply", help="Carry enhancements out instead of proposing them.")
+        bool, Option("--apply", help="Carry enhancements out instead of proposing them.")
     ] = False,
-    once: Annotated[bool, typer.Option("--once", help="Run what is due now, and end.")] = False,
-    every: Annotated[
-        float, typer.Option("--every", metavar="S", min=0.1, help="Seconds between two looks.")
-    ] = 5.0,
+    once: Annotated[bool, Option("--once", help="Run what is due now, and end.")] = False,
+    every: Annotated[float, Option("--every", metavar="S", min=0.1, help="Seconds between two looks.")] = 5.0,
     options: Globals,
 ) -> int:
     """Run the agents that keep a served memory, until interrupted; `agents status` shows what came of it.
@@ -122,20 +115,16 @@ def run_agents(
 
 
 def new_token(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose token it is: reader, agent-7.")],
+    name: Annotated[str, Arg(metavar="NAME", help="Whose token it is: reader, agent-7.")],
     *,
     tokens: Annotated[
-        Path, typer.Option("--tokens", metavar="FILE", help="The file of tokens; made where there is none.")
+        Path, Option("--tokens", metavar="FILE", help="The file of tokens; made where there is none.")
     ],
     namespace: Annotated[
         list[str] | None,
-        typer.Option(
-            "--namespace", metavar="NAME", help="What it opens; may be repeated; `default` if not given."
-        ),
+        Option("--namespace", metavar="NAME", help="What it opens; may be repeated; `default` if not given."),
     ] = None,
-    may: Annotated[
-        str, typer.Option("--may", metavar="read|write|operate", help="What it allows.")
-    ] = "write",
+    may: Annotated[str, Option("--may", metavar="read|write|operate", help="What it allows.")] = "write",
     options: Globals,
 ) -> int:
     """Make a token for the service and print it once; the file keeps only its hash."""

@@ -33,7 +33,7 @@ def callback_of(
         return receive(**given)
 
     own = {
-        name: each.replace(annotation=_for_typer(each.annotation))
+        name: each.replace(annotation=for_typer(each.annotation))
         for name, each in chosen.signature.parameters.items()
     }
     parameters = [*own.values(), *(one for one in extra if one.name not in own)]
@@ -73,10 +73,12 @@ def read_arguments(chosen: Operation[..., Any], words: list[Word], line: str) ->
     return {name: _listed(value, many.get(name)) for name, value in given.items()}
 
 
-def _for_typer(annotation: Any) -> Any:
+def for_typer(annotation: Any) -> Any:
     """The annotation with Typer's marks in the place of ours."""
-    kind, *marks = get_args(annotation)
-    mark = next(each for each in marks if isinstance(each, Arg | Option))
+    kind, *marks = get_args(annotation) or (annotation,)
+    mark = next((each for each in marks if isinstance(each, Arg | Option)), None)
+    if mark is None:
+        return annotation
     told: dict[str, Any] = {"help": mark.help, "metavar": mark.metavar, "min": mark.min, "max": mark.max}
     if isinstance(mark, Arg):
         return Annotated[kind, typer.Argument(**told)]

@@ -57,7 +57,7 @@ def shifted(weights: Weights, part: int, by: float) -> Weights:
     rest = sum(values) - values[part]
     others = len(values) - 1
     made = [
-        wanted if place == part else (1 - wanted) * (value / rest if rest > 1e-9 else 1 / others)
+        wanted if place == part else (1 - wanted) * (min(value / rest, 1.0) if rest > 1e-9 else 1 / others)
         for place, value in enumerate(values)
     ]
     return Weights(*made)

@@ -168,6 +168,7 @@ def test_any_wrong_value_in_graphml_is_refused_or_harmless(
         ("memory_blocks", "number", 10**30, "number is 1000"),
         ("memory_blocks", "created_at", "2026-13-45", "not a valid TIMESTAMP"),
         ("memory_blocks", "created_at", 5, "not a valid TIMESTAMP"),
+        ("operations", "timestamp", '{"deep": ' + "[" * 1000 + "]" * 1000 + "}", "not a valid TIMESTAMP"),
         ("edges", "weight", float("nan"), "weight is nan: it should be a finite number"),
         ("edges", "target_id", "0" * 64, "fault"),
         ("edges", "target_id", "nobody", "target_id is 'nobody'"),

@@ -27,8 +27,11 @@ class Drive:
         self._reported = reported
 
     async def press(self, *keys: str) -> None:
-        """Press keys and wait until all that they asked for is answered."""
-        await self.pilot.press(*keys)
+        """Press keys one after the other, as an operator does: each when what the last one asked for is answered."""
+        for key in keys:
+            await self.pilot.press(key)
+            if self.app.dispatcher.unanswered:
+                await self.settle()
         await self.settle()
 
     async def type(self, text: str, *then: str) -> None:

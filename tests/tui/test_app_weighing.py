@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from amgs.types import COMPONENTS, Weights
@@ -24,6 +24,7 @@ def weights(values: list[float]) -> Weights:
 
 
 @given(five, st.integers(0, 4), st.floats(-1, 1))
+@example([0.0, 0.0, 0.0, 0.5, 0.4609375], 3, -1.0)
 def test_one_part_moves_the_others_keep_their_proportions_and_the_sum_is_one(
     values: list[float], part: int, by: float
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -17,6 +17,7 @@ from amgs.errors import StoreError
 from amgs.index.keyword import Contents, KeywordIndex
 from amgs.index.snapshot_store import Stamp
 from amgs.index.terms import identifiers
+from amgs.text.scripts import without_spaceless
 
 TEXTS = {
     1: "The boiler valve part number is QX-7741-B and it was replaced in March.",
@@ -184,8 +185,9 @@ def test_ordinary_words_are_no_identifiers() -> None:
     ),
     st.sampled_from([" ", "", "\n", "\u2003", "/"]),
 )
+@example(["0\u1780"], " ")
 def test_passing_over_plain_words_loses_no_identifier(pieces: list[str], between: str) -> None:
-    text = between.join(pieces)
+    text = without_spaceless(between.join(pieces))
     whole = {t for m in re.finditer(r"\w+(?:[-._/:#@+~]\w+)*(?:\+\+|#)?", text.lower()) for t in [m.group()]}
     named = {t for t in whole if re.search(r"[-._/:#@+~]", t) and any(c.isalnum() for c in t)}
     named |= {t for t in whole if any(c.isdigit() for c in t) and any(c.isalpha() for c in t)}

@@ -68,8 +68,16 @@ def inward(value: Any, kind: str) -> Any:
         if kind == "FLOAT[]":
             return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4").tolist()
     except (ValueError, TypeError) as error:
-        raise InputError(f"{str(value)[:40]!r} is not a valid {kind}: {error}.", way_out=_AGAIN) from error
+        raise InputError(
+            f"{str(value)[:40]!r} is not a valid {kind}: {_short(error)}.", way_out=_AGAIN
+        ) from error
     return value
+
+
+def _short(why: object) -> str:
+    """A reason on one line; some repeat the whole value."""
+    told = " ".join(str(why).split())
+    return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
 
 
 def unreadable(path: Path, error: OSError) -> InputError:
@@ -83,9 +91,7 @@ def unreadable(path: Path, error: OSError) -> InputError:
 
 def damaged(path: Path, why: object) -> InputError:
     """A file that is an export, or should be one, and does not hold together."""
-    told = " ".join(str(why).split())
-    told = told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
-    return InputError(f"{path} is damaged: {told}.", way_out=_AGAIN)
+    return InputError(f"{path} is damaged: {_short(why)}.", way_out=_AGAIN)
 
 
 def of_another_form(path: Path, form: object) -> InputError:

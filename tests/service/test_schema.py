@@ -1,37 +1,83 @@
-"""What the OpenAPI document allows, and much that it does not, is answered, and never by a fault of the server."""
+"""The OpenAPI document: it says what is answered, and what it allows, and much that it does not, meets no fault."""
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, get_args, get_origin
 
+import jsonschema_rs
 import pytest
 
+from amgs.types import Block, Weights
+from amgs_app.calls.declared import returned_by
+from amgs_app.operations.standard import standard
+from amgs_app.render.encode import plain, to_json
+from amgs_app.server.answer_schema import AnswerSchemas
+from amgs_app.server.routes import offered
 from tests.service.serving import client, served
+from tests.tui.poison import made
 
 _LEFT_OUT = "focus|montecarlo|simulate|events|metrics|verify|enhance|communities"
 """What takes long, or never ends; `bench service` asks it too."""
+_HEX = "3e" * 32
+"""What stands wherever a string may stand: a block's id is one."""
+
+
+def _kinds(declared: Any) -> tuple[Any, ...]:
+    return get_args(declared) if get_origin(declared) is not None else (declared,)
+
+
+def test_every_answer_is_what_the_schema_of_its_operation_says() -> None:
+    schemas = AnswerSchemas()
+    checked = 0
+    for operation in filter(offered, standard()):
+        declared = returned_by(operation.function)
+        schema = schemas.of(declared)
+        fits = jsonschema_rs.validator_for(schema | {"components": {"schemas": schemas.components}})
+        for kind in _kinds(declared):
+            answer = json.loads(to_json(made(kind, _HEX)))
+            fits.validate(answer)
+            assert not fits.is_valid(answer | {"unheard": 1}), operation.name
+            checked += 1
+    assert checked > 100
+
+
+def test_what_breaks_the_form_of_an_id_a_date_or_a_weight_is_no_answer() -> None:
+    schemas = AnswerSchemas()
+    block, weights = (
+        jsonschema_rs.validator_for(
+            schemas.of(kind) | {"components": {"schemas": schemas.components}}, validate_formats=True
+        )
+        for kind in (Block, Weights)
+    )
+    good = plain(made(Block, _HEX))
+    assert block.is_valid(good)
+    for wrong in ({"id": "3e"}, {"created_at": "yesterday"}, {"confidence": 1.5}, {"content": None}):
+        assert not block.is_valid(good | wrong), wrong
+    even = dict.fromkeys(("recency", "centrality", "confidence", "similarity", "reinforcement"), 0.2)
+    assert weights.is_valid(even)
+    assert not weights.is_valid(even | {"recency": -0.2})
 
 
 @pytest.mark.slow
-def test_a_hundred_requests_drawn_from_the_schema_meet_no_fault(tmp_path: Path) -> None:
+def test_requests_drawn_from_the_schema_meet_no_fault_and_get_what_it_says(tmp_path: Path) -> None:
+    checks = ("not_a_server_error", "status_code_conformance", "content_type_conformance")
     with served(tmp_path / "a.duckdb") as address, client(address) as http:
         http.post("/v1/memory/ingest", json={"content": ["The mast is new.", "Anna keeps the key."]})
+        document = http.get("/v1/openapi.json").json()
+        told = document["paths"]["/v1/memory/search"]["post"]["responses"]["200"]["content"]
+        assert told["application/json"]["schema"] == {"$ref": "#/components/schemas/SearchResult"}
         done = subprocess.run(
             [
                 str(Path(sys.executable).with_name("schemathesis")),
-                *(
-                    "run",
-                    f"{address}/v1/openapi.json",
-                    "--checks",
-                    "not_a_server_error",
-                    "--phases",
-                    "fuzzing",
-                ),
+                *("run", f"{address}/v1/openapi.json", "--phases", "fuzzing"),
+                *("--checks", ",".join((*checks, "response_schema_conformance"))),
                 *("--max-examples", "1", "--seed", "1", "--exclude-path-regex", _LEFT_OUT, "--no-color"),
-                *("--request-timeout", "30", "--continue-on-failure", "--max-response-time", "60"),
+                *("--request-timeout", "60", "--continue-on-failure", "--max-response-time", "60"),
             ],
             cwd=tmp_path,
             capture_output=True,

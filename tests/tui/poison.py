@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
-import importlib
 import inspect
-import sys
 import types
 import typing
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
-from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 
 from amgs.types import Weights
+from amgs_app.calls.declared import hints_of
 
 _ASKED_FOR = ("seed", "window")  # keys that a table looks up in a mapping of anything
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -59,20 +56,8 @@ def made(kind: Any, text: str, deep: int = 0) -> Any:
     if hasattr(kind, "__dataclass_fields__"):
         return _of_dataclass(kind, text, deep)
     if hasattr(kind, "_fields"):
-        return kind(*(made(one, text, deep + 1) for one in typing.get_type_hints(kind).values()))
+        return kind(*(made(one, text, deep + 1) for one in hints_of(kind).values()))
     raise TypeError(kind)
-
-
-@lru_cache
-def hints_of(kind: type[Any]) -> dict[str, Any]:
-    """The types of a dataclass's fields, those that its module imports for the checker alone among them."""
-    module = sys.modules[kind.__module__]
-    space = dict(vars(module))
-    for node in ast.walk(ast.parse(inspect.getsource(module))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            source = importlib.import_module(node.module)
-            space |= {one.asname or one.name: getattr(source, one.name) for one in node.names}
-    return typing.get_type_hints(kind, space)
 
 
 def _of_dataclass(kind: Any, text: str, deep: int) -> Any:

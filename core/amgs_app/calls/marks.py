@@ -22,6 +22,7 @@ Kind = Literal[
     "text",
     "number",
     "choice",
+    "weights",
 ]
 """What kind of thing a parameter names."""
 

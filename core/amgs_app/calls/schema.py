@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin
 
 from amgs_app.calls.call import Call
-from amgs_app.calls.marks import Arg, Option
+from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.parameter import split_annotation
 
 if TYPE_CHECKING:
@@ -16,6 +16,18 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from amgs_app.calls.operation import Operation
+
+
+_NUMBER = r"\s*\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
+_FORMATS: Final[dict[str | None, dict[str, Any]]] = {
+    "block": {"format": "block-reference", "examples": ["3ebb9b750d98"]},
+    "weights": {
+        "format": "weights",
+        "pattern": f"^{_NUMBER}(,{_NUMBER}){{4}}$",
+        "examples": [".2,.2,.2,.2,.2"],
+    },
+}
+"""What the schema says of a string beyond its type. The operation itself refuses what does not fit, in words."""
 
 
 def schema_of(chosen: Operation[..., Any]) -> dict[str, Any]:
@@ -49,6 +61,10 @@ def _field(declared: inspect.Parameter) -> tuple[Any, Any]:
     mark = next(each for each in marks if isinstance(each, Arg | Option))
     if mark.min is not None or mark.max is not None:
         kind = _bounded(kind, Field(ge=mark.min, le=mark.max))
+    takes = next((each.kind for each in marks if isinstance(each, Takes)), None)
+    if takes in _FORMATS:
+        form = Field(json_schema_extra=_FORMATS[takes])
+        kind = list[Annotated[str, form]] if get_origin(kind) is list else Annotated[kind, form]
     if declared.default is declared.empty:
         return kind, Field(description=mark.help)
     if declared.default is None:

@@ -32,6 +32,7 @@ WeightsText = Annotated[
         metavar="R,C,K,S,F",
         help="Recency, centrality, confidence, similarity, reinforcement: five numbers with sum 1.",
     ),
+    Takes("weights"),
 ]
 Limit = Annotated[int, Option("--limit", metavar="N", min=1, help="Show at most N.")]
 

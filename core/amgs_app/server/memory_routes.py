@@ -74,6 +74,7 @@ class IngestRequest(BaseModel):
     "/v1/memory/ingest",
     operation_id="post_memory_ingest",
     status_code=201,
+    responses={200: {"description": "All of them were known."}},
     summary="Add one text, or many at once, to the inbox.",
 )
 async def ingest(asked: ByCaller, given: IngestRequest) -> Response:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
+from fastapi.responses import JSONResponse
 
 from amgs_app import __version__
 from amgs_app.operations.standard import standard
@@ -16,7 +18,7 @@ from amgs_app.server.hosting import Namespaces
 from amgs_app.server.http_errors import answer_errors
 from amgs_app.server.limits import Rates, RequestLog
 from amgs_app.server.mcp.tools import Headers, Tools, make_server
-from amgs_app.server.routes import routes
+from amgs_app.server.routes import Route, routes
 from amgs_app.server.table_routes import add_route
 from amgs_app.server.tokens import Tokens
 
@@ -56,7 +58,7 @@ def create_app(
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
-        openapi_url="/v1/openapi.json",
+        openapi_url=None,
     )
     app.state.service = service
     app.state.plans = plans.Plans()
@@ -67,6 +69,24 @@ def create_app(
     app.include_router(plans.router)
     app.include_router(watching_routes.router)
     app.include_router(attach_routes.router)
-    for route in routes(standard()):
+    table = routes(standard())
+    for route in table:
         add_route(app, route)
+    _describe(app, table)
     return app
+
+
+def _describe(app: FastAPI, table: Sequence[Route]) -> None:
+    """Answer with the OpenAPI document, made when it is asked for first: that takes a second or two, in a thread."""
+    lock = threading.Lock()
+
+    def document() -> JSONResponse:
+        from amgs_app.server.answer_schema import describe_answers
+
+        with lock:
+            if app.openapi_schema is None:
+                made = app.openapi()
+                describe_answers(made, {each.identifier: each.operation for each in table})
+        return JSONResponse(app.openapi())
+
+    app.add_api_route("/v1/openapi.json", document, include_in_schema=False)

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 from fastapi import Body, FastAPI, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from amgs.problems import MEDIA_TYPE as PROBLEM
 from amgs.types import StoreStatus
 from amgs_app.calls.call import Call
 from amgs_app.calls.operation import Operation
@@ -92,7 +91,6 @@ def add_route(app: FastAPI, route: Route) -> None:
         description=route.operation.help,
         tags=[route.tag],
         response_model=None,
-        responses={"4XX": {"description": "A problem (RFC 9457).", "content": {PROBLEM: {}}}},
     )
 
 

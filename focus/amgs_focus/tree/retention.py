@@ -12,6 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,12 @@ from numpy.typing import NDArray
 from amgs_focus.errors import FocusError
 from amgs_focus.records import NodeRef, parent_of, span_id
 from amgs_focus.settings import ForgetRules
-from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.node_set import NodeRun, NodeSet
-from amgs_focus.tree.span_index import SpanIndex
 from amgs_focus.tree.span_metadata import FATES, Act, ActKind, Descriptor, Fate
+
+if TYPE_CHECKING:
+    from amgs_focus.tree.gist_tree import LifetimeTree
+    from amgs_focus.tree.span_index import SpanIndex
 
 MOST_LENGTHENED = 4  # openings that double a half-life
 
@@ -222,6 +225,8 @@ class _RecentQuestions:
         if not nodes or not self._questions:
             return []
         if self._index is None:
+            from amgs_focus.tree.span_index import SpanIndex
+
             self._index = SpanIndex(self._tree)
             self._index.sync()
         held = np.zeros(len(nodes), bool)

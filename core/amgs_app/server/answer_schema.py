@@ -1,0 +1,235 @@
+"""What each request answers, in the OpenAPI document: schemas of the frozen results as plain JSON has them.
+
+The results are the types that the SDK gives; what is said of them here follows `render.encode.plain` field by field.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from enum import Enum
+from pathlib import PurePath
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+
+import numpy as np
+
+from amgs import wire
+from amgs.lifecycle.erase import ErasureReceipt
+from amgs.problems import MEDIA_TYPE as PROBLEM
+from amgs.types import (
+    Block,
+    Candidate,
+    IngestReceipt,
+    JournalEntry,
+    JournalPage,
+    PlanApplied,
+    ScoreParts,
+    ServedPlan,
+    Weights,
+)
+from amgs_app.calls.declared import hints_of, returned_by
+from amgs_app.calls.operation import Operation
+
+Schema = dict[str, Any]
+
+ID: Final[Schema] = {"type": "string", "format": "block-id", "pattern": "^[0-9a-f]{64}$"}
+INSTANT: Final[Schema] = {"type": "string", "format": "date-time"}
+NUMBER: Final[Schema] = {"type": ["number", "null"]}
+"""Null stands for what is not finite."""
+SHARE: Final[Schema] = {"type": "number", "minimum": 0, "maximum": 1}
+_PROBLEM: Final[Schema] = {
+    "type": "object",
+    "title": "Problem",
+    "description": "An error (RFC 9457): what happened, and a way out.",
+    "properties": {
+        "type": {"type": "string", "format": "uri"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "way_out": {"type": "string"},
+    },
+    "required": ["type", "title", "status", "detail", "way_out"],
+}
+_BLOCK_IDS: Final = frozenset({"block_id", "source_id", "target_id"})
+
+
+class AnswerSchemas:
+    """Schemas of types, those of dataclasses once each under `components`."""
+
+    def __init__(self) -> None:
+        self.components: dict[str, Schema] = {"Problem": _PROBLEM}
+        self._names: dict[type, str] = {}
+
+    def of(self, kind: Any) -> Schema:
+        """The schema of what `plain` makes of a value of this type; {} for anything at all. Raises TypeError for a
+        type that has no form in JSON.
+        """
+        if kind in (Any, object):
+            return {}
+        found = _PLAIN.get(kind)
+        if found is not None:
+            return dict(found)
+        if get_origin(kind) is not None:
+            return self._generic(kind)
+        if inspect.isclass(kind):
+            return self._class(kind)
+        raise TypeError(f"{kind} has no form in JSON.")
+
+    def _class(self, kind: type) -> Schema:
+        if issubclass(kind, Enum):
+            return {"enum": [each.value for each in kind]}
+        if issubclass(kind, PurePath):
+            return {"type": "string"}
+        if is_dataclass(kind):
+            return {"$ref": f"#/components/schemas/{self._named(kind)}"}
+        if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+            return self._row(hints_of(kind).values())
+        if issubclass(kind, (str, bool, int, float)):
+            return self.of(next(each for each in kind.__mro__ if each in _PLAIN))
+        if issubclass(kind, Mapping):
+            return {"type": "object"}
+        raise TypeError(f"{kind} has no form in JSON.")
+
+    def _generic(self, kind: Any) -> Schema:
+        origin, inner = get_origin(kind), get_args(kind)
+        if origin is Annotated:
+            return self.of(inner[0])
+        if origin is Literal:
+            return {"enum": list(inner)}
+        if origin in (Union, UnionType):
+            return self._one_of(inner)
+        if origin is tuple:
+            if len(inner) == 2 and inner[1] is Ellipsis:
+                return {"type": "array", "items": self.of(inner[0])}
+            return self._row(inner)
+        if issubclass(origin, Mapping):
+            return {"type": "object", "additionalProperties": self.of(inner[1])}
+        if issubclass(origin, Collection):
+            return {"type": "array", "items": self.of(inner[0])}
+        return self.of(origin)
+
+    def _one_of(self, kinds: Iterable[Any]) -> Schema:
+        given = [self.of(each) for each in kinds if not _is_array(each)]
+        return given[0] if len(given) == 1 else {"anyOf": given}
+
+    def _row(self, kinds: Iterable[Any]) -> Schema:
+        each = [self.of(kind) for kind in kinds]
+        return {"type": "array", "prefixItems": each, "minItems": len(each), "maxItems": len(each)}
+
+    def _named(self, kind: type) -> str:
+        """The name under `components`; two classes of one name are told apart by their modules."""
+        if kind not in self._names:
+            taken = kind.__name__ in self.components
+            name = f"{kind.__module__.replace('.', '_')}_{kind.__name__}" if taken else kind.__name__
+            self._names[kind] = name
+            self.components[name] = {}  # stands while its fields are gone through: a type may hold itself
+            self.components[name] = self._dataclass(kind)
+        return self._names[kind]
+
+    def _dataclass(self, kind: type) -> Schema:
+        hints = hints_of(kind)
+        told = {
+            each.name: _known(kind, each.name) or self.of(hints[each.name])
+            for each in fields(kind)
+            if not _is_array(hints[each.name])
+        }
+        left_out = {name for name in told if any(map(_is_array, get_args(hints[name])))}
+        if kind is Block:
+            told["title"] = {"type": "string"}
+        if kind is Candidate:
+            told |= {"source": self.of(str), "date": INSTANT, **_PASSAGE}
+        left_out.update(_SOMETIMES.get(kind, ()))
+        required = [name for name in told if name not in left_out]
+        return {
+            "type": "object",
+            "title": kind.__name__,
+            "description": inspect.getdoc(kind) or kind.__name__,
+            "properties": told,
+            "required": required,
+            "additionalProperties": False,
+        }
+
+
+def describe_answers(document: Schema, operations: Mapping[str, Operation[..., Any]]) -> None:
+    """Say in an OpenAPI document what each request answers. operations: by the id of the request."""
+    made = AnswerSchemas()
+    for methods in document["paths"].values():
+        for told in methods.values():
+            id, responses = told["operationId"], told["responses"]
+            responses.pop("422", None)  # as FastAPI would answer
+            responses["4XX"] = {
+                "description": "A problem (RFC 9457).",
+                "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+            }
+            try:
+                answer = returned_by(operations[id].function) if id in operations else _OTHERS.get(id)
+                schema = {} if answer is None else made.of(answer)
+            except ImportError:  # a result of the focus engine's, on a machine without torch
+                schema = {}
+            if not schema:
+                continue
+            for code, response in responses.items():
+                if code.startswith("2"):
+                    response["content"] = {
+                        "application/json": {"schema": schema},
+                        wire.MEDIA_TYPE: {"schema": {}},
+                    }
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    schemas.update(made.components)
+    for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own, which nothing answers
+        schemas.pop(name, None)
+
+
+_OTHERS: Final[Mapping[str, Any]] = {
+    "post_memory_ingest": IngestReceipt,
+    "delete_memory": Block | ErasureReceipt,
+    "post_plans": ServedPlan,
+    "get_plan": ServedPlan,
+    "post_plan_apply": PlanApplied,
+    "get_journal": JournalPage,
+    "post_journal_undo": JournalEntry,
+    "post_journal_redo": JournalEntry,
+}
+"""What the requests answer that have a handler of their own."""
+
+
+def _known(kind: type, name: str) -> Schema | None:
+    """What is known of a field beyond its type."""
+    if name in _BLOCK_IDS or (kind is Block and name == "id"):
+        return ID
+    if kind in (Weights, ScoreParts) or (kind is Block and name == "confidence"):
+        return SHARE
+    return None
+
+
+def _is_array(kind: Any) -> bool:
+    """Whether the type is a vector's, which plain JSON leaves out."""
+    return kind is np.ndarray or get_origin(kind) is np.ndarray
+
+
+_PLAIN: Final[dict[Any, Schema]] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: NUMBER,
+    NoneType: {"type": "null"},
+    datetime: INSTANT,
+}
+_PASSAGE: Final[dict[str, Schema]] = {
+    "passage": {"type": ["string", "null"], "description": "The text of the passage that answers."},
+    "offsets": {
+        "type": "array",
+        "items": {"type": "integer"},
+        "description": "Its beginning and end in the content.",
+    },
+    "matches": {
+        "type": "array",
+        "items": {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
+        "description": "Where words of the query stand in the content: begin and end of each.",
+    },
+}
+_SOMETIMES: Final[Mapping[type, Collection[str]]] = {Candidate: ("offsets", "matches")}
+"""Fields that an answer may lack."""

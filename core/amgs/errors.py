@@ -10,9 +10,12 @@ line prints them and maps them to an exit code.
     │   ├── AmbiguousIdError                a prefix matches several blocks
     │   ├── UnknownFrameError               no frame is registered under this name
     │   ├── FrameCycleError                 a composite would contain itself
+    │   ├── UnknownConversationError        no conversation has this name, or no message this handle
     │   ├── WeightsError                    scoring weights do not sum to one
     │   └── BudgetError                     a token budget that holds nothing
+    │       └── ImpossibleBudgetError       one that does not hold even what must be kept
     ├── InputError                 exit 3   a file, folder or text cannot be taken in
+    │   └── MessageError                    messages that are no conversation
     ├── StoreError                 exit 4   the store cannot be opened or trusted
     │   ├── StoreLockedError                another process writes to it
     │   ├── StoreTooNewError                it was written by a later version
@@ -109,11 +112,27 @@ class BudgetError(UsageError):
     title = "The budget is too small"
 
 
+class ImpossibleBudgetError(BudgetError):
+    """A token budget that does not hold even what must be kept."""
+
+
+class UnknownConversationError(UsageError):
+    """No conversation has this name, or it has no message under this handle."""
+
+    title = "No such conversation"
+
+
 class InputError(AmgsError):
     """A file, folder or text cannot be taken in."""
 
     title = "Cannot read the input"
     exit_code = 3
+
+
+class MessageError(InputError):
+    """Messages that are no conversation: a result without its call, two results of one call, an unknown role."""
+
+    title = "Not a conversation"
 
 
 class StoreError(AmgsError):

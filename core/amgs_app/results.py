@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         PastSearch,
         StoreStatus,
     )
+    from amgs.types.conversation import ConversationSummary, Message
     from amgs_app.service_event import ServiceEvent
     from amgs_app.settings import Setting
     from amgs_focus.views import FocusView
@@ -71,6 +72,22 @@ class EngineFacts:
     sample_time: bool
     now: datetime
     fixed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationList:
+    """`conversation list`: the conversations that are held, by name."""
+
+    conversations: tuple[ConversationSummary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationShown:
+    """`conversation show`: messages as they were said. total: how many were asked for; more than are shown."""
+
+    conversation: str
+    messages: tuple[Message, ...]
+    total: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,11 @@ POSITIONS = {"number", "revision"}
 
 
 STANDS_WITH = {"reviews": ("found_by", "operation_id"), "edge_forecasts": ("", "counted")}
-STANDS_WITH |= {"forecast_curves": ("operation_id", ""), "source_blocks": ("added_by", "ended_by")}
+STANDS_WITH |= {
+    "messages": ("added_by", "ended_by"),
+    "forecast_curves": ("operation_id", ""),
+    "source_blocks": ("added_by", "ended_by"),
+}
 """(column of the operation with which a row stands, column of the one with which its verdict stands)."""
 
 

@@ -46,6 +46,18 @@ class AsyncFramesCalls(_Part):
     delete = Awaited(parts.delete_frame)
 
 
+class AsyncConversationsCalls(_Part):
+    """Conversations that are kept whole, and what of one a model should read for a question."""
+
+    add = Awaited(parts.add_conversation)
+    list = Awaited(parts.list_conversations)
+    show = Awaited(parts.show_conversation)
+    optimise = Awaited(parts.optimise_conversation)
+    restore = Awaited(parts.restore_messages)
+    stats = Awaited(parts.conversation_stats)
+    clear = Awaited(parts.clear_conversation)
+
+
 class AsyncEntitiesCalls(_Part):
     """People, organisations, places, projects and topics that the memory names."""
 
@@ -202,6 +214,11 @@ class AsyncMemoryClient:
     def frame(self) -> AsyncFramesCalls:
         """The same as `frames`, by the name that the REST paths have."""
         return self.frames
+
+    @property
+    def conversation(self) -> AsyncConversationsCalls:
+        """Conversations that are kept whole, and what of one a model should read for a question."""
+        return AsyncConversationsCalls(self)
 
     @property
     def entities(self) -> AsyncEntitiesCalls:

@@ -46,6 +46,18 @@ class FramesCalls(_Part):
     delete = Blocking(parts.delete_frame)
 
 
+class ConversationsCalls(_Part):
+    """Conversations that are kept whole, and what of one a model should read for a question."""
+
+    add = Blocking(parts.add_conversation)
+    list = Blocking(parts.list_conversations)
+    show = Blocking(parts.show_conversation)
+    optimise = Blocking(parts.optimise_conversation)
+    restore = Blocking(parts.restore_messages)
+    stats = Blocking(parts.conversation_stats)
+    clear = Blocking(parts.clear_conversation)
+
+
 class EntitiesCalls(_Part):
     """People, organisations, places, projects and topics that the memory names."""
 
@@ -202,6 +214,11 @@ class MemoryClient:
     def frame(self) -> FramesCalls:
         """The same as `frames`, by the name that the REST paths have."""
         return self.frames
+
+    @property
+    def conversation(self) -> ConversationsCalls:
+        """Conversations that are kept whole, and what of one a model should read for a question."""
+        return ConversationsCalls(self)
 
     @property
     def entities(self) -> EntitiesCalls:

@@ -5,6 +5,7 @@ Where `Memory` has a part of that name, the names and arguments are its own.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from amgs.api.entities import EntityOrder
     from amgs.api.graph import Communities, GraphPath
     from amgs.calibration.results import Calibrated, CalibrationPlan
+    from amgs.conversation.messages import GivenMessage
     from amgs.frames.results import CachedFrame, History, Replay
     from amgs.lifecycle.decay_forecast import DecayPreview
     from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt
@@ -38,6 +40,15 @@ if TYPE_CHECKING:
         ServedPlan,
         UndoPlan,
         Weights,
+    )
+    from amgs.types.conversation import (
+        ContextStrategy,
+        ConversationAdded,
+        ConversationStats,
+        ConversationSummary,
+        Message,
+        OptimisedContext,
+        RestoredSpan,
     )
     from amgs.types.decay import CategoryCurves
 
@@ -93,6 +104,68 @@ def replay(assembly_id: str) -> Ask[Replay]:
 def why_then(assembly_id: str, block: str) -> Ask[Explanation]:
     """Why a block was in a frame that was assembled before, or was not."""
     return operation("frame_why", assembly=assembly_id, block=block)
+
+
+# --- conversations ---------------------------------------------------------------------------------------
+
+
+def add_conversation(conversation: str, messages: Sequence[GivenMessage]) -> Ask[ConversationAdded]:
+    """Keep messages that follow on those that are held, and take them in as raw blocks."""
+    from amgs.types.conversation import Message
+
+    told = [one.as_object() if isinstance(one, Message) else dict(one) for one in messages]
+    written = json.dumps(told, ensure_ascii=False, default=str)
+    return operation("conversation_add", writes=True, conversation=conversation, messages=written)
+
+
+def list_conversations() -> Ask[tuple[ConversationSummary, ...]]:
+    """The conversations that are held, by name."""
+    return operation("conversation_list", part("conversations"))
+
+
+def show_conversation(conversation: str, handle: str = "") -> Ask[tuple[Message, ...]]:
+    """The messages of a conversation, or those that a handle names."""
+    return operation(
+        "conversation_show",
+        part("messages"),
+        conversation=conversation,
+        handle=handle or None,
+        limit=1_000_000_000,
+    )
+
+
+def optimise_conversation(
+    conversation: str,
+    query: str = "",
+    *,
+    budget: int | None = None,
+    strategy: ContextStrategy = "extractive",
+    previous: str = "",
+) -> Ask[OptimisedContext]:
+    """What of a conversation a model should read for a query, in at most `budget` tokens; writes nothing."""
+    return operation(
+        "conversation_optimise",
+        conversation=conversation,
+        query=query or None,
+        budget=budget,
+        strategy=strategy,
+        previous=previous or None,
+    )
+
+
+def restore_messages(conversation: str, handle: str) -> Ask[RestoredSpan]:
+    """The messages that a handle names, byte for byte as they were said."""
+    return operation("conversation_restore", conversation=conversation, handle=handle)
+
+
+def conversation_stats(conversation: str) -> Ask[ConversationStats]:
+    """What a conversation holds, by role and in tokens."""
+    return operation("conversation_stats", conversation=conversation)
+
+
+def clear_conversation(conversation: str) -> Ask[JournalEntry]:
+    """Hold a conversation no longer: its messages go, and what no other source holds of them is archived."""
+    return operation("conversation_clear", writes=True, conversation=conversation)
 
 
 # --- entities --------------------------------------------------------------------------------------------

@@ -126,6 +126,13 @@ def _check_depth(value: Any, depth: int) -> None:
         _check_depth(below, depth + 1)
 
 
+def _texts(data: Any, each: int) -> None:
+    """Raise ValueError where the data are no lists of so many texts."""
+    for one in data:
+        if not isinstance(one, list) or len(one) != each or not all(isinstance(t, str) for t in one):
+            raise ValueError("it is another kind of list")
+
+
 def _object(text: str) -> str:
     if not isinstance(_json(text), dict):
         raise ValueError("it is not a JSON object")
@@ -186,6 +193,8 @@ Instant = Annotated[
 Json = Annotated[str, AfterValidator(_any_json)]
 Object = Annotated[str, AfterValidator(_object)]
 Embedding = Annotated[list[float], AfterValidator(_unit_vector)]
+Calls = Annotated[str, _readable(lambda data: _texts(data, 3), "list of calls of tools")]
+Ids = Annotated[str, _readable(lambda data: _texts([data], len(data)), "list of ids")]
 Scores = Annotated[str, _readable(lambda data: Weights(**data), "set of weights")]
 
 
@@ -399,6 +408,11 @@ _KNOWN: Mapping[tuple[str, str], Any] = {
     ("source_blocks", "locator"): Name,
     ("source_blocks", "block_id"): Id,
     ("sources", "name"): Name,
+    ("messages", "conversation"): Name,
+    ("messages", "number"): Number,
+    ("messages", "role"): Literal["system", "user", "assistant", "tool"],
+    ("messages", "calls"): Calls,
+    ("messages", "blocks"): Ids,
     ("reviews", "id"): Number,
     ("reviews", "kind"): Literal["supersedes", "contradicts", "merges"],
     ("reviews", "confidence"): Share,

@@ -12,6 +12,7 @@ from amgs.storage.protocol import Storage
 
 if TYPE_CHECKING:
     from amgs.api.calibration import Calibration
+    from amgs.api.conversation import Conversations
     from amgs.api.entities import Entities
     from amgs.api.erasure import Erasure
     from amgs.api.exchange import Exchange
@@ -67,6 +68,13 @@ class OpenMemory:
         from amgs.api.entities import Entities
 
         return Entities(self._context())
+
+    @property
+    def conversation(self) -> Conversations:
+        """Conversations that are kept whole, and what of one a model should read for a question."""
+        from amgs.api.conversation import Conversations
+
+        return Conversations(self._context())
 
     @property
     def graph(self) -> Graph:

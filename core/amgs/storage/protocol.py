@@ -22,6 +22,7 @@ from amgs.storage.forecasts import ForecastStorage
 from amgs.storage.frame_cache import FrameCacheStorage
 from amgs.storage.frames import FrameStorage
 from amgs.storage.journal import JournalStorage
+from amgs.storage.messages import MessageStorage
 from amgs.storage.meta import MetaStorage
 from amgs.storage.monitors import MonitorStorage
 from amgs.storage.reinforcements import ReinforcementStorage
@@ -155,6 +156,9 @@ class Storage(Protocol):
 
     @property
     def sources(self) -> SourceStorage: ...
+
+    @property
+    def messages(self) -> MessageStorage: ...
 
     @property
     def meta(self) -> MetaStorage: ...

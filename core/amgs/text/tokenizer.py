@@ -43,12 +43,21 @@ class TokenCounter:
         self._tokenizer: Any = None
         self._looked = False
 
-    def __call__(self, text: str, /) -> int:
+    @property
+    def name(self) -> str:
+        """The model whose tokens are counted; empty where counts are approximate."""
+        return self._spec if self._found() is not None or self._loaded() is not None else ""
+
+    def _found(self) -> Any:
         if not self._looked:
             self._looked = True
             self._tokenizer = find_tokenizer(self._spec)
-        if self._tokenizer is not None:
-            return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        return self._tokenizer
+
+    def __call__(self, text: str, /) -> int:
+        tokenizer = self._found()
+        if tokenizer is not None:
+            return len(tokenizer.encode(text, add_special_tokens=False).ids)
         model = self._loaded()
         return approximate_tokens(text) if model is None else len(model.encode(text))
 

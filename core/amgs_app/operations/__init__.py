@@ -25,6 +25,7 @@ NOUNS = (
     "search",
     "frame",
     "frame_definitions",
+    "conversation",
     "graph",
     "decay",
     "calibration",
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from amgs_app.operations import block as block
     from amgs_app.operations import calibration as calibration
     from amgs_app.operations import consolidation_plan as consolidation_plan
+    from amgs_app.operations import conversation as conversation
     from amgs_app.operations import decay as decay
     from amgs_app.operations import edge as edge
     from amgs_app.operations import entity as entity

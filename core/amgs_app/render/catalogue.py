@@ -27,6 +27,7 @@ NOUNS = (
     "blocks",
     "calibration",
     "consolidation",
+    "conversation",
     "decay",
     "entities",
     "focus",

@@ -7,7 +7,7 @@ from typing import Any
 
 from amgs.exchange.importers.fields import name, some, text
 from amgs.exchange.importers.importer import ImportOptions
-from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, Message, Records, speaker
+from amgs.exchange.importers.records import ForeignFormat, ForeignMessage, ForeignRecords, Records, speaker
 
 _THOUGHTS = ("thoughts", "reasoning_recap")
 _POINTERS = ("asset_pointer", "audio_asset_pointer", "video_container_asset_pointer")
@@ -56,7 +56,7 @@ def _take(
     chosen = _branch(records, mapping, found.get("current_node"), path)
     order = {node: place for place, node in enumerate(chosen)}
     others = [node for node in mapping if node not in order]
-    messages: list[Message] = []
+    messages: list[ForeignMessage] = []
     for node in chosen:
         messages += _message(records, mapping[node], _place(path, node), "")
     for n, chain in enumerate(_chains(mapping, others), 1) if branches else ():
@@ -116,7 +116,7 @@ def _said(node: Any) -> dict[str, Any] | None:
     return message if isinstance(message, dict) else None
 
 
-def _message(records: Records, node: Any, path: str, session: str) -> Iterator[Message]:
+def _message(records: Records, node: Any, path: str, session: str) -> Iterator[ForeignMessage]:
     said = _said(node)
     if said is None:
         return
@@ -141,7 +141,7 @@ def _message(records: Records, node: Any, path: str, session: str) -> Iterator[M
     meta = {"role": role} | records.original(said, path, without=without)
     if session:
         meta["branch"] = session
-    yield Message(path, speaker(role, tool), written, at, meta, session)
+    yield ForeignMessage(path, speaker(role, tool), written, at, meta, session)
 
 
 def _text(records: Records, content: dict[str, Any], kind: str, path: str) -> str | None:

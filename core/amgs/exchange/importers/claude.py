@@ -8,7 +8,7 @@ from typing import Any
 from amgs.exchange.importers.fields import name, some, text
 from amgs.exchange.importers.importer import ImportOptions
 from amgs.exchange.importers.parts import text_of
-from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, Message, Records, speaker
+from amgs.exchange.importers.records import ForeignFormat, ForeignMessage, ForeignRecords, Records, speaker
 
 
 class ClaudeImporter:
@@ -33,7 +33,7 @@ class ClaudeImporter:
             within = f"{path}.chat_messages" if isinstance(data, list) else "chat_messages"
             id, title = name(found.get("uuid")), name(found.get("name"))
             at = records.instant(found.get("created_at"), f"{path}.created_at")
-            messages: list[Message] = []
+            messages: list[ForeignMessage] = []
             for here, one in records.objects("message", said, within):
                 messages += _message(records, one, here)
                 _attachments(records, one, here, id, title)
@@ -42,7 +42,7 @@ class ClaudeImporter:
         return records.result()
 
 
-def _message(records: Records, one: dict[str, Any], path: str) -> Iterator[Message]:
+def _message(records: Records, one: dict[str, Any], path: str) -> Iterator[ForeignMessage]:
     content = one.get("content")
     written = text_of(records, content, f"{path}.content") if content else ""
     written = written or text(one.get("text")) or ""
@@ -54,7 +54,9 @@ def _message(records: Records, one: dict[str, Any], path: str) -> Iterator[Messa
     at = records.instant(one.get("created_at"), f"{path}.created_at")
     without = ("content", "text", "sender", "role", "created_at", "attachments", "files")
     meta = {"role": name(role)} | records.original(one, path, without=without)
-    yield Message(path, speaker(role), "\n\n".join(part for part in (written, *names) if part), at, meta)
+    yield ForeignMessage(
+        path, speaker(role), "\n\n".join(part for part in (written, *names) if part), at, meta
+    )
 
 
 def _names(files: Any) -> list[str]:

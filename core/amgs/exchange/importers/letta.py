@@ -9,7 +9,7 @@ from typing import Any
 from amgs.exchange.importers.fields import name, some, text
 from amgs.exchange.importers.importer import ImportOptions
 from amgs.exchange.importers.parts import call_text, text_of
-from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, Message, Records, speaker
+from amgs.exchange.importers.records import ForeignFormat, ForeignMessage, ForeignRecords, Records, speaker
 
 _CONFIGURATION = ("tools", "mcp_servers", "groups", "sources", "skills")
 _PASSAGES = ("passages", "archival_memory", "archival_passages")
@@ -61,7 +61,7 @@ def _take_agent(records: Records, agent: dict[str, Any], path: str, whole: bool)
         _take_blocks(records, agent.get(key), f"{path}{key}", at)
     if not whole:
         _take_passages(records, agent, path, id)
-    messages: list[Message] = []
+    messages: list[ForeignMessage] = []
     for here, one in records.objects("message", agent.get("messages"), f"{path}messages"):
         messages += _message(records, one, here)
     meta = {"agent": told} if (told := name(agent.get("name"))) else {}
@@ -115,7 +115,7 @@ def _take_files(records: Records, files: Any, path: str) -> None:
         )
 
 
-def _message(records: Records, one: dict[str, Any], path: str) -> Iterator[Message]:
+def _message(records: Records, one: dict[str, Any], path: str) -> Iterator[ForeignMessage]:
     role = name(one.get("role"))
     if role == "system":
         records.leave("message", path, _PROMPT)
@@ -139,7 +139,7 @@ def _message(records: Records, one: dict[str, Any], path: str) -> Iterator[Messa
     meta = {"role": role} | records.original(one, path, without=without)
     at = records.instant(one.get("created_at"), f"{path}.created_at")
     parts = [part for part in (said, *spoken, *calls) if part.strip()]
-    yield Message(path, speaker(role, one.get("name")), "\n\n".join(parts), at, meta)
+    yield ForeignMessage(path, speaker(role, one.get("name")), "\n\n".join(parts), at, meta)
 
 
 def _packed(said: str) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from amgs.exchange.importers.records import Records
 _DEEPEST = 8
 _TEXTS = ("text", "input_text", "output_text", "summary_text")
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
-_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "function_call")
+CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "function_call")
 ANTHROPIC = ("tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use")
 """Types of parts that only the Anthropic interface has."""
 
@@ -59,7 +59,7 @@ def _part(records: Records, part: dict[str, Any], path: str, depth: int) -> Iter
     said = text(part.get("text"))
     if kind in _THOUGHTS:
         records.note("reasoning", path, "what the model thought is no memory")
-    elif kind in _CALLS:
+    elif kind in CALLS:
         yield call_text(part.get("name"), part.get("input", part.get("arguments")))
     elif kind in ("tool_result", "function_call_output"):
         yield from _texts(records, part.get("content", part.get("output")), f"{path}.content", depth + 1)

@@ -35,7 +35,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ForeignMessage:
     """A message of a conversation, as an importer found it. session: where it changes, the message follows nothing."""
 
     path: str
@@ -170,7 +170,7 @@ class Records:
 
     def conversation(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[ForeignMessage],
         path: str,
         *,
         id: str = "",
@@ -225,7 +225,7 @@ class Records:
         return True
 
 
-def _unfit(message: Message) -> str:
+def _unfit(message: ForeignMessage) -> str:
     if not canonical(message.text):
         return "it is empty"
     try:

@@ -7,10 +7,10 @@ from typing import Any
 
 from amgs.exchange.importers.fields import name
 from amgs.exchange.importers.parts import ANTHROPIC, call_text, calls_of, text_of
-from amgs.exchange.importers.records import Message, Records, speaker
+from amgs.exchange.importers.records import ForeignMessage, Records, speaker
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-_TIMES = ("timestamp", "created_at", "create_time", "created", "time", "date")
+TIMES = ("timestamp", "created_at", "create_time", "created", "time", "date")
 _TITLES = ("title", "name", "subject")
 _IDS = ("id", "conversation_id", "thread_id", "session_id", "sessionId", "uuid")
 _ITEMS = ("function_call", "function_call_output", "reasoning")
@@ -71,7 +71,7 @@ def take(records: Records, data: Any) -> None:
     if isinstance(data, dict):
         _take_one(records, data, "")
         return
-    loose: dict[str, list[Message]] = {}
+    loose: dict[str, list[ForeignMessage]] = {}
     for here, one in records.objects("message", data, ""):
         if is_conversation(one):
             _take_one(records, one, here)
@@ -89,9 +89,9 @@ def _take_one(records: Records, found: Mapping[str, Any], path: str) -> None:
         return
     within = f"{path}.{key}" if path else key
     before = f"{path}.system" if path else "system"
-    messages: list[Message] = []
+    messages: list[ForeignMessage] = []
     if found.get("system"):
-        messages.append(Message(before, "System", text_of(records, found["system"], before)))
+        messages.append(ForeignMessage(before, "System", text_of(records, found["system"], before)))
     for here, one in records.objects("message", found[key], within):
         messages += _messages(records, one, here)
     at, _ = _time(records, found, path)
@@ -101,7 +101,7 @@ def _take_one(records: Records, found: Mapping[str, Any], path: str) -> None:
     records.conversation(messages, path, id=id, title=title, at=at, meta=meta)
 
 
-def _messages(records: Records, one: Mapping[str, Any], path: str) -> Iterator[Message]:
+def _messages(records: Records, one: Mapping[str, Any], path: str) -> Iterator[ForeignMessage]:
     """The message of an object; it is named where there is none."""
     said = unwrapped(one)
     at, told = _time(records, one, path)
@@ -131,12 +131,12 @@ def _messages(records: Records, one: Mapping[str, Any], path: str) -> Iterator[M
     without = ("content", "message", "role", "name", "tool_calls", "function_call", "output", *told)
     meta = {"role": name(role)} | records.original(beside, path, without=without)
     given = said.get("name") if kind not in _ITEMS else None
-    yield Message(path, speaker(role, given), content, at, meta)
+    yield ForeignMessage(path, speaker(role, given), content, at, meta)
 
 
 def _time(records: Records, one: Mapping[str, Any], path: str) -> tuple[Any, tuple[str, ...]]:
     """The instant that an object tells, and the field that does."""
-    for key in _TIMES:
+    for key in TIMES:
         if one.get(key) not in (None, ""):
             return records.instant(one[key], f"{path}.{key}" if path else key), (key,)
     return None, ()

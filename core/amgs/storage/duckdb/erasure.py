@@ -40,6 +40,7 @@ class DuckDBErasure(ErasureStorage):
             condition = " OR ".join(f"{column} IN {_IDS}" for column in columns)
             changed[table] = self._delete(table, condition, [every] * len(columns))
         changed |= self._take_sources(every)
+        changed["messages"] = self._take_messages(every)
         changed |= self._take_texts(every, tells)
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, 'yes')", [_UNFINISHED])
         return {table: rows for table, rows in changed.items() if rows}
@@ -92,6 +93,18 @@ class DuckDBErasure(ErasureStorage):
         rows = self._delete("source_blocks", f"block_id IN {_IDS}", [ids])
         bare = f"name IN {_IDS} AND name NOT IN (SELECT source FROM source_blocks)"
         return {"source_blocks": rows, "sources": self._delete("sources", bare, [names])}
+
+    def _take_messages(self, ids: list[str]) -> int:
+        """The texts of messages that the blocks are pieces of; their places stay, so that no number changes."""
+        own = "list_has_any(CAST(blocks AS VARCHAR[]), ?::VARCHAR[])"
+        rows = int(self._connection.value(f"SELECT count(*) FROM messages WHERE {own}", [ids]))
+        if rows:
+            self._connection.execute(
+                f"UPDATE messages SET content = ?, speaker = '', blocks = '[]', calls = CAST(list_transform("
+                f"CAST(calls AS VARCHAR[][]), lambda call: [call[1], call[2], '{{}}']) AS JSON) WHERE {own}",
+                [_BLANK, ids],
+            )
+        return rows
 
     def _take_texts(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
         """Past searches and assemblies, what is remembered under a name, and every cached frame."""

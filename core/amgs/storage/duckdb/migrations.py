@@ -322,6 +322,26 @@ CREATE TABLE searches (
 );
 """
 
+_MESSAGES = """
+-- Conversations, exactly as they were said. number: from 1. calls: JSON, [[id, name, arguments], …]. answers: the id of
+-- the call whose result it is, "" for any other. blocks: JSON, the ids of its pieces. added_by and ended_by: as in
+-- source_blocks.
+CREATE TABLE messages (
+    conversation VARCHAR NOT NULL,
+    number BIGINT NOT NULL,
+    role VARCHAR NOT NULL,
+    content VARCHAR NOT NULL,
+    said_at TIMESTAMP,
+    speaker VARCHAR NOT NULL,
+    calls JSON NOT NULL,
+    answers VARCHAR NOT NULL,
+    pinned BOOLEAN NOT NULL,
+    blocks JSON NOT NULL,
+    added_by BIGINT,
+    ended_by BIGINT
+);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _LIFECYCLE,
@@ -331,6 +351,7 @@ MIGRATIONS: tuple[str, ...] = (
     _SOURCES,
     _WATERFALLS,
     _SEARCHES,
+    _MESSAGES,
 )
 """Step i brings a store from schema i to i + 1."""
 

@@ -17,6 +17,7 @@ from amgs.storage.duckdb.forecasts import DuckDBForecasts
 from amgs.storage.duckdb.frame_cache import DuckDBFrameCache
 from amgs.storage.duckdb.frames import DuckDBFrames
 from amgs.storage.duckdb.journal import DuckDBJournal
+from amgs.storage.duckdb.messages import DuckDBMessages
 from amgs.storage.duckdb.meta import DuckDBMeta
 from amgs.storage.duckdb.monitors import DuckDBMonitors
 from amgs.storage.duckdb.reinforcements import DuckDBReinforcements
@@ -53,6 +54,7 @@ class DuckDBStorage(Connection):
         self.undone = DuckDBUndone(self)
         self.reviews = DuckDBReviews(self)
         self.sources = DuckDBSources(self)
+        self.messages = DuckDBMessages(self)
         self.erasure = DuckDBErasure(self)
         self.tables = DuckDBTables(self)
         self.as_of = DuckDBAsOf(self, self.blocks, self.edges)

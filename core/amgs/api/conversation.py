@@ -1,0 +1,163 @@
+"""`memory.conversation`: conversations that are kept whole, and what of one a model should read for a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from amgs import bounds
+from amgs.api.context import MemoryContext
+from amgs.api.sources import SourceLibrary
+from amgs.conversation import handles, keeping, optimise, relevance
+from amgs.conversation.messages import GivenMessage, read_messages
+from amgs.conversation.tokens import MessageCounter
+from amgs.errors import UnknownConversationError, UsageError
+from amgs.lifecycle import revision
+from amgs.log import journal
+from amgs.text.loading import load
+from amgs.types import JournalEntry
+from amgs.types.conversation import (
+    CONTEXT_STRATEGIES,
+    ROLES,
+    ContextStrategy,
+    ConversationAdded,
+    ConversationStats,
+    ConversationSummary,
+    Message,
+    OptimisedContext,
+    RestoredSpan,
+)
+
+BUDGET = 124_000
+"""Tokens unless given: a window of 128,000 less room for an answer."""
+
+
+class Conversations:
+    """See the module. Reading writes nothing; `undo` takes back what `add` and `clear` did."""
+
+    def __init__(self, context: MemoryContext) -> None:
+        self._context = context
+
+    def add(self, conversation: str, messages: Sequence[GivenMessage]) -> ConversationAdded:
+        """Keep messages that follow on those that are held, and take them in as raw blocks.
+
+        messages: `Message`, or objects in the style of OpenAI or Anthropic, or `{"speaker": …, "text": …}`.
+        Raises MessageError for what is no conversation; nothing is changed then.
+        """
+        storage, now = self._context.storage, self._context.clock.now()
+        keeping.check_name(conversation)
+        with storage.transaction():
+            before = [one.message for one in storage.messages.held(conversation)]
+            found = read_messages(messages, now, before)
+            return keeping.add(storage, conversation, found.messages, now, found.notes)
+
+    def list(self) -> tuple[ConversationSummary, ...]:
+        """The conversations that are held, by name."""
+        return self._context.storage.messages.conversations()
+
+    def show(self, conversation: str, handle: str = "") -> tuple[Message, ...]:
+        """The messages of a conversation, or those that a handle names."""
+        first, last = handles.numbers(handle) if handle else (1, None)
+        return tuple(one.message for one in keeping.held(self._context.storage, conversation, first, last))
+
+    def optimise(
+        self,
+        conversation: str,
+        query: str = "",
+        *,
+        budget: int | None = None,
+        strategy: ContextStrategy = "extractive",
+        previous: str = "",
+    ) -> OptimisedContext:
+        """What of a conversation a model should read for a query, in at most `budget` tokens; writes nothing.
+
+        query: the last message of the user unless given. budget: 124,000 unless given. previous: the `plan` of the
+        context that was sent before; it is kept while it fits, so that what a provider has cached stays valid.
+        Raises UnknownConversationError, ImpossibleBudgetError, or UsageError for another strategy or no plan.
+        """
+        if strategy not in CONTEXT_STRATEGIES:
+            raise UsageError(
+                f"There is no strategy {strategy!r}.",
+                way_out=f"The strategies are {', '.join(CONTEXT_STRATEGIES)}.",
+            )
+        context = self._context
+        allowed = BUDGET if budget is None else bounds.count("The budget", budget)
+        start = context.clock.perf()
+        with context.storage.snapshot():
+            stored = keeping.held(context.storage, conversation)
+        messages = [one.message for one in stored]
+        asked = query or next((m.text for m in reversed(messages) if m.role == "user"), "")
+
+        def worths() -> Sequence[float]:
+            if strategy == "mask":
+                return [0.0] * len(stored)
+            load(context.embedder, "the encoder")
+            with context.derived.searching() as sources:
+                found = relevance.worths(asked, stored, context.storage, sources, context.settings.retrieval)
+            return [float(one) for one in found]
+
+        counter = MessageCounter.of(context.count_tokens)
+        made = optimise.optimise(conversation, messages, asked, allowed, strategy, counter, worths, previous)
+        return replace(made, milliseconds=1000.0 * (context.clock.perf() - start))
+
+    def restore(self, conversation: str, handle: str) -> RestoredSpan:
+        """The messages that a handle names, byte for byte as they were said."""
+        first, last = handles.numbers(handle)
+        found = self.show(conversation, handle)
+        if not found or found[-1].number < last:
+            size = self._context.storage.messages.count(conversation)
+            raise UnknownConversationError(
+                f"{conversation[:60]!r} has no message {handles.handle(first, last)}.",
+                title="No such message",
+                way_out=f"Its messages are {handles.handle(1, size)}.",
+            )
+        return RestoredSpan(conversation, handles.handle(first, last), found)
+
+    def stats(self, conversation: str) -> ConversationStats:
+        """What a conversation holds, by role and in tokens."""
+        storage = self._context.storage
+        stored = keeping.held(storage, conversation)
+        counter = MessageCounter.of(self._context.count_tokens)
+        messages = [one.message for one in stored]
+        costs = [counter.cost(message) for message in messages]
+        answered = {m.answers for m in messages if m.answers}
+        ids = sorted({i for one in stored for i in one.blocks})
+        roles = []
+        for role in ROLES:
+            own = [cost for m, cost in zip(messages, costs, strict=True) if m.role == role]
+            if own:
+                roles.append((role, len(own), sum(own)))
+        times = [m.at for m in messages if m.at is not None]
+        calls = [call.id for m in messages for call in m.calls]
+        raw = sum(block.status == "raw" for block in storage.blocks.get(ids).values())
+        return ConversationStats(
+            conversation,
+            len(messages),
+            sum(costs),
+            counter.name,
+            counter.estimated,
+            tuple(roles),
+            len(calls),
+            sum(call not in answered for call in calls),
+            len(ids),
+            raw,
+            min(times, default=None),
+            max(times, default=None),
+        )
+
+    def clear(self, conversation: str) -> JournalEntry:
+        """Hold a conversation no longer: its messages go, and what no other source holds of them is archived."""
+        storage, now = self._context.storage, self._context.clock.now()
+        with storage.transaction():
+            size = len(keeping.held(storage, conversation))
+            source = keeping.source_of(conversation)
+            library = SourceLibrary(self._context)
+            done = None
+            if storage.sources.held([source]):
+                done = library.apply(library.plan_delete([source])).operation
+            if done is None:
+                done = journal.write(
+                    storage, revision.KIND, now, f"conversation {conversation}, {size:,} messages", []
+                )
+            storage.messages.end(conversation, done.id)
+            return done

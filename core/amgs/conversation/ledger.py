@@ -1,0 +1,48 @@
+"""The ledger: what each stage did to the tokens. Every row begins where the last one ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amgs.types.conversation import ContextMessage, LedgerRow, SpanFate
+
+
+def ledger(
+    fates: Sequence[SpanFate],
+    costs: Sequence[int],
+    short: Sequence[int],
+    made: Sequence[ContextMessage],
+) -> tuple[LedgerRow, ...]:
+    """Rows for what was read, masked, left out and marked. short: tokens of each message as one line."""
+    size = len(fates)
+    masked = [place for place in range(size) if fates[place] == "masked"]
+    dropped = [place for place in range(size) if fates[place] == "dropped"]
+    gaps = [one for one in made if one.fate == "dropped"]
+    rows = [LedgerRow("history", sum(costs), 0, 0, sum(costs), size)]
+
+    def stage(name: str, taken: int, added: int, messages: int, because: str) -> None:
+        before = rows[-1].after
+        rows.append(LedgerRow(name, before, taken, added, before - taken + added, messages, because))
+
+    stage(
+        "mask",
+        sum(costs[place] for place in masked),
+        sum(short[place] for place in masked),
+        size,
+        f"outputs of tools as one line: {len(masked):,}" if masked else "",
+    )
+    stage(
+        "select",
+        sum(costs[place] for place in dropped),
+        0,
+        size - len(dropped),
+        f"messages left out: {len(dropped):,}" if dropped else "",
+    )
+    stage(
+        "render",
+        0,
+        sum(one.tokens for one in gaps),
+        len(made),
+        f"marks of gaps: {len(gaps):,}" if gaps else "",
+    )
+    return tuple(rows)

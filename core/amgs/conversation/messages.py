@@ -1,0 +1,259 @@
+"""Messages as an agent or a chat program has them, read into a conversation.
+
+In the style of OpenAI (chat completions and responses), of Anthropic, or plainly `{"speaker": …, "text": …}`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from amgs.clock import as_utc
+from amgs.errors import MessageError
+from amgs.exchange.importers.fields import instant, name
+from amgs.exchange.importers.parts import CALLS, text_of
+from amgs.exchange.importers.records import Records
+from amgs.exchange.importers.transcripts import TIMES, unwrapped
+from amgs.settings import IngestSettings
+from amgs.types.conversation import Message, Role, ToolCall
+
+_ROLES: Mapping[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "model": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+_LISTS = ("messages", "input", "items")
+_RESULTS = ("tool_result", "function_call_output")
+_EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
+_AHEAD = timedelta(days=1)
+"""So far ahead of the clock a message may be dated: clocks differ, and so do time zones."""
+_UNCHANGED = "Nothing was added."
+
+GivenMessage = Message | Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadConversation:
+    """Messages, numbered on from those before them. notes: what was not taken as it was given, in words."""
+
+    messages: tuple[Message, ...]
+    notes: tuple[str, ...] = ()
+
+
+def read_messages(
+    given: Sequence[GivenMessage], now: datetime, before: Sequence[Message] = ()
+) -> ReadConversation:
+    """The messages that follow on others of the conversation.
+
+    A result follows its call, and a call has one result. A time that no message can have is left out and noted.
+    Raises MessageError, which names the message, for what is no conversation.
+    """
+    reading = _Reading(now, before)
+    for place, one in enumerate(given, 1):
+        reading.take(one, place)
+    return ReadConversation(tuple(reading.made), tuple(reading.notes))
+
+
+def messages_in(data: Any) -> list[Any]:
+    """The messages of a document of JSON: a list, or an object that holds one; a `system` beside it comes first.
+
+    Raises MessageError for any other.
+    """
+    if isinstance(data, dict):
+        held = next((data[key] for key in _LISTS if isinstance(data.get(key), list)), None)
+        if held is None:
+            return [data]
+        system = data.get("system")
+        return [{"role": "system", "content": system}, *held] if system else list(held)
+    if not isinstance(data, list):
+        raise MessageError(
+            "That is no list of messages.", way_out='Give a JSON list of objects with "role" and "content".'
+        )
+    return data
+
+
+class _Reading:
+    def __init__(self, now: datetime, before: Sequence[Message]) -> None:
+        self.now = now
+        self.made: list[Message] = []
+        self.notes: list[str] = []
+        self.open: dict[str, str] = {}
+        self.answered: set[str] = set()
+        self.next = before[-1].number + 1 if before else 1
+        for message in before:
+            self._follow(message, message.number)
+
+    def take(self, one: GivenMessage, place: int) -> None:
+        """One of the messages that were given, the `place`th."""
+        if isinstance(one, Message):
+            self._add(one, place)
+            return
+        if not isinstance(one, Mapping):
+            raise _wrong(place, "is no object", "Give an object with a role and a content.")
+        said = unwrapped(one)
+        at = self._time({**one, **said}, place)
+        for message in self._messages(said, place):
+            self._add(replace(message, at=at), place)
+
+    def _messages(self, said: Mapping[str, Any], place: int) -> list[Message]:
+        """Results first, then what is said beside them: in the style of Anthropic both stand in one message."""
+        kind = name(said.get("type"))
+        if kind == "function_call":
+            return [Message(0, "assistant", "", calls=(_call(said, place, 0),))]
+        if kind == "function_call_output":
+            return [Message(0, "tool", self._text(said.get("output"), place), answers=_id(said))]
+        role = self._role(said, place)
+        content = said.get("content", said.get("text"))
+        parts = content if isinstance(content, list) else []
+        results = [p for p in parts if isinstance(p, dict) and p.get("type") in _RESULTS]
+        calls = [p for p in parts if isinstance(p, dict) and p.get("type") in CALLS]
+        rest = [p for p in parts if p not in results and p not in calls] if parts else content
+        made = [
+            Message(0, "tool", self._text(p.get("content", p.get("output")), place), answers=_id(p))
+            for p in results
+        ]
+        called = [*calls, *_listed(said.get("tool_calls"))]
+        if isinstance(said.get("function_call"), dict):
+            called.append(said["function_call"])
+        text = self._text(rest, place)
+        speaker = name(said.get("speaker", said.get("name")))
+        answers = _id(said) if role == "tool" else ""
+        if text or called or not made:
+            made.append(
+                Message(
+                    0,
+                    role,
+                    text,
+                    speaker=speaker,
+                    calls=tuple(_call(one, place, n) for n, one in enumerate(called)),
+                    answers=answers or (self._last_call(speaker) if role == "tool" else ""),
+                    pinned=said.get("pinned") is True,
+                )
+            )
+        return made
+
+    def _role(self, said: Mapping[str, Any], place: int) -> Role:
+        given = said.get("role")
+        if given is None and "speaker" in said:
+            return "user"
+        role = _ROLES.get(str(given).lower()) if isinstance(given, str) else None
+        if role is None:
+            told = "has no role" if given is None else f"has the role {name(given)!r}"
+            raise _wrong(place, told, "The roles are system, user, assistant and tool.")
+        return role
+
+    def _text(self, content: Any, place: int) -> str:
+        if content is None or isinstance(content, str):
+            return content or ""
+        records = Records("openai", IngestSettings())
+        text = text_of(records, content, "content")
+        self.notes += [f"Message {place}: {left.reason}." for left in records.result().left_out]
+        return text
+
+    def _time(self, said: Mapping[str, Any], place: int) -> datetime | None:
+        given = next((said[key] for key in ("at", *TIMES) if said.get(key) not in (None, "")), None)
+        if given is None:
+            return None
+        at = as_utc(given) if isinstance(given, datetime) else instant(given)
+        if at is None:
+            self.notes.append(
+                f"Message {place}: its time {name(given)[:40]!r} cannot be read and was left out."
+            )
+        elif not _EARLIEST <= at <= self.now + _AHEAD:
+            told = "in the future" if at > self.now else "before 1900"
+            self.notes.append(f"Message {place}: its time {at:%Y-%m-%d} is {told} and was left out.")
+            at = None
+        return at
+
+    def _last_call(self, speaker: str) -> str:
+        """The latest open call of a tool, for a result in the old style, which names the tool alone."""
+        named = [call for call, tool in self.open.items() if tool == speaker and call not in self.answered]
+        return named[-1] if named else ""
+
+    def _add(self, message: Message, place: int) -> None:
+        numbered = replace(
+            message,
+            number=self.next,
+            calls=tuple(
+                c if c.id else replace(c, id=f"call-{self.next}-{n}") for n, c in enumerate(message.calls, 1)
+            ),
+        )
+        _check_text(numbered, place)
+        self._follow(numbered, place)
+        self.made.append(numbered)
+        self.next += 1
+
+    def _follow(self, message: Message, place: int) -> None:
+        """Hold the calls and results of a message against those before it."""
+        if message.calls and message.role != "assistant":
+            raise _wrong(
+                place, f"is of the {message.role} and calls a tool", "Only the assistant calls tools."
+            )
+        for call in message.calls:
+            if call.id in self.open and call.id not in self.answered:
+                raise _wrong(
+                    place,
+                    f"makes the call {call.id[:40]!r} again before it has a result",
+                    "Give each call an id of its own.",
+                )
+            self.open[call.id] = call.name
+            self.answered.discard(call.id)
+        if message.role != "tool":
+            return
+        if message.answers not in self.open:
+            told = (
+                f"of the call {message.answers[:40]!r}, which no message before it makes"
+                if message.answers
+                else "of no call"
+            )
+            raise _wrong(place, f"is a result {told}", "Give the call first, or leave the result out.")
+        if message.answers in self.answered:
+            raise _wrong(
+                place, f"is a second result of the call {message.answers[:40]!r}", "Leave one of them out."
+            )
+        self.answered.add(message.answers)
+
+
+def _wrong(place: int, told: str, way_out: str) -> MessageError:
+    return MessageError(f"Message {place} {told}.", way_out=f"{way_out} {_UNCHANGED}")
+
+
+def _check_text(message: Message, place: int) -> None:
+    for text in (message.text, message.speaker, *(c.arguments for c in message.calls)):
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            raise _wrong(
+                place, "holds half a surrogate pair, which cannot be stored", "Mend its text."
+            ) from None
+
+
+def _listed(given: Any) -> list[dict[str, Any]]:
+    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+
+
+def _call(given: Mapping[str, Any], place: int, n: int) -> ToolCall:
+    del n
+    inner = given.get("function")
+    function: Mapping[str, Any] = inner if isinstance(inner, Mapping) else given
+    called = name(function.get("name"))
+    if not called:
+        raise _wrong(place, "makes a call that names no tool", "Name the function that is called.")
+    arguments = function.get("arguments", function.get("input"))
+    if not isinstance(arguments, str):
+        arguments = json.dumps({} if arguments is None else arguments, ensure_ascii=False, default=str)
+    return ToolCall(name(given.get("call_id") or given.get("id")), called, arguments)
+
+
+def _id(given: Mapping[str, Any]) -> str:
+    keys = ("tool_call_id", "tool_use_id", "call_id")
+    return next((told for key in keys if (told := name(given.get(key)))), "")

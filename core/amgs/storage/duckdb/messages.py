@@ -1,0 +1,101 @@
+"""The table `messages`: conversations, exactly as they were said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from amgs.clock import as_utc
+from amgs.storage.duckdb.connection import Connection, stored
+from amgs.storage.messages import MessageStorage, StoredMessage
+from amgs.types.conversation import ConversationSummary, Message, ToolCall
+
+_STANDING = (
+    "(SELECT m.* FROM messages m LEFT JOIN operations a ON a.id = m.added_by LEFT JOIN operations e "
+    "ON e.id = m.ended_by WHERE a.undone IS NOT TRUE AND (m.ended_by IS NULL OR e.undone))"
+)
+"""The messages whose operations stand and that no standing operation has ended."""
+_COLUMNS = "number, role, content, said_at, speaker, calls, answers, pinned, blocks"
+
+
+class DuckDBMessages(MessageStorage):
+    """`MessageStorage` in DuckDB."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def add(self, conversation: str, messages: Sequence[StoredMessage], operation: int) -> None:
+        for one in messages:
+            said = one.message
+            calls = json.dumps([[c.id, c.name, c.arguments] for c in said.calls], ensure_ascii=False)
+            self._connection.execute(
+                "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+                [
+                    conversation,
+                    said.number,
+                    said.role,
+                    said.text,
+                    None if said.at is None else stored(said.at),
+                    said.speaker,
+                    calls,
+                    said.answers,
+                    said.pinned,
+                    json.dumps(list(one.blocks)),
+                    operation,
+                ],
+                structural=False,
+            )
+
+    def end(self, conversation: str, operation: int) -> None:
+        self._connection.execute(
+            "UPDATE messages SET ended_by = ? WHERE conversation = ? AND (ended_by IS NULL OR ended_by IN "
+            "(SELECT id FROM operations WHERE undone)) AND added_by NOT IN "
+            "(SELECT id FROM operations WHERE undone)",
+            [operation, conversation],
+            structural=False,
+        )
+
+    def held(self, conversation: str, first: int = 1, last: int | None = None) -> tuple[StoredMessage, ...]:
+        upto = "" if last is None else " AND number <= ?"
+        rows = self._connection.rows(
+            f"SELECT {_COLUMNS} FROM {_STANDING} WHERE conversation = ? AND number >= ?{upto} ORDER BY number",
+            [conversation, first, *([] if last is None else [last])],
+        )
+        return tuple(map(_message, rows))
+
+    def count(self, conversation: str) -> int:
+        return int(
+            self._connection.value(f"SELECT count(*) FROM {_STANDING} WHERE conversation = ?", [conversation])
+        )
+
+    def conversations(self) -> tuple[ConversationSummary, ...]:
+        rows = self._connection.rows(
+            f"SELECT conversation, count(*), min(said_at), max(said_at) FROM {_STANDING} "
+            "GROUP BY conversation ORDER BY conversation"
+        )
+        return tuple(
+            ConversationSummary(str(name), int(size), _at(first), _at(last))
+            for name, size, first, last in rows
+        )
+
+
+def _at(value: Any) -> datetime | None:
+    return None if value is None else as_utc(value)
+
+
+def _message(row: Sequence[Any]) -> StoredMessage:
+    number, role, content, said_at, speaker, calls, answers, pinned, blocks = row
+    made = tuple(ToolCall(str(i), str(name), str(given)) for i, name, given in json.loads(calls))
+    message = Message(
+        int(number),
+        role,
+        str(content),
+        _at(said_at),
+        str(speaker),
+        made,
+        str(answers),
+        pinned=bool(pinned),
+    )
+    return StoredMessage(message, tuple(map(str, json.loads(blocks))))

@@ -1,0 +1,213 @@
+"""A conversation as it is kept, and what of it a model is given for one question (context optimiser, L1–L13)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+Role = Literal["system", "user", "assistant", "tool"]
+ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
+
+ContextStrategy = Literal["mask", "extractive"]
+CONTEXT_STRATEGIES: tuple[ContextStrategy, ...] = ("mask", "extractive")
+"""mask: old outputs of tools become one line, then the oldest messages go. extractive: what answers the query stays."""
+
+SpanFate = Literal["kept", "masked", "digested", "dropped"]
+SPAN_FATES: tuple[SpanFate, ...] = ("kept", "masked", "digested", "dropped")
+"""What became of a message: whole, its text one line, a few of its sentences, or left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool. id: by which its result names it, unique in a conversation. arguments: as they were written."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation, as it was said; never changed.
+
+    number: its place, from 1. at: when it was said, None where only the order is known. speaker: a name, else the role.
+    calls: of tools, made by this message. answers: the id of the call whose result this is. pinned: always kept.
+    """
+
+    number: int
+    role: Role
+    text: str
+    at: datetime | None = None
+    speaker: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    answers: str = ""
+    pinned: bool = False
+
+    def as_object(self) -> dict[str, Any]:
+        """The message as JSON has it, in the style of OpenAI's chat completions; `add` reads it back as it was."""
+        told: dict[str, Any] = chat_object(self)
+        if self.at is not None:
+            told["at"] = self.at.isoformat()
+        if self.pinned:
+            told["pinned"] = True
+        return told
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationAdded:
+    """What `add` did. first, last: numbers of the new messages. blocks: new ones, by which a search finds them.
+
+    notes: what was not taken as it was given, in words. operation: of the journal; `undo` takes it back.
+    """
+
+    conversation: str
+    first: int
+    last: int
+    blocks: int
+    notes: tuple[str, ...] = ()
+    operation: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSummary:
+    """A conversation that is held. first, last: instants of its first and last message, None where unknown."""
+
+    name: str
+    messages: int
+    first: datetime | None
+    last: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextMessage:
+    """A message as a model is given it.
+
+    numbers: (first, last) of the messages that it stands for. fate: of the message; "dropped" for the line that marks a
+    gap. text: the message's own where it was kept, else one line with the handle under which the original is restored.
+    """
+
+    numbers: tuple[int, int]
+    role: Role
+    text: str
+    fate: SpanFate
+    tokens: int
+    speaker: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    answers: str = ""
+
+    def as_object(self) -> dict[str, Any]:
+        """The message as OpenAI's chat completions take it."""
+        return chat_object(self)
+
+
+def chat_object(message: Message | ContextMessage) -> dict[str, Any]:
+    """A message in the style of OpenAI's chat completions."""
+    told: dict[str, Any] = {"role": message.role, "content": message.text}
+    if message.speaker:
+        told["name"] = message.speaker
+    if message.calls:
+        told["tool_calls"] = [
+            {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+            for c in message.calls
+        ]
+    if message.answers:
+        told["tool_call_id"] = message.answers
+    return told
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSpan:
+    """Neighbouring messages with the same fate, and why.
+
+    handle: `#12` or `#12-15`; restores them. worth: in [0, 1], how likely the best of them is needed for the query.
+    tokens: of the originals. shown: of what stands in their place; the line that marks a gap counts to the rendering.
+    """
+
+    handle: str
+    first: int
+    last: int
+    fate: SpanFate
+    because: str
+    worth: float
+    tokens: int
+    shown: int
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """What a stage did to the tokens: `before - taken + added == after`, and each row begins where the last ended.
+
+    messages: how many stand after it.
+    """
+
+    stage: str
+    before: int
+    taken: int
+    added: int
+    after: int
+    messages: int
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OptimisedContext:
+    """What of a conversation a model should read for a query, in the order of time, and what became of the rest.
+
+    messages: to send. spans: every message of the conversation once, in order. ledger: a row a stage; its last `after`
+    is `tokens`. budget, tokens, history: in tokens as `counter` counts; history: of the whole conversation.
+    estimated: whether the count is an estimate, no tokenizer being known. plan: give it back as `previous`, and what
+    was sent stays as it was for as long as it fits. stable_prefix: in [0, 1], how much of what was sent before stands
+    unchanged at the beginning; 1 without a previous plan. replanned: why the previous plan was given up, "" where
+    it was kept or there was none.
+    """
+
+    conversation: str
+    query: str
+    strategy: ContextStrategy
+    budget: int
+    tokens: int
+    history: int
+    counter: str
+    estimated: bool
+    messages: tuple[ContextMessage, ...]
+    spans: tuple[ContextSpan, ...]
+    ledger: tuple[LedgerRow, ...]
+    plan: str
+    stable_prefix: float = 1.0
+    replanned: str = ""
+    milliseconds: float = 0.0
+
+    def count(self, fate: SpanFate) -> int:
+        """How many messages have a fate."""
+        return sum(span.last - span.first + 1 for span in self.spans if span.fate == fate)
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredSpan:
+    """Messages as they were said, byte for byte."""
+
+    conversation: str
+    handle: str
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationStats:
+    """What a conversation holds. tokens: as `counter` counts. by_role: (role, messages, tokens) of those that occur.
+
+    unconsolidated: blocks of it that a search finds by their words only.
+    """
+
+    name: str
+    messages: int
+    tokens: int
+    counter: str
+    estimated: bool
+    by_role: tuple[tuple[str, int, int], ...]
+    calls: int
+    open_calls: int
+    blocks: int
+    unconsolidated: int
+    first: datetime | None
+    last: datetime | None

@@ -1,0 +1,129 @@
+"""Conversations, and what of one a model should read: `conversation add|list|show|optimise|restore|stats|clear`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from amgs.errors import UsageError
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
+from amgs_app.operations.arguments import Limit
+from amgs_app.results import ConversationList, ConversationShown
+
+if TYPE_CHECKING:
+    from amgs.types import JournalEntry
+    from amgs.types.conversation import (
+        ConversationAdded,
+        ConversationStats,
+        OptimisedContext,
+        RestoredSpan,
+    )
+    from amgs_app.engine import Engine
+
+Name = Annotated[str, Arg(metavar="NAME", help="The name of a conversation.")]
+Handle = Annotated[str, Arg(metavar="HANDLE", help="#12 for a message, #12-15 for several.")]
+StrategyName = Literal["mask", "extractive"]
+
+
+@operation("conversation add", summary="Keep the messages of a conversation.", writes=True)
+def add(
+    engine: Engine,
+    conversation: Name,
+    file: Annotated[
+        Path | None,
+        Arg(metavar="FILE", help="A file of JSON: a list of messages, or a message a line."),
+        Takes("file"),
+    ] = None,
+    *,
+    messages: Annotated[
+        str | None, Option("--messages", metavar="JSON", help="The messages themselves, as a list in JSON.")
+    ] = None,
+) -> ConversationAdded:
+    """Add messages to the end of a conversation, which is made if there is none of that name.
+
+    Messages are objects in the style of OpenAI or Anthropic, or `{"speaker": …, "text": …}`. They are kept exactly as
+    they are, and taken in as raw blocks; `consolidate` makes them searchable by meaning. `undo` takes them back.
+    """
+    from amgs.conversation.messages import messages_in
+    from amgs.exchange.importers.parsing import parse
+
+    if (file is None) == (messages is None):
+        raise UsageError("Give either FILE or --messages.", way_out="See `help conversation add`.")
+    data = parse(file) if file is not None else _read(str(messages))
+    return engine.memory.conversation.add(conversation, messages_in(data))
+
+
+@operation("conversation list", summary="List the conversations the memory holds.")
+def conversations(engine: Engine) -> ConversationList:
+    """List conversations by name, with the number of their messages and when they began and ended."""
+    return ConversationList(engine.memory.conversation.list())
+
+
+@operation("conversation show", summary="Show the messages of a conversation.")
+def show(
+    engine: Engine,
+    conversation: Name,
+    handle: Annotated[str, Arg(metavar="HANDLE", help="Only these: #12, or #12-15.")] = "",
+    *,
+    limit: Limit = 200,
+) -> ConversationShown:
+    """Show the latest messages of a conversation, or those that a handle names, as they were said."""
+    found = engine.memory.conversation.show(conversation, handle)
+    return ConversationShown(conversation, found[-limit:], len(found))
+
+
+@operation("conversation optimise", summary="Choose what of a conversation a model should read.")
+def optimise(
+    engine: Engine,
+    conversation: Name,
+    query: Annotated[
+        str, Arg(metavar="QUERY", help="What it is read for; default: the last message of the user.")
+    ] = "",
+    *,
+    budget: Annotated[
+        int | None, Option("--budget", metavar="TOKENS", min=1, help="At most so many; default: 124,000.")
+    ] = None,
+    strategy: Annotated[
+        StrategyName,
+        Option("--strategy", metavar="NAME", help="mask: old outputs of tools; extractive: by the query."),
+    ] = "extractive",
+    previous: Annotated[
+        str, Option("--previous", metavar="PLAN", help="The plan of the context before, kept while it fits.")
+    ] = "",
+) -> OptimisedContext:
+    """Show what is kept for a query, what becomes one line and what is left out, each with its reason and handle, and
+    what each stage does to the tokens.
+
+    Nothing is changed. What must be kept is kept whatever the query is: system prompts, pinned messages, the active
+    task. A call of a tool is kept with its results or not at all. `conversation restore` gives back what is left out.
+    """
+    return engine.memory.conversation.optimise(
+        conversation, query, budget=budget, strategy=strategy, previous=previous
+    )
+
+
+@operation("conversation restore", summary="Show messages that were left out, by their handle.")
+def restore(engine: Engine, conversation: Name, handle: Handle) -> RestoredSpan:
+    """Show messages byte for byte as they were said."""
+    return engine.memory.conversation.restore(conversation, handle)
+
+
+@operation("conversation stats", summary="Count the messages and tokens of a conversation.")
+def stats(engine: Engine, conversation: Name) -> ConversationStats:
+    """Count messages, tokens by role, calls of tools, and blocks that wait to be consolidated."""
+    return engine.memory.conversation.stats(conversation)
+
+
+@operation("conversation clear", summary="Hold a conversation no longer.", writes=True)
+def clear(engine: Engine, conversation: Name) -> JournalEntry:
+    """Let a conversation go: what no other source holds of it is archived. `undo` brings it back."""
+    return engine.memory.conversation.clear(conversation)
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"The messages are no JSON: {error}.", way_out="Give a list of objects.") from error

@@ -1,0 +1,279 @@
+"""Conversations: kept as they were said, and optimised so that nothing that belongs together is torn apart."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+import amgs
+from amgs.clock import parse_instant
+from amgs.conversation.atoms import atoms
+from amgs.conversation.optimise import optimise
+from amgs.conversation.tokens import MessageCounter
+from amgs.errors import (
+    AmgsError,
+    ImpossibleBudgetError,
+    MessageError,
+    UnknownConversationError,
+    UsageError,
+)
+from amgs.types.conversation import CONTEXT_STRATEGIES, ContextStrategy, Message, OptimisedContext
+from tests.engine.conversation_world import agent, history
+from tests.engine.memory_world import open_memory
+
+HISTORIES = 200
+"""Random histories for each strategy; `bench conversation` draws ten thousand."""
+
+
+@pytest.fixture(scope="module")
+def memory() -> Iterator[amgs.Memory]:
+    """One for all tests: each has a conversation of its own."""
+    with open_memory(now=parse_instant("2026-03-02T09:00:00Z")) as opened:
+        yield opened
+
+
+def checked(messages: list[Message], found: OptimisedContext) -> None:
+    """What holds of every context."""
+    assert found.tokens == sum(one.tokens for one in found.messages) <= max(found.budget, 0)
+    for row in found.ledger:
+        assert row.before - row.taken + row.added == row.after
+    assert all(one.after == other.before for one, other in pairwise(found.ledger))
+    assert (found.ledger[0].before, found.ledger[-1].after) == (found.history, found.tokens)
+    assert found.ledger[-1].messages == len(found.messages)
+    spans = [n for span in found.spans for n in range(span.first, span.last + 1)]
+    shown = [n for one in found.messages for n in range(one.numbers[0], one.numbers[1] + 1)]
+    assert spans == shown == [m.number for m in messages]
+    by_number = {m.number: m for m in messages}
+    kept = [one for one in found.messages if one.fate == "kept"]
+    assert all(one.text == by_number[one.numbers[0]].text for one in kept)
+    present = [one for one in found.messages if one.fate != "dropped"]
+    made: set[str] = set()
+    for one in present:
+        made |= {call.id for call in one.calls}
+        assert one.role != "tool" or one.answers in made, "a result without its call"
+    answered = {m.answers for m in messages if m.answers}
+    given = {one.answers for one in present if one.answers}
+    assert (made & answered) == given, "a call without its result"
+
+
+def held(memory: amgs.Memory) -> list[tuple[str, int]]:
+    return [(one.name, one.messages) for one in memory.conversation.list()]
+
+
+def drawn(chance: random.Random, size: int) -> list[float]:
+    return [chance.random() for _ in range(size)]
+
+
+@pytest.mark.parametrize("strategy", CONTEXT_STRATEGIES)
+def test_random_histories_keep_the_budget_the_sums_and_what_belongs_together(
+    strategy: ContextStrategy,
+) -> None:
+    impossible = 0
+    counter = MessageCounter()
+    for seed in range(HISTORIES):
+        messages, chance = history(seed), random.Random(seed)
+        budget = chance.randint(10, 400)
+        try:
+            found = optimise(
+                "x",
+                messages,
+                "q",
+                budget,
+                strategy,
+                counter,
+                partial(drawn, chance, len(messages)),
+            )
+            checked(messages, found)
+            again = optimise("x", messages, "q", budget, strategy, counter, lambda: [0.0] * 99, found.plan)
+            assert (again.messages, again.stable_prefix, again.replanned) == (found.messages, 1.0, "")
+        except ImpossibleBudgetError as error:
+            impossible += 1
+            assert error.way_out
+    assert 5 < impossible < HISTORIES / 2  # both happen
+
+
+def test_everything_comes_back_byte_for_byte(memory: amgs.Memory) -> None:
+    odd = " tail \r\n\n\n\nof\ttabs \x1b[31m and é\u0301 \x00 end \n"
+    given: list[Any] = [
+        {"speaker": "Ann", "text": odd},
+        {"speaker": "Ben", "text": "word " * 3000},
+        {"speaker": "Ann", "text": odd},
+    ]
+    done = memory.conversation.add("trip", given)
+    assert (done.first, done.last) == (1, 3)
+    found = memory.conversation.restore("trip", "#1-3").messages
+    assert [m.text for m in found] == [odd, "word " * 3000, odd]
+    assert [m.speaker for m in found] == ["Ann", "Ben", "Ann"]
+    again = memory.conversation.add("trip", [found[0]])
+    assert (again.first, memory.conversation.show("trip", "#4")[0].text) == (4, odd)
+
+
+def test_long_messages_are_found_in_pieces_that_an_embedder_reads_whole(memory: amgs.Memory) -> None:
+    memory.conversation.add(
+        "long", [{"speaker": "Ann", "text": " ".join(f"alpha {n} beta." for n in range(900))}]
+    )
+    hits = memory.search("alpha").hits
+    assert hits and all(len(hit.block.content) < 1100 for hit in hits)
+    assert memory.conversation.stats("long").blocks > 10
+
+
+def test_an_agents_question_finds_the_answer_within_a_small_budget(memory: amgs.Memory) -> None:
+    memory.conversation.add("ship", [*agent(), {"role": "user", "content": "When was the sail built?"}])
+    whole = memory.conversation.optimise("ship")
+    assert (whole.tokens, whole.count("kept")) == (whole.history, 50)
+    for strategy in CONTEXT_STRATEGIES:
+        found = memory.conversation.optimise("ship", budget=whole.history // 7, strategy=strategy)
+        checked(list(memory.conversation.show("ship")), found)
+        assert found.messages[0].text == "You help on a ship."
+        assert found.messages[-1].text == "When was the sail built?"
+        answered = any("The sail was built in 1903" in one.text for one in found.messages)
+        assert answered == (strategy == "extractive")
+    (left,) = [span for span in found.spans if span.first == 2]
+    assert left.fate == "dropped" and memory.conversation.restore("ship", left.handle).messages[0].number == 2
+
+
+def test_adding_and_clearing_are_undone_and_redone(memory: amgs.Memory) -> None:
+    memory.conversation.add("undone", agent(2))
+    memory.conversation.add("undone", [{"role": "user", "content": "Thanks."}])
+    assert ("undone", 10) in held(memory)
+    memory.undo(memory.operations(1)[0].id)
+    assert memory.conversation.stats("undone").messages == 9
+    memory.redo()
+    cleared = memory.conversation.clear("undone")
+    assert "undone" not in dict(held(memory))
+    with pytest.raises(UnknownConversationError, match="no conversation"):
+        memory.conversation.optimise("undone")
+    memory.undo(cleared.id)
+    assert memory.conversation.show("undone", "#10")[0].text == "Thanks."
+    assert memory.verify().faults == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ([{"role": "tool", "tool_call_id": "c", "content": "x"}], "no message before it makes"),
+        ([{"role": "tool", "content": "x"}], "a result of no call"),
+        ([*agent(1), {"role": "tool", "tool_call_id": "c0", "content": "x"}], "a second result"),
+        ([agent(1)[0], agent(1)[3], agent(1)[2]], "no message before it makes"),
+        ([agent(1)[2], agent(1)[2]], "again before it has a result"),
+        ([{"role": "boss", "content": "x"}], "has the role 'boss'"),
+        ([{"content": "x"}], "has no role"),
+        (["x"], "is no object"),
+        ([{"role": "user", "content": "\ud800"}], "surrogate"),
+        ([{"role": "assistant", "tool_calls": [{"id": "a"}]}], "names no tool"),
+    ],
+)
+def test_what_is_no_conversation_is_refused_and_nothing_is_changed(
+    memory: amgs.Memory, given: list[Any], told: str
+) -> None:
+    before = (held(memory), memory.counts(), memory.operations())
+    with pytest.raises(MessageError, match=told) as caught:
+        memory.conversation.add("refused", given)
+    assert caught.value.way_out
+    assert (held(memory), memory.counts(), memory.operations()) == before
+
+
+def test_what_cannot_be_meant_is_left_out_and_said(memory: amgs.Memory) -> None:
+    given: list[dict[str, Any]] = [
+        {"role": "user", "content": "a", "timestamp": "9999-12-31T00:00:00Z"},
+        {"role": "user", "content": "b", "timestamp": "soon"},
+        {"role": "user", "content": "c", "timestamp": "0044-03-15T12:00:00Z"},
+        {"role": "user", "content": [{"type": "text", "text": "d"}, {"type": "image_url", "image_url": {}}]},
+    ]
+    done = memory.conversation.add("said", given)
+    told = " ".join(done.notes)
+    assert all(word in told for word in ("in the future", "cannot be read", "before 1900", "image_url"))
+    assert [m.at for m in memory.conversation.show("said")] == [None] * 4
+
+
+def test_both_styles_of_tool_calls_become_the_same_messages(memory: amgs.Memory) -> None:
+    openai = agent(1)
+    used = {"type": "tool_use", "id": "c0", "name": "look", "input": {"at": "mast"}}
+    result = {"type": "tool_result", "tool_use_id": "c0", "content": openai[3]["content"]}
+    anthropic = {
+        "system": "You help on a ship.",
+        "messages": [
+            {"role": "user", "content": openai[1]["content"], "timestamp": openai[1]["timestamp"]},
+            {
+                "role": "assistant",
+                "content": [used],
+            },
+            {
+                "role": "user",
+                "content": [result],
+            },
+            {"role": "assistant", "content": [{"type": "text", "text": openai[4]["content"]}]},
+        ],
+    }
+    from amgs.conversation.messages import messages_in
+
+    memory.conversation.add("one", openai)
+    memory.conversation.add("two", messages_in(anthropic))
+    assert memory.conversation.show("one") == memory.conversation.show("two")
+    again = [m.as_object() for m in memory.conversation.show("one")]
+    memory.conversation.add("three", again)
+    assert memory.conversation.show("three") == memory.conversation.show("one")
+
+
+def test_parallel_calls_are_one_atom_and_a_question_goes_with_its_answer() -> None:
+    said = agent(1)
+    call = said[2]["tool_calls"][0]
+    both = [call, {**call, "id": "d"}]
+    from amgs.conversation.messages import read_messages
+
+    given = [
+        *said[:2],
+        {"role": "assistant", "tool_calls": both},
+        said[3],
+        {**said[3], "tool_call_id": "d"},
+        said[4],
+    ]
+    read = read_messages(given, parse_instant("2026-03-02T09:00:00Z")).messages
+    assert atoms(read) == ((0,), (1, 5), (2, 3, 4))
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda c: c.optimise("nowhere"),
+        lambda c: c.optimise("c", strategy="best"),
+        lambda c: c.optimise("c", budget=0),
+        lambda c: c.optimise("c", previous="k1"),
+        lambda c: c.restore("c", "first"),
+        lambda c: c.restore("c", "#3-9"),
+        lambda c: c.add("a#b", []),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_a_clear_error(memory: amgs.Memory, ask: Any) -> None:
+    if "c" not in dict(held(memory)):
+        memory.conversation.add("c", agent(1))
+    with pytest.raises(AmgsError) as caught:
+        ask(memory.conversation)
+    assert isinstance(caught.value, UsageError | MessageError) and caught.value.way_out
+
+
+def test_an_erased_block_takes_the_text_of_its_message_along(memory: amgs.Memory) -> None:
+    memory.conversation.add(
+        "told", [{"speaker": "Ann", "text": "a secret"}, {"speaker": "Ben", "text": "fine"}]
+    )
+    memory.erasure.erase([amgs.block_id("Ann: a secret")])
+    assert [m.text for m in memory.conversation.show("told")] == ["(erased)", "fine"]
+
+
+def test_a_plan_is_kept_while_it_fits_and_then_made_anew_with_room_to_spare(memory: amgs.Memory) -> None:
+    said = agent(12)
+    memory.conversation.add("plan", said[:25])
+    size = memory.conversation.stats("plan").tokens
+    plan, stable, anew = "", [], 0
+    for place in range(25, len(said), 4):
+        memory.conversation.add("plan", said[place : place + 4])
+        found = memory.conversation.optimise("plan", budget=size, previous=plan or "25:k1-25")
+        plan, anew = found.plan, anew + bool(found.replanned)
+        stable.append(found.stable_prefix if not found.replanned else 1.0)
+    assert 1 <= anew < len(stable)
+    assert stable == [1.0] * len(stable)

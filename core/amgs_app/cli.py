@@ -45,7 +45,7 @@ from amgs_app.operations.groups import FRONT_ENDS, PANELS, describe
 from amgs_app.operations.standard import beginning_with, standard
 from amgs_app.output import advise, check_format, complain, exit_code_of, intended, progress_on, say, write
 from amgs_app.printable import printable
-from amgs_app.service_commands import new_token, run_agents, serve_memory, speak_mcp
+from amgs_app.service_commands import new_token, run_agents, serve_gateway, serve_memory, speak_mcp
 from amgs_app.spelling import near
 from amgs_app.terminal import has_screen
 
@@ -124,6 +124,7 @@ def build(registry: Registry | None = None) -> typer.Typer:
         "run": run_script,
         "shell": open_shell,
         "serve": serve_memory,
+        "gateway": serve_gateway,
         "mcp": speak_mcp,
         "serve-web": serve_web,
     }

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from amgs.memory import Memory
     from amgs.types import Block, Progress
     from amgs_app.focus_results import LastRun
+    from amgs_app.gateway_exchange import GatewayExchange
     from amgs_app.service_event import ServiceEvent
     from amgs_app.settings import WorkstationSettings
     from amgs_focus.model.base_model import BaseModel
@@ -85,7 +86,8 @@ class Engine:
 
     creates: whether a store that is missing is created. accept_loss: whether one that has lost changes is opened.
     fed_back: the lifetime context whose utility memory was told, which happens once. traffic: gives the latest
-    questions and changes of a memory that is served; None where it is not. attached: whether the memory is served
+    questions and changes of a memory that is served; None where it is not. exchanges: the latest requests through a
+    gateway on it; None without one. attached: whether the memory is served
     elsewhere.
     """
 
@@ -99,6 +101,7 @@ class Engine:
         self._store_path: Path | str | None = None
         self.fed_back: FocusRuntime | None = None
         self.traffic: Callable[[], tuple[ServiceEvent, ...]] | None = None
+        self.exchanges: Callable[[], tuple[GatewayExchange, ...]] | None = None
         self.creates = True
         self.accept_loss = False
         self._lock = threading.RLock()

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         StoreStatus,
     )
     from amgs.types.conversation import ConversationSummary, Message
+    from amgs_app.gateway_exchange import GatewayExchange
     from amgs_app.service_event import ServiceEvent
     from amgs_app.settings import Setting
     from amgs_focus.views import FocusView
@@ -260,6 +261,14 @@ class TrafficList:
     """`traffic`: questions and changes, the newest first. served: whether the memory is served at all."""
 
     events: tuple[ServiceEvent, ...]
+    served: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeList:
+    """`conversation exchanges`: requests through a gateway, the newest first. served: whether there is one."""
+
+    exchanges: tuple[GatewayExchange, ...]
     served: bool
 
 

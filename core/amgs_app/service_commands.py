@@ -45,6 +45,48 @@ def serve_memory(
     return serve(replace(options, own=True).options(), host=host, port=port, root=root, tokens=tokens)
 
 
+def serve_gateway(
+    *,
+    upstream: Annotated[
+        str,
+        Option("--upstream", metavar="URL|own", help="The model's server; `own` for this program's model."),
+    ],
+    budget: Annotated[
+        int | None,
+        Option("--budget", metavar="N", min=1, help="Tokens of a request; without it everything is sent."),
+    ] = None,
+    host: Annotated[str, Option("--host", metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int,
+        Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free one."),
+    ] = 8420,
+    root: Annotated[
+        Path | None,
+        Option("--root", metavar="DIR", help="A folder with one store a namespace, instead of --store."),
+    ] = None,
+    tokens: Annotated[
+        Path | None,
+        Option("--tokens", metavar="FILE", help="Who may do what; `token new` writes it."),
+    ] = None,
+    options: Globals,
+) -> int:
+    """Stand between an agent and its model: remember what they say, and send what fits into --budget.
+
+    Give the agent http://127.0.0.1:8420/v1 as the address of its model; it speaks as before, in the way of OpenAI (chat
+    completions, responses) or Anthropic (messages). Without --budget the gateway only observes. The memory is served
+    beside, so that `amgs --connect` shows what the model had in front of it. Whatever becomes of the memory, a request
+    goes on.
+    """
+    from amgs_app.gateway.running import serve
+
+    if options.connect:
+        raise UsageError("--connect names a memory that is served already.", way_out="Leave it out.")
+    if root is not None and options.store is not None:
+        raise UsageError("--root and --store exclude each other.", way_out="Give one of them.")
+    given = replace(options, own=True).options()
+    return serve(given, upstream, budget or 0, host=host, port=port, root=root, tokens=tokens)
+
+
 def speak_mcp(
     *,
     options: Globals,

@@ -5,15 +5,17 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
 import uvicorn
+from fastapi import APIRouter, FastAPI
 
 from amgs_app.engine import Options
+from amgs_app.server.asking import Service
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.limits import Rates
 from amgs_app.server.service import create_app
@@ -28,18 +30,9 @@ def options(store: Path | None = None) -> Options:
 
 
 @contextmanager
-def served(
-    store: Path | None = None,
-    *,
-    root: Path | None = None,
-    tokens: Tokens | None = None,
-    rates: Rates | None = None,
-) -> Iterator[str]:
-    """The address of a running server; it is ended and its stores are closed on leaving."""
-    namespaces = Namespaces(options(store), root)
-    listening = socket.create_server(("127.0.0.1", 0))
-    namespaces.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    app = create_app(namespaces, tokens, rates=rates)
+def running(app: FastAPI, listening: socket.socket | None = None) -> Iterator[str]:
+    """The address of an application that runs in a thread; it is ended on leaving."""
+    listening = listening or socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=2))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
@@ -54,6 +47,23 @@ def served(
         thread.join(timeout=20)
         listening.close()
         assert not thread.is_alive(), "the server did not end"
+
+
+@contextmanager
+def served(
+    store: Path | None = None,
+    *,
+    root: Path | None = None,
+    tokens: Tokens | None = None,
+    rates: Rates | None = None,
+    more: Callable[[Service], APIRouter] | None = None,
+) -> Iterator[str]:
+    """The address of a running server; it is ended and its stores are closed on leaving."""
+    namespaces = Namespaces(options(store), root)
+    listening = socket.create_server(("127.0.0.1", 0))
+    namespaces.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    with running(create_app(namespaces, tokens, rates=rates, more=more), listening) as address:
+        yield address
 
 
 def client(address: str, token: str = "", **headers: str) -> httpx2.Client:

@@ -68,11 +68,13 @@ class Conversations:
         budget: int | None = None,
         strategy: ContextStrategy = "extractive",
         previous: str = "",
+        until: int | None = None,
     ) -> OptimisedContext:
         """What of a conversation a model should read for a query, in at most `budget` tokens; writes nothing.
 
         query: the last message of the user unless given. budget: 124,000 unless given. previous: the `plan` of the
-        context that was sent before; it is kept while it fits, so that what a provider has cached stays valid.
+        context that was sent before; it is kept while it fits, so that what a provider has cached stays valid. until:
+        the conversation as it stood after the message of this number.
         Raises UnknownConversationError, ImpossibleBudgetError, or UsageError for another strategy or no plan.
         """
         if strategy not in CONTEXT_STRATEGIES:
@@ -84,7 +86,7 @@ class Conversations:
         allowed = BUDGET if budget is None else bounds.count("The budget", budget)
         start = context.clock.perf()
         with context.storage.snapshot():
-            stored = keeping.held(context.storage, conversation)
+            stored = keeping.held(context.storage, conversation, 1, until)
         messages = [one.message for one in stored]
         asked = query or next((m.text for m in reversed(messages) if m.role == "user"), "")
 

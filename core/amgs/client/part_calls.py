@@ -141,6 +141,7 @@ def optimise_conversation(
     budget: int | None = None,
     strategy: ContextStrategy = "extractive",
     previous: str = "",
+    until: int | None = None,
 ) -> Ask[OptimisedContext]:
     """What of a conversation a model should read for a query, in at most `budget` tokens; writes nothing."""
     return operation(
@@ -150,6 +151,7 @@ def optimise_conversation(
         budget=budget,
         strategy=strategy,
         previous=previous or None,
+        until=until,
     )
 
 

@@ -29,6 +29,7 @@ from amgs_app.benches.ledger import Row
 from amgs_focus.evaluation.needles import Needle, choose
 from amgs_focus.evaluation.statistics import resampled
 from amgs_focus.model.base_model import BaseModel
+from amgs_focus.model.greedy import greedy
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.working_context import SINKS
@@ -147,23 +148,7 @@ def _score(model: BaseModel, rows: torch.Tensor, case: Case) -> float:
     if case.options:
         right = next((n for n, option in enumerate(case.options) if option in case.answers), -1)
         return float(choose(model, rows, Needle("", "", "", case.options, right)) == right)
-    return token_f1(_greedy(model, rows), case.answers)
-
-
-def _greedy(model: BaseModel, rows: torch.Tensor) -> str:
-    """Up to ANSWER tokens, the likeliest each time."""
-    said: list[int] = []
-    with torch.no_grad():
-        cache = model.new_cache()
-        entries = rows[None]
-        while len(said) < ANSWER:
-            hidden = model.forward(entries, cache)
-            token = int(model.logits(hidden[0, -1:]).argmax())
-            if token in model.stops:
-                break
-            said.append(token)
-            entries = model.embed(torch.tensor([[token]], dtype=torch.int64)).to(rows)
-    return model.decode(said)
+    return token_f1(model.decode(list(greedy(model, rows, ANSWER))), case.answers)
 
 
 def _words(text: str) -> list[str]:

@@ -30,6 +30,7 @@ NOUNS = (
     "decay",
     "calibration",
     "traffic",
+    "gateway",
     "tuning",
     "exchange",
     "agents",
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from amgs_app.operations import focus_trace as focus_trace
     from amgs_app.operations import frame as frame
     from amgs_app.operations import frame_definitions as frame_definitions
+    from amgs_app.operations import gateway as gateway
     from amgs_app.operations import general as general
     from amgs_app.operations import graph as graph
     from amgs_app.operations import lens as lens

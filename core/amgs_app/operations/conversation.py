@@ -92,6 +92,10 @@ def optimise(
     previous: Annotated[
         str, Option("--previous", metavar="PLAN", help="The plan of the context before, kept while it fits.")
     ] = "",
+    until: Annotated[
+        int | None,
+        Option("--until", metavar="N", min=1, help="As it stood after message N; default: the last."),
+    ] = None,
 ) -> OptimisedContext:
     """Show what is kept for a query, what becomes one line and what is left out, each with its reason and handle, and
     what each stage does to the tokens.
@@ -100,7 +104,7 @@ def optimise(
     task. A call of a tool is kept with its results or not at all. `conversation restore` gives back what is left out.
     """
     return engine.memory.conversation.optimise(
-        conversation, query, budget=budget, strategy=strategy, previous=previous
+        conversation, query, budget=budget, strategy=strategy, previous=previous, until=until
     )
 
 

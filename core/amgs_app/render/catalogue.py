@@ -41,6 +41,7 @@ NOUNS = (
     "simulation",
     "sources",
     "traffic",
+    "gateway",
     "training",
     "workstation",
 )

@@ -13,7 +13,12 @@ from amgs import extras
 from amgs.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fastapi import APIRouter
+
     from amgs_app.engine import Options
+    from amgs_app.server.asking import Service
 
 PORT: Final = 8420
 
@@ -35,11 +40,12 @@ def serve(
     port: int = PORT,
     root: Path | None = None,
     tokens: Path | None = None,
+    more: Callable[[Service], APIRouter] | None = None,
 ) -> int:
     """Serve until interrupted; gives the exit code.
 
-    port: 0 for any that is free; the line on stderr says which. Raises UsageError for an address beyond this machine
-    without tokens, or one that cannot be listened on.
+    port: 0 for any that is free; the line on stderr says which. more: gives other routes on the same memories. Raises
+    UsageError for an address beyond this machine without tokens, or one that cannot be listened on.
     """
     if tokens is None and not is_loopback(host):
         raise UsageError(
@@ -61,7 +67,7 @@ def serve(
     namespaces.address = f"http://{near}:{place[1]}"
     if root is None:
         _ = namespaces.get(DEFAULT).memory  # a store that cannot be opened is said before anybody asks
-    app = create_app(namespaces, known, host)
+    app = create_app(namespaces, known, host, more=more)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
     _log_requests()
     config = uvicorn.Config(

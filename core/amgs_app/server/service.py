@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.responses import JSONResponse
 
 from amgs_app import __version__
@@ -29,9 +29,10 @@ def create_app(
     host: str = "127.0.0.1",
     *,
     rates: Rates | None = None,
+    more: Callable[[Service], APIRouter] | None = None,
 ) -> FastAPI:
     """The application that serves these namespaces. It closes them when it ends. host: what it listens on. rates: how
-    often each caller may ask.
+    often each caller may ask. more: gives other routes on the same memories.
     """
     service = Service(namespaces, tokens or Tokens(), rates=rates or Rates())
 
@@ -73,6 +74,8 @@ def create_app(
     for route in table:
         add_route(app, route)
     _describe(app, table)
+    if more is not None:
+        app.include_router(more(service))
     return app
 
 

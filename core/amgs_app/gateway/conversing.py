@@ -1,0 +1,191 @@
+"""The memory behind the gateway: which conversation a request belongs to, what of it is sent, and what is kept of it.
+
+No system prompt is kept: it comes with every request, often with the time of day in it, and always goes on whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from amgs.errors import AmgsError, ImpossibleBudgetError
+from amgs.types.conversation import ROLES, ContextMessage, Message, OptimisedContext, Role
+from amgs_app.gateway.formats.spoken import Body, Format, MessageChange, Spoken
+from amgs_app.gateway.matching import aligned
+
+if TYPE_CHECKING:
+    from amgs.memory import Memory
+    from amgs_app.engine import Engine
+
+_PLANS: Final = 1_000
+_NOTHING: Final = "it holds no message that can be read"
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A request as it goes on. body: None where it goes on as it came; untouched: why. added: messages taken in.
+
+    spoken: its messages. conversation: the one that it goes on with, "" where the memory could not tell; last: the
+    number of its last message there.
+    """
+
+    body: dict[str, Any] | None
+    untouched: str
+    conversation: str = ""
+    spoken: tuple[Spoken, ...] = ()
+    context: OptimisedContext | None = None
+    added: int = 0
+    last: int = 0
+
+
+class Conversing:
+    """Keeps the conversations that go through the gateway. Safe to use from any thread; one request at a time.
+
+    budget: tokens of the messages that are sent, system prompt and definitions of tools included; 0 to send everything.
+    """
+
+    def __init__(self, engine: Engine, budget: int) -> None:
+        self._engine = engine
+        self._budget = budget
+        self._lock = threading.Lock()
+        self._plans: dict[str, str] = {}
+
+    @property
+    def _memory(self) -> Memory:
+        return self._engine.memory
+
+    def fit(self, form: Format, request: Body, named: str = "") -> Fitted:
+        """Take in what is new in a request, and choose what of it is sent. named: the conversation, if the agent says.
+
+        Raises AmgsError for messages that are no conversation; the request then goes on as it came.
+        """
+        spoken = form.read(request)
+        if spoken is None:
+            return Fitted(None, _NOTHING)
+        with self._lock:
+            told = [each for each in spoken if each.role != "system" and _says(each)]
+            if not told:
+                return Fitted(None, _NOTHING, spoken=tuple(spoken))
+            name, numbers = self._conversation(told, named)
+            new = told[len(numbers) :]
+            if new:
+                done = self._memory.conversation.add(name, [_message(each) for each in new])
+                numbers = (*numbers, *range(done.first, done.last + 1))
+            observed = "the gateway only observes"
+            fitted = Fitted(None, observed, name, tuple(spoken), added=len(new), last=numbers[-1])
+            if not self._budget:
+                return fitted
+            return self._chosen(form, request, fitted, dict(zip(numbers, told, strict=True)))
+
+    def answered(self, fitted: Fitted, said: Sequence[Spoken]) -> int:
+        """Take in what the model said; gives how many messages. Nothing where the conversation has gone on since, or
+        had before: it was answered already.
+        """
+        told = [each for each in said if _says(each)]
+        with self._lock:
+            kept = self._kept(fitted.conversation)
+            if not told or not kept or kept[-1].number != fitted.last:
+                return 0
+            self._memory.conversation.add(fitted.conversation, [_message(each) for each in told])
+            return len(told)
+
+    def consolidate(self) -> None:
+        """Make what was kept searchable by meaning, when the settings say that it is due."""
+        if self._memory.lifecycle.due().due:
+            for _ in self._memory.consolidate_in_batches():
+                pass
+
+    def _chosen(self, form: Format, request: Body, fitted: Fitted, told: dict[int, Spoken]) -> Fitted:
+        beside = sum(self._engine.count_tokens(each.text) for each in fitted.spoken if each.role == "system")
+        if request.get("tools"):
+            beside += self._engine.count_tokens(json.dumps(request["tools"], ensure_ascii=False))
+        if beside >= self._budget:
+            raise ImpossibleBudgetError(
+                f"The system prompt and the tools alone have {beside:,} tokens of {self._budget:,}.",
+                way_out="Give the gateway a larger --budget.",
+            )
+        query = next((each.text for each in reversed(told.values()) if each.role == "user"), "")
+        context = self._memory.conversation.optimise(
+            fitted.conversation,
+            query,
+            budget=self._budget - beside,
+            previous=self._plans.get(fitted.conversation, ""),
+            until=fitted.last,
+        )
+        if len(self._plans) >= _PLANS:
+            self._plans.clear()
+        self._plans[fitted.conversation] = context.plan
+        places = {id(each): place for place, each in enumerate(fitted.spoken)}
+        changes, notes = changes_of(context.messages, {n: places[id(each)] for n, each in told.items()})
+        for place, each in enumerate(fitted.spoken):
+            # What says nothing, as a thought of the model, goes with what stands behind it.
+            after = next((p for p in range(place, len(fitted.spoken)) if _says(fitted.spoken[p])), None)
+            if not _says(each) and after in changes and changes[after].text is None:
+                changes[place] = MessageChange(None)
+        body = form.write(request, changes, notes) if changes or notes else None
+        why = "" if body is not None else "everything fits into the budget"
+        return replace(fitted, body=body, untouched=why, context=context)
+
+    def _conversation(self, told: Sequence[Spoken], named: str) -> tuple[str, tuple[int, ...]]:
+        """The name of the conversation that these messages go on with, and the numbers of those it has already."""
+        first = next((each.text for each in told if each.role == "user"), told[0].text)
+        stem = named or f"chat-{hashlib.sha256(first.encode('utf-8', 'replace')).hexdigest()[:8]}"
+        known = [one.name for one in self._memory.conversation.list() if _is_of(stem, one.name)]
+        matches = [(found, name) for name in known if (found := aligned(self._kept(name), told))]
+        if matches:
+            numbers, name = max(matches, key=lambda one: (len(one[0]), one[1]))
+            return name, numbers
+        return (f"{stem}-{len(known) + 1}" if known else stem), ()
+
+    def _kept(self, name: str) -> tuple[Message, ...]:
+        try:
+            return self._memory.conversation.show(name)
+        except AmgsError:
+            return ()
+
+
+def changes_of(
+    messages: Sequence[ContextMessage], places: dict[int, int]
+) -> tuple[dict[int, MessageChange], dict[int, str]]:
+    """What becomes of a request's messages, and the notes that stand before some of them.
+
+    places: of the messages in the request, by their number in the conversation.
+    """
+    changes = {place: MessageChange(None) for place in places.values()}
+    notes: dict[int, str] = {}
+    waiting: list[str] = []
+    for message in messages:
+        first, last = message.numbers
+        if message.fate == "dropped" or first != last:
+            waiting.append(message.text)
+            continue
+        place = places[first]
+        if message.fate == "kept":
+            del changes[place]
+        else:
+            changes[place] = MessageChange(message.text)
+        if waiting:
+            notes[place] = "\n".join(waiting)
+            waiting = []
+    return changes, notes
+
+
+def _is_of(stem: str, name: str) -> bool:
+    """Whether a conversation has this name, or this name and a number."""
+    rest = name.removeprefix(stem)
+    return name.startswith(stem) and (not rest or (rest[0] == "-" and rest[1:].isdecimal()))
+
+
+def _says(spoken: Spoken) -> bool:
+    return bool(spoken.text.strip() or spoken.calls or spoken.answers)
+
+
+def _message(spoken: Spoken) -> Message:
+    role: Role = "user"
+    for known in ROLES:
+        role = known if known == spoken.role else role
+    return Message(0, role, spoken.text, calls=spoken.calls, answers=spoken.answers)

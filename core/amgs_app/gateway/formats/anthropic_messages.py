@@ -1,0 +1,130 @@
+"""`/v1/messages`: Anthropic's interface. The system prompt stands beside the messages, and results of tools are parts
+of a user's message.
+
+Source: the reference of Anthropic's messages interface.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from amgs.types.conversation import ToolCall
+from amgs_app.gateway.formats.chat_completions import with_note
+from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, objects, string, text_of
+
+
+class AnthropicMessages:
+    """Messages stand in `messages`; one with several results of tools and a text is several messages here."""
+
+    def read(self, request: Body) -> list[Spoken] | None:
+        """See `Format.read`."""
+        items = request.get("messages")
+        if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
+            return None
+        found = [each for place, one in enumerate(items) for each in _spoken(one, place)]
+        system = text_of(request.get("system"), "text")
+        return [Spoken("system", system, -1), *found] if system else found
+
+    def write(
+        self, request: Body, changes: Mapping[int, MessageChange], notes: Mapping[int, str]
+    ) -> dict[str, Any]:
+        """See `Format.write`. A note is a text before the message; a request that would not begin with a user's
+        message begins with one that holds the note alone.
+        """
+        spoken = self.read(request) or []
+        by_item: dict[int, list[int]] = {}
+        for number, each in enumerate(spoken):
+            by_item.setdefault(each.item, []).append(number)
+        written: list[dict[str, Any]] = []
+        for place, item in enumerate(request["messages"]):
+            numbers = by_item.get(place, [])
+            if numbers and all(number in changes and changes[number].text is None for number in numbers):
+                continue
+            made = _changed(item, [(spoken[number], changes.get(number)) for number in numbers])
+            note = "\n".join(notes[number] for number in numbers if number in notes)
+            if note and made.get("role") == "user":
+                made = {**made, "content": _noted(note, made["content"])}
+            elif note:
+                written.append({"role": "user", "content": note})
+            written.append(made)
+        return {**request, "messages": written}
+
+    def answer(self, answer: Body) -> Sequence[Spoken]:
+        """See `Format.answer`."""
+        found = _spoken({"role": "assistant", "content": answer.get("content")}, 0)
+        return [each for each in found if each.text or each.calls]
+
+    def collected(self, events: Sequence[Body]) -> Sequence[Spoken]:
+        """See `Format.collected`: each block as it began, with what was added to it."""
+        blocks: dict[int, dict[str, Any]] = {}
+        arguments: dict[int, str] = {}
+        for event in events:
+            place = event.get("index")
+            if not isinstance(place, int):
+                continue
+            begun, delta = event.get("content_block"), event.get("delta")
+            if isinstance(begun, dict):
+                blocks[place] = dict(begun)
+            elif isinstance(delta, dict) and place in blocks:
+                if "text" in delta:
+                    blocks[place]["text"] = string(blocks[place].get("text")) + string(delta["text"])
+                arguments[place] = arguments.get(place, "") + string(delta.get("partial_json"))
+        for place, text in arguments.items():
+            if text:
+                blocks[place]["input"] = text
+        return self.answer({"content": [blocks[place] for place in sorted(blocks)]})
+
+
+def _spoken(item: Body, place: int) -> Iterator[Spoken]:
+    """The results of tools of an item, each a message; then what is said beside them."""
+    content, role = item.get("content"), string(item.get("role"))
+    if not isinstance(content, list):
+        yield Spoken(role, string(content), place)
+        return
+    rest, calls = [], []
+    for number, part in enumerate(content):
+        kind = part.get("type") if isinstance(part, dict) else None
+        if kind == "tool_result":
+            answers = string(part.get("tool_use_id"))
+            yield Spoken("tool", text_of(part.get("content"), "text"), place, number, answers=answers)
+        elif kind == "tool_use":
+            given = part.get("input")
+            arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+            calls.append(ToolCall(string(part.get("id")), string(part.get("name")), arguments))
+        elif kind not in ("thinking", "redacted_thinking"):
+            rest.append(part)
+    text = text_of(rest, "text")
+    if text or calls or role == "assistant":
+        yield Spoken(role, text, place, -1, calls=tuple(calls))
+
+
+def _changed(item: dict[str, Any], changes: Sequence[tuple[Spoken, MessageChange | None]]) -> dict[str, Any]:
+    """The item with what becomes of its messages; the very item where nothing does."""
+    if all(change is None for _, change in changes):
+        return item
+    content = item.get("content")
+    if not isinstance(content, list):
+        (_, change), *_ = changes
+        return {**item, "content": change.text if change else content}
+    results = {said.part: change for said, change in changes if change is not None and said.role == "tool"}
+    said = next((change for each, change in changes if each.role != "tool"), None)
+    parts: list[Any] = []
+    for number, part in enumerate(content):
+        kind = part.get("type") if isinstance(part, dict) else None
+        if number in results:
+            text = results[number].text
+            parts += [] if text is None else [{**part, "content": text}]
+        elif said is None or kind in ("tool_result", "tool_use", "thinking", "redacted_thinking"):
+            parts.append(part)
+    if said is not None and said.text:
+        parts.append({"type": "text", "text": said.text})
+    return {**item, "content": parts}
+
+
+def _noted(note: str, content: Any) -> list[Any]:
+    """A content with a note; results of tools have to stay in front of every text."""
+    parts = with_note(note, content)
+    results = [part for part in objects(parts) if part.get("type") == "tool_result"]
+    return [*results, *(part for part in parts if part not in results)]

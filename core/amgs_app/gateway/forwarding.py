@@ -1,0 +1,222 @@
+"""A request on its way through the gateway: taken in, cut to the budget, sent on, and its answer taken in."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import httpx2
+from fastapi import Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+
+from amgs.errors import AmgsError
+from amgs_app.gateway.answers import said_in
+from amgs_app.gateway.conversing import Conversing, Fitted
+from amgs_app.gateway.exchanges import Exchanges
+from amgs_app.gateway.formats.spoken import Body, Format, Spoken
+from amgs_app.gateway.upstream import Upstream, UpstreamAnswer
+from amgs_app.gateway_exchange import GatewayExchange, GatewayOutcome
+from amgs_app.render.figures.format import plural
+from amgs_app.server.hosting import Namespace
+from amgs_app.service_event import ServiceEvent
+
+log = logging.getLogger("amgs.gateway")
+
+MEMORY_SECONDS: Final = 5.0
+"""So long a request waits for the memory; then it goes on as it came."""
+LARGEST_ANSWER: Final = 16 * 1024 * 1024
+"""Bytes of an answer that are read for the memory; the agent gets all of it."""
+_SHOWN: Final = 2_000
+"""Characters of a question and of an answer that are shown to who watches."""
+_ENDS: Final = (b"[DONE]", b"message_stop", b"response.completed", b"response.incomplete")
+"""By which a stream says that it is whole; an agent that reads it may leave before the connection ends."""
+_TAIL: Final = 65_536
+OPERATION: Final = "gateway"
+NAMED: Final = "AMGS-Conversation"
+"""The header by which an agent may name its conversation."""
+CONTEXT: Final = "AMGS-Context"
+"""The header of an answer that says what was sent."""
+NUMBER: Final = "AMGS-Exchange"
+"""The header of an answer with its number, under which `conversation exchange` shows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """What every request of one namespace needs."""
+
+    upstream: Upstream
+    namespace: Namespace
+    conversing: Conversing
+    exchanges: Exchanges
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def forward(self, request: Request, form: Format) -> Response:
+        """UpstreamAnswer a request of this form with what the model's server says."""
+        begun, number = time.perf_counter(), self.exchanges.number()
+        content = await request.body()
+        asked = _object(content)
+        fitted = Fitted(None, "it is no JSON object")
+        if asked is not None:
+            fitted = await self._fitted(form, asked, request.headers.get(NAMED, ""))
+        if fitted.body is not None:
+            content = json.dumps(fitted.body, ensure_ascii=False).encode()
+        taken = time.perf_counter()
+        exchange = GatewayExchange(
+            number,
+            self.namespace.engine.clock.now(),
+            fitted.conversation,
+            request.url.path,
+            str((asked or {}).get("model", ""))[:200],
+            next((each.text for each in reversed(fitted.spoken) if each.role == "user"), "")[:_SHOWN],
+            len(fitted.spoken),
+            fitted.context if fitted.body is not None else None,
+            fitted.untouched,
+            "",
+            "unreachable",
+            0,
+            fitted.added,
+            _milliseconds(taken - begun),
+            0.0,
+            0.0,
+        )
+        try:
+            answer = await self.upstream.ask(
+                request.method, request.url.path, request.url.query, request.headers, content
+            )
+        except httpx2.HTTPError as error:
+            self._done(replace(exchange, all_ms=_milliseconds(time.perf_counter() - taken)))
+            return unreachable(self.upstream, error, number)
+        exchange = replace(
+            exchange, status=answer.status, first_byte_ms=_milliseconds(time.perf_counter() - taken)
+        )
+        headers = {**answer.headers, CONTEXT: _told(fitted), NUMBER: str(number)}
+        pieces = self._copied(answer, form, exchange, fitted, taken)
+        return StreamingResponse(pieces, answer.status, headers)
+
+    async def _fitted(self, form: Format, request: Body, named: str) -> Fitted:
+        """What goes on of a request. A memory that fails or is slow never keeps an agent from its model."""
+
+        def fit() -> Fitted:
+            return self.conversing.fit(form, request, named)
+
+        try:
+            return await asyncio.wait_for(self.namespace.run("write", fit), MEMORY_SECONDS)
+        except TimeoutError:
+            return Fitted(None, f"the memory took longer than {MEMORY_SECONDS:g} seconds")
+        except AmgsError as error:
+            return Fitted(None, f"{error.title}: {error}", spoken=tuple(form.read(request) or ()))
+        except Exception:
+            log.exception("the memory failed; the request goes on as it came")
+            return Fitted(None, "the memory failed; the log says how")
+
+    async def _copied(
+        self, answer: UpstreamAnswer, form: Format, exchange: GatewayExchange, fitted: Fitted, begun: float
+    ) -> AsyncIterator[bytes]:
+        """The answer as it comes; what the memory makes of it follows in a task of its own, since the agent may leave
+        with the last piece that it needs.
+        """
+        read = bytearray()
+        whole = False
+        try:
+            async for piece in answer.pieces:
+                if len(read) < LARGEST_ANSWER:
+                    read += piece
+                yield piece
+            whole = True
+        finally:
+            ended = replace(exchange, all_ms=_milliseconds(time.perf_counter() - begun))
+            task = asyncio.get_running_loop().create_task(
+                self._taken_in(ended, form, answer, fitted, bytes(read), whole=whole)
+            )
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
+
+    async def _taken_in(
+        self,
+        exchange: GatewayExchange,
+        form: Format,
+        answer: UpstreamAnswer,
+        fitted: Fitted,
+        read: bytes,
+        *,
+        whole: bool,
+    ) -> None:
+        """Keep what was said, and consolidate what was kept when that is due."""
+        said: Sequence[Spoken] = ()
+        if answer.status < 400:
+            said = said_in(form, read, streamed=answer.streams)
+            whole = whole or any(mark in read[-_TAIL:] for mark in _ENDS)
+        outcome: GatewayOutcome = (
+            "broken off" if not whole else "answered" if answer.status < 400 else "refused"
+        )
+        text = "\n\n".join(each.text for each in said if each.text)[:_SHOWN]
+        exchange = replace(exchange, outcome=outcome, said=text)
+        if outcome == "answered" and exchange.conversation:
+
+            def take() -> int:
+                return self.conversing.answered(fitted, said)
+
+            try:
+                added = await self.namespace.run("write", take)
+                exchange = replace(exchange, remembered=exchange.remembered + added)
+            except Exception as error:
+                log.exception("the answer could not be kept")
+                told = str(error) if isinstance(error, AmgsError) else "the log says why"
+                exchange = replace(exchange, untouched=f"the answer was not kept: {told}")
+        self._done(exchange)
+        if exchange.remembered:
+            try:
+                await self.namespace.run("long", self.conversing.consolidate)
+            except Exception:
+                log.exception("what was kept could not be consolidated")
+
+    def _done(self, exchange: GatewayExchange) -> None:
+        self.exchanges.add(exchange)
+        sent = exchange.context
+        got = exchange.outcome if sent is None else f"{sent.tokens:,} of {sent.history:,} tokens sent"
+        self.namespace.events.publish(
+            ServiceEvent(
+                "changed" if exchange.remembered else "asked",
+                self.namespace.change,
+                exchange.at,
+                OPERATION,
+                exchange.conversation or exchange.interface,
+                exchange.asked[:200],
+                got,
+                exchange.memory_ms + exchange.all_ms,
+                "done" if exchange.outcome == "answered" else "failed",
+            )
+        )
+
+
+def _told(fitted: Fitted) -> str:
+    """What was sent, as a header says it."""
+    context = fitted.context
+    if fitted.body is None or context is None:
+        return f"untouched; {fitted.untouched}".encode("ascii", "replace").decode()[:300]
+    left = context.count("dropped") + context.count("masked") + context.count("digested")
+    return f"{context.tokens} of {context.history} tokens; {plural(left, 'message')} shortened or left out"
+
+
+def unreachable(upstream: Upstream, error: httpx2.HTTPError, number: int = 0) -> JSONResponse:
+    """An error in the form that the clients of both providers read. number: of the exchange, 0 where it has none."""
+    told = f"The model's server at {upstream.address} does not answer: {error or type(error).__name__}"
+    headers = {NUMBER: str(number)} if number else None
+    return JSONResponse({"type": "error", "error": {"type": "api_error", "message": told}}, 502, headers)
+
+
+def _object(content: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _milliseconds(seconds: float) -> float:
+    return round(seconds * 1000, 1)

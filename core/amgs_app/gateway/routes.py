@@ -1,0 +1,85 @@
+"""Where agents reach the gateway: the same paths as at their model's provider."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import httpx2
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.responses import StreamingResponse
+
+from amgs_app.gateway.conversing import Conversing
+from amgs_app.gateway.exchanges import Exchanges
+from amgs_app.gateway.formats.anthropic_messages import AnthropicMessages
+from amgs_app.gateway.formats.chat_completions import ChatCompletions
+from amgs_app.gateway.formats.responses import Responses
+from amgs_app.gateway.formats.spoken import Format
+from amgs_app.gateway.forwarding import Gateway, unreachable
+from amgs_app.gateway.upstream import Upstream
+from amgs_app.server.asking import NAMESPACE, Asked, Service, check_right, identify
+
+FORMS: Final[dict[str, Format]] = {
+    "/v1/chat/completions": ChatCompletions(),
+    "/v1/messages": AnthropicMessages(),
+    "/v1/responses": Responses(),
+}
+PASSED: Final = (
+    ("GET", "/v1/models"),
+    ("GET", "/v1/models/{name:path}"),
+    ("POST", "/v1/embeddings"),
+    ("POST", "/v1/messages/count_tokens"),
+)
+"""What agents ask of a provider beside answers: it goes on as it is."""
+
+
+TOKEN: Final = "AMGS-Token"
+"""The header with a token of the service: `Authorization` is for the model's provider."""
+
+
+def routes(service: Service, upstream: Upstream, budget: int) -> APIRouter:
+    """The routes of a gateway to a model's server. budget: tokens of what is sent, 0 to send everything.
+
+    The upstream is closed with the application.
+    """
+
+    @asynccontextmanager
+    async def closing(app: FastAPI) -> AsyncIterator[None]:
+        del app
+        yield
+        await upstream.close()
+
+    router = APIRouter(tags=["gateway"], lifespan=closing)
+    gateways: dict[str, Gateway] = {}
+
+    def gateway_of(request: Request) -> Gateway:
+        token, named = request.headers.get(TOKEN, ""), request.headers.get(NAMESPACE, "")
+        caller, namespace = identify(service, f"Bearer {token}", named)
+        request.state.caller, request.state.namespace = caller.name, namespace.name
+        check_right(Asked(service, caller, namespace), "write", "the gateway")
+        if namespace.name not in gateways:
+            exchanges = Exchanges()
+            namespace.engine.exchanges = exchanges.latest
+            conversing = Conversing(namespace.engine, budget)
+            gateways[namespace.name] = Gateway(upstream, namespace, conversing, exchanges)
+        return gateways[namespace.name]
+
+    async def answer(request: Request) -> Response:
+        return await gateway_of(request).forward(request, FORMS[request.url.path])
+
+    async def passed(request: Request) -> Response:
+        gateway_of(request)
+        content = await request.body()
+        path, query = request.url.path, request.url.query
+        try:
+            found = await upstream.ask(request.method, path, query, request.headers, content)
+        except httpx2.HTTPError as error:
+            return unreachable(upstream, error)
+        return StreamingResponse(found.pieces, found.status, dict(found.headers))
+
+    for path in FORMS:
+        router.add_api_route(path, answer, methods=["POST"], include_in_schema=False)
+    for method, path in PASSED:
+        router.add_api_route(path, passed, methods=[method], include_in_schema=False)
+    return router

@@ -1,0 +1,59 @@
+"""`amgs gateway`: the service with the gateway's routes beside its own."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from amgs import extras
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from amgs_app.engine import Options
+
+OWN: Final = "own"
+"""The upstream that is this program's own model."""
+
+
+def serve(
+    options: Options,
+    upstream: str,
+    budget: int,
+    *,
+    host: str,
+    port: int,
+    root: Path | None,
+    tokens: Path | None,
+) -> int:
+    """Serve until interrupted; gives the exit code. budget: 0 to send everything.
+
+    Raises UsageError for an address that is none, and whatever `server.running.serve` raises.
+    """
+    with extras.explained():
+        from amgs_app.gateway.routes import routes
+        from amgs_app.gateway.upstream import Upstream
+        from amgs_app.server import running
+    address = _serve_model(options) if upstream == OWN else upstream
+    more = partial(routes, upstream=Upstream(address), budget=budget)
+    sys.stderr.write(f"What agents ask goes on to {address}.\n")
+    return running.serve(options, host=host, port=port, root=root, tokens=tokens, more=more)
+
+
+def _serve_model(options: Options) -> str:
+    """Serve the model of the options on a free port of this machine, in a thread; gives the address."""
+    import uvicorn
+
+    from amgs_app.engine import Engine
+    from amgs_app.gateway.served_model import model_app
+    from amgs_app.server.running import listen
+
+    listening = listen("127.0.0.1", 0)
+    config = uvicorn.Config(model_app(Engine(options).load_model), log_config=None, access_log=False)
+    serving = threading.Thread(
+        target=uvicorn.Server(config).run, kwargs={"sockets": [listening]}, daemon=True
+    )
+    serving.start()
+    return f"http://127.0.0.1:{listening.getsockname()[1]}"

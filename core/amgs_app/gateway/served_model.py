@@ -1,0 +1,143 @@
+"""This program's own language model behind `/v1/chat/completions`, for an agent that has no other, and for tests.
+
+It answers with the likeliest tokens; a request that its window does not hold is an error, as at any provider.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+
+from amgs_app.gateway.formats.chat_completions import ChatCompletions
+from amgs_app.gateway.formats.spoken import Spoken
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from amgs_focus.model.base_model import BaseModel
+
+ANSWER: Final = 256
+"""Tokens of an answer unless the request says otherwise."""
+WINDOW: Final = 8_192
+"""Tokens of a request and its answer, where the model tells no limit of its own."""
+_NAMES: Final = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
+
+
+def model_app(load: Callable[[], BaseModel]) -> FastAPI:
+    """An application that serves a model. load: gives it; asked with the first request."""
+    app = FastAPI(title="Language model", docs_url=None, redoc_url=None)
+    one_at_a_time = threading.Lock()
+
+    @app.get("/v1/models")
+    async def models() -> dict[str, Any]:
+        model = await asyncio.to_thread(load)
+        return {"object": "list", "data": [{"id": model.card.name, "object": "model", "owned_by": "amgs"}]}
+
+    @app.post("/v1/chat/completions")
+    async def completions(request: Request) -> Response:
+        try:
+            asked = json.loads(await request.body())
+            spoken = ChatCompletions().read(asked) if isinstance(asked, dict) else None
+        except ValueError:
+            spoken = None
+        if not spoken:
+            return _refused("invalid_request", "The request holds no messages.")
+        model = await asyncio.to_thread(load)
+        most = asked.get("max_completion_tokens", asked.get("max_tokens"))
+        most = most if isinstance(most, int) and most > 0 else ANSWER
+        tokens = [*model.sinks(), *model.encode(_transcript(model, spoken))]
+        window = model.card.positions or WINDOW
+        if len(tokens) + most > window:
+            return _refused(
+                "context_length_exceeded",
+                f"The messages have {len(tokens):,} tokens and the answer may have {most:,}; "
+                f"the window holds {window:,}.",
+            )
+        answer = _Reply(model, tokens, most, one_at_a_time, asked.get("stream") is True)
+        return await answer.respond()
+
+    return app
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    model: BaseModel
+    tokens: list[int]
+    most: int
+    lock: threading.Lock
+    streams: bool
+
+    async def respond(self) -> Response:
+        if self.streams:
+            return StreamingResponse(self._events(), media_type="text/event-stream")
+        pieces = await asyncio.to_thread(lambda: list(self._pieces()))
+        message = {"role": "assistant", "content": "".join(pieces)}
+        return JSONResponse(self._told("chat.completion", {"message": message}, "stop", usage=len(pieces)))
+
+    async def _events(self) -> AsyncIterator[str]:
+        pieces = self._pieces()
+        begun: dict[str, Any] = {"role": "assistant", "content": ""}
+        yield self._event({"delta": begun}, None)
+        while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+            yield self._event({"delta": {"content": piece}}, None)
+        yield self._event({"delta": {}}, "stop")
+        yield "data: [DONE]\n\n"
+
+    def _event(self, choice: dict[str, Any], finish: str | None) -> str:
+        return f"data: {json.dumps(self._told('chat.completion.chunk', choice, finish))}\n\n"
+
+    def _told(
+        self, kind: str, choice: dict[str, Any], finish: str | None, usage: int | None = None
+    ) -> dict[str, Any]:
+        told: dict[str, Any] = {
+            "id": f"chatcmpl-{abs(hash(tuple(self.tokens))):x}",
+            "object": kind,
+            "created": int(time.time()),
+            "model": self.model.card.name,
+            "choices": [{"index": 0, "finish_reason": finish, **choice}],
+        }
+        if usage is not None:
+            sent = len(self.tokens)
+            told["usage"] = {
+                "prompt_tokens": sent,
+                "completion_tokens": usage,
+                "total_tokens": sent + usage,
+            }
+        return told
+
+    def _pieces(self) -> Iterator[str]:
+        """The text of the answer as it comes, whole characters at a time."""
+        import torch
+
+        from amgs_focus.model.greedy import greedy
+
+        with self.lock:
+            rows = self.model.embed(torch.tensor(self.tokens, dtype=torch.int64))
+            said: list[int] = []
+            told = ""
+            for token in greedy(self.model, rows, self.most):
+                said.append(token)
+                text = self.model.decode(said)
+                if not text.endswith("\ufffd") and text != told:
+                    yield text[len(told) :]
+                    told = text
+
+
+def _transcript(model: BaseModel, spoken: Sequence[Spoken]) -> str:
+    """The messages before the last as a transcript, and the last as a user's turn."""
+    *before, last = spoken
+    lines = [f"{_NAMES[each.role]}: {each.text}" if each.role in _NAMES else each.text for each in before]
+    return "\n\n".join(lines) + model.turn(last.text)
+
+
+def _refused(code: str, told: str) -> JSONResponse:
+    error = {"message": told, "type": "invalid_request_error", "code": code, "param": None}
+    return JSONResponse({"error": error}, 400)

@@ -1,0 +1,104 @@
+"""The model's own server behind the gateway: requests go on to it, and its answers come back as they are."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+import httpx2
+
+from amgs.errors import UsageError
+
+_HOP: Final = frozenset(
+    (
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "host",
+        "content-length",
+        "accept-encoding",
+        "content-encoding",
+    )
+)
+"""Headers that are about one connection, or about the bytes on it (RFC 9110, 7.6.1)."""
+_OWN: Final = "amgs-"
+CONNECT_SECONDS: Final = 10.0
+ANSWER_SECONDS: Final = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamAnswer:
+    """An answer that has begun. pieces: its bytes as they come; they have to be read or closed."""
+
+    status: int
+    headers: Mapping[str, str]
+    pieces: AsyncIterator[bytes]
+
+    @property
+    def streams(self) -> bool:
+        """Whether it comes as server-sent events."""
+        return self.headers.get("content-type", "").startswith("text/event-stream")
+
+
+class Upstream:
+    """Where requests go. address: `https://api.example.com` or `http://127.0.0.1:8000/v1`; a path is put before each
+    request's own, without its `/v1` where the address has one. transport: another way there, for tests.
+    """
+
+    def __init__(self, address: str, transport: httpx2.AsyncBaseTransport | None = None) -> None:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise UsageError(
+                f"{address!r} is no address of a model's server.",
+                way_out="Give one such as https://api.openai.com or http://127.0.0.1:8000.",
+            )
+        self.address = address.rstrip("/")
+        self._client = httpx2.AsyncClient(
+            timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
+            transport=transport,
+            trust_env=False,
+            follow_redirects=False,
+        )
+
+    async def ask(
+        self, method: str, path: str, query: str, headers: Mapping[str, str], content: bytes
+    ) -> UpstreamAnswer:
+        """Send a request on. Raises httpx2.HTTPError when there is no answer."""
+        if self.address.endswith("/v1") and path.startswith("/v1/"):
+            path = path.removeprefix("/v1")
+        request = self._client.build_request(
+            method,
+            self.address + path + (f"?{query}" if query else ""),
+            headers={**passed(headers), "accept-encoding": "identity"},
+            content=content or None,
+        )
+        response = await self._client.send(request, stream=True)
+        return UpstreamAnswer(response.status_code, passed(response.headers), _pieces(response))
+
+    async def close(self) -> None:
+        """End all connections."""
+        await self._client.aclose()
+
+
+async def _pieces(response: httpx2.Response) -> AsyncIterator[bytes]:
+    try:
+        async for piece in response.aiter_bytes():
+            yield piece
+    finally:
+        await response.aclose()
+
+
+def passed(headers: Mapping[str, str]) -> dict[str, str]:
+    """Headers that go on: neither about one connection nor meant for the gateway."""
+    return {
+        name: value
+        for name, value in headers.items()
+        if name.lower() not in _HOP and not name.lower().startswith(_OWN)
+    }

@@ -1,0 +1,77 @@
+"""A model's server that answers what it is told to and keeps what it was sent, byte for byte."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import StreamingResponse
+
+from amgs_app.gateway.routes import routes
+from amgs_app.gateway.upstream import Upstream
+from tests.service.serving import running, served
+
+
+class Recorder:
+    """What was sent, and what is answered. pieces: of a stream, sent one after the other."""
+
+    def __init__(self) -> None:
+        self.address = ""
+        self.sent: list[bytes] = []
+        self.headers: list[dict[str, str]] = []
+        self.status = 200
+        self.answer: dict[str, Any] = {}
+        self.pieces: list[str] = []
+        self.more: dict[str, str] = {}
+        self.app = FastAPI()
+        self.app.add_api_route("/{path:path}", self._respond, methods=["GET", "POST"])
+
+    async def _respond(self, request: Request) -> Response:
+        self.sent.append(await request.body())
+        self.headers.append(dict(request.headers))
+        if self.pieces:
+            return StreamingResponse(self._stream(), self.status, self.more, "text/event-stream")
+        return Response(json.dumps(self.answer), self.status, self.more, "application/json")
+
+    async def _stream(self) -> AsyncIterator[str]:
+        for piece in self.pieces:
+            yield piece
+
+    @property
+    def last(self) -> dict[str, Any]:
+        """The latest request."""
+        read: dict[str, Any] = json.loads(self.sent[-1])
+        return read
+
+    def says(self, text: str) -> None:
+        """Answer as a chat completion."""
+        self.answer = {
+            "id": "c",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "m",
+            "choices": [
+                {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+            ],
+        }
+
+
+@contextmanager
+def recorder() -> Iterator[Recorder]:
+    """A recorder that runs."""
+    made = Recorder()
+    with running(made.app) as address:
+        made.address = address
+        yield made
+
+
+@contextmanager
+def gateway(upstream: str, budget: int = 0, store: Path | None = None) -> Iterator[str]:
+    """The address of a gateway to it, with a service beside."""
+    with served(store, more=partial(routes, upstream=Upstream(upstream), budget=budget)) as address:
+        yield address

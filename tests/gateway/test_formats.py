@@ -1,0 +1,175 @@
+"""Where messages stand in the requests of providers: what stays is the same, what changes is well formed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from amgs_app.gateway.answers import said_in
+from amgs_app.gateway.formats.anthropic_messages import AnthropicMessages
+from amgs_app.gateway.formats.chat_completions import ChatCompletions
+from amgs_app.gateway.formats.responses import Responses
+from amgs_app.gateway.formats.spoken import Format, MessageChange
+
+CHAT: dict[str, Any] = {
+    "model": "m",
+    "temperature": 0,
+    "messages": [
+        {"role": "system", "content": "Be brief."},
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "Weather?"}, {"type": "image_url", "image_url": {}}],
+        },
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}],
+        },
+        {"role": "tool", "tool_call_id": "a", "content": "Sunny. " * 50},
+        {"role": "assistant", "content": "Sunny."},
+        {"role": "user", "content": "And tomorrow?"},
+    ],
+}
+ANTHROPIC: dict[str, Any] = {
+    "model": "m",
+    "system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}],
+    "messages": [
+        {"role": "user", "content": "Weather?"},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "hm", "signature": "s"},
+                {"type": "text", "text": "I look."},
+                {"type": "tool_use", "id": "a", "name": "look", "input": {"at": "sky"}},
+                {"type": "tool_use", "id": "b", "name": "look", "input": {"at": "sea"}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "a",
+                    "content": [{"type": "text", "text": "Sunny. " * 50}],
+                },
+                {"type": "tool_result", "tool_use_id": "b", "content": "Calm."},
+                {"type": "text", "text": "And tomorrow?"},
+            ],
+        },
+    ],
+}
+RESPONSES: dict[str, Any] = {
+    "model": "m",
+    "instructions": "Be brief.",
+    "input": [
+        {"role": "user", "content": [{"type": "input_text", "text": "Weather?"}]},
+        {"type": "reasoning", "id": "r", "summary": []},
+        {"type": "function_call", "call_id": "a", "name": "look", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "a", "output": "Sunny. " * 50},
+        {"role": "user", "content": "And tomorrow?"},
+    ],
+}
+
+
+def roles(form: Format, request: dict[str, Any]) -> list[str]:
+    return [each.role for each in form.read(request) or ()]
+
+
+@pytest.mark.parametrize(
+    ("form", "request_"),
+    [(ChatCompletions(), CHAT), (AnthropicMessages(), ANTHROPIC), (Responses(), RESPONSES)],
+)
+def test_a_request_without_changes_is_the_same(form: Format, request_: dict[str, Any]) -> None:
+    assert form.write(request_, {}, {}) == request_
+
+
+def test_messages_of_chat_completions() -> None:
+    read = ChatCompletions().read(CHAT)
+    assert read is not None
+    assert [each.role for each in read] == ["system", "user", "assistant", "tool", "assistant", "user"]
+    assert read[1].text == "Weather?\n\n[image_url]"
+    assert read[2].calls[0].name == "look" and read[3].answers == "a"
+    made = ChatCompletions().write(
+        CHAT, {1: MessageChange(None), 3: MessageChange("[#3 left out]")}, {2: "[#1 left out]"}
+    )
+    assert [one["role"] for one in made["messages"]] == ["system", "assistant", "tool", "assistant", "user"]
+    assert made["messages"][1]["content"] == [{"type": "text", "text": "[#1 left out]"}]
+    assert made["messages"][1]["tool_calls"] == CHAT["messages"][2]["tool_calls"]
+    assert made["messages"][2] == {"role": "tool", "tool_call_id": "a", "content": "[#3 left out]"}
+    assert made["temperature"] == 0
+
+
+def test_messages_of_anthropic_keep_results_in_front_and_thoughts_where_they_were() -> None:
+    form = AnthropicMessages()
+    read = form.read(ANTHROPIC)
+    assert read is not None
+    assert [each.role for each in read] == ["system", "user", "assistant", "tool", "tool", "user"]
+    assert [call.id for call in read[2].calls] == ["a", "b"] and read[4].answers == "b"
+    made = form.write(
+        ANTHROPIC, {1: MessageChange(None), 3: MessageChange("[left out]")}, {2: "[#1]", 5: "[note]"}
+    )
+    first, said, results = made["messages"]
+    assert first == {"role": "user", "content": "[#1]"}
+    assert said == ANTHROPIC["messages"][1]
+    kinds = [part["type"] for part in results["content"]]
+    assert kinds == ["tool_result", "tool_result", "text", "text"]
+    assert results["content"][0] == {"type": "tool_result", "tool_use_id": "a", "content": "[left out]"}
+    assert [part["text"] for part in results["content"][2:]] == ["[note]", "And tomorrow?"]
+
+
+def test_items_of_responses() -> None:
+    form = Responses()
+    assert roles(form, RESPONSES) == ["system", "user", "assistant", "assistant", "tool", "user"]
+    made = form.write(
+        RESPONSES, {4: MessageChange("[left out]"), 1: MessageChange(None)}, {5: "[#1 left out]"}
+    )
+    assert [one.get("type", "message") for one in made["input"]] == [
+        "reasoning",
+        "function_call",
+        "function_call_output",
+        "message",
+    ]
+    assert made["input"][2]["output"] == "[left out]"
+    assert made["input"][3]["content"][0]["text"] == "[#1 left out]"
+    assert form.read({**RESPONSES, "previous_response_id": "x"}) is None
+    assert form.write({"input": "Hello"}, {}, {}) == {"input": "Hello"}
+
+
+@pytest.mark.parametrize("form", [ChatCompletions(), AnthropicMessages(), Responses()])
+@pytest.mark.parametrize("request_", [{}, {"messages": 3, "input": {}}, {"messages": ["x"], "input": [None]}])
+def test_what_is_no_list_of_messages_is_left_alone(form: Format, request_: dict[str, Any]) -> None:
+    assert form.read(request_) is None
+
+
+def test_a_streamed_answer_is_put_together() -> None:
+    chat = (
+        'data: {"choices":[{"index":0,"delta":{"content":"Sun"}}]}\n\n'
+        'data: {"choices":[{"index":0,"delta":{"content":"ny","tool_calls":[{"index":0,"id":"a","function":'
+        '{"name":"look","arguments":"{\\"at\\""}}]}}]}\n\n'
+        'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}}]}\n\n'
+        "data: [DONE]\n\n"
+    )
+    (said,) = said_in(ChatCompletions(), chat.encode(), streamed=True)
+    assert (said.text, said.calls[0].name, said.calls[0].arguments) == ("Sunny", "look", '{"at":1}')
+    messages = (
+        'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":'
+        '{"type":"text","text":""}}\n\n'
+        'data: {"index":0,"delta":{"type":"text_delta","text":"Sunny"}}\r\n\r\n'
+        'data: {"index":1,"content_block":{"type":"tool_use","id":"a","name":"look","input":{}}}\n\n'
+        'data: {"index":1,"delta":{"type":"input_json_delta","partial_json":"{\\"at\\":"}}\n\n'
+        'data: {"index":1,"delta":{"type":"input_json_delta","partial_json":"1}"}}\n\n'
+    )
+    (said,) = said_in(AnthropicMessages(), messages.encode(), streamed=True)
+    assert (said.text, said.calls[0].id, said.calls[0].arguments) == ("Sunny", "a", '{"at":1}')
+    item = '{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Sunny"}]}'
+    done = f'data: {{"type":"response.output_item.done","item":{item}}}\n\n'
+    (said,) = said_in(Responses(), done.encode(), streamed=True)
+    assert said.text == "Sunny"
+
+
+@pytest.mark.parametrize("form", [ChatCompletions(), AnthropicMessages(), Responses()])
+@pytest.mark.parametrize("content", [b"", b"\xff", b"[]", b'{"choices": 3, "content": 4, "output": {}}'])
+def test_an_answer_that_cannot_be_read_says_nothing(form: Format, content: bytes) -> None:
+    assert not [each for each in said_in(form, content, streamed=False) if each.text]
+    assert not said_in(form, b"data: " + content + b"\n\n", streamed=True)

@@ -1,0 +1,330 @@
+"""The gateway between OpenAI's own client and a server that keeps what it was sent."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+
+from amgs.errors import StoreError
+from amgs_app.gateway.conversing import Conversing
+from amgs_app.gateway.served_model import model_app
+from amgs_focus.model.tiny import TinyModel
+from tests.gateway.recorder import Recorder, gateway, recorder
+from tests.service.serving import client, running
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[Recorder]:
+    with recorder() as made:
+        yield made
+
+
+@pytest.fixture
+def fresh(upstream: Recorder) -> Recorder:
+    """The recorder, with nothing recorded."""
+    upstream.sent.clear()
+    upstream.headers.clear()
+    upstream.status, upstream.pieces, upstream.more = 200, [], {}
+    upstream.says("Sunny.")
+    return upstream
+
+
+@pytest.fixture(scope="module")
+def observing(upstream: Recorder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with gateway(upstream.address, store=tmp_path_factory.mktemp("observing") / "a.duckdb") as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def limited(upstream: Recorder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with gateway(upstream.address, 400, tmp_path_factory.mktemp("limited") / "a.duckdb") as address:
+        yield address
+
+
+NUMBERS: dict[str, int] = {}
+"""Of the latest answer from each address."""
+CLIENTS: list[Any] = []
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    while CLIENTS:
+        CLIENTS.pop().close()
+
+
+def agent(address: str, **headers: str) -> openai.OpenAI:
+    def numbered(response: Any) -> None:
+        NUMBERS[address] = int(response.headers.get("amgs-exchange", 0))
+
+    asking = openai.DefaultHttpxClient(event_hooks={"response": [numbered]})
+    CLIENTS.append(asking)
+    return openai.OpenAI(
+        base_url=f"{address}/v1",
+        api_key="sk-agent",
+        max_retries=0,
+        timeout=30,
+        default_headers=headers,
+        http_client=asking,
+    )
+
+
+def kept(address: str, name: str) -> list[dict[str, Any]]:
+    with client(address) as asking:
+        answer = asking.post("/v1/operations/conversation_show", json={"conversation": name})
+        assert answer.status_code == 200, answer.text
+        found: list[dict[str, Any]] = answer.json()["messages"]
+        return found
+
+
+def exchanges(address: str, number: int = 0) -> list[dict[str, Any]]:
+    """What went through the gateway, once the latest answer is recorded: that follows it."""
+    with client(address) as asking:
+        for _ in range(1000):
+            answer = asking.post("/v1/operations/conversation_exchanges", json={})
+            found: list[dict[str, Any]] = answer.json()["exchanges"]
+            if found and found[0]["number"] >= (number or NUMBERS[address]):
+                return found
+            time.sleep(0.01)
+    raise AssertionError("the latest exchange was not recorded")
+
+
+def history(turns: int) -> list[Any]:
+    """A long talk: each turn of the user names a number, every third has an output of a tool."""
+    made: list[Any] = [{"role": "system", "content": "You keep the observatory's books."}]
+    for n in range(turns):
+        made.append({"role": "user", "content": f"What does the motor of dome {n} draw, and since when?"})
+        if n % 3 == 0:
+            call = {"id": f"c{n}", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+            made.append({"role": "assistant", "content": None, "tool_calls": [call]})
+            made.append({"role": "tool", "tool_call_id": f"c{n}", "content": f"row {n}: " + "0 1 2 3 " * 60})
+        made.append(
+            {"role": "assistant", "content": f"Dome {n} draws {n + 10} ampere since the {n + 1}th of May."}
+        )
+    return [*made, {"role": "user", "content": "What did dome 3 draw?"}]
+
+
+def test_who_only_observes_sends_the_very_bytes_on_and_keeps_what_was_said(
+    fresh: Recorder, observing: str
+) -> None:
+    body = b'{"model":"m",  "messages":[{"role":"user","content":"Weather in Troms\\u00f8?"}],"odd":[1,  2]}'
+    with client(observing, Authorization="Bearer sk-agent") as asking:
+        answer = asking.post("/v1/chat/completions?beta=1", content=body, headers={"X-Mine": "1"})
+    assert answer.json()["choices"][0]["message"]["content"] == "Sunny."
+    assert answer.headers["amgs-context"].startswith("untouched")
+    assert fresh.sent == [body]
+    assert fresh.headers[0]["authorization"] == "Bearer sk-agent" and fresh.headers[0]["x-mine"] == "1"
+    seen = exchanges(observing, int(answer.headers["amgs-exchange"]))[0]
+    assert (seen["asked"], seen["said"], seen["outcome"]) == ("Weather in Tromsø?", "Sunny.", "answered")
+    assert [(one["role"], one["text"]) for one in kept(observing, seen["conversation"])] == [
+        ("user", "Weather in Tromsø?"),
+        ("assistant", "Sunny."),
+    ]
+
+
+def test_a_stream_comes_through_and_its_calls_are_kept(fresh: Recorder, observing: str) -> None:
+    deltas = [
+        {"role": "assistant", "content": "I "},
+        {"content": "look."},
+        {
+            "tool_calls": [
+                {"index": 0, "id": "a", "type": "function", "function": {"name": "look", "arguments": ""}}
+            ]
+        },
+        {"tool_calls": [{"index": 0, "function": {"arguments": '{"at": "sky"}'}}]},
+    ]
+    told = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    fresh.pieces = [
+        f"data: {json.dumps({**told, 'choices': [{'index': 0, 'delta': one, 'finish_reason': None}]})}\n\n"
+        for one in deltas
+    ] + ["data: [DONE]\n\n"]
+    asked: list[Any] = [{"role": "user", "content": "Is it clear?"}]
+    stream = agent(observing).chat.completions.create(model="m", messages=asked, stream=True)
+    assert "".join(piece.choices[0].delta.content or "" for piece in stream) == "I look."
+    seen = exchanges(observing)[0]
+    said = kept(observing, seen["conversation"])[-1]
+    assert said["text"] == "I look." and said["calls"][0]["arguments"] == '{"at": "sky"}'
+
+
+def test_what_is_sent_keeps_the_budget_the_question_and_calls_with_their_results(
+    fresh: Recorder, limited: str
+) -> None:
+    asked = history(40)
+    answer = agent(limited).chat.completions.with_raw_response.create(model="m", messages=asked)
+    assert "shortened or left out" in answer.headers["amgs-context"]
+    sent = fresh.last["messages"]
+    assert len(sent) < len(asked) / 3 and sent[0] == asked[0]
+    assert (
+        sent[-1]["content"] == asked[-1]["content"] or sent[-1]["content"][-1]["text"] == asked[-1]["content"]
+    )
+    called = {call["id"] for one in sent for call in one.get("tool_calls", ())}
+    assert called == {one["tool_call_id"] for one in sent if one["role"] == "tool"}
+    seen = exchanges(limited)[0]
+    context = seen["context"]
+    assert context["tokens"] <= 400 < context["history"]
+    assert sum(row["before"] - row["taken"] + row["added"] - row["after"] for row in context["ledger"]) == 0
+    fates = {span["fate"] for span in context["spans"]}
+    assert "dropped" in fates and "kept" in fates
+    handle = next(span["handle"] for span in context["spans"] if span["fate"] == "dropped")
+    with client(limited) as asking:
+        back = asking.post(
+            "/v1/operations/conversation_restore",
+            json={"conversation": seen["conversation"], "handle": handle},
+        ).json()
+    size = len(kept(limited, seen["conversation"]))
+    agent(limited).chat.completions.create(model="m", messages=asked)
+    assert fresh.last["messages"] == sent and exchanges(limited)[0]["conversation"] == seen["conversation"]
+    assert len(kept(limited, seen["conversation"])) == size, (
+        "asked again, the same is sent and nothing is kept"
+    )
+    originals = [one for one in asked if one["role"] != "system"]
+    first = back["messages"][0]
+    assert first["text"] == (originals[first["number"] - 1]["content"] or "")
+
+
+def test_a_conversation_goes_on_and_one_with_the_same_beginning_is_another(
+    fresh: Recorder, observing: str
+) -> None:
+    first = [{"role": "user", "content": "Hello there"}]
+    agent(observing).chat.completions.create(model="m", messages=first)  # type: ignore[arg-type]
+    one = exchanges(observing)[0]["conversation"]
+    on = [*first, {"role": "assistant", "content": "sunny"}, {"role": "user", "content": "And you?"}]
+    agent(observing).chat.completions.create(model="m", messages=on)  # type: ignore[arg-type]
+    assert exchanges(observing)[0]["conversation"] == one
+    assert [m["text"] for m in kept(observing, one)] == ["Hello there", "Sunny.", "And you?", "Sunny."]
+    agent(observing).chat.completions.create(model="m", messages=on)  # type: ignore[arg-type]
+    assert len(kept(observing, one)) == 4, "asked again, nothing is kept twice"
+    other = [*first, {"role": "assistant", "content": "Sunny."}, {"role": "user", "content": "Bye"}]
+    agent(observing).chat.completions.create(model="m", messages=other)  # type: ignore[arg-type]
+    assert exchanges(observing)[0]["conversation"] != one
+    named = agent(observing, **{"AMGS-Conversation": "mine"})
+    named.chat.completions.create(model="m", messages=first)  # type: ignore[arg-type]
+    assert exchanges(observing)[0]["conversation"] == "mine"
+    named.chat.completions.create(model="m", messages=[{"role": "user", "content": "Something else"}])
+    assert exchanges(observing)[0]["conversation"] == "mine-2"
+
+
+def test_the_other_interfaces_keep_the_budget_too(fresh: Recorder, limited: str) -> None:
+    fresh.answer = {
+        "id": "r",
+        "object": "response",
+        "created_at": 1,
+        "model": "m",
+        "output": [
+            {
+                "type": "message",
+                "id": "o",
+                "status": "completed",
+                "role": "assistant",
+                "content": [{"type": "output_text", "text": "Thirteen.", "annotations": []}],
+            }
+        ],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+    }
+    items: list[Any] = [
+        {"role": one["role"], "content": one["content"]}
+        for one in history(40)
+        if one["role"] in ("user", "assistant") and one["content"]
+    ]
+    answer = agent(limited).responses.create(model="m", input=items, instructions="Be brief.")
+    assert answer.output_text == "Thirteen." and exchanges(limited)[0]["said"] == "Thirteen."
+    assert len(fresh.last["input"]) < len(items) / 2 and fresh.last["instructions"] == "Be brief."
+    fresh.answer = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Thirteen!"}],
+    }
+    with client(limited) as asking:
+        said = asking.post("/v1/messages", json={"model": "m", "max_tokens": 9, "messages": items})
+    number = int(said.headers["amgs-exchange"])
+    assert said.json() == fresh.answer and exchanges(limited, number)[0]["said"] == "Thirteen!"
+    assert fresh.last["messages"][0]["role"] == "user" and len(fresh.last["messages"]) < len(items) / 2
+
+
+def test_errors_of_the_model_s_server_come_through(fresh: Recorder, observing: str) -> None:
+    fresh.status, fresh.answer, fresh.more = 429, {"error": {"message": "Slow down"}}, {"Retry-After": "7"}
+    with pytest.raises(openai.RateLimitError) as caught:
+        agent(observing).chat.completions.create(model="m", messages=[{"role": "user", "content": "Hi"}])
+    assert caught.value.response.headers["retry-after"] == "7" and "Slow down" in str(caught.value)
+    assert exchanges(observing)[0]["outcome"] == "refused"
+
+
+def test_a_server_that_is_not_there_is_said_in_words(tmp_path: Path) -> None:
+    with (
+        gateway("http://127.0.0.1:9", store=tmp_path / "a.duckdb") as address,
+        pytest.raises(openai.APIStatusError) as caught,
+    ):
+        agent(address).chat.completions.create(model="m", messages=[{"role": "user", "content": "Hi"}])
+    assert caught.value.status_code == 502 and "does not answer" in str(caught.value)
+
+
+@pytest.mark.parametrize("fault", [StoreError("The store is gone."), RuntimeError("a fault")])
+def test_a_broken_memory_keeps_no_agent_from_its_model(
+    fresh: Recorder, limited: str, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    def broken(*given: Any) -> None:
+        raise fault
+
+    monkeypatch.setattr(Conversing, "fit", broken)
+    asked = history(40)
+    answer = agent(limited).chat.completions.with_raw_response.create(model="m", messages=asked)
+    assert fresh.last["messages"] == asked
+    assert answer.headers["amgs-context"].startswith("untouched;")
+    assert exchanges(limited)[0]["untouched"]
+
+
+def test_messages_that_are_no_conversation_go_on_as_they_came(fresh: Recorder, limited: str) -> None:
+    orphan: list[Any] = [
+        {"role": "user", "content": "Hi"},
+        {"role": "tool", "tool_call_id": "gone", "content": "x"},
+    ]
+    agent(limited).chat.completions.create(model="m", messages=orphan)
+    assert fresh.last["messages"] == orphan
+    with client(limited) as asking:
+        answer = asking.post("/v1/chat/completions", content=b"no json")
+    assert answer.status_code == 200 and fresh.sent[-1] == b"no json"
+
+
+def test_what_is_no_answer_is_passed_on(fresh: Recorder, observing: str) -> None:
+    fresh.answer = {"object": "list", "data": []}
+    assert agent(observing).models.list().data == []
+    with client(observing) as asking:
+        assert asking.get("/healthz").json()["status"] == "ok"
+
+
+def test_this_program_s_own_model_answers_and_the_gateway_keeps_what_it_is_asked_within_its_window(
+    tmp_path: Path,
+) -> None:
+    asked = history(30)
+    with running(model_app(TinyModel)) as model, gateway(model, 600, tmp_path / "a.duckdb") as address:
+        with pytest.raises(openai.BadRequestError, match="the window holds"):
+            agent(model).chat.completions.create(model="tiny", messages=asked, max_tokens=8_000)
+        whole = agent(model).chat.completions.create(model="tiny", messages=asked[-1:], max_tokens=12)
+        pieces = agent(model).chat.completions.create(
+            model="tiny", messages=asked[-1:], max_tokens=12, stream=True
+        )
+        streamed = "".join(piece.choices[0].delta.content or "" for piece in pieces)
+        assert streamed == whole.choices[0].message.content
+        answer = agent(address).chat.completions.create(model="tiny", messages=asked, max_tokens=12)
+        assert answer.usage is not None and answer.usage.prompt_tokens > 100
+        seen = exchanges(address)[0]
+        assert seen["context"]["tokens"] <= 600 and seen["said"] == answer.choices[0].message.content
+
+
+def test_the_page_of_the_gateway_runs_as_it_stands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    with running(model_app(TinyModel)) as model, gateway(model, 1200, tmp_path / "a.duckdb") as address:
+        exec(example.replace("http://127.0.0.1:8420", address), {})
+    assert "messages shortened or left out" in capsys.readouterr().out

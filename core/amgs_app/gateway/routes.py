@@ -79,7 +79,11 @@ def routes(service: Service, upstream: Upstream, budget: int) -> APIRouter:
         return StreamingResponse(found.pieces, found.status, dict(found.headers))
 
     for path in FORMS:
-        router.add_api_route(path, answer, methods=["POST"], include_in_schema=False)
+        router.add_api_route(
+            path, answer, methods=["POST"], operation_id=f"gateway {path}", include_in_schema=False
+        )
     for method, path in PASSED:
-        router.add_api_route(path, passed, methods=[method], include_in_schema=False)
+        router.add_api_route(
+            path, passed, methods=[method], operation_id=f"gateway {path}", include_in_schema=False
+        )
     return router

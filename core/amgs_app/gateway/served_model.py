@@ -28,7 +28,6 @@ ANSWER: Final = 256
 """Tokens of an answer unless the request says otherwise."""
 WINDOW: Final = 8_192
 """Tokens of a request and its answer, where the model tells no limit of its own."""
-_NAMES: Final = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
 
 
 def model_app(load: Callable[[], BaseModel]) -> FastAPI:
@@ -132,10 +131,15 @@ class _Reply:
 
 
 def _transcript(model: BaseModel, spoken: Sequence[Spoken]) -> str:
-    """The messages before the last as a transcript, and the last as a user's turn."""
-    *before, last = spoken
-    lines = [f"{_NAMES[each.role]}: {each.text}" if each.role in _NAMES else each.text for each in before]
-    return "\n\n".join(lines) + model.turn(last.text)
+    """The messages as the model expects turns: what stands between two answers is one turn of the user."""
+    made, waiting = "", list[str]()
+    for each in spoken:
+        if each.role == "assistant":
+            made += model.turn("\n\n".join(waiting)) + each.text + model.reopen(ended=False)
+            waiting = []
+        else:
+            waiting.append(each.text)
+    return made + model.turn("\n\n".join(waiting))
 
 
 def _refused(code: str, told: str) -> JSONResponse:

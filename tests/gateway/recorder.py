@@ -14,6 +14,7 @@ from fastapi.responses import StreamingResponse
 
 from amgs_app.gateway.routes import routes
 from amgs_app.gateway.upstream import Upstream
+from amgs_app.server.tokens import Tokens
 from tests.service.serving import running, served
 
 
@@ -71,7 +72,10 @@ def recorder() -> Iterator[Recorder]:
 
 
 @contextmanager
-def gateway(upstream: str, budget: int = 0, store: Path | None = None) -> Iterator[str]:
+def gateway(
+    upstream: str, budget: int = 0, store: Path | None = None, tokens: Tokens | None = None
+) -> Iterator[str]:
     """The address of a gateway to it, with a service beside."""
-    with served(store, more=partial(routes, upstream=Upstream(upstream), budget=budget)) as address:
+    more = partial(routes, upstream=Upstream(upstream), budget=budget)
+    with served(store, tokens=tokens, more=more) as address:
         yield address

@@ -15,6 +15,7 @@ import pytest
 from amgs.errors import StoreError
 from amgs_app.gateway.conversing import Conversing
 from amgs_app.gateway.served_model import model_app
+from amgs_app.server.tokens import add_token, read_tokens
 from amgs_focus.model.tiny import TinyModel
 from tests.gateway.recorder import Recorder, gateway, recorder
 from tests.service.serving import client, running
@@ -267,14 +268,15 @@ def test_a_server_that_is_not_there_is_said_in_words(tmp_path: Path) -> None:
     assert caught.value.status_code == 502 and "does not answer" in str(caught.value)
 
 
+@pytest.mark.parametrize("step", ["take_in", "choose"])
 @pytest.mark.parametrize("fault", [StoreError("The store is gone."), RuntimeError("a fault")])
 def test_a_broken_memory_keeps_no_agent_from_its_model(
-    fresh: Recorder, limited: str, monkeypatch: pytest.MonkeyPatch, fault: Exception
+    fresh: Recorder, limited: str, monkeypatch: pytest.MonkeyPatch, fault: Exception, step: str
 ) -> None:
     def broken(*given: Any) -> None:
         raise fault
 
-    monkeypatch.setattr(Conversing, "fit", broken)
+    monkeypatch.setattr(Conversing, step, broken)
     asked = history(40)
     answer = agent(limited).chat.completions.with_raw_response.create(model="m", messages=asked)
     assert fresh.last["messages"] == asked
@@ -292,6 +294,22 @@ def test_messages_that_are_no_conversation_go_on_as_they_came(fresh: Recorder, l
     with client(limited) as asking:
         answer = asking.post("/v1/chat/completions", content=b"no json")
     assert answer.status_code == 200 and fresh.sent[-1] == b"no json"
+
+
+def test_beyond_this_machine_an_agent_needs_a_token_of_the_service_beside_its_provider_s_key(
+    fresh: Recorder, tmp_path: Path
+) -> None:
+    token = add_token(tmp_path / "tokens.toml", "agent", ["default"], "write")
+    reading = add_token(tmp_path / "tokens.toml", "reader", ["default"], "read")
+    asked: list[Any] = [{"role": "user", "content": "Hi"}]
+    known = read_tokens(tmp_path / "tokens.toml")
+    with gateway(fresh.address, store=tmp_path / "a.duckdb", tokens=known) as address:
+        for headers in ({}, {"AMGS-Token": "amgs_wrong"}, {"AMGS-Token": reading}):
+            with pytest.raises(openai.APIStatusError) as caught:
+                agent(address, **headers).chat.completions.create(model="m", messages=asked)
+            assert caught.value.status_code in (401, 403) and not fresh.sent
+        agent(address, **{"AMGS-Token": token}).chat.completions.create(model="m", messages=asked)
+    assert fresh.headers[0]["authorization"] == "Bearer sk-agent" and "amgs-token" not in fresh.headers[0]
 
 
 def test_what_is_no_answer_is_passed_on(fresh: Recorder, observing: str) -> None:

@@ -29,8 +29,8 @@ _NOTHING: Final = "it holds no message that can be read"
 class Fitted:
     """A request as it goes on. body: None where it goes on as it came; untouched: why. added: messages taken in.
 
-    spoken: its messages. conversation: the one that it goes on with, "" where the memory could not tell; last: the
-    number of its last message there.
+    spoken: its messages. conversation: the one that it goes on with, "" where the memory could not tell; numbers: of
+    the messages there, system prompts and what says nothing left out.
     """
 
     body: dict[str, Any] | None
@@ -39,7 +39,7 @@ class Fitted:
     spoken: tuple[Spoken, ...] = ()
     context: OptimisedContext | None = None
     added: int = 0
-    last: int = 0
+    numbers: tuple[int, ...] = ()
 
 
 class Conversing:
@@ -58,8 +58,13 @@ class Conversing:
     def _memory(self) -> Memory:
         return self._engine.memory
 
-    def fit(self, form: Format, request: Body, named: str = "") -> Fitted:
-        """Take in what is new in a request, and choose what of it is sent. named: the conversation, if the agent says.
+    @property
+    def chooses(self) -> bool:
+        """Whether there is a budget to keep."""
+        return self._budget > 0
+
+    def take_in(self, form: Format, request: Body, named: str = "") -> Fitted:
+        """Keep what is new in a request. named: the conversation, if the agent says.
 
         Raises AmgsError for messages that are no conversation; the request then goes on as it came.
         """
@@ -67,7 +72,7 @@ class Conversing:
         if spoken is None:
             return Fitted(None, _NOTHING)
         with self._lock:
-            told = [each for each in spoken if each.role != "system" and _says(each)]
+            told = _told(spoken)
             if not told:
                 return Fitted(None, _NOTHING, spoken=tuple(spoken))
             name, numbers = self._conversation(told, named)
@@ -76,10 +81,7 @@ class Conversing:
                 done = self._memory.conversation.add(name, [_message(each) for each in new])
                 numbers = (*numbers, *range(done.first, done.last + 1))
             observed = "the gateway only observes"
-            fitted = Fitted(None, observed, name, tuple(spoken), added=len(new), last=numbers[-1])
-            if not self._budget:
-                return fitted
-            return self._chosen(form, request, fitted, dict(zip(numbers, told, strict=True)))
+            return Fitted(None, observed, name, tuple(spoken), added=len(new), numbers=numbers)
 
     def answered(self, fitted: Fitted, said: Sequence[Spoken]) -> int:
         """Take in what the model said; gives how many messages. Nothing where the conversation has gone on since, or
@@ -88,7 +90,7 @@ class Conversing:
         told = [each for each in said if _says(each)]
         with self._lock:
             kept = self._kept(fitted.conversation)
-            if not told or not kept or kept[-1].number != fitted.last:
+            if not told or not kept or kept[-1].number != fitted.numbers[-1]:
                 return 0
             self._memory.conversation.add(fitted.conversation, [_message(each) for each in told])
             return len(told)
@@ -99,7 +101,9 @@ class Conversing:
             for _ in self._memory.consolidate_in_batches():
                 pass
 
-    def _chosen(self, form: Format, request: Body, fitted: Fitted, told: dict[int, Spoken]) -> Fitted:
+    def choose(self, form: Format, request: Body, fitted: Fitted) -> Fitted:
+        """Choose what of a request that was taken in is sent; writes nothing. Raises ImpossibleBudgetError."""
+        told = dict(zip(fitted.numbers, _told(fitted.spoken), strict=True))
         beside = sum(self._engine.count_tokens(each.text) for each in fitted.spoken if each.role == "system")
         if request.get("tools"):
             beside += self._engine.count_tokens(json.dumps(request["tools"], ensure_ascii=False))
@@ -114,7 +118,7 @@ class Conversing:
             query,
             budget=self._budget - beside,
             previous=self._plans.get(fitted.conversation, ""),
-            until=fitted.last,
+            until=fitted.numbers[-1],
         )
         if len(self._plans) >= _PLANS:
             self._plans.clear()
@@ -178,6 +182,11 @@ def _is_of(stem: str, name: str) -> bool:
     """Whether a conversation has this name, or this name and a number."""
     rest = name.removeprefix(stem)
     return name.startswith(stem) and (not rest or (rest[0] == "-" and rest[1:].isdecimal()))
+
+
+def _told(spoken: Sequence[Spoken]) -> list[Spoken]:
+    """What a conversation keeps of a request's messages."""
+    return [each for each in spoken if each.role != "system" and _says(each)]
 
 
 def _says(spoken: Spoken) -> bool:

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 import httpx2
@@ -101,18 +102,23 @@ class Gateway:
     async def _fitted(self, form: Format, request: Body, named: str) -> Fitted:
         """What goes on of a request. A memory that fails or is slow never keeps an agent from its model."""
 
-        def fit() -> Fitted:
-            return self.conversing.fit(form, request, named)
-
+        fitted = Fitted(None, "")
         try:
-            return await asyncio.wait_for(self.namespace.run("write", fit), MEMORY_SECONDS)
+            async with asyncio.timeout(MEMORY_SECONDS):
+                take_in = partial(self.conversing.take_in, form, request, named)
+                fitted = await self.namespace.run("write", take_in)
+                if not self.conversing.chooses or not fitted.numbers:
+                    return fitted
+                choose = partial(self.conversing.choose, form, request, fitted)
+                return await self.namespace.run("read", choose)
         except TimeoutError:
-            return Fitted(None, f"the memory took longer than {MEMORY_SECONDS:g} seconds")
+            told = f"the memory took longer than {MEMORY_SECONDS:g} seconds"
         except AmgsError as error:
-            return Fitted(None, f"{error.title}: {error}", spoken=tuple(form.read(request) or ()))
+            told = f"{error.title}: {error}"
         except Exception:
             log.exception("the memory failed; the request goes on as it came")
-            return Fitted(None, "the memory failed; the log says how")
+            told = "the memory failed; the log says how"
+        return replace(fitted, untouched=told, spoken=fitted.spoken or tuple(form.read(request) or ()))
 
     async def _copied(
         self, answer: UpstreamAnswer, form: Format, exchange: GatewayExchange, fitted: Fitted, begun: float

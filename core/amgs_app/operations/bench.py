@@ -81,6 +81,27 @@ def bench_multihop(
     return run(_rig(engine, progress), folder)
 
 
+@operation("bench conversation", summary="Measure what is read from conversations.", long=True)
+def bench_conversation(
+    engine: Engine,
+    *,
+    data: Annotated[
+        Path | None, Option("--data", metavar="DIR", help="A folder with segmentation/, mrda/ and others.")
+    ] = None,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Measure every subject that the folder has data for, each with its controls beside it: topics.
+
+    Needs corpora that are not part of the program. Does not touch the session's own store.
+    """
+    from amgs_app.benches.conversation.run import run
+
+    del as_json
+    folder = given(data, "No conversations given.", "Give their folder: `bench conversation --data DIR`.")
+    return run(_rig(engine, progress), folder)
+
+
 @operation("bench facts", summary="Measure finding short facts among long documents.", long=True)
 def bench_facts(
     engine: Engine,

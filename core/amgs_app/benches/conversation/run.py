@@ -1,0 +1,39 @@
+"""`bench conversation`: every subject whose data is there, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from amgs.errors import InputError
+from amgs_app.bench_results import BenchResult, BenchTable, Comparator
+from amgs_app.benches.conversation.segments import measure_segments
+from amgs_app.benches.conversation.subject import SubjectResult
+from amgs_app.benches.frame import Bench
+from amgs_app.benches.rig import MemoryRig
+
+BENCH = Bench("conversation")
+SUBJECTS: Mapping[str, Callable[[MemoryRig, Path], SubjectResult | None]] = {"segments": measure_segments}
+"""By name; None where the folder lacks the data of a subject."""
+
+
+def run(rig: MemoryRig, data: Path) -> BenchResult:
+    """Measure what a folder has data for; raises InputError when it has none."""
+    metrics: dict[str, float] = {}
+    goals: dict[str, tuple[Comparator, float]] = {}
+    tables: list[BenchTable] = []
+    done: list[str] = []
+    for place, (name, measure) in enumerate(SUBJECTS.items()):
+        rig.progress(place, len(SUBJECTS), name)
+        found = measure(rig, data)
+        if found is not None:
+            done.append(name)
+            metrics |= found.metrics
+            goals |= found.goals
+            tables += found.tables
+    if not done:
+        raise InputError(
+            f"{data} holds no data that conversations are measured with.",
+            way_out="Give --data the folder that holds segmentation/, mrda/, locomo/ and the rest.",
+        )
+    return BENCH.result({"subjects": done}, metrics, tuple(tables), goals=goals)

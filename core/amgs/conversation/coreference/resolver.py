@@ -1,0 +1,273 @@
+"""Resolves the mentions of a passage one after another: who is meant, how surely, and by what cue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from amgs.conversation.coreference.addressee import (
+    Addressee,
+    CorefCue,
+    addressees,
+    is_call,
+    is_endearment,
+    is_filler,
+    is_group_call,
+)
+from amgs.conversation.coreference.antecedents import AntecedentScorer, RuleScorer
+from amgs.conversation.coreference.confidence import CONFIDENCE
+from amgs.conversation.coreference.pairs import agree, quoted_words
+from amgs.conversation.coreference.passage import CorefMention, CorefPassage, Gender, Kind
+from amgs.conversation.coreference.people import People, subject_of
+from amgs.conversation.coreference.words import KIN
+
+_REACH = 40
+"""So many mentions back any mention may be the antecedent, further back the last one of each name."""
+_SURELY = frozenset({CorefCue.CALLED, CorefCue.BETWEEN, CorefCue.ONLY_TWO})
+"""Who is spoken to by these cues is no "he" or "she"."""
+_CARRIERS = frozenset({Kind.NAME, Kind.NOUN, Kind.PERSON, Kind.LABEL})
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """Whom a mention means. mention: its number in the passage; names: empty where nothing tells; confidence in
+    [0, 1]; antecedent: the mention that it was found by, where there is one.
+    """
+
+    mention: int
+    names: tuple[str, ...]
+    confidence: float
+    cue: CorefCue
+    antecedent: int | None = None
+
+
+class Resolver:
+    """Speakers for I, who is spoken to for you, a scorer of antecedents for the rest.
+
+    ahead: whether the speaker of the next turn may tell who is spoken to: yes for a whole conversation, no for a turn
+    that has no next one yet.
+    """
+
+    def __init__(self, scorer: AntecedentScorer | None = None, *, ahead: bool = True) -> None:
+        self._scorer = scorer or RuleScorer()
+        self._ahead = ahead
+
+    @property
+    def name(self) -> str:
+        return self._scorer.name
+
+    def resolve(self, passage: CorefPassage, known: Iterable[str] = ()) -> tuple[Resolution, ...]:
+        """One for each mention but the labels. known: whole names of people who do not speak here."""
+        return _Reading(passage, People(passage.speakers, known), self._scorer, self._ahead).run()
+
+
+class _Reading:
+    """One pass over a passage: `meant` holds what each mention was found to mean."""
+
+    def __init__(self, passage: CorefPassage, people: People, scorer: AntecedentScorer, ahead: bool) -> None:
+        self.passage, self.people, self.scorer, self.ahead = passage, people, scorer, ahead
+        self.meant: dict[int, tuple[str, ...]] = {}
+        self.calls = self._calls()
+        self.groups: dict[int, tuple[str, ...]] = {}
+
+    def run(self) -> tuple[Resolution, ...]:
+        found = []
+        for number, mention in enumerate(self.passage.mentions):
+            if mention.kind is Kind.LABEL:
+                self.meant[number] = (mention.text,)
+                continue
+            one = self._one(number, mention)
+            if one.names:
+                self.meant[number] = one.names
+            found.append(one)
+        return tuple(found)
+
+    def _one(self, number: int, mention: CorefMention) -> Resolution:
+        match mention.kind:
+            case Kind.I:
+                return self._first(number, mention)
+            case Kind.YOU:
+                return self._second(number, mention)
+            case Kind.WE:
+                return self._we(number, mention)
+            case Kind.NAME:
+                return self._name(number, mention)
+            case Kind.NOUN:
+                return self._noun(number, mention)
+            case Kind.PERSON:
+                return self._third(number, mention)
+            case _:
+                return _resolution(number, (), CorefCue.ANTECEDENT)
+
+    def _first(self, number: int, mention: CorefMention) -> Resolution:
+        speaker = self.passage.turns[mention.turn].speaker
+        names = (speaker,) if speaker else ()
+        quoted = mention.word in quoted_words(self.passage, mention.turn)
+        return _resolution(number, names, CorefCue.QUOTED if quoted else CorefCue.SPEAKER)
+
+    def _second(self, number: int, mention: CorefMention) -> Resolution:
+        to = self._addressees(mention)
+        if is_group_call(self.passage, mention):
+            return _resolution(number, self._others_near(mention.turn), CorefCue.GROUP)
+        scale = 0.8 if is_filler(self.passage, mention) else 1.0
+        return _resolution(number, to.names, to.cue, scale)
+
+    def _we(self, number: int, mention: CorefMention) -> Resolution:
+        speaker = self.passage.turns[mention.turn].speaker
+        to = self._addressees(mention)
+        names = tuple(dict.fromkeys(n for n in (speaker, *to.names) if n))
+        scale = CONFIDENCE[to.cue]
+        return _resolution(number, names if len(names) > 1 else (), CorefCue.WITH_ADDRESSEE, scale)
+
+    def _name(self, number: int, mention: CorefMention) -> Resolution:
+        name, cue = self.people.named(mention.text)
+        return _resolution(number, (name,), cue)
+
+    def _noun(self, number: int, mention: CorefMention) -> Resolution:
+        passage = self.passage
+        if mention.plural:
+            return _resolution(number, (), CorefCue.SAME_WORDS)
+        if is_endearment(mention) and is_call(passage, mention):
+            return _resolution(number, self._addressees(mention).names, CorefCue.ENDEARMENT)
+        subject = subject_of(passage, mention)
+        if subject is not None:
+            names = self._meant_at(subject)
+            if names:
+                return _resolution(number, names, CorefCue.PREDICATE)
+        owner = self._owner(mention)
+        head = passage.words[mention.word].text.lower() if mention.word >= 0 else ""
+        if owner and head in KIN:
+            return _resolution(number, (f"{owner}'s {head}",), CorefCue.RELATIVE)
+        same = self._said_before(number, head)
+        if same is not None:
+            return _resolution(number, self.meant[same], CorefCue.SAME_WORDS, antecedent=same)
+        return _resolution(number, (), CorefCue.SAME_WORDS)
+
+    def _third(self, number: int, mention: CorefMention) -> Resolution:
+        candidates = self._candidates(number, mention)
+        if not candidates:
+            return _resolution(number, (), CorefCue.ANTECEDENT)
+        chances = self.scorer.probabilities(self.passage, number, candidates)
+        together: dict[tuple[str, ...], float] = {}
+        best: dict[tuple[str, ...], tuple[float, int]] = {}
+        for candidate, chance in zip(candidates, map(float, chances), strict=True):
+            names = self.meant.get(candidate, ())
+            if not names:  # somebody without a name
+                continue
+            together[names] = together.get(names, 0.0) + chance
+            best[names] = max(best.get(names, (0.0, candidate)), (chance, candidate))
+        if not together:
+            return _resolution(number, (), CorefCue.ANTECEDENT)
+        names = max(together, key=lambda n: together[n])
+        confidence = min(1.0, together[names]) * self.scorer.reliability
+        return Resolution(number, names, confidence, CorefCue.ANTECEDENT, best[names][1])
+
+    def _candidates(self, number: int, mention: CorefMention) -> list[int]:
+        """What a pronoun may mean: the last mentions, and the last one of everybody named before; not who speaks and
+        who is surely spoken to.
+        """
+        mentions = self.passage.mentions
+        to = self._addressees(mention)
+        present = {self.passage.turns[mention.turn].speaker, *(to.names if to.cue in _SURELY else ())} - {""}
+        found, reached = [], set()
+        for i in range(number - 1, -1, -1):
+            other, names = mentions[i], self.meant.get(i, ())
+            if number - i > _REACH and (not names or names in reached):
+                continue
+            if other.kind not in _CARRIERS or other.end > mention.start:  # "his" is part of "his brother"
+                continue
+            if len(names) > 1 or present & set(names) or not agree(mention, self._with_gender(i, other)):
+                continue
+            reached.add(names)
+            found.append(i)
+        return found[::-1]
+
+    def _with_gender(self, number: int, mention: CorefMention) -> CorefMention:
+        """A mention with the gender of whom it was found to mean, where its own words tell none."""
+        if mention.gender is not Gender.UNKNOWN or number not in self.meant:
+            return mention
+        names = self.meant[number]
+        gender = self.people.gender(names[0]) if len(names) == 1 else Gender.UNKNOWN
+        return CorefMention(
+            mention.start,
+            mention.end,
+            mention.text,
+            mention.kind,
+            mention.turn,
+            mention.word,
+            gender,
+            mention.plural,
+        )
+
+    def _calls(self) -> Mapping[int, list[tuple[int, str]]]:
+        """Calls to people who speak here, by turn."""
+        found: dict[int, list[tuple[int, str]]] = {}
+        for mention in self.passage.mentions:
+            if mention.kind is Kind.NAME and is_call(self.passage, mention):
+                name, cue = self.people.named(mention.text)
+                speaker = self.passage.turns[mention.turn].speaker
+                if cue is not CorefCue.NEW_NAME and name in self.people.here and name != speaker:
+                    found.setdefault(mention.turn, []).append((mention.start, name))
+        return found
+
+    def _addressees(self, mention: CorefMention) -> Addressee:
+        called: Sequence[tuple[int, str]] = self.calls.get(mention.turn, ())
+        return addressees(self.passage, called, mention.turn, mention.start, ahead=self.ahead)
+
+    def _others_near(self, turn: int) -> tuple[str, ...]:
+        """Who else speaks within some turns."""
+        speaker = self.passage.turns[turn].speaker
+        session = self.passage.session_of(turn)
+        last = turn + _NEAR if self.ahead else turn
+        near = [self.passage.turns[i] for i in session if turn - _NEAR <= i <= last]
+        return tuple(dict.fromkeys(t.speaker for t in near if t.speaker and t.speaker != speaker))
+
+    def _meant_at(self, word: int) -> tuple[str, ...]:
+        """Whom the mention that a word heads was found to mean."""
+        for number, names in reversed(self.meant.items()):
+            if self.passage.mentions[number].word == word:
+                return names
+        return ()
+
+    def _owner(self, mention: CorefMention) -> str:
+        """Whose relative a noun is: "my sister", "Ross's sister"."""
+        passage = self.passage
+        for i in passage.turns[mention.turn].words:
+            word = passage.words[i]
+            if word.role != "poss" or word.head != mention.word:
+                continue
+            if word.text.lower() == "my":
+                return passage.turns[mention.turn].speaker
+            if word.text.lower() == "your":
+                names = self._addressees(mention).names
+                return names[0] if len(names) == 1 else ""
+            names = self._meant_at(i)
+            return names[0] if len(names) == 1 else ""
+        return ""
+
+    def _said_before(self, number: int, head: str) -> int | None:
+        """The last earlier noun with this head that was found to mean one person."""
+        mentions = self.passage.mentions
+        for i in range(number - 1, max(-1, number - 1 - _REACH), -1):
+            other = mentions[i]
+            if (
+                other.kind is Kind.NOUN
+                and len(self.meant.get(i, ())) == 1
+                and other.word >= 0
+                and self.passage.words[other.word].text.lower() == head
+            ):
+                return i
+        return None
+
+
+_NEAR = 4  # turns
+
+
+def _resolution(
+    number: int,
+    names: tuple[str, ...],
+    cue: CorefCue,
+    scale: float = 1.0,
+    antecedent: int | None = None,
+) -> Resolution:
+    return Resolution(number, names, CONFIDENCE.get(cue, 0.0) * scale if names else 0.0, cue, antecedent)

@@ -7,6 +7,7 @@ sentence-transformers: config, tokenizer and weights. `tests` hold the vectors a
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,15 +56,15 @@ class _Layer:
     narrow: _Linear
     second: _Norm
 
-    def __call__(self, states: Vector, heads: int) -> Vector:
-        """(n, d) -> (n, d)."""
+    def __call__(self, states: Vector, heads: int) -> tuple[Vector, Vector]:
+        """(n, d) -> (n, d), and the attention of every head, (heads, n, n)."""
         n, d = states.shape
         split = self.projections(states).reshape(n, 3, heads, d // heads)
         query, key, value = split.transpose(1, 2, 0, 3)  # (heads, n, d / heads) each
         attention = _softmax(query @ key.transpose(0, 2, 1) / np.float32(np.sqrt(d // heads)))
         joined = (attention @ value).transpose(1, 0, 2).reshape(n, d)
         states = self.first(states + self.mixed(joined))
-        return self.second(states + self.narrow(_gelu(self.wide(states))))
+        return self.second(states + self.narrow(_gelu(self.wide(states)))), attention
 
 
 class BertEncoder:
@@ -114,12 +115,41 @@ class BertEncoder:
 
     def embed(self, text: str) -> Vector:
         """The vector of one text, not scaled to unit length: (d,)."""
-        ids = _cut(self._tokenizer.encode(text).ids, self._longest)
-        words = np.concatenate([self._words[i : i + 1] for i in ids]).astype(np.float32)  # (n, d)
-        states = self._norm(words + self._positions[: len(ids)] + self._type)
+        states = self._embedded(_cut(self._tokenizer.encode(text).ids, self._longest))
         for layer in self._layers:
-            states = layer(states, self._heads)
+            states, _ = layer(states, self._heads)
         return np.asarray(states.mean(axis=0))
+
+    @property
+    def longest(self) -> int:
+        """The most tokens of a text, the two around it counted."""
+        return self._longest
+
+    def pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """A text of any length as token ids, with the characters that each is of; the two around it are left out."""
+        found = self._tokenizer.encode(text, add_special_tokens=False)
+        return found.ids, found.offsets
+
+    def layers(self, pieces: Sequence[int]) -> tuple[Vector, Vector]:
+        """What every layer makes of some tokens, (layers, n, d), and its attention, (layers, heads, n, n).
+
+        The two tokens around a text are added for it and taken out again. Raises ValueError for too many.
+        """
+        around = self._tokenizer.encode("").ids
+        ids = [around[0], *pieces, around[-1]]
+        if len(ids) > self._longest:
+            raise ValueError(f"{len(pieces)} tokens are more than {self._longest - len(around)}")
+        states = self._embedded(ids)
+        found, attended = [], []
+        for layer in self._layers:
+            states, attention = layer(states, self._heads)
+            found.append(states[1:-1])
+            attended.append(attention[:, 1:-1, 1:-1])
+        return np.stack(found), np.stack(attended)
+
+    def _embedded(self, ids: Sequence[int]) -> Vector:
+        words = np.concatenate([self._words[i : i + 1] for i in ids]).astype(np.float32)  # (n, d)
+        return self._norm(words + self._positions[: len(ids)] + self._type)
 
 
 def _read(folder: Path) -> tuple[dict[str, Any] | None, int]:

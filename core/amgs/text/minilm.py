@@ -98,6 +98,13 @@ class MiniLM:
             vectors[rows] = encoded.float().cpu().numpy()
         return normalised(vectors)
 
+    def encoder(self) -> BertEncoder:
+        """What reads one text, token by token. Raises ModelError where the model is built otherwise."""
+        alone = self._one_by_one()
+        if alone is None:
+            raise _missing(self.name, "its tokens can be read only where it is a BERT in safetensors")
+        return alone
+
     def _few(self, texts: Sequence[str]) -> bool:
         """Whether embedding them one by one, like those before, costs less than importing the library."""
         if self._library is not None:

@@ -1,0 +1,182 @@
+"""The net that scores pairs, in torch, and what it is trained towards; `amgs` runs what comes of it in NumPy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+from amgs.conversation.coreference.learned import FLOOR, WIDTH, with_read
+from amgs.types import Vector
+from amgs_app.training.coreference_examples import Example
+from amgs_focus.training.data_parallel import DataParallel
+
+
+@dataclass(frozen=True, slots=True)
+class CoreferenceTraining:
+    """How a scorer is trained. gap: share of examples of a step that are of GAP. parts: what the net may read of
+    `attention` and `states`, besides the features. shuffled: right candidates are drawn anew, as a control.
+    """
+
+    steps: int = 1500
+    batch: int = 48
+    rate: float = 1.5e-3
+    warmup: int = 50
+    decay: float = 0.02
+    projection: int = 64
+    hidden: int = 64
+    dropout: float = 0.25
+    gap: float = 0.35
+    seed: int = 0
+    parts: tuple[str, ...] = ("attention", "states")
+    shuffled: bool = False
+
+
+class TorchPairNet(nn.Module):
+    """`PairNet` with gradients; its state has the same names and shapes."""
+
+    def __init__(self, settings: CoreferenceTraining, mean: Vector, scale: Vector, states: int) -> None:
+        super().__init__()
+        self.settings = settings
+        self.mean: torch.Tensor
+        self.scale: torch.Tensor
+        self.register_buffer("mean", torch.as_tensor(mean))
+        self.register_buffer("scale", torch.as_tensor(scale))
+        plain, size = len(mean), settings.projection
+        wide = plain + size
+        self.anaphor = nn.Parameter(torch.randn(size, states) / math.sqrt(states))
+        self.candidate = nn.Parameter(torch.randn(size, states) / math.sqrt(states))
+        self.hidden = nn.Parameter(torch.randn(settings.hidden, wide) / math.sqrt(wide))
+        self.hidden_bias = nn.Parameter(torch.zeros(settings.hidden))
+        self.out = nn.Parameter(torch.zeros(settings.hidden))
+        self.linear = nn.Parameter(torch.zeros(plain))
+        self.bias = nn.Parameter(torch.zeros(1))
+
+    def forward(self, plain: torch.Tensor, anaphor: torch.Tensor, candidates: torch.Tensor) -> torch.Tensor:
+        """(B, n, F + A), (B, S), (B, n, S) -> scores (B, n)."""
+        drop = self.settings.dropout
+        plain = (plain - self.mean) / self.scale
+        if "attention" not in self.settings.parts:
+            plain = torch.cat([plain[..., :WIDTH], torch.zeros_like(plain[..., WIDTH:])], dim=-1)
+        matched = (candidates @ self.candidate.T) * (anaphor @ self.anaphor.T)[:, None]
+        if "states" not in self.settings.parts:
+            matched = torch.zeros_like(matched)
+        read = nn.functional.dropout(torch.cat([plain, matched], dim=-1), drop, self.training)
+        hidden = nn.functional.dropout(
+            torch.relu(read @ self.hidden.T + self.hidden_bias), drop, self.training
+        )
+        return hidden @ self.out + plain @ self.linear + self.bias
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Examples side by side; candidates that are none are masked."""
+
+    plain: torch.Tensor
+    anaphor: torch.Tensor
+    candidates: torch.Tensor
+    right: torch.Tensor
+    there: torch.Tensor
+
+
+def plain_rows(one: Example) -> Vector:
+    """Features and logarithms of attention as the net takes them, (n, F + A)."""
+    features = with_read(one.features[:, :-1].astype(np.float32), one.features[:, -1].astype(np.float32))
+    return np.concatenate([features, np.log(one.attention.astype(np.float32) + FLOOR)], axis=1)
+
+
+def batch_of(examples: Sequence[Example]) -> Batch:
+    """Pads examples to the longest."""
+    longest = max(len(one.right) for one in examples)
+    rows = [plain_rows(one) for one in examples]
+
+    def padded(parts: Sequence[Vector]) -> torch.Tensor:
+        found = np.zeros((len(parts), longest, parts[0].shape[1]), dtype=np.float32)
+        for row, part in zip(found, parts, strict=True):
+            row[: len(part)] = part
+        return torch.from_numpy(found)
+
+    flags = np.zeros((2, len(examples), longest), dtype=bool)
+    for number, one in enumerate(examples):
+        flags[0, number, : len(one.right)] = one.right
+        flags[1, number, : len(one.right)] = True
+    return Batch(
+        padded(rows),
+        torch.from_numpy(np.stack([one.anaphor for one in examples]).astype(np.float32)),
+        padded([one.candidates.astype(np.float32) for one in examples]),
+        torch.from_numpy(flags[0]),
+        torch.from_numpy(flags[1]),
+    )
+
+
+def likelihood_loss(scores: torch.Tensor, batch: Batch) -> torch.Tensor:
+    """Mean -log probability, in nats, of all right candidates together, or of nobody where none is right."""
+    scores = scores.masked_fill(~batch.there, -1e9)
+    everything = torch.logsumexp(torch.cat([scores, torch.zeros_like(scores[:, :1])], dim=1), dim=1)
+    right = scores.masked_fill(~batch.right, -1e9)
+    nobody = torch.where(batch.right.any(dim=1), -1e9, 0.0)[:, None]
+    return (everything - torch.logsumexp(torch.cat([right, nobody], dim=1), dim=1)).mean()
+
+
+class CoreferenceObjective:
+    """Steps that draw from GAP and from texts; judged on the examples of both that are kept apart."""
+
+    def __init__(
+        self,
+        net: TorchPairNet,
+        gap: Sequence[Example],
+        texts: Sequence[Example],
+        held_out: Sequence[Sequence[Example]],
+    ) -> None:
+        self._net, self._settings = net, net.settings
+        self._gap, self._texts = gap, texts
+        self._held_out = held_out
+
+    def rate(self, step: int) -> float:
+        settings = self._settings
+        if step < settings.warmup:
+            return settings.rate * (step + 1) / settings.warmup
+        share = (step - settings.warmup) / max(1, settings.steps - settings.warmup)
+        return settings.rate * 0.5 * (1 + math.cos(math.pi * share))
+
+    def loss(self, step: int, part: DataParallel) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        drawn = np.random.default_rng([self._settings.seed, step, part.rank])
+        torch.manual_seed(int(drawn.integers(2**31)))
+        self._net.train()
+        chosen = []
+        for _ in range(self._settings.batch):
+            group = (
+                self._gap if drawn.random() < self._settings.gap and self._gap else self._texts or self._gap
+            )
+            chosen.append(group[int(drawn.integers(len(group)))])
+        batch = batch_of(chosen)
+        loss = likelihood_loss(self._net(batch.plain, batch.anaphor, batch.candidates), batch)
+        return loss, {}
+
+    def validation(self) -> dict[str, float]:
+        """`nll_…` in nats and `right_…` in percent, of GAP and of texts."""
+        self._net.eval()
+        found = {}
+        for name, examples in zip(("gap", "texts"), self._held_out, strict=True):
+            if examples:
+                found[f"nll_{name}"], found[f"right_{name}"] = judged(self._net, examples)
+        return found
+
+
+@torch.no_grad()
+def judged(net: TorchPairNet, examples: Sequence[Example]) -> tuple[float, float]:
+    """Loss in nats, and how often the likeliest candidate or nobody is right, in percent."""
+    losses, right = 0.0, 0
+    for start in range(0, len(examples), 64):
+        part = examples[start : start + 64]
+        batch = batch_of(part)
+        scores = net(batch.plain, batch.anaphor, batch.candidates).masked_fill(~batch.there, -1e9)
+        losses += float(likelihood_loss(scores, batch)) * len(part)
+        best, at = scores.max(dim=1)
+        hit = batch.right.gather(1, at[:, None])[:, 0]
+        right += int(torch.where(best > 0, hit, ~batch.right.any(dim=1)).sum())
+    return losses / len(examples), 100.0 * right / len(examples)

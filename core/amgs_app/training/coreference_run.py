@@ -1,0 +1,169 @@
+"""Trains the scorer of antecedents: `python -m amgs_app.training.coreference_run --data DIR --out DIR`.
+
+Texts are read once into OUT/examples; the training goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from amgs.conversation.coreference.learned import FORMAT
+from amgs.conversation.coreference.parser import GrammarParser
+from amgs.conversation.coreference.token_states import TokenStates
+from amgs.text.minilm import MiniLM
+from amgs.types import Vector
+from amgs_app.training.coreference_examples import Example, load
+from amgs_app.training.coreference_net import (
+    CoreferenceObjective,
+    CoreferenceTraining,
+    TorchPairNet,
+    batch_of,
+    judged,
+    plain_rows,
+)
+from amgs_app.training.coreference_staging import stage
+from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings
+from amgs_focus.training.training_state import TrainingState
+
+_HELD_OUT = 10  # one document in so many, and one shard of GAP's development half
+
+
+def read_examples(
+    cache: Path,
+) -> tuple[list[Example], list[Example], tuple[list[Example], list[Example]], list[str]]:
+    """GAP's and the texts' examples to train on, those of both kept apart, and the names of the texts kept apart."""
+    gap: list[Example] = []
+    texts: list[Example] = []
+    held: tuple[list[Example], list[Example]] = ([], [])
+    apart = []
+    for path in sorted(cache.glob("gap-development-*.npz")):
+        for number, one in enumerate(load(path)):
+            (held[0] if number % _HELD_OUT == 0 else gap).append(one)
+    for number, path in enumerate(p for p in sorted(cache.glob("*.npz")) if not p.name.startswith("gap-")):
+        if number % _HELD_OUT == 0:
+            apart.append(path.stem)
+            held[1].extend(load(path))
+        else:
+            texts.extend(load(path))
+    return gap, texts, held, apart
+
+
+def train(settings: CoreferenceTraining, cache: Path, out: Path) -> TrainingState[TorchPairNet]:
+    """Runs what is left of the steps; the state lies in `out`, with a line a validation in log.jsonl."""
+    gap, texts, held, _ = read_examples(cache)
+    if settings.shuffled:
+        drawn = np.random.default_rng(settings.seed)
+        gap, texts = (
+            [replace(one, right=drawn.permutation(one.right)) for one in group] for group in (gap, texts)
+        )
+    torch.manual_seed(settings.seed)
+    mean, scale = _moments([*gap[:400], *texts[:800]])
+    net = TorchPairNet(settings, mean, scale, gap[0].anaphor.shape[0])
+    optimizer = torch.optim.AdamW(net.parameters(), lr=settings.rate, weight_decay=settings.decay)
+    state = TrainingState(net, (optimizer,), told=asdict(settings))
+    out.mkdir(parents=True, exist_ok=True)
+    kept = out / "state"
+    if kept.exists():
+        state.load(kept)
+
+    def progress(report: StepReport) -> None:
+        if report.validation:
+            line = {"step": report.step, "loss": report.losses["loss"], **report.validation}
+            with (out / "log.jsonl").open("a") as log:
+                log.write(json.dumps(line) + "\n")
+            sys.stdout.write(json.dumps(line) + "\n")
+            sys.stdout.flush()
+
+    trainer = Trainer(
+        TrainerSettings(settings.steps, clip=1.0, validate_every=100, save_every=100, best_by="-nll"),
+        state,
+        CoreferenceObjective(net, gap, texts, held),
+    )
+    trainer.run(progress, save=lambda held_state: held_state.save(kept))
+    state.take_best()
+    return state
+
+
+def export(state: TrainingState[TorchPairNet], held: Sequence[Example], path: Path) -> None:
+    """Writes the net for NumPy in half precision, with the temperature that makes held-out answers likeliest."""
+    net = state.net.eval()
+    weights = {name: value.numpy() for name, value in net.state_dict().items()}
+    parts = net.settings.parts
+    if "attention" not in parts or "states" not in parts:
+        raise ValueError("only a net that reads everything is exported")
+    temperature = _temperature(net, held)
+    exact = {"mean", "scale"}
+    halved = {n: v if n in exact else v.astype(np.float16) for n, v in weights.items()}
+    with path.open("wb") as file:
+        np.savez(
+            file,
+            format=np.array(FORMAT),
+            temperature=np.array([temperature], dtype=np.float32),
+            reliability=np.ones(1, dtype=np.float32),
+            **halved,
+        )
+
+
+@torch.no_grad()
+def _temperature(net: TorchPairNet, held: Sequence[Example]) -> float:
+    from amgs_app.training.coreference_net import likelihood_loss
+
+    batches = [batch_of(held[start : start + 64]) for start in range(0, len(held), 64)]
+    scored = [(net(b.plain, b.anaphor, b.candidates), b) for b in batches]
+    choices = [0.6 + 0.1 * step for step in range(25)]
+    return min(choices, key=lambda t: sum(float(likelihood_loss(s / t, b)) * len(s) for s, b in scored))
+
+
+def _moments(examples: Sequence[Example]) -> tuple[Vector, Vector]:
+    """Mean and deviation of every column; a column that never changes is left as it is."""
+    rows = np.concatenate([plain_rows(one) for one in examples])
+    scale = rows.std(axis=0)
+    return rows.mean(axis=0), np.where(scale > 1e-3, scale, 1.0).astype(np.float32)
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="the folder of gap-*.tsv, litbank and gum")
+    parser.add_argument("--out", type=Path, required=True, help="where examples, state and weights go")
+    parser.add_argument("--steps", type=int, default=CoreferenceTraining().steps)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--parts", default="attention,states", help="what is read besides the features")
+    parser.add_argument("--shuffled", action="store_true", help="train on shuffled annotation, as a control")
+    parser.add_argument("--staged", action="store_true", help="take the examples that are there")
+    given = parser.parse_args(words)
+    cache = given.out / "examples"
+    if not given.staged:
+        stage(
+            given.data,
+            cache,
+            GrammarParser(),
+            TokenStates(MiniLM().encoder()),
+            lambda line: print(line, flush=True),
+        )
+    parts = tuple(part for part in given.parts.split(",") if part)
+    settings = CoreferenceTraining(steps=given.steps, seed=given.seed, parts=parts, shuffled=given.shuffled)
+    name = f"{'+'.join(parts) or 'features'}{'-shuffled' if given.shuffled else ''}-{given.seed}"
+    state = train(settings, cache, given.out / name)
+    _, _, held, apart = read_examples(cache)
+    validation = sorted(cache.glob("gap-validation-*.npz"))
+    judging = {
+        "gap": held[0],
+        "texts": held[1],
+        "gap_validation": [e for path in validation for e in load(path)],
+    }
+    figures = {which: judged(state.net.eval(), examples) for which, examples in judging.items() if examples}
+    print(json.dumps({"best_step": state.best_step, "nll_and_right": figures, "apart": apart}), flush=True)
+    if len(parts) == 2:
+        export(state, [*held[0], *held[1]], given.out / name / "pairs.npz")
+
+
+if __name__ == "__main__":
+    main()

@@ -40,7 +40,7 @@ def test_a_plan_changes_nothing_and_applying_it_does_all_seven_steps(tmp_path: P
         assert (person.category, person.decay_lambda) == ("person", 0.001)
         assert "QX-7741-B" in person.meta["entities"]
         assert after["values/self.md"].is_self_component
-        assert after["talks/first.md#2"].meta["dates"] == ["2026-02-09"]
+        assert after["talks/first.md#2"].meta["dates"] == ["2026-02-09 0.95"]
         vector = memory.block(person.id).embedding
         assert vector is not None
         assert np.isclose(np.linalg.norm(vector), 1.0, atol=1e-5)

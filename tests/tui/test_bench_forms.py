@@ -160,7 +160,13 @@ def test_a_sentence_told_again_differs_by_its_value_or_by_its_name_or_by_neither
 
 @pytest.mark.parametrize(
     ("words", "missing"),
-    [("documents", "--data"), ("multihop", "--data"), ("facts", "--among"), ("inference", "--data")],
+    [
+        ("documents", "--data"),
+        ("multihop", "--data"),
+        ("conversation", "--data"),
+        ("facts", "--among"),
+        ("inference", "--data"),
+    ],
 )
 def test_missing_data_is_said(words: str, missing: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["--model", "tiny", "bench", words]) != 0

@@ -18,7 +18,7 @@ from amgs.ingest.raw_blocks import FolderContents, RawBlock, shown
 from amgs.ingest.readers import markdown
 from amgs.ingest.readers.registry import Reader, reader_of
 from amgs.settings import IngestSettings
-from amgs.text.dates import note_date
+from amgs.text.intervals import note_date
 from amgs.text.links import definitions, references, relative
 from amgs.text.outline import without_plumbing
 from amgs.types import Progress, Refusal, Skipped

@@ -26,10 +26,10 @@ from amgs.settings import DEFAULT_PROFILES, ConsolidationSettings, ProfileSettin
 from amgs.storage.blocks import NumberedBlock
 from amgs.storage.protocol import Storage
 from amgs.text import names
-from amgs.text.dates import dates_in
 from amgs.text.embedding import Embedder
 from amgs.text.embedding_text import embedding_text
 from amgs.text.entities import Entity, EntityRecogniser
+from amgs.text.intervals import dates_told
 from amgs.text.loading import load
 from amgs.text.markdown import links
 from amgs.text.prose import prose
@@ -192,7 +192,7 @@ def _block(
     more: dict[str, list[str]] = {
         "entities": list(entities),
         "links": list(links(raw.content)),
-        "dates": sorted({m.first.isoformat() for m in dates_in(raw.content, raw.created_at)}),
+        "dates": dates_told(raw.content, raw.created_at),
     }
     return replace(
         raw,

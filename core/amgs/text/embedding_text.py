@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amgs.text.dates import without_datelines
+from amgs.text.intervals import without_datelines
 from amgs.text.prose import readable
 from amgs.types import Block
 from amgs.types.block import untold

@@ -86,12 +86,12 @@ def bench_conversation(
     engine: Engine,
     *,
     data: Annotated[
-        Path | None, Option("--data", metavar="DIR", help="A folder with coref/, mrda/ and others.")
+        Path | None, Option("--data", metavar="DIR", help="A folder with coref/, temporal/ and others.")
     ] = None,
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Measure every subject that the folder has data for, each with its controls beside it: topics, who is
+    """Measure every subject that the folder has data for, each with its controls beside it: dates, topics, who is
     meant by names and pronouns.
 
     Needs corpora that are not part of the program. Does not touch the session's own store.

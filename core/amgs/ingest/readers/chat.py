@@ -10,7 +10,7 @@ from typing import Any
 
 from amgs.ingest.decoding import decoded
 from amgs.ingest.document import ParsedDocument, UnfitError, Utterance
-from amgs.text.dates import note_date
+from amgs.text.intervals import note_date
 
 _SPEAKER = ("speaker", "name", "author", "sender", "from", "user", "role")
 _TEXT = ("text", "content", "message", "body", "value")

@@ -8,6 +8,7 @@ from pathlib import Path
 from amgs.errors import InputError
 from amgs_app.bench_results import BenchResult, BenchTable, Comparator
 from amgs_app.benches.conversation.coreference import measure_coreference
+from amgs_app.benches.conversation.dates import measure_dates
 from amgs_app.benches.conversation.segments import measure_segments
 from amgs_app.benches.conversation.subject import SubjectResult
 from amgs_app.benches.frame import Bench
@@ -16,6 +17,7 @@ from amgs_app.benches.rig import MemoryRig
 BENCH = Bench("conversation")
 SUBJECTS: Mapping[str, Callable[[MemoryRig, Path], SubjectResult | None]] = {
     "coreference": measure_coreference,
+    "dates": measure_dates,
     "segments": measure_segments,
 }
 """By name; None where the folder lacks the data of a subject."""
@@ -38,6 +40,6 @@ def run(rig: MemoryRig, data: Path) -> BenchResult:
     if not done:
         raise InputError(
             f"{data} holds no data that conversations are measured with.",
-            way_out="Give --data the folder that holds coref/, segmentation/, mrda/, locomo/ and the rest.",
+            way_out="Give --data the folder that holds coref/, temporal/, segmentation/, mrda/, locomo/ and the rest.",
         )
     return BENCH.result({"subjects": done}, metrics, tuple(tables), goals=goals)

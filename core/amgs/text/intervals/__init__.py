@@ -1,0 +1,20 @@
+"""When: the intervals of days that a text names, told from the day it was written."""
+
+from amgs.text.intervals.datelines import note_date, without_datelines
+from amgs.text.intervals.grammar import DateMention, dates_in, interval_of
+from amgs.text.intervals.interval import DayInterval, Grain, Modality
+from amgs.text.intervals.told import ToldDays, dates_told, told_days
+
+__all__ = [
+    "DateMention",
+    "DayInterval",
+    "Grain",
+    "Modality",
+    "ToldDays",
+    "dates_in",
+    "dates_told",
+    "interval_of",
+    "note_date",
+    "told_days",
+    "without_datelines",
+]

@@ -1,0 +1,174 @@
+"""The rules for single days by name: weekdays, holidays, today and its neighbours, the nth day of a period."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from amgs.text.intervals.calendar import nth_weekday
+from amgs.text.intervals.fields import BY_TENSE, NEAREST, Fields, settled
+from amgs.text.intervals.holidays import HOLIDAYS, stem
+from amgs.text.intervals.reading import Found, Reading, interval
+from amgs.text.intervals.vocabulary import LAST, NEXT, THIS
+from amgs.text.intervals.written import date_fields, weekday_at
+
+_BEGINNINGS = {words[0] for words in HOLIDAYS}
+NAMED_DAYS = {
+    "the day before yesterday": -2,
+    "day before yesterday": -2,
+    "the day after tomorrow": 2,
+    "day after tomorrow": 2,
+    "yesterday": -1,
+    "yday": -1,
+    "today": 0,
+    "tonight": 0,
+    "tonite": 0,
+    "tomorrow": 1,
+    "tmrw": 1,
+    "tmr": 1,
+    "tomorow": 1,
+    "tommorow": 1,
+    "tommorrow": 1,
+    "last night": -1,
+}
+_TOLD_DAYS = {  # days only where the writer is known to speak of one
+    "the day before": -1,
+    "the previous day": -1,
+    "the day after": 1,
+    "the next day": 1,
+    "the following day": 1,
+    "the same day": 0,
+    "the other day": None,
+    "the day": 0,
+    "now": 0,
+    "right now": 0,
+    "eod": 0,
+    "otd": 0,
+}
+
+
+def holiday(r: Reading, i: int) -> Found | None:
+    """A holiday, of a year where one is told."""
+    return _holiday(r, i, r.side)
+
+
+def _holiday(r: Reading, i: int, side: int) -> Found | None:
+    if not _BEGINNINGS.issuperset(stem([r.at(i)])):
+        return None
+    for length in range(min(7, len(r) - i), 0, -1):
+        day = HOLIDAYS.get(stem(r.words[i : i + length]))
+        if day is None or r.at(i + length - 1) in ("'", "’"):
+            continue
+        end = i + length
+        j = r.skip(r.skip(end, ",", "of"), "in", "of")
+        year = r.year(j) if r.at(j).isdigit() else None
+        if year is not None:
+            on = day(year[1])
+            return Found(year[0], interval((on, on), "day", 1.0))
+        near = [day(y) for y in range(max(r.today.year - 1, 1), min(r.today.year + 2, 9999))]
+        on = min(
+            near, key=lambda d: (side != 0 and d != r.today and (d > r.today) != (side > 0), abs(d - r.today))
+        )
+        named = r.raw[i][0].isupper() or len(r.at(i)) > 7
+        return Found(end, interval((on, on), "day", BY_TENSE if side else NEAREST), named)
+    return None
+
+
+def named_day(r: Reading, i: int) -> Found | None:
+    """Today, yesterday, the day after tomorrow."""
+    for days, sure in ((NAMED_DAYS, True), (_TOLD_DAYS, False)):
+        for phrase, shift in days.items():
+            end = r.after(i, phrase)
+            if end is None or shift is None:
+                continue
+            on = r.today + timedelta(days=shift)
+            return Found(end, interval((on, on), "day", 0.95 if sure else 0.5), sure)
+    return None
+
+
+def pointed_weekday(r: Reading, i: int) -> Found | None:
+    """Last Friday, next Mon, this coming Sunday, Tuesday of next week, next week Monday, a week from Friday."""
+    j = r.skip(i, "the", "on")
+    word = r.at(j)
+    if word in LAST | NEXT | THIS:
+        strictly = word in THIS and r.at(j + 1) in NEXT
+        k = j + 1 + strictly
+        inner = r.at(k) in ("week", "weeks")
+        weekday = weekday_at(r, r.skip(k + inner, "'s", "on"))
+        if weekday is not None:
+            return _weekday_by(r, weekday, "coming" if strictly else word, of_week=inner)
+        return None
+    weekday = weekday_at(r, j)
+    if weekday is None:
+        return None
+    k = r.skip(r.skip(weekday[0], ",", "of", "in"), "the")
+    if r.at(k) in LAST | NEXT | THIS and r.at(k + 1) == "week":
+        return _weekday_by(r, (k + 2, weekday[1]), r.at(k), of_week=True)
+    return None
+
+
+def _weekday_by(r: Reading, weekday: tuple[int, int], word: str, *, of_week: bool) -> Found:
+    """The weekday that "last" and its like point to.
+
+    "Last" is the nearest one before today. "Next" is that of the coming week, for the nearer one is "this". "Coming"
+    is the nearest one after today, and "previous" that of the week before.
+    """
+    end, wanted = weekday
+    monday = r.today - timedelta(days=r.today.weekday())
+    if word in ("last", "past") and not of_week:
+        on = r.today - timedelta(days=(r.today.weekday() - wanted) % 7 or 7)
+    elif word in ("coming", "upcoming") and not of_week:
+        on = r.today + timedelta(days=(wanted - r.today.weekday()) % 7 or 7)
+    else:
+        step = -1 if word in LAST else 1 if word in NEXT else 0
+        on = monday + timedelta(weeks=step, days=wanted)
+    return Found(end, interval((on, on), "day", 0.85))
+
+
+def pointed_date(r: Reading, i: int) -> Found | None:
+    """Next 6th of April, this Friday 5/12, last Christmas."""
+    word = r.at(i)
+    if word not in LAST | NEXT | THIS:
+        return None
+    side = -1 if word in LAST else 1
+    told = date_fields(r, i + 1)
+    if told is not None and isinstance(told.means, Fields):
+        fields = told.means
+        if fields.month is None or fields.day is None or fields.year is not None:
+            return None
+        if word in THIS or weekday_at(r, i + 1) is not None:
+            fields, side = replace(fields, year=r.today.year, weekday=None), 0
+        on = settled(fields, r.today, side, pointed=True)
+        return Found(told.end, on, told.sure) if on else None
+    return _holiday(r, i + 1, 0 if word in THIS else side)
+
+
+def nth_day(r: Reading, i: int) -> Found | None:
+    """The first Monday of next month, the last Friday in May 2019, the last day of the year."""
+    j = r.skip(i, "the")
+    ordinal = (j + 1, -1) if r.at(j) == "last" else r.ordinal(j)
+    if ordinal is None:
+        return None
+    k = ordinal[0]
+    weekday = weekday_at(r, k)
+    if weekday is None and r.at(k) != "day":
+        return None
+    k = weekday[0] if weekday else k + 1
+    if r.at(k) not in ("of", "in"):
+        return None
+    whole = r.days("period", k + 1)
+    if whole is None or whole.means.first is None or whole.means.last is None:
+        return None
+    first, last, nth = whole.means.first, whole.means.last, ordinal[1]
+    if weekday is None:
+        on = last if nth < 0 else first + timedelta(days=nth - 1)
+    elif nth < 0:
+        on = last - timedelta(days=(last.weekday() - weekday[1]) % 7)
+    else:
+        on = nth_weekday(first.year, first.month, weekday[1], nth)
+    if not first <= on <= last:
+        return None
+    return Found(whole.end, interval((on, on), "day", whole.means.confidence))
+
+
+DAYS = (named_day, pointed_weekday, pointed_date, holiday, nth_day)

@@ -1,0 +1,192 @@
+"""The rules for days told by their distance: "two weeks ago", "in 3 days", "a week from Friday", "two weekends ago"."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+
+from amgs.text.intervals.calendar import around, shifted
+from amgs.text.intervals.interval import DayInterval, Grain, Modality
+from amgs.text.intervals.reading import Count, Found, Reading, interval
+from amgs.text.intervals.vocabulary import SEASONS, UNITS, WEEKDAYS
+
+_BACK, _AHEAD = -1, 1
+_TO_TODAY = {
+    "ago": _BACK,
+    "back": _BACK,
+    "earlier": _BACK,
+    "later": _AHEAD,
+    "hence": _AHEAD,
+    "from now": _AHEAD,
+    "from today": _AHEAD,
+    "from tonight": _AHEAD,
+}
+_TO_A_DAY = {
+    "before": _BACK,
+    "prior to": _BACK,
+    "after": _AHEAD,
+    "from": _AHEAD,
+    "since": _AHEAD,
+    "following": _AHEAD,
+}
+_GRAINS = {"fortnight": Grain.WEEK, "workday": Grain.DAY}
+_ROUGH = 0.8
+"""How sure an exact count of units is; "two months ago" is seldom meant to the day."""
+
+
+def counted(r: Reading, i: int) -> tuple[int, list[tuple[Count, str]]] | None:
+    """(end, counts with their units) of "2 weeks and 3 days", "half a year", "a month and a half"."""
+    if r.at(i) == "half":
+        j = r.skip(i + 1, "a", "an", "-")
+        half = {"year": (6, "month"), "yr": (6, "month"), "decade": (5, "year"), "century": (50, "year")}.get(
+            r.at(j)
+        )
+        return (j + 1, [(Count(half[0], half[0]), half[1])]) if half else None
+    told: list[tuple[Count, str]] = []
+    j = i
+    while len(told) < 4:
+        count = r.count(r.skip(j, "and", ",") if told else j)
+        if count is None:
+            break
+        k = r.skip(count[0], "more", "-")
+        if r.at(k) in ("business", "working", "work", "trading") and r.at(k + 1) in ("day", "days"):
+            told.append((count[1], "workday"))
+            j = k + 2
+        elif r.at(k) in UNITS:
+            told.append((count[1], UNITS[r.at(k)]))
+            j = k + 1
+        else:
+            break
+    return (j, told) if told else None
+
+
+def _moved(day: date, told: list[tuple[Count, str]], sign: int) -> DayInterval:
+    """The day that far off; where a count is not exact, all the days it may be, and vague."""
+    near = far = day
+    for count, unit in told:
+        near, far = shifted(near, sign * count.low, unit), shifted(far, sign * count.high, unit)
+    unit = told[-1][1]
+    grain = _GRAINS.get(unit) or Grain("day" if unit == "workweek" else unit)
+    if all(count.exact for count, _ in told):
+        return DayInterval(near, near, grain, Modality.ON, _ROUGH if grain is not Grain.DAY else 0.95)
+    return DayInterval(min(near, far), max(near, far), grain, Modality.VAGUE, 0.6)
+
+
+def _told_ago(r: Reading, i: int) -> Found | None:
+    told = counted(r, r.skip(i, "about", "around", "some", "almost", "nearly", "over", "just"))
+    if told is None:
+        return None
+    for phrase, sign in _TO_TODAY.items():
+        end = r.after(told[0], phrase)
+        if end is None:
+            continue
+        if len(told[1]) == 1 and told[1][0][1] == "weekend":
+            return _weekends(r, end, told[1][0][0], sign)
+        back = phrase == "back" and r.at(end) in ("to", "in", "at", "from", "home")
+        return (
+            None if back else Found(end, _moved(r.today, told[1], sign), phrase not in ("earlier", "later"))
+        )
+    return None
+
+
+def _weekends(r: Reading, end: int, count: Count, sign: int) -> Found:
+    near, far = (around(shifted(r.today, sign * n, "week"), "weekend") for n in (count.low, count.high))
+    days = min(near[0], far[0]), max(near[1], far[1])
+    return Found(end, interval(days, "weekend", 0.85, Modality.ON if count.exact else Modality.VAGUE))
+
+
+def _told_in(r: Reading, i: int) -> Found | None:
+    """In two weeks, in a year's time, in 3 days on Friday."""
+    j = r.after(i, "in another", "in about", "in just", "in around", "in")
+    told = counted(r, j) if j is not None else None
+    if told is None:
+        return None
+    end = told[0]
+    k = r.skip(end, "'", "’", "'s", "’s")
+    if r.at(k) == "time":
+        end = k + 1
+    elif r.at(end) in ("of", "or", "since", "after", "before", "from"):
+        return None
+    few = len(told[1]) == 1 and told[1][0][1] == "day" and r.at(told[0] - 1).startswith("night")
+    return None if few else Found(end, _moved(r.today, told[1], _AHEAD), r.side >= 0)
+
+
+def _from_a_day(r: Reading, i: int) -> Found | None:
+    """Two days before yesterday, 2 weeks from January 15, a week on Friday, two months from today on Tuesday."""
+    j = r.skip(i, "in") if r.at(i) == "in" else i
+    one = r.at(j) == "the" and r.at(j + 1) in ("day", "week", "month", "year")
+    told = (j + 2, [(Count(1, 1), UNITS[r.at(j + 1)])]) if one else counted(r, j)
+    if told is None:
+        return None
+    unit = told[1][0][1]
+    for phrase, sign in _TO_A_DAY.items():
+        k = r.after(told[0], phrase)
+        if k is None or (one and phrase not in ("before", "after", "following")):
+            continue
+        day = r.days("point", k) or r.days("point", r.skip(k, "the")) or r.days("period", k)
+        if day is None or day.means.first is None or day.means.last is None:
+            continue
+        sure = day.means.confidence
+        if one and unit != "day":
+            beside = around(shifted(day.means.first if sign < 0 else day.means.last, sign, unit), unit)
+            return Found(day.end, interval(beside, unit, sure * _ROUGH), day.sure)
+        moved = _moved(day.means.first, told[1], sign)
+        return Found(day.end, replace(moved, confidence=min(moved.confidence, sure)), day.sure)
+    return None
+
+
+def _on_that_weekday(r: Reading, i: int) -> Found | None:
+    """Two months from today on Tuesday: the weekday nearest to the day that is told."""
+    told = _told_in(r, i) or _from_a_day(r, i) or _told_ago(r, i)
+    if (
+        told is None
+        or r.at(told.end) != "on"
+        or not isinstance(told.means, DayInterval)
+        or told.means.first is None
+    ):
+        return None
+    weekday = WEEKDAYS.get(r.at(told.end + 1))
+    if weekday is None:
+        return None
+    ahead = (weekday - told.means.first.weekday()) % 7
+    on = shifted(told.means.first, ahead - 7 if ahead > 5 else ahead, "day")
+    return Found(told.end + 2, interval((on, on), "day", 0.8))
+
+
+def _occurrences(r: Reading, i: int) -> Found | None:
+    """Two Fridays ago, three summers ago, a week ago Friday."""
+    count = r.count(i)
+    if count is None or not count[1].exact:
+        return None
+    word = r.at(count[0]).removesuffix("s")
+    sign = _TO_TODAY.get(r.at(count[0] + 1))
+    if sign is None:
+        return None
+    end, n = count[0] + 2, count[1].low
+    if word in WEEKDAYS:
+        away = ((r.today.weekday() - WEEKDAYS[word]) * -sign) % 7 or 7
+        on = shifted(r.today, sign * (away + 7 * (n - 1)), "day")
+        return Found(end, interval((on, on), "day", 0.85))
+    if word in SEASONS and n:
+        return Found(end, interval(season_near(r.today, word, sign * n), "season", 0.8))
+    return None
+
+
+def season_near(today: date, word: str, step: int) -> tuple[date, date]:
+    """A season: the one that holds the day or else the nearest (step 0), or the nth wholly before or after."""
+    starts = [
+        date(year, SEASONS[word], 1)
+        for year in range(max(today.year - 1 - abs(step), 1), today.year + 2 + abs(step))
+    ]
+    spans = [around(start, "season") for start in starts]
+    if step == 0:
+        return min(
+            spans,
+            key=lambda s: 0 if s[0] <= today <= s[1] else min(abs(s[0] - today), abs(today - s[1])).days,
+        )
+    if step < 0:
+        return [s for s in spans if s[1] < today][step]
+    return [s for s in spans if s[0] > today][step - 1]
+
+
+OFFSETS = (_told_ago, _told_in, _from_a_day, _on_that_weekday, _occurrences)

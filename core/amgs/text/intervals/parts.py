@@ -1,0 +1,228 @@
+"""The rules for weeks and parts of longer periods: "the week of the 18th", "the last week of July", "late 2019"."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+from amgs.text.intervals.calendar import Days, around, shifted, week_of_month, week_of_year
+from amgs.text.intervals.interval import DayInterval, Grain, Modality
+from amgs.text.intervals.offsets import counted
+from amgs.text.intervals.reading import Found, Reading, interval
+
+_EARLY = {"early", "earlier", "beginning", "start", "begin", "top"}
+_MID = {"mid", "middle", "midst"}
+_LATE = {"late", "later", "end", "ending", "tail"}
+
+
+def _part(r: Reading, i: int) -> Found | None:
+    """Early March, mid-November, the end of 2008, later this week, earlier in the year."""
+    j = r.skip(i, "the")
+    word = r.at(j)
+    if word not in _EARLY | _MID | _LATE:
+        return None
+    k = r.skip(j + 1, "-")
+    k = r.skip(k, "of", "in", "on", "part", "to")
+    k = r.skip(k, "of")
+    whole = r.days("period", k)
+    if whole is None or whole.means.first is None or whole.means.last is None:
+        return None
+    days = whole.means.first, whole.means.last
+    which = -1 if word in _EARLY else 1 if word in _LATE else 0
+    if word.endswith("er") and days[0] <= r.today <= days[1]:  # earlier: until today; later: from today
+        half = _cut(days, whole.means.grain, which, halves=True)
+        part = (
+            (half[0], min(half[1], max(r.today, half[0])))
+            if which < 0
+            else (max(half[0], min(r.today, half[1])), half[1])
+        )
+    else:
+        part = _cut(days, whole.means.grain, which, halves=word in ("early", "late", "earlier", "later"))
+    return Found(
+        whole.end,
+        interval(part, _finer(whole.means.grain), whole.means.confidence * 0.9, Modality.ABOUT),
+        whole.sure,
+    )
+
+
+def _finer(grain: Grain) -> str:
+    return (
+        "month"
+        if grain in (Grain.YEAR, Grain.HALF)
+        else "year"
+        if grain in (Grain.DECADE, Grain.CENTURY)
+        else "day"
+    )
+
+
+def _cut(days: Days, grain: Grain, which: int, *, halves: bool) -> Days:
+    """The first (-1), middle (0) or last (1) part: halves of a week or month; of a year thirds unless halves."""
+    first, last = days
+    if grain is Grain.MONTH:
+        return (
+            (first, first.replace(day=15)),
+            (first.replace(day=10), first.replace(day=20)),
+            (first.replace(day=16), last),
+        )[which + 1]
+    if grain is Grain.WEEK:
+        return (
+            (first, first + timedelta(days=2)),
+            (first + timedelta(days=2), first + timedelta(days=4)),
+            (first + timedelta(days=3), last),
+        )[which + 1]
+    if grain is Grain.YEAR:
+        months = 6 if halves and which else 4
+        begin = {-1: first, 0: shifted(first, 4, "month"), 1: shifted(first, 12 - months, "month")}[which]
+        return begin, shifted(begin, months, "month") - timedelta(days=1)
+    third = (last - first) // (2 if halves and which else 3)
+    if which < 0:
+        return first, first + third
+    return (first + third, last - third) if which == 0 else (last - third, last)
+
+
+def _week_of(r: Reading, i: int) -> Found | None:
+    """The week of the 18th, week beginning Feb 4, w/c Feb 4, the weekend of Halloween, Labor Day weekend."""
+    j = r.skip(i, "the")
+    if r.at(j) == "w" and r.at(j + 1) == "/" and r.at(j + 2) in ("c", "b", "e", "o"):
+        unit, k = "week", j + 3
+    elif r.at(j) in ("week", "weekend", "month"):
+        unit = r.at(j)
+        k = r.skip(j + 1, "of", "beginning", "commencing", "starting", "containing")
+        if k == j + 1:
+            return None
+        k = r.skip(k, "on")
+    else:
+        return None
+    day = r.days("point", k)
+    if day is None or day.means.first is None:
+        return None
+    return Found(day.end, interval(_around_day(day.means.first, unit), unit, day.means.confidence * 0.95))
+
+
+def _around_day(day: date, unit: str) -> Days:
+    if unit == "weekend" and day.weekday() == 0:  # the long weekend that a Monday's holiday ends
+        return day - timedelta(days=2), day
+    return around(day, unit)
+
+
+def _weekend_of(r: Reading, i: int) -> Found | None:
+    """Labor day weekend, Easter weekend, Christmas week."""
+    day = r.days("holiday", i)
+    if day is None or r.at(day.end) not in ("weekend", "week") or day.means.first is None:
+        return None
+    return Found(
+        day.end + 1,
+        interval(_around_day(day.means.first, r.at(day.end)), r.at(day.end), day.means.confidence),
+    )
+
+
+def _numbered_week(r: Reading, i: int) -> Found | None:
+    """Week 31, week 3 of 2027."""
+    j = r.skip(i, "the")
+    number = r.number(j + 1) if r.at(j) == "week" else None
+    if number is None or not 1 <= number[1] <= 53:
+        return None
+    k = r.skip(number[0], "of", "in", ",")
+    year = r.year(k) if r.at(k).isdigit() else None
+    days = week_of_year(year[1] if year else r.today.year, number[1])
+    return Found(year[0] if year else number[0], interval(days, "week", 0.95 if year else 0.7), bool(year))
+
+
+def _nth_week(r: Reading, i: int) -> Found | None:
+    """The last week of July, 3rd week of Jan, the first weekend of August, the first 2 weeks of 2021."""
+    j = r.skip(i, "the")
+    ordinal = (j + 1, -1) if r.at(j) in ("last", "final") else r.ordinal(j)
+    if ordinal is None:
+        return None
+    k, nth = ordinal
+    count = r.count(k) if r.at(k) not in ("week", "weekend", "month", "days") else (k, None)
+    if count is None:
+        return None
+    k, many = count
+    unit = r.at(k).removesuffix("s")
+    if (
+        unit not in ("day", "week", "weekend", "month")
+        or r.at(k + 1) not in ("of", "in")
+        or (many and nth not in (1, -1))
+    ):
+        return None
+    whole = r.days("period", k + 2)
+    if whole is None or whole.means.first is None or whole.means.last is None:
+        return None
+    days = _nth(whole.means.first, whole.means.last, whole.means.grain, unit, nth)
+    if many is not None and many.exact:
+        away = many.low - 1
+        if nth > 0:
+            days = days[0], around(shifted(days[0], away, unit), unit)[1]
+        else:
+            days = around(shifted(days[0], -away, unit), unit)[0], days[1]
+    return Found(whole.end, interval(days, unit, whole.means.confidence * 0.9), True)
+
+
+def _nth(first: date, last: date, grain: Grain, unit: str, nth: int) -> Days:
+    if unit == "day":
+        return (last, last) if nth < 0 else (first, first)
+    if unit == "month":
+        on = around(last, "month")[0] if nth < 0 else shifted(first, nth - 1, "month")
+        return around(on, "month")
+    if unit == "weekend":
+        saturday = first + timedelta(days=(5 - first.weekday()) % 7 + 7 * (nth - 1))
+        if nth < 0:
+            saturday = last - timedelta(days=(last.weekday() - 5) % 7)
+        return saturday, saturday + timedelta(days=1)
+    if grain is Grain.MONTH:
+        return week_of_month(first.year, first.month, nth)
+    if nth < 0:
+        return around(last, "week")
+    thursday = first + timedelta(days=(3 - first.weekday()) % 7 + 7 * (nth - 1))
+    return around(thursday, "week")
+
+
+def _from_start(r: Reading, i: int) -> Found | None:
+    """3 days starting next Monday, a week from tomorrow on, for 1 week, from 20th Dec."""
+    j = r.skip(i, "for")
+    told = counted(r, j)
+    if told is None or not all(count.exact for count, _ in told[1]):
+        return None
+    k = r.skip(told[0], ",")
+    behind = r.after(k, "starting from", "starting on", "beginning on", "starting", "beginning", "commencing")
+    if behind is None and j > i:
+        behind = r.after(k, "from", "since")
+    day = r.days("point", behind) if behind is not None else None
+    if day is None or day.means.first is None:
+        return None
+    end = day.means.first
+    for count, unit in told[1]:
+        end = shifted(end, count.low, unit)
+    return Found(
+        day.end,
+        DayInterval(day.means.first, end - timedelta(days=1), Grain.DAY, Modality.ON, day.means.confidence),
+        day.sure,
+    )
+
+
+def _to_date(r: Reading, i: int) -> Found | None:
+    """The year to date, this month to date."""
+    j = r.skip(r.skip(i, "the"), "this")
+    unit, end = r.at(j), r.after(j + 1, "to date")
+    if unit not in ("week", "month", "quarter", "year") or end is None:
+        return None
+    return Found(end, interval((around(r.today, unit)[0], r.today), "day", 0.95))
+
+
+def _unit_end(r: Reading, i: int) -> Found | None:
+    """Year-end, quarter-end, the month's end: the last day of the unit, of the one before where the verb is past."""
+    unit = r.at(i)
+    end = (
+        r.after(i + 1, "- end", "end", "' s end", "'s end", "’s end")
+        if unit in ("year", "quarter", "month")
+        else None
+    )
+    if end is None:
+        return None
+    last = around(r.today, unit)[1]
+    back = r.side < 0 and last > r.today
+    on = around(r.today, unit)[0] - timedelta(days=1) if back else last
+    return Found(end, interval((on, on), "day", 0.75), False)
+
+
+PARTS = (_unit_end, _part, _week_of, _weekend_of, _numbered_week, _nth_week, _from_start, _to_date)

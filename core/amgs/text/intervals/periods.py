@@ -1,0 +1,286 @@
+"""The rules for months, years, quarters, decades and seasons by name, and for units pointed to ("last week")."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+from amgs.text.intervals.calendar import Days, around, shifted
+from amgs.text.intervals.fields import Fields, near_century
+from amgs.text.intervals.interval import DayInterval, Modality
+from amgs.text.intervals.offsets import season_near
+from amgs.text.intervals.reading import Found, Reading, interval
+from amgs.text.intervals.vocabulary import DECADES, LAST, NEXT, SEASONS, THIS, UNITS
+
+_BEFORE_A_PERIOD = {
+    *(
+        "in",
+        "since",
+        "until",
+        "till",
+        "by",
+        "of",
+        "from",
+        "during",
+        "throughout",
+        "before",
+        "after",
+        "around",
+    ),
+    *("early", "mid", "late", "between", "to", "through", "year", "about", "circa", "and", "-"),
+}
+_AMBIGUOUS_MONTHS = {
+    "may",
+    "march",
+    "mar",
+    "jan",
+    "dec",
+    "sep",
+    "oct",
+    "jun",
+    "jul",
+    "apr",
+    "feb",
+    "aug",
+    "nov",
+}
+
+
+def _year_behind(r: Reading, i: int) -> tuple[int, int] | None:
+    """(end, year) of ", 2018", "of 2018", "-2018", "of 87", "'87"."""
+    j = r.skip(r.skip(i, ",", "-", "/"), "of", "in")
+    j = r.skip(j, "the") if r.after(j, "the year") else j
+    j = r.skip(j, "year")
+    year = r.year(j)
+    if year is not None and 1000 <= year[1] <= 2999:
+        return year
+    quoted = r.at(j) in ("'", "’")
+    word = r.at(j + quoted)
+    short = len(word) == 2 and word.isdigit() and (quoted or r.at(j - 1) == "of")
+    return (j + quoted + 1, near_century(int(word), r.today.year)) if short else None
+
+
+def _of_year(r: Reading, i: int) -> tuple[int, int, float] | None:
+    """(end, year, confidence): as written, or "of last year", "of the year", "next year", "this year"."""
+    year = _year_behind(r, i)
+    if year is not None:
+        return *year, 1.0
+    j = r.skip(r.skip(i, ","), "of", "in", "from")
+    own = r.at(j) == "the" and r.at(j + 1) == "year"
+    if own or (r.at(j) in LAST | NEXT | THIS and r.at(j + 1) == "year"):
+        step = 0 if own else _step(r.at(j))
+        return j + 2, r.today.year + step, 0.9
+    return None
+
+
+def _month(r: Reading, i: int) -> Found | None:
+    """March, March 2019, June of next year."""
+    month = r.month(i)
+    if month is None:
+        return None
+    year = _of_year(r, month[0])
+    if year is not None:
+        return Found(year[0], Fields(year[1], month[1], confidence=year[2]))
+    word, told = r.at(i), r.at(i - 1) in _BEFORE_A_PERIOD
+    sure = r.raw[i][0].isupper() and (told or word not in _AMBIGUOUS_MONTHS)
+    return Found(month[0], Fields(month=month[1]), sure)
+
+
+def _pointed_month(r: Reading, i: int) -> Found | None:
+    """Last August, next March, this June: the nearest one wholly before or after, or that of this year."""
+    month = r.month(i + 1) if r.at(i) in LAST | NEXT | THIS else None
+    if month is None:
+        return None
+    step = _step(r.at(i))
+    first = r.today.replace(month=month[1], day=1)
+    if step and (first - r.today.replace(day=1)).days * step <= 0:
+        first = shifted(first, step, "year")
+    return Found(month[0], interval(around(first, "month"), "month", 0.85))
+
+
+def _year(r: Reading, i: int) -> Found | None:
+    """2008, the year 2008, calendar year 2008, cy18."""
+    j = r.skip(i, "the", "calendar")
+    if r.at(j) == "cy" and len(r.at(j + 1)) == 2 and r.at(j + 1).isdigit():
+        return Found(j + 2, Fields(near_century(int(r.at(j + 1)), r.today.year)))
+    named = r.at(j) in ("year", "cy")
+    j = r.skip(j + named, "of") if named else i
+    year = r.year(j)
+    if year is None:
+        return None
+    alone = not r.at(j).isdigit() or not 1500 <= year[1] <= 2199
+    money = (
+        r.at(j - 1) in ("$", "#", "£", "€", ".", "(")
+        or r.at(year[0]) in ("%", "%)")
+        or (r.glued(year[0]) and r.at(year[0]) not in ".,;:!?)'-’–\"/~")
+    )
+    told = (r.at(j - 1) in _BEFORE_A_PERIOD and not r.at(year[0]).isalpha()) or r.at(j - 1) in (
+        "in",
+        "since",
+        "year",
+    )
+    return Found(year[0], Fields(year[1], confidence=0.9), named or (told and not alone and not money))
+
+
+def _decade(r: Reading, i: int) -> Found | None:
+    """The 1990s, the 90s, the nineties, the 18th century."""
+    j = r.skip(i, "the")
+    tens = DECADES.get(r.at(j))
+    if tens is not None:
+        begin = near_century(tens, r.today.year + 10)
+        return Found(j + 1, interval(around(date(begin, 1, 1), "decade"), "decade", 0.8), j > i)
+    plural = r.at(j + 1) in ("s", "'s", "’s") and r.glued(j + 1)
+    if plural and r.at(j).isdigit() and len(r.at(j)) in (2, 4) and int(r.at(j)) % 10 == 0:
+        begin = int(r.at(j)) if len(r.at(j)) == 4 else near_century(int(r.at(j)), r.today.year + 10)
+        return Found(
+            j + 2, interval(around(date(begin, 1, 1), "decade"), "decade", 0.95), j > i or begin > 999
+        )
+    ordinal = r.ordinal(j)
+    if ordinal is not None and r.at(r.skip(ordinal[0], "-")) in ("century", "centuries") and ordinal[1] > 1:
+        first = date(100 * (ordinal[1] - 1), 1, 1)
+        return Found(r.skip(ordinal[0], "-") + 1, interval(around(first, "century"), "century", 0.95))
+    return None
+
+
+def _quarter(r: Reading, i: int) -> Found | None:
+    """Q1 2019, 2019-Q1, the third quarter of last year, H2, the first half of 2020."""
+    year = r.year(i) if r.at(i).isdigit() else None
+    j = r.skip(r.skip(year[0], "-", "/"), "'s", "’s") if year else r.skip(i, "the")
+    if r.at(j) in ("q", "h") and r.glued(j + 1) and r.at(j + 1).isdigit():
+        unit, nth, end = {"q": "quarter", "h": "half"}[r.at(j)], int(r.at(j + 1)), j + 2
+    else:
+        ordinal = r.ordinal(j) or ((j + 1, -1) if r.at(j) in ("last", "final") else None)
+        if ordinal is None:
+            return None
+        k = r.skip(ordinal[0], "-")
+        if r.at(k) not in ("quarter", "half") or (r.at(k) == "half" and ordinal[1] < 0):
+            return None
+        unit, nth, end = r.at(k), ordinal[1], k + 1
+    parts = 4 if unit == "quarter" else 2
+    told = (end, year[1], 1.0) if year else _of_year(r, end)
+    if nth < 0:
+        if told is None:
+            return None  # "the last quarter" is the one before this
+        nth = parts
+    if not 1 <= nth <= parts:
+        return None
+    months = 12 // parts
+    if told is not None:
+        first = date(told[1], 1 + months * (nth - 1), 1)
+        return Found(told[0], interval(around(first, unit), unit, told[2]))
+    near = [date(y, 1 + months * (nth - 1), 1) for y in range(r.today.year - 1, r.today.year + 2)]
+    spans = [around(first, unit) for first in near]
+    days = min(spans, key=lambda s: _away(s, r.today, r.side))
+    return Found(end, interval(days, unit, 0.7), unit == "quarter")
+
+
+def _away(days: Days, today: date, side: int) -> tuple[bool, int]:
+    if days[0] <= today <= days[1]:
+        return side < 0, 0
+    away = (days[0] - today).days if days[0] > today else (today - days[1]).days
+    return side != 0 and (days[0] > today) != (side > 0), away
+
+
+def _season(r: Reading, i: int) -> Found | None:
+    """Last summer, this winter, summer 2010, the spring of 2019."""
+    j = r.skip(i, "the")
+    point = r.at(j) if r.at(j) in LAST | NEXT | THIS else ""
+    j += bool(point)
+    word = r.at(j)
+    if word not in SEASONS:
+        return None
+    year = _of_year(r, j + 1)
+    if year is not None and not point:
+        first = date(year[1], SEASONS[word], 1)
+        return Found(year[0], interval(around(first, "season"), "season", 0.8 * year[2]))
+    days = season_near(r.today, word, _step(point) if point else r.side)
+    if point in THIS:
+        begin = date(r.today.year, SEASONS[word], 1)
+        days = season_near(r.today, word, 0) if word == "winter" else around(begin, "season")
+    return Found(j + 1, interval(days, "season", 0.75 if point else 0.4), bool(point))
+
+
+def _step(word: str) -> int:
+    return -1 if word in LAST else 1 if word in NEXT else 0
+
+
+def _unit(r: Reading, i: int) -> Found | None:
+    """Last week, this month, the coming quarter, next year, the weekend, the following decade."""
+    j = r.skip(i, "the", "that")
+    point = r.at(j) if r.at(j) in LAST | NEXT | THIS else ""
+    strictly = point in THIS and r.at(j + 1) in NEXT | LAST
+    k = j + bool(point) + strictly
+    k = r.skip(k, "calendar", "working", "work")
+    unit = UNITS.get(r.at(k))
+    that = r.at(j - 1) == "that" and j > i
+    if unit == "week" and r.at(k - 1) in ("working", "work"):
+        unit = "workweek"
+    bare = not point
+    if unit is None or r.at(k).endswith("s") or (bare and j == i and unit != "weekend"):
+        return None
+    if unit == "day" and (bare or point in ("last", "past", "present")):
+        return None
+    return _whole(r, k + 1, unit, _step(r.at(j + 1) if strictly else point), bare=bare and not that)
+
+
+def _whole(r: Reading, end: int, unit: str, step: int, *, bare: bool) -> Found:
+    grain = {"workweek": "week", "fortnight": "week"}.get(unit, unit)
+    if unit == "weekend" and bare:
+        step = -1 if r.side < 0 and r.today.weekday() < 5 else 0
+    if unit == "fortnight":
+        monday = around(r.today, "week")[0]
+        first = shifted(monday, min(step, 0) * 2, "week") if step <= 0 else shifted(monday, 1, "week")
+        days = first, shifted(first, 2, "week") - timedelta(days=1)
+    else:
+        days = around(shifted(around(r.today, unit)[0], step, unit), unit)
+    sure = 0.5 if bare else 0.9 if unit != "season" else 0.6
+    return Found(end, interval(days, grain, sure), not bare or unit == "weekend")
+
+
+def _units(r: Reading, i: int) -> Found | None:
+    """The last 3 months, the next couple weeks, 2 upcoming months, the past two quarters, within two weeks."""
+    j = r.skip(r.skip(i, "over", "within"), "the")
+    if r.at(j) in LAST | NEXT:
+        point = r.at(j)
+        count = r.count(j + 1)
+        if count is None:
+            return None
+        k = count[0]
+    else:
+        count = r.count(j)
+        if count is None or r.at(count[0]) not in LAST | NEXT:
+            return None
+        point, k = r.at(count[0]), count[0] + 1
+    unit = UNITS.get(r.at(k))
+    if unit is None:
+        return None
+    return Found(k + 1, run(r.today, count[1].high, unit, _step(point), exact=count[1].exact))
+
+
+def run(today: date, count: int, unit: str, step: int, *, exact: bool = True) -> DayInterval:
+    """So many units before today or after it. Quarters, decades and weekends are those of the calendar."""
+    grain = {"fortnight": "week", "workweek": "week", "workday": "day"}.get(unit, unit)
+    modality, sure = (Modality.ON, 0.85) if exact else (Modality.VAGUE, 0.6)
+    if unit in ("quarter", "decade", "weekend", "century"):
+        near = around(shifted(around(today, unit)[0], step, unit), unit)
+        far = around(shifted(near[0], step * (count - 1), unit), unit)
+        return interval((min(near[0], far[0]), max(near[1], far[1])), grain, sure, modality)
+    if step < 0:
+        return interval((shifted(today, -count, unit), today - timedelta(days=1)), "day", sure, modality)
+    first = today + timedelta(days=1)
+    return interval((first, shifted(first, count, unit) - timedelta(days=1)), "day", sure, modality)
+
+
+def _beyond(r: Reading, i: int) -> Found | None:
+    """The week before last, the weekend after next, the year before last."""
+    j = r.skip(i, "the")
+    unit = UNITS.get(r.at(j))
+    if unit is None or unit == "day":
+        return None
+    for phrase, step in (("before last", -2), ("after next", 2), ("before that", -2)):
+        end = r.after(j + 1, phrase)
+        if end is not None:
+            return _whole(r, end, unit, step, bare=False)
+    return None
+
+
+PERIODS = (_month, _pointed_month, _year, _decade, _quarter, _season, _unit, _units, _beyond)

@@ -1,0 +1,190 @@
+"""The rules for spans between two dates, and for what lies before or after one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+from amgs.text.intervals.calendar import shifted
+from amgs.text.intervals.fields import BY_TENSE, Fields, joined, settled
+from amgs.text.intervals.interval import DayInterval, Grain, Modality
+from amgs.text.intervals.offsets import counted
+from amgs.text.intervals.reading import Found, Reading, Settled
+
+_TO = {"to", "until", "till", "til", "through", "thru", "-", "–", "—", "~"}
+_LEADS: tuple[
+    tuple[Modality, bool, tuple[str, ...]], ...
+] = (  # how, whether the named days are left out, the words
+    (Modality.BEFORE, True, ("earlier than", "prior to", "before", "less than", "<")),
+    (
+        Modality.BEFORE,
+        False,
+        ("not later than", "no later than", "up until", "as late as", "until", "till", "by"),
+    ),
+    (Modality.BEFORE, False, ("ending", "< =", "through")),
+    (Modality.AFTER, True, ("later than", "greater than", "after", ">")),
+    (
+        Modality.AFTER,
+        False,
+        ("no earlier than", "not earlier than", "as early as", "any time from", "since", "from"),
+    ),
+    (Modality.AFTER, False, ("starting from", "starting on", "starting", "beginning", "> =")),
+)
+_TAILS: tuple[tuple[Modality, tuple[str, ...]], ...] = (
+    (Modality.BEFORE, ("or earlier", "and earlier", "or before", "and before", "or sooner")),
+    (
+        Modality.AFTER,
+        ("or later", "and later", "or after", "and after", "and beyond", "onwards", "onward", "or newer"),
+    ),
+)
+
+
+def _range(r: Reading, i: int) -> Found | None:
+    """From A to B, between A and B, A - B, 9 to 12 June, May 5-7, from March to date."""
+    between = r.at(i) == "between"
+    j = i + 1 if between or r.at(i) in ("from", "on", "during", "starting") else i
+    j = r.skip(j, "in", "on", "the") if r.at(j) in ("in", "on") else j
+    first = _end(r, j)
+    if first is None:
+        return None
+    k = r.skip(first.end, ",")
+    if r.at(k) not in _TO | ({"and"} if between else set()):
+        return None
+    dash = not r.at(k).isalpha()
+    last = _end(r, k + 1, behind=True)
+    if last is None and r.at(k + 1) in ("in", "on", "the"):
+        last = _end(r, k + 2, behind=True)
+    if last is None:
+        return None
+    means = _between(r, first.means, last.means)
+    if means is None:
+        return None
+    listed = (_day_of(first) and _bare(last)) or (_bare(first) and _day_of(last))
+    return Found(
+        last.end,
+        means,
+        (first.sure and last.sure) or (listed and (dash or between or j > i or _day_of(first))),
+    )
+
+
+def _bare(end: Found) -> bool:
+    """Whether an end is only the number of a day."""
+    return isinstance(end.means, Fields) and end.means == Fields(end.means.year, day=end.means.day)
+
+
+def _day_of(end: Found) -> bool:
+    return (
+        isinstance(end.means, Fields)
+        and end.means.day is not None
+        and end.means.month is not None
+        and end.sure
+    )
+
+
+def _end(r: Reading, i: int, *, behind: bool = False) -> Found | None:
+    """One end of a range: a date or period, a bare day of the month, or today."""
+    now = r.after(i, "date", "now", "present", "today") if behind else r.after(i, "now", "today")
+    if now is not None:
+        return Found(now, DayInterval(r.today, r.today, Grain.DAY, Modality.ON, 0.95), True)
+    options = [r.parse("point", i), r.parse("period", i)]
+    found = max((o for o in options if o is not None), key=lambda o: o.end, default=None)
+    number = r.ordinal(r.skip(i, "the")) or r.number(i)
+    if number is not None and 1 <= number[1] <= 31 and (found is None or number[0] >= found.end):
+        year = (
+            r.year(number[0] + 1)
+            if behind and r.at(number[0]) == "," and r.at(number[0] + 1).isdigit()
+            else None
+        )
+        return Found(year[0] if year else number[0], Fields(year[1] if year else None, day=number[1]), False)
+    return found
+
+
+def _between(r: Reading, first: Fields | DayInterval, last: Fields | DayInterval) -> DayInterval | None:
+    if isinstance(first, Fields) and isinstance(last, Fields):
+        first, last = joined(first, last)
+        if first.day is not None and first.month is None and first.weekday is None:
+            return None  # two bare numbers
+    near = _span(r, first, last, 0)
+    if near is not None and (_holds(near, r.today) or not r.side):
+        return near
+    return _span(r, first, last, r.side or -1)
+
+
+def _span(
+    r: Reading, first: Fields | DayInterval, last: Fields | DayInterval, side: int
+) -> DayInterval | None:
+    begin = settled(first, r.today, side) if isinstance(first, Fields) else first
+    if begin is None or begin.first is None:
+        return None
+    end = settled(last, r.today, after=begin.first) if isinstance(last, Fields) else last
+    if end is None or end.last is None:
+        return None
+    if (
+        end.last < begin.first and begin.confidence < BY_TENSE and begin.last is not None
+    ):  # its year was only a guess
+        begin = replace(begin, first=shifted(begin.first, -1, "year"), last=shifted(begin.last, -1, "year"))
+    if begin.first is None or end.last < begin.first:
+        return None
+    return DayInterval(begin.first, end.last, end.grain, Modality.ON, min(begin.confidence, end.confidence))
+
+
+def _holds(span: DayInterval, day: date) -> bool:
+    """Whether a span is under way: then neither tense tells it from the one a year off."""
+    return span.first is not None and span.last is not None and span.first <= day <= span.last
+
+
+def _open(r: Reading, i: int) -> Found | None:
+    """Before 2019, since May, by the end of the month, later than 2020, more than 2 weeks after today."""
+    rough = r.after(i, "more than", "less than", "at least", "over")
+    told = counted(r, rough) if rough is not None else None
+    if told is not None and r.at(told[0]) in ("before", "after", "from"):
+        day = r.days("point", rough or i)
+        if day is None:
+            return None
+        return _opened(day, Modality.BEFORE if r.at(told[0]) == "before" else Modality.AFTER, beyond=False)
+    for side, beyond, phrases in _LEADS:
+        for phrase in phrases:
+            j = r.after(i, phrase)
+            whole = _whole(r, j) if j is not None else None
+            if whole is not None:
+                return _opened(whole, side, beyond=beyond)
+    named = _whole(r, i)
+    if named is None:
+        return None
+    for side, phrases in _TAILS:
+        end = r.after(named.end, *phrases)
+        if end is not None and not r.at(end).isdigit():  # "on 1/1/2016 and after 6 pm" is that day
+            return _opened(named._replace(end=end), side, beyond=False)
+    return None
+
+
+def _whole(r: Reading, i: int) -> Settled | None:
+    options = [r.days("point", i), r.days("period", i)]
+    return max((o for o in options if o is not None), key=lambda o: o.end, default=None)
+
+
+def _opened(named: Settled, side: Modality, *, beyond: bool) -> Found | None:
+    """One end left open. beyond: the named days are not part of it ("after 2020" begins in 2021); a single day is."""
+    means = named.means
+    if means.first is None or means.last is None:
+        return None
+    outside = beyond and means.grain is not Grain.DAY and means.modality is Modality.ON
+    if side is Modality.BEFORE:
+        last = means.first - timedelta(days=1) if outside else means.last
+        return Found(named.end, DayInterval(None, last, means.grain, side, means.confidence), named.sure)
+    first = means.last + timedelta(days=1) if outside else means.first
+    return Found(named.end, DayInterval(first, None, means.grain, side, means.confidence), named.sure)
+
+
+def _about(r: Reading, i: int) -> Found | None:
+    """Around the 21st, about March, sometime last week."""
+    j = r.after(i, "around", "about", "circa", "sometime in", "sometime", "approximately")
+    day = _whole(r, j) if j is not None else None
+    if day is None:
+        return None
+    means = replace(day.means, modality=Modality.ABOUT, confidence=day.means.confidence * 0.9)
+    return Found(day.end, means, day.sure)
+
+
+RANGES = (_range,)
+OPEN = (_open, _about)

@@ -1,0 +1,205 @@
+"""A text as words with places, and what numbers stand in it: what every rule of the grammar reads from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass
+from datetime import date
+from typing import NamedTuple
+
+from amgs.text.intervals.fields import Fields, settled
+from amgs.text.intervals.interval import DayInterval, Grain, Modality
+from amgs.text.intervals.vocabulary import FEW, MONTHS, ONES, ORDINALS, SEVERAL, TENS
+
+_TOKEN = re.compile(r"[A-Za-z]+|[0-9]+|['’]s\b|[^\sA-Za-z0-9]")
+_DEEPEST = 6
+_SUFFIXES = {"st", "nd", "rd", "th"}
+
+
+class Found(NamedTuple):
+    """What a rule read: up to which token, what it means, and whether it is a date in any running text.
+
+    sure: False for what is a date only where the writer is known to speak of one ("may", "2008", "the day").
+    """
+
+    end: int
+    means: Fields | DayInterval
+    sure: bool = True
+
+
+class Settled(NamedTuple):
+    """A Found whose meaning is days."""
+
+    end: int
+    means: DayInterval
+    sure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many units are told: [low, high]; the same number twice where it is exact."""
+
+    low: int
+    high: int
+
+    @property
+    def exact(self) -> bool:
+        return self.low == self.high
+
+
+Rule = Callable[["Reading", int], Found | None]
+
+
+class Reading:
+    """The tokens of a text, read from a day.
+
+    today: the day of writing. side: -1 where the verb is in the past, 1 in the future, 0 where it does not say.
+    """
+
+    def __init__(self, text: str, today: date, rules: Mapping[str, tuple[Rule, ...]], side: int = 0) -> None:
+        self.text, self.today, self.rules, self.side = text, today, rules, side
+        found = list(_TOKEN.finditer(text))
+        self.raw = [m[0] for m in found]
+        self.words = [m[0].lower() for m in found]
+        self.starts = [m.start() for m in found]
+        self.ends = [m.end() for m in found]
+        self._known: dict[tuple[str, int], Found | None] = {}
+        self._turned: dict[int, Reading] = {side: self}
+        self._depth = 0
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def at(self, i: int) -> str:
+        """The token in lower case; empty beyond the text."""
+        return self.words[i] if 0 <= i < len(self.words) else ""
+
+    def glued(self, i: int) -> bool:
+        """Whether nothing stands between token i and the one before it."""
+        return 0 < i < len(self.words) and self.starts[i] == self.ends[i - 1]
+
+    def after(self, i: int, *phrases: str) -> int | None:
+        """The place behind the first of the phrases that stands at i; None where none does."""
+        for phrase in phrases:
+            words = phrase.split()
+            if self.words[i : i + len(words)] == words:
+                return i + len(words)
+        return None
+
+    def skip(self, i: int, *words: str) -> int:
+        """The place behind one of these words, or i itself."""
+        return i + 1 if self.at(i) in words else i
+
+    def turned(self, side: int) -> Reading:
+        """The same tokens for a verb of another tense."""
+        if side not in self._turned:
+            self._turned[side] = copy(self)
+            self._turned[side].side, self._turned[side]._known = side, {}
+        return self._turned[side]
+
+    def parse(self, kind: str, i: int) -> Found | None:
+        """The longest that a kind of rules reads at i; of two as long, that of the earlier rule."""
+        if (kind, i) in self._known:
+            return self._known[kind, i]
+        if self._depth >= _DEEPEST:
+            return None
+        self._depth += 1
+        best: Found | None = None
+        for rule in self.rules[kind]:
+            try:
+                found = rule(self, i)
+            except (ValueError, OverflowError):
+                continue  # 31 February, or a span that leaves the calendar, is no date
+            if found is not None and (best is None or found.end > best.end):
+                best = found
+        self._depth -= 1
+        self._known[kind, i] = best
+        return best
+
+    def days(self, kind: str, i: int) -> Settled | None:
+        """The same with the parts that are left out settled."""
+        found = self.parse(kind, i)
+        if found is None:
+            return None
+        given = found.means
+        means = settled(given, self.today, self.side) if isinstance(given, Fields) else given
+        return Settled(found.end, means, found.sure) if means is not None else None
+
+    def number(self, i: int) -> tuple[int, int] | None:
+        """(end, value) of a whole number in digits or words below a hundred."""
+        word = self.at(i)
+        if word.isdigit():
+            if len(word) > 4 or (self.at(i + 1) in _SUFFIXES and self.glued(i + 1)):
+                return None
+            return i + 1, int(word)
+        if word in TENS:
+            j = self.skip(i + 1, "-")
+            if 0 < ONES.get(self.at(j), 0) < 10:
+                return j + 1, TENS[word] + ONES[self.at(j)]
+            return i + 1, TENS[word]
+        return (i + 1, ONES[word]) if word in ONES else None
+
+    def ordinal(self, i: int) -> tuple[int, int] | None:
+        """(end, value) of "3rd", "third", "twenty-third"."""
+        word = self.at(i)
+        if word.isdigit() and len(word) <= 2 and self.at(i + 1) in _SUFFIXES and self.glued(i + 1):
+            return i + 2, int(word)
+        if word in TENS:
+            j = self.skip(i + 1, "-")
+            return (j + 1, TENS[word] + ORDINALS[self.at(j)]) if ORDINALS.get(self.at(j), 10) < 10 else None
+        return (i + 1, ORDINALS[word]) if word in ORDINALS else None
+
+    def count(self, i: int) -> tuple[int, Count] | None:
+        """(end, how many) before a unit: "3", "a", "a couple of", "the few", "several"."""
+        for j in (i, self.skip(i, "a", "the", "only")):
+            if self.at(j) == "couple":
+                return self.skip(j + 1, "of"), Count(2, 2)
+            if self.at(j) == "few":
+                return j + 1, Count(*FEW)
+        if self.at(i) == "several":
+            return i + 1, Count(*SEVERAL)
+        number = self.number(i)
+        if number is not None:
+            return number[0], Count(number[1], number[1])
+        return (i + 1, Count(1, 1)) if self.at(i) in ("a", "an") else None
+
+    def month(self, i: int) -> tuple[int, int] | None:
+        """(end, month) of a month's name or its short form."""
+        number = MONTHS.get(self.at(i))
+        if number is None:
+            return None
+        short = len(self.at(i)) <= 4 and self.at(i) not in ("june", "july", "may")
+        return (self.skip(i + 1, ".") if short else i + 1), number
+
+    def year(self, i: int) -> tuple[int, int] | None:
+        """(end, year) of four digits, or of a year in words."""
+        word = self.at(i)
+        if len(word) == 4 and word.isdigit() and 1000 <= int(word) <= 2999:
+            return i + 1, int(word)
+        return self._year_in_words(i)
+
+    def _year_in_words(self, i: int) -> tuple[int, int] | None:
+        head = self.number(i) if not self.at(i).isdigit() else None
+        if head is None:
+            return None
+        j, begin = head
+        if self.at(j) == "thousand" and begin == 2:
+            j = self.skip(j + 1, "and")
+            rest = self.number(j) if not self.at(j).isdigit() else None
+            return (rest[0], 2000 + rest[1]) if rest else (j, 2000)
+        if not 10 <= begin <= 29:
+            return None
+        hundred = self.at(j) == "hundred"
+        j = self.skip(self.skip(j + 1, "and"), "-") if hundred else self.skip(j, "-")
+        rest = self.number(j) if not self.at(j).isdigit() else None
+        if rest is not None and (hundred or rest[1] >= 10):
+            return rest[0], begin * 100 + rest[1]
+        return (j, begin * 100) if hundred else None
+
+
+def interval(
+    days: tuple[date, date], grain: str, confidence: float, modality: Modality = Modality.ON
+) -> DayInterval:
+    return DayInterval(*days, Grain(grain), modality, confidence)

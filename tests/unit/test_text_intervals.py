@@ -70,6 +70,10 @@ WEDNESDAY = datetime(2026, 3, 4, 9, tzinfo=UTC)
         ("between January and March 2025", "2025-01-01/2025-03-31"),
         ("late 2025", "2025-07-01/2025-12-31"),
         ("the 1990s", "1990-01-01/1999-12-31"),
+        ("the rest of the week", "2026-03-04/2026-03-08"),
+        ("the 12th of next month", "2026-04-12"),
+        ("two Sundays from now", "2026-03-15"),
+        ("4-23 March 2025", "2025-03-04/2025-03-23"),
     ],
 )
 def test_a_date_means_these_days(text: str, days: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from amgs.text.intervals.calendar import nth_weekday
+from amgs.text.intervals.calendar import nth_weekday, shifted
 from amgs.text.intervals.fields import BY_TENSE, NEAREST, Fields, settled
 from amgs.text.intervals.holidays import HOLIDAYS, stem
 from amgs.text.intervals.reading import Found, Reading, interval
@@ -30,6 +30,7 @@ NAMED_DAYS = {
     "tommorow": 1,
     "tommorrow": 1,
     "last night": -1,
+    "the night before last": -2,
 }
 _TOLD_DAYS = {  # days only where the writer is known to speak of one
     "the day before": -1,
@@ -171,4 +172,17 @@ def nth_day(r: Reading, i: int) -> Found | None:
     return Found(whole.end, interval((on, on), "day", whole.means.confidence))
 
 
-DAYS = (named_day, pointed_weekday, pointed_date, holiday, nth_day)
+def day_of_pointed_month(r: Reading, i: int) -> Found | None:
+    """The 12th of next month, the 21st this month."""
+    day = r.ordinal(r.skip(i, "the"))
+    if day is None:
+        return None
+    j = r.skip(r.skip(day[0], "of"), "the")
+    if r.at(j) not in LAST | NEXT | THIS or r.at(j + 1) != "month":
+        return None
+    step = -1 if r.at(j) in LAST else 1 if r.at(j) in NEXT else 0
+    on = shifted(r.today.replace(day=1), step, "month").replace(day=day[1])
+    return Found(j + 2, interval((on, on), "day", 0.9))
+
+
+DAYS = (day_of_pointed_month, named_day, pointed_weekday, pointed_date, holiday, nth_day)

@@ -43,7 +43,7 @@ HINTS = (
         *_HOLIDAY_WORDS,
     }
     - {"all"}
-) | {"thousand", "nineteen", "half"}
+) | {"thousand", "nineteen", "half", *(f"{day}s" for day in (*WEEKDAYS, *SEASONS))}
 _IN_A_SPAN = (*_IN_TEXT, "open")
 
 
@@ -117,7 +117,7 @@ _THAT_DAY = re.compile(
     r"(?:on |until |by |since )?(?:then|that (?:same )?day|the (?:same )?day)", re.IGNORECASE
 )
 _LISTED = re.compile(r"\s*(?:,|and|or|to|through|-|–)\s*(?:the\s+)?")
-_REACH = 300
+_REACH = 600
 
 
 def told_before(phrase: str, before: str, today: date) -> DayInterval | date | None:

@@ -158,11 +158,13 @@ def _occurrences(r: Reading, i: int) -> Found | None:
     count = r.count(i)
     if count is None or not count[1].exact:
         return None
-    word = r.at(count[0]).removesuffix("s")
-    sign = _TO_TODAY.get(r.at(count[0] + 1))
-    if sign is None:
+    word, n = r.at(count[0]).removesuffix("s"), count[1].low
+    sides = [
+        (end, sign) for told, sign in _TO_TODAY.items() if (end := r.after(count[0] + 1, told)) is not None
+    ]
+    if not sides:
         return None
-    end, n = count[0] + 2, count[1].low
+    end, sign = sides[0]
     if word in WEEKDAYS:
         away = ((r.today.weekday() - WEEKDAYS[word]) * -sign) % 7 or 7
         on = shifted(r.today, sign * (away + 7 * (n - 1)), "day")

@@ -7,8 +7,9 @@ from datetime import date, timedelta
 from amgs.text.intervals.calendar import Days, around, shifted, week_of_month, week_of_year
 from amgs.text.intervals.interval import DayInterval, Grain, Modality
 from amgs.text.intervals.offsets import counted
-from amgs.text.intervals.reading import Found, Reading, interval
+from amgs.text.intervals.reading import Found, Reading, Settled, interval
 
+_SHORT_TO_DATE = {"ytd": "year", "mtd": "month"}
 _EARLY = {"early", "earlier", "beginning", "start", "begin", "top"}
 _MID = {"mid", "middle", "midst"}
 _LATE = {"late", "later", "end", "ending", "tail"}
@@ -24,6 +25,8 @@ def _part(r: Reading, i: int) -> Found | None:
     k = r.skip(k, "of", "in", "on", "part", "to")
     k = r.skip(k, "of")
     whole = r.days("period", k)
+    if whole is None and r.at(k) in ("week", "month", "quarter", "year"):  # end of month
+        whole = Settled(k + 1, interval(around(r.today, r.at(k)), r.at(k), 0.8), True)
     if whole is None or whole.means.first is None or whole.means.last is None:
         return None
     days = whole.means.first, whole.means.last
@@ -204,6 +207,8 @@ def _to_date(r: Reading, i: int) -> Found | None:
     """The year to date, this month to date."""
     j = r.skip(r.skip(i, "the"), "this")
     unit, end = r.at(j), r.after(j + 1, "to date")
+    if r.at(i) in _SHORT_TO_DATE:
+        unit, end = _SHORT_TO_DATE[r.at(i)], i + 1
     if unit not in ("week", "month", "quarter", "year") or end is None:
         return None
     return Found(end, interval((around(r.today, unit)[0], r.today), "day", 0.95))
@@ -225,4 +230,15 @@ def _unit_end(r: Reading, i: int) -> Found | None:
     return Found(end, interval((on, on), "day", 0.75), False)
 
 
-PARTS = (_unit_end, _part, _week_of, _weekend_of, _numbered_week, _nth_week, _from_start, _to_date)
+def _rest(r: Reading, i: int) -> Found | None:
+    """The rest of the week, the remainder of 2016: from today where that is under way."""
+    j = r.after(r.skip(i, "the"), "rest of", "remainder of", "remaining part of")
+    whole = r.days("period", j) if j is not None else None
+    if whole is None or whole.means.first is None or whole.means.last is None:
+        return None
+    under_way = whole.means.first <= r.today <= whole.means.last
+    days = r.today if under_way else whole.means.first, whole.means.last
+    return Found(whole.end, interval(days, "day", whole.means.confidence * 0.9), True)
+
+
+PARTS = (_rest, _unit_end, _part, _week_of, _weekend_of, _numbered_week, _nth_week, _from_start, _to_date)

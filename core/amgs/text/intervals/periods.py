@@ -126,11 +126,11 @@ def _decade(r: Reading, i: int) -> Found | None:
     j = r.skip(i, "the")
     tens = DECADES.get(r.at(j))
     if tens is not None:
-        begin = near_century(tens, r.today.year + 10)
+        begin = _latest(tens, r.today.year)
         return Found(j + 1, interval(around(date(begin, 1, 1), "decade"), "decade", 0.8), j > i)
     plural = r.at(j + 1) in ("s", "'s", "’s") and r.glued(j + 1)
     if plural and r.at(j).isdigit() and len(r.at(j)) in (2, 4) and int(r.at(j)) % 10 == 0:
-        begin = int(r.at(j)) if len(r.at(j)) == 4 else near_century(int(r.at(j)), r.today.year + 10)
+        begin = int(r.at(j)) if len(r.at(j)) == 4 else _latest(int(r.at(j)), r.today.year)
         return Found(
             j + 2, interval(around(date(begin, 1, 1), "decade"), "decade", 0.95), j > i or begin > 999
         )
@@ -138,6 +138,30 @@ def _decade(r: Reading, i: int) -> Found | None:
     if ordinal is not None and r.at(r.skip(ordinal[0], "-")) in ("century", "centuries") and ordinal[1] > 1:
         first = date(100 * (ordinal[1] - 1), 1, 1)
         return Found(r.skip(ordinal[0], "-") + 1, interval(around(first, "century"), "century", 0.95))
+    return None
+
+
+def _latest(two_digits: int, year: int) -> int:
+    """The last year up to this one that ends with these digits: in 2026 the thirties are the 1930s."""
+    return year - (year - two_digits) % 100
+
+
+def _of_that_year(r: Reading, i: int) -> Found | None:
+    """Next year's October, this year's second quarter."""
+    j = r.skip(i, "the")
+    if r.at(j) not in LAST | NEXT | THIS or r.at(j + 1) != "year" or r.at(j + 2) not in ("'s", "’s"):
+        return None
+    year = r.today.year + _step(r.at(j))
+    month = r.month(j + 3)
+    if month is not None:
+        return Found(month[0], Fields(year, month[1], confidence=0.9))
+    ordinal = r.ordinal(j + 3)
+    if ordinal is not None and r.at(ordinal[0]) in ("quarter", "half"):
+        unit = r.at(ordinal[0])
+        first = date(year, 1 + (3 if unit == "quarter" else 6) * (ordinal[1] - 1), 1)
+        return Found(ordinal[0] + 1, interval(around(first, unit), unit, 0.9))
+    if r.at(j + 3) in SEASONS:
+        return Found(j + 4, interval(around(date(year, SEASONS[r.at(j + 3)], 1), "season"), "season", 0.7))
     return None
 
 
@@ -256,6 +280,16 @@ def _units(r: Reading, i: int) -> Found | None:
     return Found(k + 1, run(r.today, count[1].high, unit, _step(point), exact=count[1].exact))
 
 
+def _within(r: Reading, i: int) -> Found | None:
+    """Within two weeks: from today on."""
+    count = r.count(i + 1) if r.at(i) == "within" else None
+    unit = UNITS.get(r.at(count[0])) if count is not None else None
+    if count is None or unit is None or r.at(count[0] + 1) in ("of", "after", "from", "before"):
+        return None
+    days = r.today, shifted(r.today, count[1].high, unit)
+    return Found(count[0] + 1, interval(days, "day", 0.6), r.side > 0)
+
+
 def run(today: date, count: int, unit: str, step: int, *, exact: bool = True) -> DayInterval:
     """So many units before today or after it. Quarters, decades and weekends are those of the calendar."""
     grain = {"fortnight": "week", "workweek": "week", "workday": "day"}.get(unit, unit)
@@ -283,4 +317,16 @@ def _beyond(r: Reading, i: int) -> Found | None:
     return None
 
 
-PERIODS = (_month, _pointed_month, _year, _decade, _quarter, _season, _unit, _units, _beyond)
+PERIODS = (
+    _month,
+    _pointed_month,
+    _year,
+    _decade,
+    _quarter,
+    _season,
+    _unit,
+    _units,
+    _within,
+    _beyond,
+    _of_that_year,
+)

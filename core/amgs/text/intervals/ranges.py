@@ -44,27 +44,35 @@ def _range(r: Reading, i: int) -> Found | None:
     between = r.at(i) == "between"
     j = i + 1 if between or r.at(i) in ("from", "on", "during", "starting") else i
     j = r.skip(j, "in", "on", "the") if r.at(j) in ("in", "on") else j
-    first = _end(r, j)
-    if first is None:
-        return None
+    spans = [
+        span for first in _ends(r, j) if (span := _from(r, first, between=between, led=j > i)) is not None
+    ]
+    return max(spans, key=lambda span: span.end, default=None)
+
+
+def _from(r: Reading, first: Found, *, between: bool, led: bool) -> Found | None:
+    """A range that begins so. led: whether a word such as "from" leads it."""
     k = r.skip(first.end, ",")
     if r.at(k) not in _TO | ({"and"} if between else set()):
         return None
     dash = not r.at(k).isalpha()
-    last = _end(r, k + 1, behind=True)
-    if last is None and r.at(k + 1) in ("in", "on", "the"):
-        last = _end(r, k + 2, behind=True)
-    if last is None:
+    lasts = _ends(r, k + 1, behind=True)
+    if not lasts and r.at(k + 1) in ("in", "on", "the"):
+        lasts = _ends(r, k + 2, behind=True)
+    if not lasts:
         return None
+    last = max(lasts, key=lambda one: one.end)
+    bare = _bare(first) and _bare(last)
+    if _bare(first) and not (isinstance(last.means, Fields) and last.means.day is not None):
+        return None  # 23 - 2020
+    if bare and not (first.sure and last.sure):
+        return None  # two numbers
     means = _between(r, first.means, last.means)
     if means is None:
         return None
     listed = (_day_of(first) and _bare(last)) or (_bare(first) and _day_of(last))
-    return Found(
-        last.end,
-        means,
-        (first.sure and last.sure) or (listed and (dash or between or j > i or _day_of(first))),
-    )
+    told = listed and (dash or between or led or _day_of(first))
+    return Found(last.end, means, told or (first.sure and last.sure and not bare))
 
 
 def _bare(end: Found) -> bool:
@@ -81,29 +89,32 @@ def _day_of(end: Found) -> bool:
     )
 
 
-def _end(r: Reading, i: int, *, behind: bool = False) -> Found | None:
-    """One end of a range: a date or period, a bare day of the month, or today."""
+def _ends(r: Reading, i: int, *, behind: bool = False) -> list[Found]:
+    """What one end of a range may be: a date or period, today, or a bare day of the month (sure as an ordinal)."""
     now = r.after(i, "date", "now", "present", "today") if behind else r.after(i, "now", "today")
     if now is not None:
-        return Found(now, DayInterval(r.today, r.today, Grain.DAY, Modality.ON, 0.95), True)
-    options = [r.parse("point", i), r.parse("period", i)]
-    found = max((o for o in options if o is not None), key=lambda o: o.end, default=None)
-    number = r.ordinal(r.skip(i, "the")) or r.number(i)
-    if number is not None and 1 <= number[1] <= 31 and (found is None or number[0] >= found.end):
+        return [Found(now, DayInterval(r.today, r.today, Grain.DAY, Modality.ON, 0.95), True)]
+    ordinal = r.ordinal(r.skip(i, "the"))
+    number = ordinal or r.number(i)
+    found: list[Found] = []
+    if number is not None and 1 <= number[1] <= 31:
         year = (
             r.year(number[0] + 1)
             if behind and r.at(number[0]) == "," and r.at(number[0] + 1).isdigit()
             else None
         )
-        return Found(year[0] if year else number[0], Fields(year[1] if year else None, day=number[1]), False)
+        bare = Fields(year[1] if year else None, day=number[1])
+        found.append(Found(year[0] if year else number[0], bare, ordinal is not None))
+    dated = [one for one in (r.parse("point", i), r.parse("period", i)) if one is not None]
+    longest = max(dated, key=lambda one: one.end, default=None)
+    if longest is not None and (not found or longest.end > found[0].end):
+        found.append(longest)
     return found
 
 
 def _between(r: Reading, first: Fields | DayInterval, last: Fields | DayInterval) -> DayInterval | None:
     if isinstance(first, Fields) and isinstance(last, Fields):
         first, last = joined(first, last)
-        if first.day is not None and first.month is None and first.weekday is None:
-            return None  # two bare numbers
     near = _span(r, first, last, 0)
     if near is not None and (_holds(near, r.today) or not r.side):
         return near

@@ -35,10 +35,11 @@ _ABBREVIATED = re.compile(
 def side_of(text: str, start: int, end: int) -> int:
     """-1 past, 1 future, 0 undecided, for what stands in characters [start, end) of a text.
 
-    The nearest cue of its sentence decides; what stands before it is read first. A cue for what is to come wins over
-    a past form that overlaps it ("expected", "was scheduled to").
+    The nearest cue of its sentence decides; what stands before it is read first, and the sentences before where its
+    own has none. A cue for what is to come wins over a past form that overlaps it ("expected", "was scheduled to").
     """
-    before, after = text[max(0, start - _REACH) : start], text[end : end + _REACH]
+    earlier, after = text[max(0, start - _REACH) : start], text[end : end + _REACH]
+    before = earlier
     for stop in reversed(list(_STOP.finditer(before))):
         if not _ABBREVIATED.search(before[: stop.end()]):
             before = before[stop.end() :]
@@ -47,11 +48,18 @@ def side_of(text: str, start: int, end: int) -> int:
         if not _ABBREVIATED.search(after[: stop.end()]):
             after = after[: stop.start()]
             break
-    cues = [(len(before) - m.end(), 1) for m in _AHEAD.finditer(before)]
-    cues += [(len(before) - m.end(), -1) for m in _BACK.finditer(_without_ahead(before))]
-    if not cues:
-        cues = [(m.start(), 1) for m in _AHEAD.finditer(after)]
-        cues += [(m.start(), -1) for m in _BACK.finditer(_without_ahead(after))]
+    return _last_cue(before) or _first_cue(after) or _last_cue(earlier)
+
+
+def _last_cue(text: str) -> int:
+    cues = [(m.end(), 1) for m in _AHEAD.finditer(text)]
+    cues += [(m.end(), -1) for m in _BACK.finditer(_without_ahead(text))]
+    return max(cues)[1] if cues else 0
+
+
+def _first_cue(text: str) -> int:
+    cues = [(m.start(), 1) for m in _AHEAD.finditer(text)]
+    cues += [(m.start(), -1) for m in _BACK.finditer(_without_ahead(text))]
     return min(cues)[1] if cues else 0
 
 

@@ -171,7 +171,7 @@ def _day_first(r: Reading, i: int) -> Found | None:
     day = r.ordinal(j) or _small(r, j)
     if day is None:
         return None
-    j = r.skip(day[0], "day", "-", "/")
+    j = r.skip(day[0], "day", "-", "/", ".")
     j = r.skip(j, "of", ",")
     month = r.month(j)
     return _with_year(r, month[0], month[1], day[1]) if month else None

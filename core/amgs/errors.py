@@ -27,6 +27,7 @@ line prints them and maps them to an exit code.
     │   ├── NotAllowedError                 the token does not allow it
     │   ├── NotFoundError                   nothing is there, or nothing that the caller may know of
     │   ├── StaleError                      the memory has changed since the caller looked
+    │   ├── RepeatedError                   a request came again of which nobody knows whether it was done
     │   ├── TooMuchError                    more, or more often, than the service takes
     │   ├── TooSlowError                    the service did not get the answer in time
     │   └── UnreachableError                nobody answers
@@ -215,6 +216,12 @@ class StaleError(ServiceError):
     ) -> None:
         super().__init__(message, way_out=way_out, title=title, about=about)
         self.changed = changed
+
+
+class RepeatedError(ServiceError):
+    """A request was sent again of which nobody knows whether it was done: the server ended meanwhile."""
+
+    title = "It may have been done"
 
 
 class TooMuchError(ServiceError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import threading
@@ -109,6 +110,19 @@ def test_a_memory_is_written_to_a_file_here_and_read_into_an_empty_one_there(
         assert other.memory.exchange.load(file).blocks == told.blocks
     with pytest.raises(UsageError, match="already holds blocks"):
         engine.memory.exchange.load(file)
+
+
+def test_what_another_program_exported_is_read_here_and_taken_in_there(
+    engine: RemoteEngine, tmp_path: Path
+) -> None:
+    file = tmp_path / "mem0.json"
+    told = {"memory": "Ada eats no walnuts.", "user_id": "ada", "created_at": "2026-01-05T10:00:00Z"}
+    file.write_text(json.dumps({"results": [{"id": "1", **told}]}))
+    tried = engine.memory.exchange.load_foreign(file, dry_run=True)
+    assert (tried.path, tried.format, tried.added, tried.operation) == (str(file), "mem0", 1, None)
+    done = cli.run(["--connect", f"http://{engine.connection.name}", "import", str(file)])
+    assert done == 0
+    assert [each.id for each in engine.memory.find("walnuts")]
 
 
 def test_what_takes_long_tells_how_far_it_is_and_stops_when_it_is_told_to(engine: RemoteEngine) -> None:

@@ -13,6 +13,7 @@ import pytest
 import amgs
 from amgs import AsyncMemoryClient, BlockFilter, MemoryClient
 from amgs.api.entities import Entities
+from amgs.api.sources import SourceLibrary
 from amgs.client import async_memory_client, memory_client
 from amgs.client.ask import Ask, Awaited, Blocking
 from tests.service.serving import served
@@ -90,13 +91,25 @@ def test_a_plan_is_applied_only_to_the_memory_that_it_was_made_from(address: str
         client.ingest("The shed has a new lock.")
         stale = client.plans.consolidate()
         client.ingest("The key to the lock hangs in the hall.")
-        with pytest.raises(amgs.StaleError, match="ingest"):
+        with pytest.raises(amgs.StaleError, match="ingest") as refused:
             client.plans.apply(stale)
+        assert refused.value.changed == client.operations(1)
         plan = client.plans.consolidate()
         done = client.plans.apply(plan)
         assert done.operation.blocks == len(plan.plan.items)
         assert client.plans.journal(limit=1).operations == (done.operation,)
         assert client.plans.undo(done.operation.id).undone
+
+
+def test_sources_are_brought_up_to_date_and_futures_drawn(address: str) -> None:
+    with MemoryClient(address) as client:
+        client.ingest("The ferry leaves at nine.", source="ferry.md")
+        (ferry,) = client.sources.list("ferry")
+        assert client.sources.plan_text(ferry.name, "The ferry leaves at ten.").sources == 1
+        client.sources.update(ferry.name, "The ferry leaves at ten.")
+        assert [piece.until is None for piece in client.sources.history(ferry.name)].count(True) == 1
+        assert client.simulation.insert("The ferry is late.", draws=4).draws == 4
+        assert client.simulation.stability(draws=4).draws == 4
 
 
 # --- the names of Memory ---------------------------------------------------------------------------------
@@ -113,10 +126,14 @@ NOT_SERVED = {
     "a value too large for a request, or in another form": {
         "apply_consolidation", "consolidate_in_batches", "define_frame",
     },
-    "parts that are not served by name": {"exchange", "simulation", "sources"},
+    "a part that is about files": {"exchange"},
 }  # fmt: skip
 OTHERWISE = {"reinforce"}
 """Memory is told there who reinforces; the service knows its caller."""
+
+
+THERE = {"made", "central", "supposed", "related", "limit", "seed", "questions"}
+"""Arguments of the engine's parts that the service chooses itself."""
 
 
 def described(cls: type) -> dict[str, Callable[..., Ask[object]]]:
@@ -157,6 +174,8 @@ def test_the_client_has_every_name_of_memory_with_the_same_arguments(name: str) 
         (amgs.Graph, "GraphCalls"),
         (amgs.Lifecycle, "LifecycleCalls"),
         (amgs.Calibration, "CalibrationCalls"),
+        (amgs.Simulation, "SimulationCalls"),
+        (SourceLibrary, "SourcesCalls"),
     ],
 )
 def test_where_a_part_of_memory_has_a_name_its_arguments_are_the_same(engine: type, client: str) -> None:
@@ -164,7 +183,9 @@ def test_where_a_part_of_memory_has_a_name_its_arguments_are_the_same(engine: ty
     for name, call in parts(memory_client)[client].items():
         if hasattr(engine, name) and name not in OTHERWISE:
             same_arguments(
-                getattr(engine, name), call, missing={"made", "central", "supposed", "related", "limit"}
+                getattr(engine, name),
+                call,
+                missing={"made", "central", "supposed", "related", "limit", "seed", "questions"},
             )
             compared += 1
     assert compared >= 2

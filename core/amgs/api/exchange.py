@@ -107,7 +107,8 @@ class Exchange:
         blocks, edges = storage.tables.count("memory_blocks"), storage.tables.count("edges")
         return Exported(str(path), form, blocks, edges, size, replaced)
 
-    def is_export(self, path: Path) -> bool:
+    @staticmethod
+    def is_export(path: Path) -> bool:
         """Whether a file begins as those that `export` writes; raises InputError for one that cannot be read."""
         return _looks_like_xml(path) or document.is_document(path)
 

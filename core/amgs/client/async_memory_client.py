@@ -134,6 +134,26 @@ class AsyncCalibrationCalls(_Part):
     plan = Awaited(parts.plan_calibration)
 
 
+class AsyncSourcesCalls(_Part):
+    """Where texts came from, and what became of them."""
+
+    list = Awaited(parts.list_sources)
+    history = Awaited(parts.source_history)
+    plan_text = Awaited(parts.plan_text)
+    update = Awaited(parts.update_source)
+    plan_delete = Awaited(parts.plan_delete)
+    delete = Awaited(parts.delete_sources)
+
+
+class AsyncSimulationCalls(_Part):
+    """What may become of the memory, drawn many times."""
+
+    evolve = Awaited(parts.simulate_evolution)
+    prune = Awaited(parts.simulate_pruning)
+    insert = Awaited(parts.simulate_insertion)
+    stability = Awaited(parts.simulate_stability)
+
+
 class AsyncMemoryClient:
     """A served memory, by the names that `Memory` has in the process.
 
@@ -249,6 +269,16 @@ class AsyncMemoryClient:
     def calibration(self) -> AsyncCalibrationCalls:
         """Learning from outcomes."""
         return AsyncCalibrationCalls(self)
+
+    @property
+    def sources(self) -> AsyncSourcesCalls:
+        """Where texts came from, and what became of them."""
+        return AsyncSourcesCalls(self)
+
+    @property
+    def simulation(self) -> AsyncSimulationCalls:
+        """What may become of the memory, drawn many times."""
+        return AsyncSimulationCalls(self)
 
     def using(self, *, namespace: str | None = None, idempotency_key: str | None = None) -> AsyncMemoryClient:
         """This client for another namespace, or with a key of one's own for one request that must not be done twice,

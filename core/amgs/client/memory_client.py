@@ -134,6 +134,26 @@ class CalibrationCalls(_Part):
     plan = Blocking(parts.plan_calibration)
 
 
+class SourcesCalls(_Part):
+    """Where texts came from, and what became of them."""
+
+    list = Blocking(parts.list_sources)
+    history = Blocking(parts.source_history)
+    plan_text = Blocking(parts.plan_text)
+    update = Blocking(parts.update_source)
+    plan_delete = Blocking(parts.plan_delete)
+    delete = Blocking(parts.delete_sources)
+
+
+class SimulationCalls(_Part):
+    """What may become of the memory, drawn many times."""
+
+    evolve = Blocking(parts.simulate_evolution)
+    prune = Blocking(parts.simulate_pruning)
+    insert = Blocking(parts.simulate_insertion)
+    stability = Blocking(parts.simulate_stability)
+
+
 class MemoryClient:
     """A served memory, by the names that `Memory` has in the process.
 
@@ -249,6 +269,16 @@ class MemoryClient:
     def calibration(self) -> CalibrationCalls:
         """Learning from outcomes."""
         return CalibrationCalls(self)
+
+    @property
+    def sources(self) -> SourcesCalls:
+        """Where texts came from, and what became of them."""
+        return SourcesCalls(self)
+
+    @property
+    def simulation(self) -> SimulationCalls:
+        """What may become of the memory, drawn many times."""
+        return SimulationCalls(self)
 
     def using(self, *, namespace: str | None = None, idempotency_key: str | None = None) -> MemoryClient:
         """This client for another namespace, or with a key of one's own for one request that must not be done twice,

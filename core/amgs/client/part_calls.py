@@ -17,6 +17,7 @@ from amgs.client.calls import weights_text, why
 if TYPE_CHECKING:
     from amgs.api.entities import EntityOrder
     from amgs.api.graph import Communities, GraphPath
+    from amgs.api.sources import SourceSummary
     from amgs.calibration.results import Calibrated, CalibrationPlan
     from amgs.conversation.messages import GivenMessage
     from amgs.frames.results import CachedFrame, History, Replay
@@ -24,8 +25,14 @@ if TYPE_CHECKING:
     from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt
     from amgs.lifecycle.proposals import EnhancementPlan
     from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
+    from amgs.lifecycle.revision import Revision, RevisionPlan
     from amgs.lifecycle.schedule import Due
     from amgs.lifecycle.supersede import ReviewItem, ReviewPlan
+    from amgs.simulation.evolve import Evolution
+    from amgs.simulation.insert import Insertion
+    from amgs.simulation.prune import PruningFutures
+    from amgs.simulation.stability import Stability
+    from amgs.storage.sources import SourcePiece
     from amgs.types import (
         EntityKnowledge,
         EntitySummary,
@@ -54,6 +61,8 @@ if TYPE_CHECKING:
 
 
 Method = Literal["isotonic", "platt"]
+_EVERY = 1_000_000
+"""More than there are."""
 
 
 # --- frames ----------------------------------------------------------------------------------------------
@@ -333,6 +342,84 @@ def preview_decay(block_id: str, decay_lambda: float, *, days: float = 30.0) -> 
     return operation("decay_preview", block=block_id, decay_lambda=decay_lambda, days=days)
 
 
+# --- sources and simulation --------------------------------------------------------------------------------
+
+
+def list_sources(below: str = "") -> Ask[tuple[SourceSummary, ...]]:
+    """The sources that the memory holds, by name; those whose name begins so."""
+    return operation("source_list", part("sources"), below=below, limit=_EVERY)
+
+
+def source_history(name: str) -> Ask[tuple[SourcePiece, ...]]:
+    """The pieces of a source with the time in which it held them, the earliest first."""
+    return operation("source_show", part("pieces"), source=name, limit=_EVERY)
+
+
+def plan_text(name: str, text: str) -> Ask[RevisionPlan]:
+    """What a source's new text would change; changes nothing. `plans.revision` has the service keep the plan."""
+    return operation("source_update", source=name, text=text, dry_run=True)
+
+
+def update_source(name: str, text: str) -> Ask[Revision]:
+    """Take in a source's new text, and end what it no longer says; `undo` takes it back."""
+    return operation("source_update", writes=True, source=name, text=text)
+
+
+def plan_delete(names: Sequence[str]) -> Ask[RevisionPlan]:
+    """What deleting sources would archive; changes nothing."""
+    return operation("source_delete", source=list(names), dry_run=True)
+
+
+def delete_sources(names: Sequence[str]) -> Ask[Revision]:
+    """Take sources out: what no other source holds is archived; `undo` brings it back."""
+    return operation("source_delete", writes=True, source=list(names))
+
+
+def simulate_evolution(
+    *, days: float = 90.0, draws: int = 64, steps: int = 6, rate: float | None = None
+) -> Ask[Evolution]:
+    """How the memory decays and is used over time. Needs the right to operate, as each simulation does."""
+    return operation("montecarlo_evolve", days=days, draws=draws, steps=steps, rate=rate)
+
+
+def simulate_pruning(
+    *,
+    thresholds: Sequence[float] = (),
+    days: float = 180.0,
+    cycle: float = 30.0,
+    draws: int = 32,
+    rate: float | None = None,
+    lowest: float | None = None,
+) -> Ask[PruningFutures]:
+    """Ways to prune beside each other: each threshold of relevance with each number of the other signs."""
+    return operation(
+        "montecarlo_prune",
+        threshold=list(thresholds) or None,
+        days=days,
+        cycle=cycle,
+        draws=draws,
+        rate=rate,
+        lowest=lowest,
+    )
+
+
+def simulate_insertion(text: str, *, days: float = 30.0, draws: int = 64) -> Ask[Insertion]:
+    """Where a new text would attach to the graph; nothing is taken in."""
+    return operation("montecarlo_insert", text=text, days=days, draws=draws)
+
+
+def simulate_stability(
+    *,
+    noise: float = 0.3,
+    loss: float = 0.1,
+    days: float = 30.0,
+    paces: Sequence[float] = (0.5, 1.0, 2.0, 4.0),
+    draws: int = 32,
+) -> Ask[Stability]:
+    """How stable the graph is when edges are lost at random."""
+    return operation("montecarlo_stability", noise=noise, loss=loss, days=days, pace=list(paces), draws=draws)
+
+
 # --- erasure -----------------------------------------------------------------------------------------------
 
 
@@ -378,7 +465,8 @@ def _plan(name: str, /, **arguments: Any) -> Ask[ServedPlan]:
 def apply_plan(plan: ServedPlan, *, even_if_changed: bool = False) -> Ask[PlanApplied]:
     """Carry a plan out, in one transaction that `undo` takes back.
 
-    Raises StaleError, whose sentence names what was done since, where the memory is not the one that it was made from.
+    Raises StaleError, whose `changed` are the journal entries since, where the memory is not the one that it was made
+    from.
     even_if_changed: apply it if it still fits, whatever else has changed.
     """
     ask = sending("POST", f"/v1/plans/{plan.id}/apply")

@@ -69,6 +69,7 @@ ASKS: Final[Mapping[str, RemoteAsk]] = MappingProxyType(
         "memory.define_frame": RemoteAsk("write", "write", "frame define"),
         "memory.exchange.export": RemoteAsk("operate", "long", "export"),
         "memory.exchange.load": RemoteAsk("operate", "write", "import"),
+        "memory.exchange.load_foreign_document": RemoteAsk("operate", "long", "import"),
         "open_focus": RemoteAsk("operate", "model", "focus open", sent=False),
         "focus.snapshot": RemoteAsk("operate", "model"),
         "focus.branches": RemoteAsk("operate", "model"),

@@ -13,7 +13,8 @@ from amgs_app.attached.connection import AttachedConnection
 from amgs_app.attached.remote_part import RemotePart
 
 if TYPE_CHECKING:
-    from amgs.api.exchange import Exported, Form, Imported
+    from amgs.api.exchange import Exported, ForeignImport, Form, Imported
+    from amgs.exchange.importers.records import ForeignFormat
     from amgs.ingest.raw_blocks import FolderContents
     from amgs.settings import IngestSettings
     from amgs.types import IngestReport, Progress
@@ -104,4 +105,26 @@ class RemoteExchange(RemotePart):
                 f"{path} cannot be read: {error.strerror}.", way_out="Give a file that `export` wrote."
             ) from error
         told: Imported = self._ask("memory.exchange.load", data, progress)
+        return replace(told, path=str(path))
+
+    def is_export(self, path: Path) -> bool:
+        """Whether a file here begins as those that `export` writes."""
+        from amgs.api.exchange import Exchange
+
+        return Exchange.is_export(path)
+
+    def load_foreign(
+        self,
+        path: Path,
+        format: ForeignFormat | None = None,
+        *,
+        dry_run: bool = False,
+        branches: bool = False,
+        progress: Progress | None = None,
+    ) -> ForeignImport:
+        """Read what another program exported here, and have it taken in there."""
+        from amgs.exchange.importers.parsing import parse
+
+        more = {"path": path.name, "dry_run": dry_run, "branches": branches, "progress": progress}
+        told: ForeignImport = self._ask("memory.exchange.load_foreign_document", parse(path), format, **more)
         return replace(told, path=str(path))

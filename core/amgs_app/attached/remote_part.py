@@ -41,7 +41,7 @@ class RemotePart:
         """Carry the method out at the server; a Progress among the arguments is told what is told there."""
         return self._ask(self._path, *args, **kwargs)
 
-    def _ask(self, path: str, *args: Any, **kwargs: Any) -> Any:
+    def _ask(self, path: str, /, *args: Any, **kwargs: Any) -> Any:
         progress = next((each for each in (*args, *kwargs.values()) if isinstance(each, Progress)), None)
         given = {
             "path": path,

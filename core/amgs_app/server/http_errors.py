@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
+from amgs import wire
 from amgs.errors import AmgsError, StaleError, TooMuchError
 from amgs.problems import MEDIA_TYPE, fault, problem
 from amgs_app.operations.remedies import way_out_of
@@ -26,7 +27,9 @@ def answer_errors(app: FastAPI) -> None:
     """Have the application answer every error with problem details."""
 
     async def refused(request: Request, error: Exception) -> Response:
-        more = {"changed": plain(error.changed)} if isinstance(error, StaleError) else {}
+        lossless = wire.MEDIA_TYPE in request.headers.get("Accept", "")
+        form = wire.encode if lossless else plain
+        more = {"changed": form(list(error.changed))} if isinstance(error, StaleError) else {}
         given = _without_paths(request, problem(error, way_out=way_out_of(error), **more))
         headers = {"WWW-Authenticate": "Bearer"} if given["status"] == 401 else {}
         if isinstance(error, TooMuchError) and error.retry_after:

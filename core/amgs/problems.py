@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from amgs import errors, wire
+from amgs import errors
 from amgs.errors import AmgsError
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -67,29 +67,11 @@ def error_of(given: Mapping[str, Any]) -> AmgsError:
     """The exception that problem details stand for: the class of its type, AmgsError for a type not known here."""
     wanted = str(given.get("type", "")).rpartition(":")[2]
     kind = _by_slug().get(wanted, AmgsError)
-    made = kind(
+    return kind(
         str(given.get("detail", "The service gave no reason.")),
         way_out=str(given.get("way_out", "")),
         title=str(given.get("title", "")) or None,
     )
-    if isinstance(made, errors.StaleError):
-        made.changed = _changed(given)
-    return made
-
-
-def _changed(given: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The journal entries that a problem names, where they come as values that read back."""
-    told = given.get("changed")
-    try:
-        return tuple(wire.decode(told)) if isinstance(told, list) else ()
-    except (
-        ValueError,
-        TypeError,
-        KeyError,
-        AttributeError,
-        ImportError,
-    ):  # of another version: the sentence stands
-        return ()
 
 
 def slug(name: str) -> str:

@@ -30,19 +30,36 @@ def serve_memory(
         Path | None,
         Option("--tokens", metavar="FILE", help="Who may do what; `token new` writes it."),
     ] = None,
+    largest: Annotated[
+        float, Option("--largest", metavar="MIB", min=0.01, help="MiB that one request may have.")
+    ] = 32,
+    rate: Annotated[
+        float, Option("--rate", metavar="N", min=0.01, help="Requests a second of one caller, over time.")
+    ] = 500,
+    patience: Annotated[
+        float, Option("--patience", metavar="S", min=0.01, help="Seconds that a question may take.")
+    ] = 60,
     options: Globals,
 ) -> int:
     """Serve the memory to other programs over HTTP (http://127.0.0.1:8420), while it can be watched.
 
     It owns the store until it ends. On another address than this machine's own it asks for tokens.
     """
+    from amgs_app.server.limits import Limits
     from amgs_app.server.running import serve
 
     if options.connect:
         raise UsageError("--connect names a memory that is served already.", way_out="Leave it out.")
     if root is not None and options.store is not None:
         raise UsageError("--root and --store exclude each other.", way_out="Give one of them.")
-    return serve(replace(options, own=True).options(), host=host, port=port, root=root, tokens=tokens)
+    return serve(
+        replace(options, own=True).options(),
+        host=host,
+        port=port,
+        root=root,
+        tokens=tokens,
+        limits=Limits(int(largest * 2**20), rate, patience),
+    )
 
 
 def serve_gateway(

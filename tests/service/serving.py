@@ -17,7 +17,7 @@ from fastapi import APIRouter, FastAPI
 from amgs_app.engine import Options
 from amgs_app.server.asking import Service
 from amgs_app.server.hosting import Namespaces
-from amgs_app.server.limits import Rates
+from amgs_app.server.limits import Limits
 from amgs_app.server.service import create_app
 from amgs_app.server.tokens import Tokens
 
@@ -55,14 +55,14 @@ def served(
     *,
     root: Path | None = None,
     tokens: Tokens | None = None,
-    rates: Rates | None = None,
+    limits: Limits | None = None,
     more: Callable[[Service], APIRouter] | None = None,
 ) -> Iterator[str]:
     """The address of a running server; it is ended and its stores are closed on leaving."""
     namespaces = Namespaces(options(store), root)
     listening = socket.create_server(("127.0.0.1", 0))
     namespaces.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    with running(create_app(namespaces, tokens, rates=rates, more=more), listening) as address:
+    with running(create_app(namespaces, tokens, limits=limits, more=more), listening) as address:
         yield address
 
 

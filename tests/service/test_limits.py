@@ -14,7 +14,7 @@ import pytest
 from amgs.errors import TooMuchError, TooSlowError
 from amgs_app.server.asking import Asked, Service
 from amgs_app.server.hosting import Namespaces
-from amgs_app.server.limits import LARGEST, Rates
+from amgs_app.server.limits import LARGEST, Limits, Rates
 from amgs_app.server.tokens import ANYONE, Tokens
 from tests.service.serving import client, options, served
 
@@ -41,9 +41,15 @@ def test_a_caller_may_ask_so_often_and_no_more() -> None:
 
 
 def test_one_request_too_many_is_told_when_to_come_back(tmp_path: Path) -> None:
-    with served(tmp_path / "a.duckdb", rates=Rates(0.01, 1.0)) as address, client(address) as http:
+    limits = Limits(largest=1000, a_second=0.01)
+    with served(tmp_path / "a.duckdb", limits=limits) as address, client(address) as http:
         assert http.get("/v1/journal").status_code == 200
         refused = http.get("/v1/journal")
+        large = http.post("/v1/memory/search", json={"query": "a" * 1000})
+        assert (large.status_code, large.json()["detail"]) == (
+            413,
+            "POST /v1/memory/search: a request has at most 1,000 bytes.",
+        )
         assert (refused.status_code, refused.json()["type"]) == (429, "urn:amgs:problem:too-much")
         assert 0 < int(refused.headers["Retry-After"]) <= 100
         assert http.get("/healthz").status_code == 200
@@ -63,7 +69,7 @@ def test_a_request_that_is_too_large_is_refused_whether_it_says_so_or_not(http: 
 
 async def test_a_question_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     spaces = Namespaces(options(tmp_path / "a.duckdb"))
-    asked = Asked(Service(spaces, Tokens(), read_seconds=0.01), ANYONE, spaces.get("default"))
+    asked = Asked(Service(spaces, Tokens(), limits=Limits(read_seconds=0.01)), ANYONE, spaces.get("default"))
     go_on = threading.Event()
     try:
         with pytest.raises(TooSlowError, match=r"0\.01 seconds"):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from amgs import problems, wire
 from amgs.client.ask import Ask
-from amgs.errors import AmgsError, ServiceError, UnreachableError
+from amgs.errors import AmgsError, ServiceError, StaleError, UnreachableError
 
 if TYPE_CHECKING:
     import httpx2
@@ -125,11 +125,22 @@ def _read(ask: Ask[R], got: httpx2.Response) -> R:
 
 def _refused(status: int, told: Any) -> AmgsError:
     if isinstance(told, dict) and "type" in told:
-        return problems.error_of(told)
+        error = problems.error_of(told)
+        if isinstance(error, StaleError):
+            error.changed = _changed(told.get("changed"))
+        return error
     return ServiceError(
         f"It answered {status} and did not say why.",
         way_out="Check that the address is that of `amgs serve`, not of something between.",
     )
+
+
+def _changed(told: Any) -> tuple[Any, ...]:
+    """The journal entries that a refusal names; none where they are of another version: its sentence stands."""
+    try:
+        return tuple(wire.decode(told)) if isinstance(told, list) else ()
+    except (ValueError, TypeError, KeyError, AttributeError, ImportError):
+        return ()
 
 
 def _foreign() -> ServiceError:

@@ -76,8 +76,13 @@ class Operation(Generic[P, R]):
         """Whether it may run in another thread while something long works: it soon ends, only reads the memory, and
         leaves the working context and its model alone.
         """
-        reads = not self.writes or self.name in _SHORT_WRITES
+        reads = not self.writes or self.logs
         return reads and not self.long and self.words[0] not in _OF_THE_MODEL and self.name not in _IN_TURN
+
+    @property
+    def logs(self) -> bool:
+        """Whether it reads, and then writes a line or two of what it did."""
+        return self.name in _SHORT_WRITES
 
     @property
     def help(self) -> str:

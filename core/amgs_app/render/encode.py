@@ -26,6 +26,12 @@ def to_json(result: Any) -> str:
     return in_json(_laid_out(plain(result), 0)) + "\n"
 
 
+def compact(result: Any) -> str:
+    """The same on one line: a third of the work, for what no person reads."""
+    told = json.dumps(plain(result), ensure_ascii=False, allow_nan=False)
+    return in_json(told) + "\n"
+
+
 def _laid_out(value: Any, depth: int) -> str:
     short = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if len(short) + depth <= LINE or not isinstance(value, (dict, list)) or not value:

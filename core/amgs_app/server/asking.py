@@ -17,7 +17,7 @@ from amgs_app.render.figures.format import plural
 from amgs_app.server.counters import Counters
 from amgs_app.server.hosting import DEFAULT, Lane, Namespace, Namespaces
 from amgs_app.server.idempotency import LONGEST_KEY, once
-from amgs_app.server.limits import READ_SECONDS, Rates
+from amgs_app.server.limits import Limits, Rates
 from amgs_app.server.tokens import Caller, Right, Tokens
 from amgs_app.service_event import ServiceEvent
 
@@ -34,9 +34,12 @@ class Service:
     namespaces: Namespaces
     tokens: Tokens
     counters: Counters = field(default_factory=Counters)
-    rates: Rates = field(default_factory=Rates)
-    read_seconds: float = READ_SECONDS
+    limits: Limits = field(default_factory=Limits)
+    rates: Rates = field(init=False)
     perf: Callable[[], float] = time.perf_counter
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rates", Rates(self.limits.a_second, self.limits.at_once, self.perf))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +77,17 @@ class Asked:
         try:
             if self.key and changes:
                 asking = f"{operation} {told}"
-                work = partial(self._once, work, asking, together=lane != "long")
+                work = partial(self._once, work, asking, lane)
             running = space.run(lane, partial(_explained, work))
+            bounded = lane == "read" and not changes
             result = await (
-                asyncio.wait_for(running, self.service.read_seconds) if lane == "read" else running
+                asyncio.wait_for(running, self.service.limits.read_seconds) if bounded else running
             )
             outcome, got, blocks = "done", summary_of(result), _ids(result)
             return result
         except TimeoutError:
             raise errors.TooSlowError(
-                f"There was no answer within {self.service.read_seconds:g} seconds.",
+                f"There was no answer within {self.service.limits.read_seconds:g} seconds.",
                 way_out="Ask for less, or again when the memory is less busy.",
             ) from None
         except errors.AmgsError as error:
@@ -110,18 +114,18 @@ class Asked:
                     )
                 )
 
-    def _once(self, work: Callable[[], Any], asking: str, *, together: bool) -> Any:
-        caller = self.caller.name
-        return once(self.namespace.memory, caller, self.key, asking, work, together=together)
+    def _once(self, work: Callable[[], Any], asking: str, lane: Lane) -> Any:
+        memory, together, counted = self.namespace.memory, lane == "write", lane != "model"
+        return once(memory, self.caller.name, self.key, asking, work, together=together, counted=counted)
 
     def answer(self, result: Any, status: int = 200, more: Mapping[str, str] | None = None) -> Response:
         """The result in the form that the caller wants, with the change counter. more: other headers."""
         headers = {CHANGE: str(self.namespace.change), **(more or {})}
         if self.lossless:
             return Response(wire.dumps(result), status, headers, wire.MEDIA_TYPE)
-        from amgs_app.render.encode import to_json
+        from amgs_app.render.encode import compact
 
-        return Response(to_json(result), status, headers, "application/json")
+        return Response(compact(result), status, headers, "application/json")
 
 
 def _explained(work: Callable[[], Any]) -> Any:

@@ -1,20 +1,25 @@
 """Requests that must not be done twice: with an `Idempotency-Key`, the same request again gets the same answer.
 
 The answer is kept in the store, in the transaction that made the change: after a crash there is either both or neither.
-Work that takes several transactions is kept after the last of them.
+Work that searches first, or takes several transactions, holds no lock while it does: it leaves a mark before it begins,
+which its answer replaces. A mark that outlives its server says that the work may have been done; where nothing was
+written since, it was not.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from contextlib import nullcontext
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from amgs import wire
-from amgs.errors import UsageError
+from amgs.errors import RepeatedError, UsageError
 from amgs.memory import Memory
 
 PACKAGES: Final = frozenset({"amgs", "amgs_app", "amgs_focus"})
@@ -27,23 +32,71 @@ _LOOKED_BACK: Final = 14
 """Days whose answers are forgotten when a new day's first answer is kept."""
 
 
-def once(
-    memory: Memory, caller: str, key: str, request: str, work: Callable[[], Any], *, together: bool
-) -> Any:
-    """What work gives; what it gave, where the caller sent this request under this key within the last 24 hours.
+@dataclass(eq=False)
+class _Turn:
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
-    request: what is asked, on one line. together: work is one transaction, and its answer is kept in it.
-    Raises UsageError for a key that was used for another request.
+
+def once(
+    memory: Memory,
+    caller: str,
+    key: str,
+    request: str,
+    work: Callable[[], Any],
+    *,
+    together: bool,
+    counted: bool = True,
+) -> Any:
+    """What work gives; what it gave, where the caller sent this request under this key within the last 24 hours. The
+    same key waits for itself.
+
+    request: what is asked, on one line. together: work is one transaction, and its answer is kept in it. counted:
+    whatever work writes raises the memory's change counter.
+    Raises UsageError for a key that was used for another request, RepeatedError for work that a crash ended.
     """
     mark = hashlib.sha256(json.dumps([caller, key]).encode()).hexdigest()
     now = memory.clock.now()
-    with memory.transaction() if together else nullcontext():
+    with _turn(mark):
+        if together:
+            with memory.transaction():
+                found = _kept(memory, mark, now)
+                return (
+                    _answer(found, request) if found is not None else _done(memory, mark, now, request, work)
+                )
         found = _kept(memory, mark, now)
-        if found is not None:
+        if found is not None and not _was_not_done(memory, found, request):
             return _answer(found, request)
-        result = work()
-        _keep(memory, mark, now, request, wire.dumps(result).decode())
-        return result
+        _keep(memory, mark, now, request, begun_at=memory.change_counter if counted else -1)
+        try:
+            return _done(memory, mark, now, request, work)
+        except BaseException:
+            memory.keep(_name(now, mark), None)  # it failed before its answer: it may be tried again
+            raise
+
+
+def _done(memory: Memory, mark: str, now: datetime, request: str, work: Callable[[], Any]) -> Any:
+    result = work()
+    _keep(memory, mark, now, request, answer=wire.dumps(result).decode())
+    return result
+
+
+def _was_not_done(memory: Memory, found: dict[str, Any], request: str) -> bool:
+    """Whether what was begun cannot have changed anything: the memory stands where it stood then."""
+    begun = found.get("begun_at")
+    return begun is not None and begun == memory.change_counter and found["request"] == _digest(request)
+
+
+_turns: WeakValueDictionary[str, _Turn] = WeakValueDictionary()
+_turns_lock = threading.Lock()
+
+
+@contextmanager
+def _turn(mark: str) -> Iterator[None]:
+    """One request of a key at a time."""
+    with _turns_lock:
+        turn = _turns.setdefault(mark, _Turn())
+    with turn.lock:
+        yield
 
 
 def _kept(memory: Memory, mark: str, now: datetime) -> dict[str, Any] | None:
@@ -60,6 +113,11 @@ def _answer(found: dict[str, Any], request: str) -> Any:
         raise UsageError(
             "This Idempotency-Key was used for another request.", way_out="Use a new key for each request."
         )
+    if "begun_at" in found:
+        raise RepeatedError(
+            "The server ended while this was being done, and it may have been done.",
+            way_out="Look whether it was: the journal and `frame history` say so. To do it again, use a new key.",
+        )
     if found["answer"] is None:
         raise UsageError(
             "This was done already, and its answer was too large to be kept.", way_out="Ask for what it made."
@@ -67,13 +125,25 @@ def _answer(found: dict[str, Any], request: str) -> Any:
     return wire.decode(found["answer"], PACKAGES)
 
 
-def _keep(memory: Memory, mark: str, now: datetime, request: str, answer: str) -> None:
+def _keep(
+    memory: Memory,
+    mark: str,
+    now: datetime,
+    request: str,
+    *,
+    answer: str | None = None,
+    begun_at: int | None = None,
+) -> None:
+    """Keep an answer; or, without one, that the work was begun at a change counter."""
     if not memory.kept(f"{_NAME}{now:%Y-%m-%d}:"):
         for days in range(2, _LOOKED_BACK):
             for name in memory.kept(f"{_NAME}{now - timedelta(days=days):%Y-%m-%d}:"):
                 memory.keep(name, None)
-    whole = json.loads(answer) if len(answer) <= _LARGEST else None
-    told = {"at": now.isoformat(), "request": _digest(request), "answer": whole}
+    told: dict[str, Any] = {"at": now.isoformat(), "request": _digest(request)}
+    if answer is None:
+        told["begun_at"] = begun_at
+    else:
+        told["answer"] = json.loads(answer) if len(answer) <= _LARGEST else None
     memory.keep(_name(now, mark), json.dumps(told, ensure_ascii=False))
 
 

@@ -12,6 +12,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.exceptions import HTTPException
@@ -27,12 +28,26 @@ LARGEST: Final = 32 * 1024 * 1024
 """Bytes of a request's body."""
 A_SECOND: Final = 500.0
 """Requests a second of one caller, over time."""
-AT_ONCE: Final = 1000.0
-"""Requests of one caller that may come at once."""
 READ_SECONDS: Final = 60.0
 """Seconds after which a caller is told that a question took too long."""
 _CALLERS: Final = 10_000
 _ID: Final = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one request may take. largest: bytes of its body. a_second: requests of one caller, over time; twice as many
+    may come at once. read_seconds: until a caller is told that a question took too long.
+    """
+
+    largest: int = LARGEST
+    a_second: float = A_SECOND
+    read_seconds: float = READ_SECONDS
+
+    @property
+    def at_once(self) -> float:
+        """Requests of one caller that may come at once."""
+        return max(1.0, 2 * self.a_second)
 
 
 class Rates:
@@ -43,8 +58,8 @@ class Rates:
 
     def __init__(
         self,
-        a_second: float = A_SECOND,
-        at_once: float = AT_ONCE,
+        a_second: float,
+        at_once: float,
         perf: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._a_second, self._at_once, self._perf = a_second, at_once, perf

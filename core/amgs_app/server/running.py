@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from amgs import extras
 from amgs.errors import UsageError
+from amgs_app.gc_tuning import short_pauses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from amgs_app.engine import Options
     from amgs_app.server.asking import Service
+    from amgs_app.server.limits import Limits
 
 PORT: Final = 8420
 
@@ -40,6 +42,7 @@ def serve(
     port: int = PORT,
     root: Path | None = None,
     tokens: Path | None = None,
+    limits: Limits | None = None,
     more: Callable[[Service], APIRouter] | None = None,
 ) -> int:
     """Serve until interrupted; gives the exit code.
@@ -67,7 +70,7 @@ def serve(
     namespaces.address = f"http://{near}:{place[1]}"
     if root is None:
         _ = namespaces.get(DEFAULT).memory  # a store that cannot be opened is said before anybody asks
-    app = create_app(namespaces, known, host, more=more)
+    app = create_app(namespaces, known, host, limits=limits, more=more)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
     _log_requests()
     config = uvicorn.Config(
@@ -80,7 +83,8 @@ def serve(
     )
     sys.stderr.write(f"Serving on http://{address}:{place[1]}; Ctrl-C ends it.\n")
     sys.stderr.flush()
-    uvicorn.Server(config).run(sockets=[listening])
+    with short_pauses():  # a search takes the interpreter's lock back dozens of times
+        uvicorn.Server(config).run(sockets=[listening])
     return 0
 
 

@@ -16,7 +16,7 @@ from amgs_app.server import attach_routes, memory_routes, plans, watching_routes
 from amgs_app.server.asking import NAMESPACE, Asked, Service, identify
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.http_errors import answer_errors
-from amgs_app.server.limits import Rates, RequestLog
+from amgs_app.server.limits import Limits, RequestLog
 from amgs_app.server.mcp.tools import Headers, Tools, make_server
 from amgs_app.server.routes import Route, routes
 from amgs_app.server.table_routes import add_route
@@ -28,13 +28,14 @@ def create_app(
     tokens: Tokens | None = None,
     host: str = "127.0.0.1",
     *,
-    rates: Rates | None = None,
+    limits: Limits | None = None,
     more: Callable[[Service], APIRouter] | None = None,
 ) -> FastAPI:
-    """The application that serves these namespaces. It closes them when it ends. host: what it listens on. rates: how
-    often each caller may ask. more: gives other routes on the same memories.
+    """The application that serves these namespaces. It closes them when it ends. host: what it listens on. more: gives
+    other routes on the same memories.
     """
-    service = Service(namespaces, tokens or Tokens(), rates=rates or Rates())
+    limits = limits or Limits()
+    service = Service(namespaces, tokens or Tokens(), limits=limits)
 
     async def who_asks(headers: Headers) -> Asked:
         caller, namespace = identify(
@@ -63,7 +64,7 @@ def create_app(
     )
     app.state.service = service
     app.state.plans = plans.Plans()
-    app.add_middleware(RequestLog)
+    app.add_middleware(RequestLog, largest=limits.largest)
     answer_errors(app)
     app.router.routes.extend(over_http.routes)
     app.include_router(memory_routes.router)

@@ -27,7 +27,7 @@ def lane_of(operation: Operation[..., Any]) -> Lane:
         return "model"
     if operation.long:
         return "long"
-    return "write" if operation.writes else "read"
+    return "write" if operation.writes and not operation.logs else "read"
 
 
 def add_route(app: FastAPI, route: Route) -> None:

@@ -23,10 +23,10 @@ from amgs_app import __version__
 from amgs_app.operations.standard import standard
 from amgs_app.operator import Operator
 from amgs_app.server.asking import Asked, check_right
-from amgs_app.server.hosting import Lane
 from amgs_app.server.mcp.quoting import Quoted, quote
 from amgs_app.server.memory_routes import IngestRequest, take_in
 from amgs_app.server.routes import right_of
+from amgs_app.server.table_routes import lane_of
 
 if TYPE_CHECKING:
     from amgs.types import Candidate, Frame
@@ -121,8 +121,9 @@ class Tools:
         def work() -> Any:
             return call.run(Operator(engine) if operation.of_operator else engine)
 
-        lane: Lane = "write" if operation.writes else "read"
-        return await asked.run(operation.name, lane, work, call.line(), changes=operation.writes)
+        return await asked.run(
+            operation.name, lane_of(operation), work, call.line(), changes=operation.writes
+        )
 
 
 def _passage(hit: Candidate) -> str | None:

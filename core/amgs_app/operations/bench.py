@@ -91,8 +91,8 @@ def bench_conversation(
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
-    """Measure every subject that the folder has data for, each with its controls beside it: dates, topics, who is
-    meant by names and pronouns.
+    """Measure every subject that the folder has data for, each with its controls beside it: dates, topics, questions,
+    who is meant by names and pronouns.
 
     Needs corpora that are not part of the program. Does not touch the session's own store.
     """

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from amgs.errors import InputError
 from amgs_app.bench_results import BenchResult, BenchTable, Comparator
+from amgs_app.benches.conversation.acts import measure_acts
 from amgs_app.benches.conversation.coreference import measure_coreference
 from amgs_app.benches.conversation.dates import measure_dates
 from amgs_app.benches.conversation.segments import measure_segments
@@ -16,6 +17,7 @@ from amgs_app.benches.rig import MemoryRig
 
 BENCH = Bench("conversation")
 SUBJECTS: Mapping[str, Callable[[MemoryRig, Path], SubjectResult | None]] = {
+    "acts": measure_acts,
     "coreference": measure_coreference,
     "dates": measure_dates,
     "segments": measure_segments,

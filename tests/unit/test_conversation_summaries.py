@@ -1,0 +1,66 @@
+"""Summaries of a conversation are pieces of it, whatever it says and however often they are made."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amgs.conversation.acts import acts
+from amgs.conversation.slots import slots_in
+from amgs.conversation.summaries import summary
+
+NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
+
+
+def test_what_must_not_be_lost_is_found_word_for_word() -> None:
+    text = (
+        "We decided to use DuckDB. Run `pytest -q tests/unit` in src/bakery/oven.py tomorrow; "
+        "it took 4,120 ms for Mara Holt."
+    )
+    found = {(slot, text[a:b]) for slot, a, b in slots_in(text, NOON)}
+    assert ("decision", "We decided to use DuckDB.") in found
+    assert ("command", "pytest -q tests/unit") in found
+    assert ("path", "src/bakery/oven.py") in found
+    assert ("date", "tomorrow") in found
+    assert ("number", "4,120 ms") in found
+    assert ("name", "Mara Holt") in found
+
+
+_SAID = st.sampled_from(
+    [
+        "We decided to bake at 5.",
+        "Is the oven on?",
+        "Yes, since /tmp/a.py ran.",
+        "",
+        "Mara came yesterday.",
+        "¿\0…",
+    ]
+)
+
+
+@given(st.lists(_SAID, min_size=1, max_size=12), st.integers(1, 3))
+@settings(max_examples=25, deadline=None)
+def test_every_span_is_a_piece_of_its_source_and_five_times_are_one(texts: list[str], most: int) -> None:
+    speakers = ["A" if place % 2 else "B" for place in range(len(texts))]
+    parts = [(0, len(texts) // 2 + 1), (len(texts) // 2 + 1, len(texts)), (0, len(texts))]
+    parts = [(a, b) for a, b in parts if a < b]
+
+    def made() -> list[tuple[object, ...]]:
+        return [tuple(p) for p in summary(texts, [NOON] * len(texts), acts(texts, speakers), parts, most)]
+
+    first = summary(texts, [NOON] * len(texts), acts(texts, speakers), parts, most)
+    for (start, end), spans in zip(parts, first, strict=True):
+        assert sum(one.slot == "sentence" for one in spans) <= most
+        for one in spans:
+            assert start <= one.place < end
+            assert 0 <= one.start < one.end <= len(texts[one.place])
+    assert all(made() == [tuple(p) for p in first] for _ in range(4))
+
+
+def test_a_sentence_said_twice_is_taken_once_and_an_open_question_is_cited() -> None:
+    texts = ["The oven needs a new door.", "The oven needs a new door.", "Who pays for the door?"]
+    (spans,) = summary(texts, [], acts(texts, ["A", "B", "A"]), [(0, 3)], 3)
+    assert [one.slot for one in spans].count("sentence") == 2
+    assert [(one.place, one.slot) for one in spans if one.slot == "question"] == [(2, "question")]

@@ -110,6 +110,14 @@ if TYPE_CHECKING:
         RestoredSpan,
         ToolCall,
     )
+    from amgs.types.conversation_views import (
+        ConversationAct,
+        ConversationActs,
+        ConversationExtract,
+        ConversationTopic,
+        ConversationTopics,
+        SummarySpan,
+    )
 
 _HOMES = {
     "amgs.api.sources": ("SourceLibrary",),
@@ -207,6 +215,14 @@ _HOMES = {
         "RestoredSpan",
         "ToolCall",
     ),
+    "amgs.types.conversation_views": (
+        "ConversationAct",
+        "ConversationActs",
+        "ConversationExtract",
+        "ConversationTopic",
+        "ConversationTopics",
+        "SummarySpan",
+    ),
     "amgs.opening": ("FallbackWarning", "open"),
     "amgs.settings": ("Settings",),
     "amgs.text.embedding": ("Embedder", "HashingEmbedder"),
@@ -230,9 +246,14 @@ __all__ = [
     "ConsolidationSummary",
     "ContextMessage",
     "ContextSpan",
+    "ConversationAct",
+    "ConversationActs",
     "ConversationAdded",
+    "ConversationExtract",
     "ConversationStats",
     "ConversationSummary",
+    "ConversationTopic",
+    "ConversationTopics",
     "Conversations",
     "DecayCurve",
     "Diversity",
@@ -301,6 +322,7 @@ __all__ = [
     "StoreLockedError",
     "StoreStatus",
     "StoreTooNewError",
+    "SummarySpan",
     "SystemClock",
     "TooMuchError",
     "TooSlowError",

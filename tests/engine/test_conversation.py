@@ -23,6 +23,7 @@ from amgs.errors import (
     UsageError,
 )
 from amgs.types.conversation import CONTEXT_STRATEGIES, ContextStrategy, Message, OptimisedContext
+from amgs.types.conversation_views import SUMMARY_LEVELS
 from tests.engine.conversation_world import agent, history
 from tests.engine.memory_world import open_memory
 
@@ -277,3 +278,23 @@ def test_a_plan_is_kept_while_it_fits_and_then_made_anew_with_room_to_spare(memo
         stable.append(found.stable_prefix if not found.replanned else 1.0)
     assert 1 <= anew < len(stable)
     assert stable == [1.0] * len(stable)
+
+
+def test_topics_acts_and_summaries_cite_the_messages(memory: amgs.Memory) -> None:
+    said = [*agent(6), {"role": "user", "content": "Who will paint the hull?"}]
+    memory.conversation.add("views", said)
+    texts = {f"#{m.number}": m.text for m in memory.conversation.show("views")}
+    found = memory.conversation.topics("views").topics
+    assert sum(one.messages for one in found) == len(texts) and found[0].chance == 1.0
+    acts = memory.conversation.acts("views")
+    assert [(one.kind, one.handle, one.speaker) for one in acts.acts] == [("question", "#26", "user")]
+    assert acts.closed == 6
+    assert memory.conversation.acts("views", closed=True).acts[0].closed_by == "#5"
+    for level in SUMMARY_LEVELS:
+        extract = memory.conversation.summary("views", level, sentences=2)
+        assert extract.spans and all(
+            texts[one.handle][one.start : one.end] == one.text for one in extract.spans
+        )
+        assert memory.conversation.summary("views", level, sentences=2) == extract
+    with pytest.raises(UsageError, match="no level"):
+        memory.conversation.summary("views", "page")  # type: ignore[arg-type]

@@ -8,14 +8,15 @@ from dataclasses import replace
 from amgs import bounds
 from amgs.api.context import MemoryContext
 from amgs.api.sources import SourceLibrary
-from amgs.conversation import handles, keeping, optimise, relevance
+from amgs.conversation import handles, keeping, optimise, relevance, views
 from amgs.conversation.messages import GivenMessage, read_messages
 from amgs.conversation.tokens import MessageCounter
 from amgs.errors import UnknownConversationError, UsageError
 from amgs.lifecycle import revision
 from amgs.log import journal
+from amgs.storage.messages import StoredMessage
 from amgs.text.loading import load
-from amgs.types import JournalEntry
+from amgs.types import JournalEntry, Vector
 from amgs.types.conversation import (
     CONTEXT_STRATEGIES,
     ROLES,
@@ -26,6 +27,13 @@ from amgs.types.conversation import (
     Message,
     OptimisedContext,
     RestoredSpan,
+)
+from amgs.types.conversation_views import (
+    SUMMARY_LEVELS,
+    ConversationActs,
+    ConversationExtract,
+    ConversationTopics,
+    SummaryLevel,
 )
 
 BUDGET = 124_000
@@ -114,6 +122,38 @@ class Conversations:
                 way_out=f"Its messages are {handles.handle(1, size)}.",
             )
         return RestoredSpan(conversation, handles.handle(first, last), found)
+
+    def topics(self, conversation: str) -> ConversationTopics:
+        """What is talked of, in the order of time, and which topics are on the same thing."""
+        with self._context.storage.snapshot():
+            stored = keeping.held(self._context.storage, conversation)
+            vectors = self._vectors(stored)
+        return views.topics(conversation, stored, vectors)
+
+    def acts(self, conversation: str, *, closed: bool = False) -> ConversationActs:
+        """Questions, goals and commitments that are open; the closed ones too where they are asked for."""
+        stored = keeping.held(self._context.storage, conversation)
+        return views.acts_of(conversation, stored, closed=closed)
+
+    def summary(
+        self, conversation: str, level: SummaryLevel = "cumulative", *, sentences: int = 5
+    ) -> ConversationExtract:
+        """A summary in the words of a conversation, by turn, topic, session or of all; always from the originals.
+
+        sentences: of a part, at most. Raises UsageError for another level.
+        """
+        if level not in SUMMARY_LEVELS:
+            raise UsageError(
+                f"There is no level {level!r}.", way_out=f"The levels are {', '.join(SUMMARY_LEVELS)}."
+            )
+        most = bounds.count("sentences", sentences)
+        with self._context.storage.snapshot():
+            stored = keeping.held(self._context.storage, conversation)
+            vectors = self._vectors(stored if level == "topic" else ())
+        return views.extract(conversation, stored, level, most, vectors)
+
+    def _vectors(self, stored: Sequence[StoredMessage]) -> Vector:
+        return views.vectors_of(stored, self._context.storage, self._context.embedder)
 
     def stats(self, conversation: str) -> ConversationStats:
         """What a conversation holds, by role and in tokens."""

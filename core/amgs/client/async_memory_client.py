@@ -54,6 +54,9 @@ class AsyncConversationsCalls(_Part):
     show = Awaited(parts.show_conversation)
     optimise = Awaited(parts.optimise_conversation)
     restore = Awaited(parts.restore_messages)
+    topics = Awaited(parts.conversation_topics)
+    acts = Awaited(parts.conversation_acts)
+    summary = Awaited(parts.conversation_summary)
     stats = Awaited(parts.conversation_stats)
     clear = Awaited(parts.clear_conversation)
 

@@ -54,6 +54,9 @@ class ConversationsCalls(_Part):
     show = Blocking(parts.show_conversation)
     optimise = Blocking(parts.optimise_conversation)
     restore = Blocking(parts.restore_messages)
+    topics = Blocking(parts.conversation_topics)
+    acts = Blocking(parts.conversation_acts)
+    summary = Blocking(parts.conversation_summary)
     stats = Blocking(parts.conversation_stats)
     clear = Blocking(parts.clear_conversation)
 

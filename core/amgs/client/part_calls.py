@@ -57,6 +57,12 @@ if TYPE_CHECKING:
         OptimisedContext,
         RestoredSpan,
     )
+    from amgs.types.conversation_views import (
+        ConversationActs,
+        ConversationExtract,
+        ConversationTopics,
+        SummaryLevel,
+    )
     from amgs.types.decay import CategoryCurves
 
 
@@ -167,6 +173,23 @@ def optimise_conversation(
 def restore_messages(conversation: str, handle: str) -> Ask[RestoredSpan]:
     """The messages that a handle names, byte for byte as they were said."""
     return operation("conversation_restore", conversation=conversation, handle=handle)
+
+
+def conversation_topics(conversation: str) -> Ask[ConversationTopics]:
+    """What is talked of, in the order of time, and which topics are on the same thing."""
+    return operation("conversation_topics", conversation=conversation)
+
+
+def conversation_acts(conversation: str, *, closed: bool = False) -> Ask[ConversationActs]:
+    """Questions, goals and commitments that are open; the closed ones too where they are asked for."""
+    return operation("conversation_acts", conversation=conversation, closed=closed)
+
+
+def conversation_summary(
+    conversation: str, level: SummaryLevel = "cumulative", *, sentences: int = 5
+) -> Ask[ConversationExtract]:
+    """A summary in the words of a conversation, by turn, topic, session or of all; always from the originals."""
+    return operation("conversation_summary", conversation=conversation, level=level, sentences=sentences)
 
 
 def conversation_stats(conversation: str) -> Ask[ConversationStats]:

@@ -11,15 +11,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Protocol
 
 from amgs.conversation.acts import DialogueAct
 from amgs.conversation.cohesion import stems
 from amgs.conversation.sentences import sentences
 from amgs.conversation.slots import SLOTS, Slot, slots_in
-
-SummaryLevel = Literal["turn", "topic", "session", "cumulative"]
-SUMMARY_LEVELS: tuple[SummaryLevel, ...] = ("turn", "topic", "session", "cumulative")
 
 _OF_SLOT = 8
 """Spans of one slot in a part, sentences aside."""

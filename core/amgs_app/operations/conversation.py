@@ -1,4 +1,4 @@
-"""Conversations, and what of one a model should read: `conversation add|list|show|optimise|restore|stats|clear`."""
+"""Conversations, and what of one a model should read: `conversation add|list|show|optimise|restore|topics|acts|…`."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
         OptimisedContext,
         RestoredSpan,
     )
+    from amgs.types.conversation_views import ConversationActs, ConversationExtract, ConversationTopics
     from amgs_app.engine import Engine
 
 Name = Annotated[str, Arg(metavar="NAME", help="The name of a conversation.")]
 Handle = Annotated[str, Arg(metavar="HANDLE", help="#12 for a message, #12-15 for several.")]
+LevelName = Literal["turn", "topic", "session", "cumulative"]
 StrategyName = Literal["mask", "extractive"]
 
 
@@ -112,6 +114,40 @@ def optimise(
 def restore(engine: Engine, conversation: Name, handle: Handle) -> RestoredSpan:
     """Show messages byte for byte as they were said."""
     return engine.memory.conversation.restore(conversation, handle)
+
+
+@operation("conversation topics", summary="List what a conversation talks of.")
+def topics(engine: Engine, conversation: Name) -> ConversationTopics:
+    """List topics in the order of time; those of one thread are on the same thing. A handle restores its messages."""
+    return engine.memory.conversation.topics(conversation)
+
+
+@operation("conversation acts", summary="List open questions, goals and commitments.")
+def acts(
+    engine: Engine,
+    conversation: Name,
+    *,
+    closed: Annotated[bool, Option("--closed", help="Those that a later message closed, too.")] = False,
+) -> ConversationActs:
+    """List what was asked, wanted and promised and is still open. What closed one is named beside it."""
+    return engine.memory.conversation.acts(conversation, closed=closed)
+
+
+@operation("conversation summary", summary="Summarise a conversation in its own words.")
+def summary(
+    engine: Engine,
+    conversation: Name,
+    *,
+    level: Annotated[
+        LevelName, Option("--level", metavar="NAME", help="turn, topic, session, or cumulative: all.")
+    ] = "cumulative",
+    sentences: Annotated[int, Option("--sentences", metavar="N", min=1, help="Of a part, at most.")] = 5,
+) -> ConversationExtract:
+    """Show sentences, decisions, open questions, names, numbers, dates, paths and commands, each with its handle.
+
+    Every level is made from the messages themselves, never from another summary.
+    """
+    return engine.memory.conversation.summary(conversation, level, sentences=sentences)
 
 
 @operation("conversation stats", summary="Count the messages and tokens of a conversation.")

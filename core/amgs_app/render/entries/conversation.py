@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         OptimisedContext,
         RestoredSpan,
     )
+    from amgs.types.conversation_views import ConversationActs, ConversationExtract, ConversationTopics
     from amgs_app.results import ConversationList, ConversationShown
 
 _MESSAGES = "#:n role speaker~ at:at~ text*"
@@ -101,3 +102,28 @@ def conversation_stats(result: ConversationStats) -> ResultTable:
         ("last", result.last),
     ]
     return facts(result.name, pairs)
+
+
+@entry()
+def conversation_topics(result: ConversationTopics) -> ResultTable:
+    rows = [(one.handle, one.messages, one.thread, one.chance, ", ".join(one.terms)) for one in result.topics]
+    title = f"{result.conversation}: {plural(len(rows), 'topic')}"
+    return sheet(title, "handle messages:n thread:n chance:score terms*", rows)
+
+
+@entry()
+def conversation_acts(result: ConversationActs) -> ResultTable:
+    rows = [
+        (one.handle, one.kind, one.speaker, one.closed_by or "open", " ".join(one.text.split()))
+        for one in result.acts
+    ]
+    title = f"{result.conversation}: {sum(not one.closed_by for one in result.acts):,} open"
+    note = f"{result.closed:,} closed, shown with --closed" if result.closed else ""
+    return sheet(title, "handle kind speaker~ status text*", rows, (note,))
+
+
+@entry()
+def conversation_extract(result: ConversationExtract) -> ResultTable:
+    rows = [(one.part, one.slot, one.handle, " ".join(one.text.split())) for one in result.spans]
+    title = f"{result.conversation}, by {result.level}: {plural(len(rows), 'span')} of {plural(result.parts, 'part')}"
+    return sheet(title, "part slot handle text*", rows)

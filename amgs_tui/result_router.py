@@ -155,6 +155,7 @@ class ResultRouter:
             self._dispatcher.submit("ingest")
         else:
             self._dispatcher.submit("layout use", slot="layout", origin="screen")
+        self._screen.pane("conversation").look()  # it has no place before it knows of a conversation
 
     def _show(self, event: Finished) -> None:
         """Results that are shown in front of the panes."""

@@ -1,9 +1,10 @@
-"""The seven panes, in the order of their keys."""
+"""The panes, in the order of their keys."""
 
 from __future__ import annotations
 
 from amgs_tui.panes.base import Pane
 from amgs_tui.panes.calibration import CalibrationPane
+from amgs_tui.panes.conversation import ConversationPane
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.panes.frame import FramePane
@@ -19,6 +20,7 @@ PANE_TYPES: tuple[type[Pane], ...] = (
     CalibrationPane,
     FocusPane,
     OverviewPane,
+    ConversationPane,
 )
 
 __all__ = ["PANE_TYPES", "Pane"]

@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-PANES = ("inbox", "frame", "graph", "decay", "calibration", "focus", "overview")
-"""The panes in the order of their keys 1 to 7."""
+PANES = ("inbox", "frame", "graph", "decay", "calibration", "focus", "overview", "conversation")
+"""The panes in the order of their keys 1 to 8."""
 
 COMPANIONS: dict[str, tuple[str, str, str]] = {
     "inbox": ("overview", "graph", "decay"),
@@ -17,6 +17,7 @@ COMPANIONS: dict[str, tuple[str, str, str]] = {
     "calibration": ("decay", "overview", "frame"),
     "focus": ("frame", "graph", "decay"),
     "overview": ("inbox", "calibration", "graph"),
+    "conversation": ("graph", "decay", "frame"),
 }
 """The panes that stand under a large one where there is room: what its question leads to."""
 
@@ -94,13 +95,15 @@ def _split(width: int, height: int, main: str, wanted: tuple[str, ...]) -> dict[
 
 
 def _tiled(width: int, height: int, gone: Collection[str]) -> dict[str, Box]:
-    """All seven but those that are gone; the working context keeps the full width at the foot."""
+    """All but those that are gone; the working context and the conversation share the foot."""
     top = round(height * 0.34)
     middle = round(height * 0.28)
     return (
         _row(*_left(("inbox", "frame", "overview"), (0.26, 0.46, 0.28), gone), width, 0, top)
         | _row(*_left(("graph", "decay", "calibration"), (0.34, 0.33, 0.33), gone), width, top, middle)
-        | {"focus": Box(0, top + middle, width, height - top - middle)}
+        | _row(
+            *_left(("focus", "conversation"), (0.5, 0.5), gone), width, top + middle, height - top - middle
+        )
     )
 
 

@@ -18,12 +18,13 @@ TITLES: dict[str, tuple[str, str]] = {
     "calibration": ("Calibration", "Calib"),
     "focus": ("Working context", "Context"),
     "overview": ("Overview", "Over"),
+    "conversation": ("Conversation", "Conv"),
 }
 """Full and short title of each pane."""
 
 
 def tab_labels(active: str, width: int) -> list[str]:
-    """The seven names in the longest form that fits `width` cells: full, short, or only the active one
+    """The names in the longest form that fits `width` cells: full, short, or only the active one
     named.
     """
     forms = (

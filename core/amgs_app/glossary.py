@@ -152,6 +152,17 @@ SCREEN: Final[dict[str, Words]] = {
         ("refocus in", "Tokens until spans are expanded and collapsed again."),
         ("journal", "The changes, the latest first, each with its number, its age and what it did."),
     ),
+    "conversation": (
+        ("█ kept", "The message goes to the model word for word."),
+        ("▓ digested", "A few of its sentences go."),
+        ("▒ masked", "One line with its handle stands for it."),
+        ("· dropped", "It is left out; a line with a handle marks the gap."),
+        ("▚ differ", "A cell of the strip whose messages have different fates."),
+        ("handle", "`#12` or `#12-15`: names messages, and brings them back."),
+        ("tokens, sent", "Of the messages as they were said, and of what goes in their place."),
+        ("worth", "From 0 to 1: how likely the best message of the span is needed for the question."),
+        ("ledger", "What each stage took from the tokens and added to them; each row goes on from the last."),
+    ),
 }
 """The words of each pane's picture, by pane."""
 

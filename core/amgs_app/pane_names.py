@@ -4,5 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-Pane = Literal["inbox", "frame", "graph", "decay", "calibration", "focus", "overview"]
-PANES: tuple[Pane, ...] = ("inbox", "frame", "graph", "decay", "calibration", "focus", "overview")
+Pane = Literal["inbox", "frame", "graph", "decay", "calibration", "focus", "overview", "conversation"]
+PANES: tuple[Pane, ...] = (
+    "inbox",
+    "frame",
+    "graph",
+    "decay",
+    "calibration",
+    "focus",
+    "overview",
+    "conversation",
+)

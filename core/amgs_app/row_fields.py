@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import Block, Candidate, Fate, Forecast, ForecastCase, Frame, JournalEntry, Neighbourhood
+    from amgs.types.conversation import ContextSpan
     from amgs_app.pane_names import Pane
     from amgs_focus.views import EntryView
 
@@ -56,6 +57,11 @@ LISTINGS: dict[Pane, Listing] = {
         ("title", "last", "reason", "state"),
         ("score", "level", "tokens", "cost", "kept", "gain", "cooldown", "rank", "start"),
         ("score", "gain", "kept", "tokens", "title"),
+    ),
+    "conversation": Listing(
+        ("handle", "fate", "reason"),
+        ("worth", "tokens", "shown", "messages", "first"),
+        ("worth", "tokens", "fate"),
     ),
 }
 """The panes that hold a list, and the fields of its rows."""
@@ -282,6 +288,23 @@ def of_entries(entries: Sequence[EntryView], titles: Mapping[str, str]) -> list[
             "start": each.start,
         }
         for each in entries
+    ]
+
+
+def of_spans(spans: Sequence[ContextSpan]) -> list[Row]:
+    """The rows of an optimised conversation. shown: tokens of what stands in its place. first: its first message."""
+    return [
+        {
+            "handle": span.handle,
+            "fate": span.fate,
+            "reason": span.because,
+            "worth": span.worth,
+            "tokens": span.tokens,
+            "shown": span.shown,
+            "messages": span.last - span.first + 1,
+            "first": span.first,
+        }
+        for span in spans
     ]
 
 

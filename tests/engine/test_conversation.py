@@ -298,3 +298,57 @@ def test_topics_acts_and_summaries_cite_the_messages(memory: amgs.Memory) -> Non
         assert memory.conversation.summary("views", level, sentences=2) == extract
     with pytest.raises(UsageError, match="no level"):
         memory.conversation.summary("views", "page")  # type: ignore[arg-type]
+
+
+def test_why_names_changes_that_do_keep_the_messages(memory: amgs.Memory) -> None:
+    """The budget is enough and one less is not; what a restored span displaces is what goes."""
+    made = memory.conversation
+    made.add("why", agent())
+    base = made.optimise("why", "How old is the rope?", budget=700)
+    gone = next(span for span in base.spans if span.fate == "dropped")
+    told = made.why("why", f"#{gone.last}", "How old is the rope?", budget=700)
+    assert not told.kept and told.spans == (gone,) and told.budget_needed is not None
+
+    def fate(context: OptimisedContext, number: int) -> str:
+        return next(one.fate for one in context.spans if one.first <= number <= one.last)
+
+    enough, less = (
+        made.optimise("why", "How old is the rope?", budget=told.budget_needed - short) for short in (0, 1)
+    )
+    assert (fate(enough, gone.last), fate(less, gone.last)) == ("kept", "dropped")
+    assert told.worth_needed is None or gone.worth <= told.worth_needed <= 1
+    restored = made.optimise("why", "How old is the rope?", budget=700, keep=[f"#{gone.last}"])
+    assert fate(restored, gone.last) == "kept" and restored.tokens <= 700
+    assert told.displaced and all(
+        (fate(base, one.first), fate(restored, one.first)) == (one.before, one.after)
+        for one in told.displaced
+    )
+    assert made.why("why", "#49", budget=700).kept
+    assert "must be kept" in made.why("why", "#2-40", budget=700).impossible
+
+
+def test_two_strategies_are_compared_where_they_differ(memory: amgs.Memory) -> None:
+    made = memory.conversation
+    made.add("compare", agent())
+    found = made.compare("compare", "How old is the rope?", budget=700)
+    assert (found.a.strategy, found.b.strategy) == ("mask", "extractive") and found.changes
+    differ = {n for one in found.changes for n in range(one.first, one.last + 1)}
+    for number in range(1, 50):
+        a, b = (
+            next(one.fate for one in context.spans if one.first <= number <= one.last)
+            for context in (found.a, found.b)
+        )
+        assert (a != b) == (number in differ)
+    assert made.compare("compare", budget=700, strategies=("mask", "mask")).changes == ()
+
+
+def test_what_was_restored_stays_beside_a_previous_plan(memory: amgs.Memory) -> None:
+    made = memory.conversation
+    made.add("restored", agent())
+    before = made.optimise("restored", "How old is the rope?", budget=900)
+    gone = next(span for span in before.spans if span.fate == "dropped")
+    after = made.optimise("restored", budget=1200, previous=before.plan, keep=[f"#{gone.first}"])
+    kept = {n for one in after.spans if one.fate == "kept" for n in range(one.first, one.last + 1)}
+    assert gone.first in kept and not after.replanned and after.stable_prefix < 1
+    with pytest.raises(UnknownConversationError, match="no message #99"):
+        made.optimise("restored", keep=["#99"])

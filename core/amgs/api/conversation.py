@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from amgs import bounds
 from amgs.api.context import MemoryContext
 from amgs.api.sources import SourceLibrary
-from amgs.conversation import handles, keeping, optimise, relevance, views
+from amgs.conversation import handles, keeping, optimise, relevance, views, why
 from amgs.conversation.messages import GivenMessage, read_messages
 from amgs.conversation.tokens import MessageCounter
 from amgs.errors import UnknownConversationError, UsageError
@@ -20,6 +21,7 @@ from amgs.types import JournalEntry, Vector
 from amgs.types.conversation import (
     CONTEXT_STRATEGIES,
     ROLES,
+    ContextComparison,
     ContextStrategy,
     ConversationAdded,
     ConversationStats,
@@ -27,6 +29,7 @@ from amgs.types.conversation import (
     Message,
     OptimisedContext,
     RestoredSpan,
+    SpanReason,
 )
 from amgs.types.conversation_views import (
     SUMMARY_LEVELS,
@@ -77,38 +80,144 @@ class Conversations:
         strategy: ContextStrategy = "extractive",
         previous: str = "",
         until: int | None = None,
+        keep: Sequence[str] = (),
     ) -> OptimisedContext:
         """What of a conversation a model should read for a query, in at most `budget` tokens; writes nothing.
 
         query: the last message of the user unless given. budget: 124,000 unless given. previous: the `plan` of the
         context that was sent before; it is kept while it fits, so that what a provider has cached stays valid. until:
-        the conversation as it stood after the message of this number.
+        the conversation as it stood after the message of this number. keep: handles of what must stay whole.
         Raises UnknownConversationError, ImpossibleBudgetError, or UsageError for another strategy or no plan.
         """
+        allowed = self._checked(budget, strategy)
+        start = self._context.clock.perf()
+        stored, asked = self._read(conversation, query, until)
+        messages = [one.message for one in stored]
+        counter = MessageCounter.of(self._context.count_tokens)
+        restored = self._numbers(conversation, keep, messages)
+        made = optimise.optimise(
+            conversation,
+            messages,
+            asked,
+            allowed,
+            strategy,
+            counter,
+            lambda: self._worths(asked, stored, strategy),
+            previous,
+            restored,
+        )
+        return replace(made, milliseconds=1000.0 * (self._context.clock.perf() - start))
+
+    def compare(
+        self,
+        conversation: str,
+        query: str = "",
+        *,
+        budget: int | None = None,
+        strategies: tuple[ContextStrategy, ContextStrategy] = ("mask", "extractive"),
+        until: int | None = None,
+        keep: Sequence[str] = (),
+    ) -> ContextComparison:
+        """Two strategies for the same query and budget, and where they differ. Raises what `optimise` raises."""
+        stored, _ = self._read(conversation, query, until)
+        counter = MessageCounter.of(self._context.count_tokens)
+        a, b = (
+            self.optimise(conversation, query, budget=budget, strategy=one, until=until, keep=keep)
+            for one in strategies
+        )
+        costs = {one.message.number: counter.cost(one.message) for one in stored}
+        return ContextComparison(a, b, why.changes(a, b, costs))
+
+    def why(
+        self,
+        conversation: str,
+        handle: str,
+        query: str = "",
+        *,
+        budget: int | None = None,
+        strategy: ContextStrategy = "extractive",
+        until: int | None = None,
+        keep: Sequence[str] = (),
+    ) -> SpanReason:
+        """Why the messages of a handle are kept or not, and the smallest changes that would keep them: how many tokens
+        more, how much more worth, or what else would go. Every answer is a plan that was made.
+
+        Raises what `optimise` raises.
+        """
+        allowed = self._checked(budget, strategy)
+        stored, asked = self._read(conversation, query, until)
+        messages = [one.message for one in stored]
+        wanted = self._numbers(conversation, [handle], messages)
+        kept = self._numbers(conversation, keep, messages)
+        counter = MessageCounter.of(self._context.count_tokens)
+        counter = replace(counter, count=cache(counter.count))
+        weighed = self._worths(asked, stored, strategy)
+
+        def plan(tokens: int, must: Collection[int], worths: Mapping[int, float]) -> OptimisedContext:
+            given = [worths[message.number] for message in messages]
+            return optimise.optimise(
+                conversation,
+                messages,
+                asked,
+                tokens,
+                strategy,
+                counter,
+                lambda: given,
+                restored={*kept, *must},
+            )
+
+        return why.reason(
+            min(wanted),
+            max(wanted),
+            allowed,
+            {message.number: worth for message, worth in zip(messages, weighed, strict=True)},
+            {message.number: counter.cost(message) for message in messages},
+            plan,
+        )
+
+    def _checked(self, budget: int | None, strategy: ContextStrategy) -> int:
+        """The budget; raises UsageError for one that is none, or a strategy that there is not."""
         if strategy not in CONTEXT_STRATEGIES:
             raise UsageError(
                 f"There is no strategy {strategy!r}.",
                 way_out=f"The strategies are {', '.join(CONTEXT_STRATEGIES)}.",
             )
-        context = self._context
-        allowed = BUDGET if budget is None else bounds.count("The budget", budget)
-        start = context.clock.perf()
-        with context.storage.snapshot():
-            stored = keeping.held(context.storage, conversation, 1, until)
+        return BUDGET if budget is None else bounds.count("The budget", budget)
+
+    def _read(self, conversation: str, query: str, until: int | None) -> tuple[Sequence[StoredMessage], str]:
+        """The messages of a conversation as it stood after one of them, and what they are read for."""
+        with self._context.storage.snapshot():
+            stored = keeping.held(self._context.storage, conversation, 1, until)
         messages = [one.message for one in stored]
-        asked = query or next((m.text for m in reversed(messages) if m.role == "user"), "")
+        return stored, query or next((m.text for m in reversed(messages) if m.role == "user"), "")
 
-        def worths() -> Sequence[float]:
-            if strategy == "mask":
-                return [0.0] * len(stored)
-            load(context.embedder, "the encoder")
-            with context.derived.searching() as sources:
-                found = relevance.worths(asked, stored, context.storage, sources, context.settings.retrieval)
-            return [float(one) for one in found]
+    def _worths(
+        self, query: str, stored: Sequence[StoredMessage], strategy: ContextStrategy
+    ) -> Sequence[float]:
+        """What each message is worth for a query; nothing where the strategy does not ask."""
+        context = self._context
+        if strategy == "mask":
+            return [0.0] * len(stored)
+        load(context.embedder, "the encoder")
+        with context.derived.searching() as sources:
+            found = relevance.worths(query, stored, context.storage, sources, context.settings.retrieval)
+        return [float(one) for one in found]
 
-        counter = MessageCounter.of(context.count_tokens)
-        made = optimise.optimise(conversation, messages, asked, allowed, strategy, counter, worths, previous)
-        return replace(made, milliseconds=1000.0 * (context.clock.perf() - start))
+    def _numbers(
+        self, conversation: str, wanted: Sequence[str], messages: Sequence[Message]
+    ) -> frozenset[int]:
+        """The numbers that handles name; raises UnknownConversationError for one beyond the messages."""
+        found = frozenset[int]()
+        for each in wanted:
+            first, last = handles.numbers(each)
+            if last > len(messages):
+                raise UnknownConversationError(
+                    f"{conversation[:60]!r} has no message {handles.handle(first, last)} here.",
+                    title="No such message",
+                    way_out=f"Its messages are {handles.handle(1, len(messages))}.",
+                )
+            found |= frozenset(range(first, last + 1))
+        return found
 
     def restore(self, conversation: str, handle: str) -> RestoredSpan:
         """The messages that a handle names, byte for byte as they were said."""

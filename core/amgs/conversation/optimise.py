@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from amgs.conversation import plan as plans
 from amgs.conversation.atoms import atoms
@@ -38,23 +38,28 @@ def optimise(
     counter: MessageCounter,
     worths: Callable[[], Sequence[float]],
     previous: str = "",
+    restored: Collection[int] = (),
 ) -> OptimisedContext:
     """What of the messages a model should read for a query. worths: asked only where something has to go.
 
-    previous: the plan of the context before this one, kept while it fits. Raises ImpossibleBudgetError where the budget
-    does not hold even what must be kept.
+    previous: the plan of the context before this one, kept while it fits. restored: numbers of messages that must stay.
+    Raises ImpossibleBudgetError where the budget does not hold even what must be kept.
     """
     costs = [counter.cost(message) for message in messages]
     lines = _lines(messages, costs, counter)
     short = [lines[place].tokens if place in lines else cost for place, cost in enumerate(costs)]
     longest = messages[-1].number if messages else 1
     widest = gap(longest, longest + 1, counter).tokens
-    protected = protection(messages, RECENT)
+    protected = protection(messages, RECENT, restored)
     together = atoms(messages)
     scores: Sequence[float] = [0.0] * len(messages)
     replanned = ""
     fates: list[SpanFate] = plans.decoded(previous, messages) if previous else ["kept"] * len(messages)
     because = ["as before" if previous else "everything fits"] * len(messages)
+    for atom in together if previous else ():
+        if any(messages[place].number in restored for place in atom):
+            for place in atom:
+                fates[place], because[place] = "kept", "restored"
     used = sum(m.tokens for m in render(messages, fates, costs, lines, counter))
     if used > budget:
         if previous:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import IntEnum
 
 from amgs.types.conversation import Message
@@ -16,11 +16,14 @@ class Protection(IntEnum):
     CRITICAL = 2
 
 
-def protection(messages: Sequence[Message], recent: int) -> list[tuple[Protection, str]]:
-    """For each message how firmly it is kept, and why. recent: so many of the last, by time, are HIGH.
+def protection(
+    messages: Sequence[Message], recent: int, restored: Collection[int] = ()
+) -> list[tuple[Protection, str]]:
+    """For each message how firmly it is kept, and why.
 
-    CRITICAL are system prompts, what is pinned, calls that still wait for their result, and the active task: the last
-    message, and the last one of the user.
+    recent: so many of the last, by time, are HIGH. restored: numbers of those that were asked back. CRITICAL are system
+    prompts, what is pinned or restored, calls that still wait for their result, and the active task: the last message,
+    and the last one of the user.
     """
     answered = {m.answers for m in messages if m.answers}
     task = max((n for n, m in enumerate(messages) if m.role == "user"), default=-1)
@@ -30,6 +33,8 @@ def protection(messages: Sequence[Message], recent: int) -> list[tuple[Protectio
             found.append((Protection.CRITICAL, "system prompt"))
         elif message.pinned:
             found.append((Protection.CRITICAL, "pinned"))
+        elif message.number in restored:
+            found.append((Protection.CRITICAL, "restored"))
         elif place == task:
             found.append((Protection.CRITICAL, "the active task"))
         elif place == len(messages) - 1:

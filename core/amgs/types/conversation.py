@@ -184,6 +184,53 @@ class OptimisedContext:
 
 
 @dataclass(frozen=True, slots=True)
+class FateChange:
+    """Neighbouring messages that fare differently in two contexts. tokens: of the originals."""
+
+    handle: str
+    first: int
+    last: int
+    before: SpanFate
+    after: SpanFate
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContextComparison:
+    """Two contexts of the same messages for the same query and budget. changes: where they differ, in order."""
+
+    a: OptimisedContext
+    b: OptimisedContext
+    changes: tuple[FateChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SpanReason:
+    """Why messages have their fate, and each of the smallest changes that would keep all of them whole.
+
+    kept: whether they are. spans: those that they belong to. tokens: of the originals. budget_needed: with so many
+    tokens they are kept, with one less they are not; None where they are kept. worth_needed: at this budget they are
+    kept when their best message is worth so much, to a hundredth; None where they are kept, or where no worth would
+    do. displaced: what a context that must keep them gives up for it. impossible: why there is no such context within
+    the budget, "" where there is one.
+    """
+
+    conversation: str
+    handle: str
+    query: str
+    strategy: ContextStrategy
+    budget: int
+    kept: bool
+    spans: tuple[ContextSpan, ...]
+    tokens: int
+    estimated: bool
+    budget_needed: int | None = None
+    worth_needed: float | None = None
+    displaced: tuple[FateChange, ...] = ()
+    impossible: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RestoredSpan:
     """Messages as they were said, byte for byte."""
 

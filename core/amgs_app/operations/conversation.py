@@ -1,4 +1,6 @@
-"""Conversations, and what of one a model should read: `conversation add|list|show|optimise|restore|topics|acts|…`."""
+"""Conversations: `conversation add|list|show|stats|clear`, what of one a model should read: `conversation optimise|
+compare|why|restore`, and what it is about: `conversation topics|acts|summary`.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,12 @@ from amgs_app.results import ConversationList, ConversationShown
 if TYPE_CHECKING:
     from amgs.types import JournalEntry
     from amgs.types.conversation import (
+        ContextComparison,
         ConversationAdded,
         ConversationStats,
         OptimisedContext,
         RestoredSpan,
+        SpanReason,
     )
     from amgs.types.conversation_views import ConversationActs, ConversationExtract, ConversationTopics
     from amgs_app.engine import Engine
@@ -27,6 +31,24 @@ Name = Annotated[str, Arg(metavar="NAME", help="The name of a conversation.")]
 Handle = Annotated[str, Arg(metavar="HANDLE", help="#12 for a message, #12-15 for several.")]
 LevelName = Literal["turn", "topic", "session", "cumulative"]
 StrategyName = Literal["mask", "extractive"]
+Query = Annotated[
+    str, Arg(metavar="QUERY", help="What it is read for; default: the last message of the user.")
+]
+Budget = Annotated[
+    int | None, Option("--budget", metavar="TOKENS", min=1, help="At most so many; default: 124,000.")
+]
+Strategy = Annotated[
+    StrategyName,
+    Option("--strategy", metavar="NAME", help="mask: old outputs of tools; extractive: by the query."),
+]
+Until = Annotated[
+    int | None,
+    Option("--until", metavar="N", min=1, help="As it stood after message N; default: the last."),
+]
+Keep = Annotated[
+    list[str] | None,
+    Option("--keep", metavar="HANDLE", help="Messages that must stay whole; may be repeated."),
+]
 
 
 @operation("conversation add", summary="Keep the messages of a conversation.", writes=True)
@@ -57,13 +79,13 @@ def add(
     return engine.memory.conversation.add(conversation, messages_in(data))
 
 
-@operation("conversation list", summary="List the conversations the memory holds.")
+@operation("conversation list", summary="List the conversations the memory holds.", pane="conversation")
 def conversations(engine: Engine) -> ConversationList:
     """List conversations by name, with the number of their messages and when they began and ended."""
     return ConversationList(engine.memory.conversation.list())
 
 
-@operation("conversation show", summary="Show the messages of a conversation.")
+@operation("conversation show", summary="Show the messages of a conversation.", pane="conversation")
 def show(
     engine: Engine,
     conversation: Name,
@@ -76,37 +98,77 @@ def show(
     return ConversationShown(conversation, found[-limit:], len(found))
 
 
-@operation("conversation optimise", summary="Choose what of a conversation a model should read.")
+@operation(
+    "conversation optimise", summary="Choose what of a conversation a model should read.", pane="conversation"
+)
 def optimise(
     engine: Engine,
     conversation: Name,
-    query: Annotated[
-        str, Arg(metavar="QUERY", help="What it is read for; default: the last message of the user.")
-    ] = "",
+    query: Query = "",
     *,
-    budget: Annotated[
-        int | None, Option("--budget", metavar="TOKENS", min=1, help="At most so many; default: 124,000.")
-    ] = None,
-    strategy: Annotated[
-        StrategyName,
-        Option("--strategy", metavar="NAME", help="mask: old outputs of tools; extractive: by the query."),
-    ] = "extractive",
+    budget: Budget = None,
+    strategy: Strategy = "extractive",
     previous: Annotated[
         str, Option("--previous", metavar="PLAN", help="The plan of the context before, kept while it fits.")
     ] = "",
-    until: Annotated[
-        int | None,
-        Option("--until", metavar="N", min=1, help="As it stood after message N; default: the last."),
-    ] = None,
+    until: Until = None,
+    keep: Keep = None,
 ) -> OptimisedContext:
     """Show what is kept for a query, what becomes one line and what is left out, each with its reason and handle, and
     what each stage does to the tokens.
 
     Nothing is changed. What must be kept is kept whatever the query is: system prompts, pinned messages, the active
-    task. A call of a tool is kept with its results or not at all. `conversation restore` gives back what is left out.
+    task, and what --keep names. A call of a tool is kept with its results or not at all. `conversation restore` gives
+    back what is left out.
     """
     return engine.memory.conversation.optimise(
-        conversation, query, budget=budget, strategy=strategy, previous=previous, until=until
+        conversation,
+        query,
+        budget=budget,
+        strategy=strategy,
+        previous=previous,
+        until=until,
+        keep=keep or (),
+    )
+
+
+@operation("conversation compare", summary="Compare two strategies for the same query and budget.")
+def compare(
+    engine: Engine,
+    conversation: Name,
+    query: Query = "",
+    *,
+    budget: Budget = None,
+    a: Annotated[StrategyName, Option("--a", metavar="NAME", help="The one strategy.")] = "mask",
+    b: Annotated[StrategyName, Option("--b", metavar="NAME", help="The other one.")] = "extractive",
+    until: Until = None,
+    keep: Keep = None,
+) -> ContextComparison:
+    """Show which messages one strategy keeps and the other does not, at an equal budget."""
+    return engine.memory.conversation.compare(
+        conversation, query, budget=budget, strategies=(a, b), until=until, keep=keep or ()
+    )
+
+
+@operation("conversation why", summary="Why messages are kept or left out, and what would change that.")
+def why(
+    engine: Engine,
+    conversation: Name,
+    handle: Handle,
+    query: Query = "",
+    *,
+    budget: Budget = None,
+    strategy: Strategy = "extractive",
+    until: Until = None,
+    keep: Keep = None,
+) -> SpanReason:
+    """Show why messages have their fate, and each of the smallest changes that would keep them whole: the budget that
+    would do, how much they would have to be worth, and what else would go if they had to stay.
+
+    Every answer is a plan that was made, not an estimate.
+    """
+    return engine.memory.conversation.why(
+        conversation, handle, query, budget=budget, strategy=strategy, until=until, keep=keep or ()
     )
 
 

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from amgs_app.gateway_exchange import GatewayExchange
 
 
-@operation("conversation exchanges", summary="List what agents asked their model through the gateway.")
+@operation(
+    "conversation exchanges",
+    summary="List what agents asked their model through the gateway.",
+    pane="conversation",
+)
 def exchanges(engine: Engine, *, limit: Limit = 50) -> ExchangeList:
     """List the latest requests of agents to their model that went through `amgs gateway`, newest first: how many tokens
     the agent sent, how many went on, and what was said.

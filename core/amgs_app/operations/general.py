@@ -102,6 +102,8 @@ def _call_of(operator: Operator, pane: Pane) -> Call[Any] | None:
             return operations.calibration.table()
         case "focus":
             return operations.focus.view()
+        case "conversation":
+            return None if pane in operator.panes else operations.conversation.conversations()
 
 
 @operation("theme", summary="Choose the colour theme.")

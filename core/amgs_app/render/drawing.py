@@ -47,6 +47,24 @@ def drawn_view(operator: Operator, result: FocusView | None, canvas: Canvas) -> 
     return focus(result, canvas, titles=titles_of_view(operator, result))
 
 
+def tabled(operator: Operator, result: Any, canvas: Canvas) -> Text:
+    """A result's table as a figure: as many of its lines as there is room for."""
+    del operator
+    from amgs_app.render.catalogue import table_of
+    from amgs_app.render.figures.canvas import Figure, ink
+    from amgs_app.render.sheet import to_lines
+
+    sheet = Figure(canvas)
+    lines = to_lines(table_of(result), canvas.width)
+    for y, line in enumerate(lines[: canvas.height]):
+        sheet.put(0, y, line.plain, ink(sheet.palette.text, bold=y == 0), width=sheet.width)
+    hidden = len(lines) - sheet.height
+    if hidden > 0:
+        sheet.fill(0, sheet.height - 1, sheet.width, " ")
+        sheet.put(0, sheet.height - 1, f"… {hidden + 1:,} more", ink(sheet.palette.muted), width=sheet.width)
+    return sheet.render()
+
+
 def with_view(operator: Operator, result: Any, canvas: Canvas) -> Text:
     """The figure of a result that says how the working context stands after it."""
     return drawn_view(operator, result.view, canvas)

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from amgs.types.conversation import SPAN_FATES
 from amgs_app.render.catalogue import entry, title_of
+from amgs_app.render.drawing import places, tabled
 from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from amgs.types.conversation import (
+        ContextComparison,
         ConversationAdded,
         ConversationStats,
         Message,
         OptimisedContext,
         RestoredSpan,
+        SpanReason,
     )
     from amgs.types.conversation_views import ConversationActs, ConversationExtract, ConversationTopics
+    from amgs_app.operator import Operator
+    from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results import ConversationList, ConversationShown
 
 _MESSAGES = "#:n role speaker~ at:at~ text*"
@@ -45,7 +53,7 @@ def conversation_added(result: ConversationAdded) -> ResultTable:
     return facts(title, pairs, (*result.notes, after))
 
 
-@entry()
+@entry(figure=tabled)
 def conversation_list(result: ConversationList) -> ResultTable:
     rows = [(one.name, one.messages, one.first, one.last) for one in result.conversations]
     note = "" if rows else "`conversation add NAME FILE` keeps one."
@@ -53,7 +61,7 @@ def conversation_list(result: ConversationList) -> ResultTable:
     return sheet(title, "name* messages:n first:at last:at", rows, (note,))
 
 
-@entry()
+@entry(figure=tabled)
 def conversation_shown(result: ConversationShown) -> ResultTable:
     hidden = result.total - len(result.messages)
     notes = (f"{plural(hidden, 'earlier message')} not shown" if hidden else "",)
@@ -61,7 +69,14 @@ def conversation_shown(result: ConversationShown) -> ResultTable:
     return sheet(title, _MESSAGES, _rows(result.messages), notes)
 
 
-@entry(sentence=title_of)
+def _drawn(operator: Operator, result: OptimisedContext, canvas: Canvas) -> Text:
+    from amgs_app.render.figures.conversation import conversation
+    from amgs_app.row_fields import of_spans
+
+    return conversation(result, canvas, shown=places(operator, "conversation", of_spans(result.spans)))
+
+
+@entry(figure=_drawn, sentence=title_of)
 def optimised_context(result: OptimisedContext) -> ResultTable:
     told = ", ".join(f"{result.count(fate):,} {fate}" for fate in ("kept", "masked", "digested", "dropped"))
     about = "estimated tokens" if result.estimated else "tokens"
@@ -81,6 +96,59 @@ def optimised_context(result: OptimisedContext) -> ResultTable:
         f"plan: {result.plan}",
     )
     return sheet(title, "handle fate messages:n tokens:n shown:n worth:score because*", rows, notes)
+
+
+@entry()
+def context_comparison(result: ContextComparison) -> ResultTable:
+    a, b = result.a, result.b
+    title = (
+        f"{a.conversation}: A {a.strategy} {a.tokens:,}, B {b.strategy} {b.tokens:,} of {a.budget:,} tokens; "
+        f"{plural(sum(one.last - one.first + 1 for one in result.changes), 'message')} fare differently"
+    )
+    rows = [
+        (one.handle, one.before, one.after, one.last - one.first + 1, one.tokens) for one in result.changes
+    ]
+    counted = [
+        f"{name}: " + ", ".join(f"{one.count(fate):,} {fate}" for fate in SPAN_FATES if one.count(fate))
+        for name, one in (("A", a), ("B", b))
+    ]
+    return sheet(title, "handle A B messages:n tokens:n", rows, counted)
+
+
+@entry(sentence=title_of)
+def span_reason(result: SpanReason) -> ResultTable:
+    about = "estimated tokens" if result.estimated else "tokens"
+    told = "kept whole" if result.kept else "not kept whole"
+    title = f"{result.conversation} {result.handle}: {told} in {result.budget:,} {about}"
+    pairs: list[tuple[str, object]] = [
+        (one.handle, f"{one.fate}: {one.because}; worth {one.worth:.2f}") for one in result.spans
+    ]
+    pairs.append(("tokens", result.tokens))
+    if not result.kept:
+        pairs += _ways(result)
+    return facts(title, pairs)
+
+
+def _ways(result: SpanReason) -> list[tuple[str, object]]:
+    """What would keep messages that are not kept."""
+    made: list[tuple[str, object]] = []
+    if result.budget_needed is not None:
+        more = result.budget_needed - result.budget
+        made.append(("a larger budget", f"{result.budget_needed:,} tokens, {more:,} more"))
+    worth = result.worth_needed
+    told = "no worth would do at this budget" if worth is None else f"{worth:.2f} would do at this budget"
+    made.append(("more worth", told))
+    if result.impossible:
+        made.append(("keeping it", result.impossible))
+    elif result.displaced:
+        lost = ", ".join(
+            f"{one.handle} ({one.tokens:,}) {'goes' if one.after == 'dropped' else f'is {one.after}'}"
+            for one in result.displaced
+        )
+        made.append(("keeping it", lost))
+    else:
+        made.append(("keeping it", "nothing else would go"))
+    return made
 
 
 @entry()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amgs_app.render.catalogue import entry
+from amgs_app.render.drawing import tabled
 from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, sheet
 
@@ -25,7 +26,7 @@ def _told(result: ExchangeList) -> str:
     return plural(count, "request") if count else "No agent has asked anything yet"
 
 
-@entry(sentence=_told)
+@entry(figure=tabled, sentence=_told)
 def exchange_list(result: ExchangeList) -> ResultTable:
     rows = [
         (

@@ -1,0 +1,127 @@
+"""The Conversation pane: what a model would read, turn by turn; what was left out comes back; the gateway."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from amgs_app.gateway_exchange import GatewayExchange
+from amgs_tui.dialogs.chooser import Chooser
+from amgs_tui.dialogs.reader import TextReader
+from amgs_tui.panes.conversation import ConversationPane
+from tests.engine.conversation_world import agent
+from tests.tui.app_drive import Drive, drive
+from tests.tui.app_world import NOW, World
+
+
+def talking(*names: str, turns: int = 12) -> World:
+    """A memory that holds conversations with an agent."""
+    world = World(raw=0)
+    with world.open() as session:
+        for name in names:
+            session.engine.memory.conversation.add(name, agent(turns))
+    return world
+
+
+def pane_of(driven: Drive) -> ConversationPane:
+    pane = driven.app.main.pane("conversation")
+    assert isinstance(pane, ConversationPane)
+    return pane
+
+
+async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
+    async with drive(talking("ship"), (80, 24)) as driven:
+        await driven.press("8")
+        assert "49 kept" in driven.text and "everything fits" in driven.text
+        await driven.press("b")
+        await driven.type("600", "enter")
+        pane = pane_of(driven)
+        assert pane.context is not None and pane.context.budget == 600
+        assert "dropped" in driven.text and f"ledger {pane.context.history:,}" in driven.text
+        await driven.press("left_square_bracket", "left_curly_bracket")
+        assert pane.wish.until == 38 and "after #38 of 49" in driven.text
+        assert pane.context.spans[-1].last == 38
+        await driven.press("L")
+        assert pane_of(driven).wish.until is None and pane.context.spans[-1].last == 49
+
+        gone = next(n for n, one in enumerate(pane.spans) if one.fate == "dropped")
+        await driven.press("home", *["down"] * gone, "w")
+        assert isinstance(driven.app.screen, TextReader) and "a larger budget" in driven.text
+        await driven.press("escape", "s", "home", "enter")
+        assert pane.context.strategy == "mask"
+
+
+async def test_a_restored_span_stays_until_it_is_let_go_and_what_cannot_be_changes_nothing() -> None:
+    async with drive(talking("ship"), (120, 40)) as driven:
+        await driven.press("8", "b")
+        await driven.type("600", "enter")
+        pane = pane_of(driven)
+        assert pane.context is not None
+        place = next(n for n, one in enumerate(pane.spans) if one.fate in ("dropped", "masked"))
+        await driven.press("home", *["down"] * place, "b")
+        await driven.type("1300", "enter")
+        span = pane.span
+        while span is not None and span.fate == "kept":
+            await driven.press("down")
+            span = pane.span
+        assert span is not None
+        await driven.press("r")
+        assert isinstance(driven.app.screen, TextReader) and f"ship {span.handle}" in driven.text
+        await driven.press("escape")
+        assert pane.wish.keep == (span.handle,) and pane.context.tokens <= 1300
+        back = {n for one in pane.context.spans if one.fate == "kept" for n in range(one.first, one.last + 1)}
+        assert {*range(span.first, span.last + 1)} <= back and "restored" in driven.text
+
+        await driven.press("b")
+        await driven.type("20", "enter")
+        assert pane.context.budget == 1300 and "must be kept" in driven.text
+        await driven.press("r")
+        assert not pane.wish.keep
+
+
+async def test_the_gateway_is_followed_until_something_is_looked_at() -> None:
+    world = talking("chat-1", "chat-2")
+    async with drive(world, (120, 40)) as driven:
+        conversation = world.session.engine.memory.conversation
+        sent = [conversation.optimise("chat-1", f"question {n}", budget=600) for n in (1, 2, 3)]
+        first = GatewayExchange(
+            *(1, NOW, "chat-1", "/v1/messages", "own", "question 1", 49, sent[0], "", "The keel."),
+            *("answered", 200, 0, 1.0, 1.0, 1.0),
+        )
+        through = [first]
+        world.session.engine.exchanges = lambda: tuple(reversed(through))
+        pane = pane_of(driven)
+
+        async def look() -> None:
+            driven.app.dispatcher.look()
+            await driven.settle()
+
+        await driven.press("8")
+        await look()
+        assert "request 1 ? question 1" in driven.text and "The keel." in driven.text
+        through.append(replace(first, number=2, asked="question 2", context=sent[1], said="The mast."))
+        await look()
+        assert "request 2 ? question 2" in driven.text and "The mast." in driven.text
+        await driven.press("down")
+        through.append(replace(first, number=3, asked="question 3", context=sent[2], said="The sail."))
+        await look()
+        assert "The mast." in driven.text and "1 newer request" in driven.text
+        await driven.press("left_square_bracket")
+        assert "The keel." in driven.text
+        await driven.press("L")
+        assert "The sail." in driven.text and pane.follows
+        await driven.press("o")
+        assert isinstance(driven.app.screen, Chooser)
+        await driven.press("home", "down", "enter")
+        assert pane.exchange is None and pane.context is not None and pane.context.conversation == "chat-2"
+
+
+async def test_a_screen_with_all_panes_makes_room_for_a_conversation_when_there_is_one() -> None:
+    world = talking()
+    async with drive(world, (200, 60)) as driven:
+        assert "8 Conversation" not in driven.text
+        await driven.press("colon")
+        await driven.type(
+            """conversation add tiny --messages '[{"role": "user", "content": "Ahoy"}]'""", "enter"
+        )
+        await driven.press("escape")
+        assert "8 Conversation" in driven.text and "Ahoy" in driven.text

@@ -10,7 +10,11 @@ from amgs import bounds
 from amgs.api.context import MemoryContext
 from amgs.api.sources import SourceLibrary
 from amgs.conversation import handles, keeping, optimise, relevance, views, why
+from amgs.conversation.coreference.antecedents import RuleScorer
+from amgs.conversation.coreference.confidence import ABSTAINS_BELOW
+from amgs.conversation.coreference.parser import GrammarParser
 from amgs.conversation.messages import GivenMessage, read_messages
+from amgs.conversation.references import references
 from amgs.conversation.tokens import MessageCounter
 from amgs.errors import UnknownConversationError, UsageError
 from amgs.lifecycle import revision
@@ -24,6 +28,7 @@ from amgs.types.conversation import (
     ContextComparison,
     ContextStrategy,
     ConversationAdded,
+    ConversationReferences,
     ConversationStats,
     ConversationSummary,
     Message,
@@ -263,6 +268,25 @@ class Conversations:
 
     def _vectors(self, stored: Sequence[StoredMessage]) -> Vector:
         return views.vectors_of(stored, self._context.storage, self._context.embedder)
+
+    def references(
+        self, conversation: str, handle: str = "", *, least: float = ABSTAINS_BELOW
+    ) -> ConversationReferences:
+        """Whom the pronouns, names and nouns of a conversation mean, of all its messages or of those a handle names;
+        writes nothing.
+
+        least: confidence in [0, 1] below which nothing is said. The whole conversation is read for it.
+        Raises UnknownConversationError, UsageError for another confidence, or ModelError without spaCy's model.
+        """
+        if not 0.0 <= least <= 1.0:
+            raise UsageError(f"{least:g} is no confidence.", way_out="Give a number from 0 to 1.")
+        first, last = handles.numbers(handle) if handle else (1, None)
+        stored = keeping.held(self._context.storage, conversation)
+        scorer = RuleScorer()
+        found = references([one.message for one in stored], GrammarParser(), scorer)
+        asked = [one for one in found if first <= one.number and (last is None or one.number <= last)]
+        told = tuple(one for one in asked if one.confidence >= least)
+        return ConversationReferences(conversation, told, len(asked) - len(told), least, scorer.name)
 
     def stats(self, conversation: str) -> ConversationStats:
         """What a conversation holds, by role and in tokens."""

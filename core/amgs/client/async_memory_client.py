@@ -57,6 +57,7 @@ class AsyncConversationsCalls(_Part):
     topics = Awaited(parts.conversation_topics)
     acts = Awaited(parts.conversation_acts)
     summary = Awaited(parts.conversation_summary)
+    references = Awaited(parts.conversation_references)
     stats = Awaited(parts.conversation_stats)
     clear = Awaited(parts.clear_conversation)
 

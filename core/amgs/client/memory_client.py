@@ -57,6 +57,7 @@ class ConversationsCalls(_Part):
     topics = Blocking(parts.conversation_topics)
     acts = Blocking(parts.conversation_acts)
     summary = Blocking(parts.conversation_summary)
+    references = Blocking(parts.conversation_references)
     stats = Blocking(parts.conversation_stats)
     clear = Blocking(parts.clear_conversation)
 

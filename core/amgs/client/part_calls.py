@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from amgs.types.conversation import (
         ContextStrategy,
         ConversationAdded,
+        ConversationReferences,
         ConversationStats,
         ConversationSummary,
         Message,
@@ -190,6 +191,19 @@ def conversation_summary(
 ) -> Ask[ConversationExtract]:
     """A summary in the words of a conversation, by turn, topic, session or of all; always from the originals."""
     return operation("conversation_summary", conversation=conversation, level=level, sentences=sentences)
+
+
+def conversation_references(
+    conversation: str, handle: str = "", *, least: float = 0.75
+) -> Ask[ConversationReferences]:
+    """Whom the pronouns, names and nouns of a conversation mean; writes nothing."""
+    return operation(
+        "conversation_references",
+        conversation=conversation,
+        handle=handle or None,
+        least=least,
+        limit=1_000_000_000,
+    )
 
 
 def conversation_stats(conversation: str) -> Ask[ConversationStats]:

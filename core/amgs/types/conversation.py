@@ -240,6 +240,35 @@ class RestoredSpan:
 
 
 @dataclass(frozen=True, slots=True)
+class ResolvedReference:
+    """Whom words of a message mean. number: of the message; start, end: characters of its text, which stays as it is.
+
+    names: one, or several for "we". confidence: in [0, 1]. because: by what, in words.
+    """
+
+    number: int
+    start: int
+    end: int
+    text: str
+    names: tuple[str, ...]
+    confidence: float
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationReferences:
+    """Whom a conversation speaks of, in the order of its words. least: confidence of what is told at least; withheld:
+    how many were less sure. scorer: what chose among antecedents, "rules" or "learned".
+    """
+
+    conversation: str
+    references: tuple[ResolvedReference, ...]
+    withheld: int
+    least: float
+    scorer: str
+
+
+@dataclass(frozen=True, slots=True)
 class ConversationStats:
     """What a conversation holds. tokens: as `counter` counts. by_role: (role, messages, tokens) of those that occur.
 

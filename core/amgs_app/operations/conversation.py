@@ -5,6 +5,7 @@ compare|why|restore`, and what it is about: `conversation topics|acts|summary`.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from amgs.types.conversation import (
         ContextComparison,
         ConversationAdded,
+        ConversationReferences,
         ConversationStats,
         OptimisedContext,
         RestoredSpan,
@@ -210,6 +212,25 @@ def summary(
     Every level is made from the messages themselves, never from another summary.
     """
     return engine.memory.conversation.summary(conversation, level, sentences=sentences)
+
+
+@operation("conversation references", summary="Show whom the messages of a conversation speak of.")
+def references(
+    engine: Engine,
+    conversation: Name,
+    handle: Annotated[str, Arg(metavar="HANDLE", help="Only in these: #12, or #12-15.")] = "",
+    *,
+    least: Annotated[
+        float,
+        Option("--least", metavar="P", min=0.0, max=1.0, help="Least confidence, 0 to 1; default: 0.75."),
+    ] = 0.75,
+    limit: Limit = 200,
+) -> ConversationReferences:
+    """Show who is meant by I, you and we, by he and she, by names and kin, each with its confidence and by what. The
+    texts stay as they are, and nothing is written. Below `--least` nothing is said.
+    """
+    found = engine.memory.conversation.references(conversation, handle, least=least)
+    return replace(found, references=found.references[-limit:])
 
 
 @operation("conversation stats", summary="Count the messages and tokens of a conversation.")

@@ -18,19 +18,23 @@ from amgs_focus.training.data_parallel import DataParallel
 
 @dataclass(frozen=True, slots=True)
 class CoreferenceTraining:
-    """How a scorer is trained. gap: share of examples of a step that are of GAP. parts: what the net may read of
+    """How a scorer is trained.
+
+    gap: share of examples of a step that are of GAP. unread: share of candidates of which the net is given the
+    features alone, as of one that stands too far away to be read with the pronoun. parts: what the net may read of
     `attention` and `states`, besides the features. shuffled: right candidates are drawn anew, as a control.
     """
 
-    steps: int = 1500
+    steps: int = 800
     batch: int = 48
-    rate: float = 1.5e-3
+    rate: float = 1e-3
     warmup: int = 50
-    decay: float = 0.02
+    decay: float = 0.3
     projection: int = 64
     hidden: int = 64
-    dropout: float = 0.25
-    gap: float = 0.35
+    dropout: float = 0.5
+    gap: float = 0.4
+    unread: float = 0.2
     seed: int = 0
     parts: tuple[str, ...] = ("attention", "states")
     shuffled: bool = False
@@ -59,9 +63,12 @@ class TorchPairNet(nn.Module):
     def forward(self, plain: torch.Tensor, anaphor: torch.Tensor, candidates: torch.Tensor) -> torch.Tensor:
         """(B, n, F + A), (B, S), (B, n, S) -> scores (B, n)."""
         drop = self.settings.dropout
+        read = plain[..., WIDTH - 1]
         plain = (plain - self.mean) / self.scale
+        plain = torch.cat([plain[..., :WIDTH], plain[..., WIDTH:] * read[..., None]], dim=-1)
         if "attention" not in self.settings.parts:
             plain = torch.cat([plain[..., :WIDTH], torch.zeros_like(plain[..., WIDTH:])], dim=-1)
+        candidates = candidates * read[..., None]
         matched = (candidates @ self.candidate.T) * (anaphor @ self.anaphor.T)[:, None]
         if "states" not in self.settings.parts:
             matched = torch.zeros_like(matched)
@@ -113,6 +120,13 @@ def batch_of(examples: Sequence[Example]) -> Batch:
     )
 
 
+def _forget(batch: Batch, share: float, drawn: np.random.Generator) -> None:
+    """Takes what was read of some candidates, and of all candidates of as many examples by half."""
+    size = tuple(batch.there.shape)
+    lost = (drawn.random(size) < share / 2) | (drawn.random((size[0], 1)) < share / 2)
+    batch.plain[..., WIDTH - 1] *= torch.from_numpy(~lost).float()
+
+
 def likelihood_loss(scores: torch.Tensor, batch: Batch) -> torch.Tensor:
     """Mean -log probability, in nats, of all right candidates together, or of nobody where none is right."""
     scores = scores.masked_fill(~batch.there, -1e9)
@@ -154,6 +168,7 @@ class CoreferenceObjective:
             )
             chosen.append(group[int(drawn.integers(len(group)))])
         batch = batch_of(chosen)
+        _forget(batch, self._settings.unread, drawn)
         loss = likelihood_loss(self._net(batch.plain, batch.anaphor, batch.candidates), batch)
         return loss, {}
 

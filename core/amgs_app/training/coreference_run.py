@@ -33,6 +33,7 @@ from amgs_app.training.coreference_staging import stage
 from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings
 from amgs_focus.training.training_state import TrainingState
 
+_AWAY = 1e6
 _HELD_OUT = 10  # one document in so many, and one shard of GAP's development half
 
 
@@ -123,10 +124,10 @@ def _temperature(net: TorchPairNet, held: Sequence[Example]) -> float:
 
 
 def _moments(examples: Sequence[Example]) -> tuple[Vector, Vector]:
-    """Mean and deviation of every column; a column that never changes is left as it is."""
+    """Mean and deviation of every column; one that never changes is scaled away, as nothing is learned of it."""
     rows = np.concatenate([plain_rows(one) for one in examples])
     scale = rows.std(axis=0)
-    return rows.mean(axis=0), np.where(scale > 1e-3, scale, 1.0).astype(np.float32)
+    return rows.mean(axis=0), np.where(scale > 1e-3, scale, _AWAY).astype(np.float32)
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
 
-from amgs.conversation.coreference.antecedents import clause_mates, softmax_with_none
+from amgs.conversation.coreference.antecedents import RULES, clause_mates, softmax_with_none
 from amgs.conversation.coreference.pairs import FEATURES, pair_features
-from amgs.conversation.coreference.passage import CorefPassage
+from amgs.conversation.coreference.passage import CorefPassage, Kind
 from amgs.conversation.coreference.token_states import TokenStates
 from amgs.errors import ModelError
 from amgs.types import Vector
@@ -24,7 +22,9 @@ FLOOR = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class PairNet:
-    """Scores of pairs. weights by name: `mean` and `scale` (F + A,) of features and attention; `anaphor` and
+    """Scores of pairs; attention is taken for average where two mentions were not read together.
+
+    weights by name: `mean` and `scale` (F + A,) of features and attention; `anaphor` and
     `candidate` (P, S), projections of states; `hidden` (H, F + A + P) with `hidden_bias`; `out` (H,) and `linear`
     (F + A,); `temperature` and `reliability`, one number each. The score of nobody is 0.
     """
@@ -36,6 +36,7 @@ class PairNet:
         w = self.weights
         plain = np.concatenate([features, np.log(attention + FLOOR)], axis=1)
         plain = (plain - w["mean"]) / w["scale"]
+        plain[:, WIDTH:] *= features[:, -1:]
         matched = (candidates @ w["candidate"].T) * (w["anaphor"] @ anaphor)
         hidden = np.maximum(0.0, np.concatenate([plain, matched], axis=1) @ w["hidden"].T + w["hidden_bias"])
         found = hidden @ w["out"] + plain @ w["linear"] + w["bias"]
@@ -61,12 +62,21 @@ class LearnedScorer:
         pairs = self._states.pairs(passage, anaphor, candidates)
         rows = with_read(pair_features(passage, anaphor, candidates), pairs.read)
         scores = self._net.scores(rows, pairs.attention, pairs.anaphor, pairs.candidates)
-        return softmax_with_none(scores, 0.0)
+        labels = np.array([passage.mentions[i].kind is Kind.LABEL for i in candidates], dtype=np.float32)
+        return softmax_with_none(scores + np.float32(RULES["candidate is label"]) * labels, 0.0)
 
 
 def with_read(features: Vector, read: Vector) -> Vector:
-    """The features of pairs as the net takes them: clause mates and whether both were read together come last."""
-    return np.concatenate([features, clause_mates(features)[:, None], read[:, None]], axis=1)
+    """The features of pairs as the net takes them: clause mates and whether both were read together come last; the
+    label of a turn, which no text that it is trained on has, counts as a name.
+    """
+    found = np.concatenate([features, clause_mates(features)[:, None], read[:, None]], axis=1)
+    found[:, _NAME] += found[:, _LABEL]
+    found[:, _LABEL] = 0.0
+    return found
+
+
+_NAME, _LABEL = (FEATURES.index(f"candidate is {kind}") for kind in (Kind.NAME, Kind.LABEL))
 
 
 WIDTH = len(FEATURES) + 2
@@ -87,12 +97,3 @@ def load_net(path: Path) -> PairNet:
     if kind != FORMAT:
         raise ModelError(f"{path.name} has the format {kind!r}, not {FORMAT!r}.", way_out=otherwise)
     return PairNet({name: value.astype(np.float32) for name, value in weights.items()})
-
-
-@lru_cache(maxsize=1)
-def shipped_net() -> PairNet:
-    """The net of the package."""
-    with resources.as_file(
-        resources.files("amgs.conversation.coreference").joinpath("data/pairs.npz")
-    ) as path:
-        return load_net(path)

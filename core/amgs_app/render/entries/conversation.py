@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from amgs.types.conversation import (
         ContextComparison,
         ConversationAdded,
+        ConversationReferences,
         ConversationStats,
         Message,
         OptimisedContext,
@@ -155,6 +156,21 @@ def _ways(result: SpanReason) -> list[tuple[str, object]]:
 def restored_span(result: RestoredSpan) -> ResultTable:
     title = f"{result.conversation} {result.handle}: {plural(len(result.messages), 'message')}"
     return sheet(title, _MESSAGES, _rows(result.messages))
+
+
+@entry()
+def conversation_references(result: ConversationReferences) -> ResultTable:
+    told = plural(len(result.references), "reference")
+    title = f"{result.conversation}: {told} with a confidence of {result.least:g} or more"
+    rows = [
+        (one.number, one.text, ", ".join(one.names), one.confidence, one.because, f"{one.start}-{one.end}")
+        for one in result.references
+    ]
+    notes = (
+        f"{plural(result.withheld, 'reference')} less sure, not shown" if result.withheld else "",
+        f"antecedents: {result.scorer}",
+    )
+    return sheet(title, "#:n text means* confidence:score because characters", rows, notes)
 
 
 @entry()

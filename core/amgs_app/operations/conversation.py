@@ -53,7 +53,7 @@ Keep = Annotated[
 ]
 
 
-@operation("conversation add", summary="Keep the messages of a conversation.", writes=True)
+@operation("conversation add", summary="Keep the messages of a conversation.", writes=True, creates=True)
 def add(
     engine: Engine,
     conversation: Name,

@@ -23,7 +23,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "ledger": "Use `--ledger FILE`.",
         "lifetime": "`focus open --lifetime DIR` creates one.",
         "loss": "`verify --accept-loss` continues with what is left.",
-        "missing": "`ingest` and `import` create a store.",
+        "missing": "`ingest`, `import` and `conversation add` create a store.",
         "operation": "`operations` lists the journal.",
         "proposal": "`enhance --dry-run` lists them.",
         "review": "`review list` shows the queue, `review reject ID` dismisses a finding.",

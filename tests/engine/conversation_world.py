@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import random
 from typing import Any
-
-from amgs.types.conversation import Message, ToolCall
 
 WORDS = (
     "mast",
@@ -42,30 +39,3 @@ def agent(turns: int = 12) -> list[dict[str, Any]]:
             {"role": "assistant", "content": f"The {thing} was built in {1900 + n}."},
         ]
     return said
-
-
-def history(seed: int) -> list[Message]:
-    """A random conversation that a model's interface takes: parallel calls, results out of order, calls still open."""
-    chance = random.Random(seed)
-    made: list[Message] = []
-    waiting: list[str] = []
-
-    def text(most: int) -> str:
-        return " ".join(chance.choices(WORDS, k=chance.randint(0, most))) + chance.choice(("", ".", "?"))
-
-    for number in range(1, chance.randint(2, 24)):
-        kind = chance.random()
-        if number == 1 and kind < 0.5:
-            made.append(Message(number, "system", text(8)))
-        elif waiting and kind < 0.45:
-            made.append(
-                Message(number, "tool", text(60), answers=waiting.pop(chance.randrange(len(waiting))))
-            )
-        elif kind < 0.65:
-            calls = tuple(ToolCall(f"{number}-{n}", "look", "{}") for n in range(chance.randint(1, 3)))
-            waiting += [call.id for call in calls]
-            made.append(Message(number, "assistant", text(4), calls=calls))
-        else:
-            role = "user" if kind < 0.85 else "assistant"
-            made.append(Message(number, role, text(20), pinned=chance.random() < 0.03))  # type: ignore[arg-type]
-    return made

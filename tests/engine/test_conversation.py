@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +27,8 @@ from amgs.errors import (
 )
 from amgs.types.conversation import CONTEXT_STRATEGIES, ContextStrategy, Message, OptimisedContext
 from amgs.types.conversation_views import SUMMARY_LEVELS
-from tests.engine.conversation_world import agent, history
+from amgs_app.benches.conversation.histories import history
+from tests.engine.conversation_world import agent
 from tests.engine.memory_world import open_memory
 
 HISTORIES = 200
@@ -316,7 +320,7 @@ def test_why_names_changes_that_do_keep_the_messages(memory: amgs.Memory) -> Non
         made.optimise("why", "How old is the rope?", budget=told.budget_needed - short) for short in (0, 1)
     )
     assert (fate(enough, gone.last), fate(less, gone.last)) == ("kept", "dropped")
-    assert told.worth_needed is None or gone.worth <= told.worth_needed <= 1
+    assert told.worth_needed is None or 0 < told.worth_needed <= 1
     restored = made.optimise("why", "How old is the rope?", budget=700, keep=[f"#{gone.last}"])
     assert fate(restored, gone.last) == "kept" and restored.tokens <= 700
     assert told.displaced and all(
@@ -352,3 +356,14 @@ def test_what_was_restored_stays_beside_a_previous_plan(memory: amgs.Memory) -> 
     assert gone.first in kept and not after.replanned and after.stable_prefix < 1
     with pytest.raises(UnknownConversationError, match="no message #99"):
         made.optimise("restored", keep=["#99"])
+
+
+def test_the_samples_of_the_page_run(memory: amgs.Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "conversation.md").read_text(encoding="utf-8")
+    (sample,) = re.findall(r"```python\n(.*?)```", page, flags=re.S)
+    monkeypatch.setattr(amgs, "open", lambda path: nullcontext(memory))
+    space: dict[str, Any] = {}
+    exec(compile(sample.replace('"ship"', '"page"'), "conversation.md", "exec"), space)
+    assert space["context"].tokens <= 300
+    assert any("mended sail 7 with 21 stitches" in one.text for one in space["context"].messages)
+    assert space["back"].messages

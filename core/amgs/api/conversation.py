@@ -65,7 +65,7 @@ class Conversations:
         with storage.transaction():
             before = [one.message for one in storage.messages.held(conversation)]
             found = read_messages(messages, now, before)
-            return keeping.add(storage, conversation, found.messages, now, found.notes)
+            return keeping.add(storage, conversation, found.messages, now, before, found.notes)
 
     def list(self) -> tuple[ConversationSummary, ...]:
         """The conversations that are held, by name."""
@@ -325,11 +325,9 @@ class Conversations:
         storage, now = self._context.storage, self._context.clock.now()
         with storage.transaction():
             size = len(keeping.held(storage, conversation))
-            source = keeping.source_of(conversation)
+            sources = keeping.sources_of(storage, conversation)
             library = SourceLibrary(self._context)
-            done = None
-            if storage.sources.held([source]):
-                done = library.apply(library.plan_delete([source])).operation
+            done = library.apply(library.plan_delete(sources)).operation if sources else None
             if done is None:
                 done = journal.write(
                     storage, revision.KIND, now, f"conversation {conversation}, {size:,} messages", []

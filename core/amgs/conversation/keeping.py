@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from amgs.errors import MessageError, UnknownConversationError
@@ -25,11 +25,33 @@ _PIECE = 1000
 _WORD_PIECES = 240
 """Word pieces that an embedder reads of a text, some left for who speaks."""
 _LONGEST_NAME = 120
+PAUSE = timedelta(hours=1)
+"""After so long a silence another session begins: its first message follows nothing."""
 
 
-def source_of(conversation: str) -> str:
-    """The name of the source that a conversation is."""
-    return f"conversation/{conversation}"
+def source_of(conversation: str, session: int) -> str:
+    """The name of the source that a session of a conversation is."""
+    return f"conversation/{conversation}/{session}"
+
+
+def sources_of(storage: Storage, conversation: str) -> list[str]:
+    """The sources that hold something of a conversation."""
+    start = source_of(conversation, 0)[:-1]
+    named = [one.name for one in storage.sources.names() if one.name.startswith(start)]
+    wanted = [name for name in named if name[len(start) :].isdecimal()]
+    return sorted({piece.source for piece in storage.sources.held(wanted)}) if wanted else []
+
+
+def sessions(messages: Sequence[Message]) -> list[int]:
+    """For each message the number of its session, from 1: another begins after PAUSE in which nothing was said."""
+    found: list[int] = []
+    number, last = 1, None
+    for message in messages:
+        if message.at is not None and last is not None and abs(message.at - last) > PAUSE:
+            number += 1
+        last = message.at or last
+        found.append(number)
+    return found
 
 
 def add(
@@ -37,9 +59,10 @@ def add(
     conversation: str,
     messages: Sequence[Message],
     now: datetime,
+    before: Sequence[Message] = (),
     notes: Sequence[str] = (),
 ) -> ConversationAdded:
-    """Keep messages and take their pieces in, in one transaction with one journal entry.
+    """Keep messages and take their pieces in, in one transaction with one journal entry. before: those that are held.
 
     Raises MessageError for a name that cannot be one.
     """
@@ -48,11 +71,19 @@ def add(
     if not messages:
         return ConversationAdded(conversation, first, first - 1, 0, tuple(notes))
     with storage.transaction():
-        made, before, held = [], _last_place(storage, conversation), []
-        for message in messages:
-            drafts = list(_drafts(conversation, message, before))
+        made: list[RawBlock] = []
+        held: list[StoredMessage] = []
+        numbers = sessions((*before, *messages))
+        source, last = "", ""
+        if before:
+            source = source_of(conversation, numbers[len(before) - 1])
+            last = _last_place(storage, source)
+        for message, session in zip(messages, numbers[len(before) :], strict=True):
+            if source != source_of(conversation, session):
+                source, last = source_of(conversation, session), ""
+            drafts = list(_drafts(conversation, source, message, last))
             if drafts:
-                before = str(drafts[-1].meta["source"])
+                last = str(drafts[-1].meta["source"])
             made += drafts
             held.append(StoredMessage(message, tuple(block_id(d.content) for d in drafts)))
         report = raw_blocks.ingest(
@@ -90,19 +121,19 @@ def check_name(conversation: str) -> None:
         )
 
 
-def _last_place(storage: Storage, conversation: str) -> str:
-    """The source of the last piece of a conversation; empty where there is none."""
-    found = storage.sources.held([source_of(conversation)])
+def _last_place(storage: Storage, source: str) -> str:
+    """The name of the last piece of a session; empty where there is none."""
+    found = storage.sources.held([source])
     return found[-1].locator if found else ""
 
 
-def _drafts(conversation: str, message: Message, before: str) -> Iterator[RawBlock]:
+def _drafts(conversation: str, source: str, message: Message, before: str) -> Iterator[RawBlock]:
     """A message in pieces that an embedder reads whole, `Name: text`, each of which follows the one before it."""
     who = message.speaker or speaker(message.role)
     calls = [call_text(call.name, call.arguments) for call in message.calls]
     parts = pieces("\n\n".join(part for part in (message.text, *calls) if part.strip()))
     for part, text in enumerate(parts, 1):
-        here = f"{source_of(conversation)}#{message.number}" + (f"#{part}" if len(parts) > 1 else "")
+        here = f"{source}#{message.number}" + (f"#{part}" if len(parts) > 1 else "")
         meta: dict[str, Any] = {
             "kind": "dialogue",
             "conversation": conversation,

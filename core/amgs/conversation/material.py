@@ -13,7 +13,7 @@ from amgs.types.conversation import Message, SpanFate
 class Material:
     """Sequences have one entry a message. costs: tokens of each whole; masked: as one line, equal to its cost where
     that saves nothing. protected: how firmly each is kept and why. atoms: see there. gap: tokens of a line that marks a
-    gap, at most. budget: tokens, gaps included. worths: in [0, 1].
+    gap, at most. budget: tokens, gaps included. rates: see `relevance`; empty where nothing can be said.
     """
 
     messages: Sequence[Message]
@@ -21,7 +21,7 @@ class Material:
     masked: Sequence[int]
     protected: Sequence[tuple[Protection, str]]
     atoms: Sequence[tuple[int, ...]]
-    worths: Sequence[float]
+    rates: Sequence[float]
     gap: int
     budget: int
 
@@ -29,9 +29,9 @@ class Material:
         """An atom is kept as firmly as its firmest message."""
         return max(self.protected[place][0] for place in atom)
 
-    def worth(self, atom: Sequence[int]) -> float:
-        """An atom is worth what its best message is."""
-        return max(self.worths[place] for place in atom)
+    def value(self, atom: Sequence[int]) -> float:
+        """What an atom gives."""
+        return sum(self.rates[place] * self.costs[place] for place in atom)
 
 
 @dataclass(slots=True)

@@ -7,9 +7,11 @@ from collections.abc import Callable, Collection, Sequence
 from amgs.conversation import plan as plans
 from amgs.conversation.atoms import atoms
 from amgs.conversation.handles import handle
+from amgs.conversation.keeping import sessions
 from amgs.conversation.ledger import ledger
 from amgs.conversation.material import Draft, Material
 from amgs.conversation.protection import Protection, protection
+from amgs.conversation.relevance import rates
 from amgs.conversation.render import gap, masked, render
 from amgs.conversation.strategies import STRATEGIES
 from amgs.conversation.tokens import MessageCounter
@@ -40,7 +42,7 @@ def optimise(
     previous: str = "",
     restored: Collection[int] = (),
 ) -> OptimisedContext:
-    """What of the messages a model should read for a query. worths: asked only where something has to go.
+    """What of the messages a model should read for a query. worths: see `relevance`; asked where something must go.
 
     previous: the plan of the context before this one, kept while it fits. restored: numbers of messages that must stay.
     Raises ImpossibleBudgetError where the budget does not hold even what must be kept.
@@ -52,7 +54,7 @@ def optimise(
     widest = gap(longest, longest + 1, counter).tokens
     protected = protection(messages, RECENT, restored)
     together = atoms(messages)
-    scores: Sequence[float] = [0.0] * len(messages)
+    shown: Sequence[float] = [0.0] * len(messages)
     replanned = ""
     fates: list[SpanFate] = plans.decoded(previous, messages) if previous else ["kept"] * len(messages)
     because = ["as before" if previous else "everything fits"] * len(messages)
@@ -64,11 +66,10 @@ def optimise(
     if used > budget:
         if previous:
             replanned = f"what was kept before takes {used:,} of {budget:,} tokens by now"
-        scores = worths()
+        shown = worths()
+        given = rates(shown, costs, sessions(messages)).tolist() if any(shown) else []
         target = int(budget * SOFT) if previous else budget
-        draft = _drafted(
-            Material(messages, costs, short, protected, together, scores, widest, target), budget
-        )
+        draft = _drafted(Material(messages, costs, short, protected, together, given, widest, target), budget)
         STRATEGIES[strategy](draft)
         _fill(draft)
         fates, because = draft.fates, draft.because
@@ -83,7 +84,7 @@ def optimise(
         counter=counter.name,
         estimated=counter.estimated,
         messages=made,
-        spans=_spans(messages, fates, because, costs, short, scores),
+        spans=_spans(messages, fates, because, costs, short, shown),
         ledger=ledger(fates, costs, short, made),
         plan=plans.encoded(messages, fates),
         stable_prefix=_stable(messages, previous, made, costs, lines, counter),
@@ -137,7 +138,7 @@ def _spans(
     because: Sequence[str],
     costs: Sequence[int],
     short: Sequence[int],
-    scores: Sequence[float],
+    worth: Sequence[float],
 ) -> tuple[ContextSpan, ...]:
     told = [why or "worth less than what was kept" for why in because]
     starts = [
@@ -156,7 +157,7 @@ def _spans(
                 last,
                 fate,
                 told[start],
-                max(float(score) for score in scores[start:stop]),
+                max(worth[start:stop]),
                 sum(costs[start:stop]),
                 sum(shown[start:stop]),
             )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from heapq import heappop, heappush
+
 from amgs.conversation.material import Draft
 from amgs.conversation.protection import Protection
 
@@ -10,22 +13,56 @@ _FOR_RECENT = 0.25
 
 
 def extractive(draft: Draft) -> None:
-    """Keep the last messages within their share, then atoms in falling worth, then the newest, while they fit."""
+    """Keep the last messages within their share, then the atoms that give most for their tokens, while they fit."""
     material = draft.material
-    waiting = [atom for atom in material.atoms if draft.is_dropped(atom)]
     room = draft.used + int((material.budget - draft.used) * _FOR_RECENT)
-    for atom in sorted(waiting, key=lambda a: -a[-1]):
-        if material.level(atom) != Protection.HIGH:
+    for atom in sorted(material.atoms, key=lambda a: -a[-1]):
+        if material.level(atom) != Protection.HIGH or not draft.is_dropped(atom):
             continue
         if not draft.fits(atom, within=room):
             break
         draft.keep(atom, material.protected[atom[-1]][1] or "goes with one of the last")
-    for atom in sorted(waiting, key=lambda a: (-material.worth(a), -a[-1])):
-        if not draft.is_dropped(atom):
+    if material.rates:
+        _keep_best(draft)
+    else:
+        for atom in sorted(material.atoms, key=lambda a: -a[-1]):
+            if draft.is_dropped(atom):
+                _keep(draft, atom, "recent, and there is room")
+
+
+def _keep_best(draft: Draft) -> None:
+    """Greedily by what an atom gives for each token that it takes now: beside something kept it needs no mark of a gap
+    of its own, and between two it saves one.
+    """
+    atoms = draft.material.atoms
+    of = {place: number for number, atom in enumerate(atoms) for place in atom}
+    waiting: list[tuple[float, int, int]] = []
+    latest = [0.0] * len(atoms)
+
+    def wait(number: int) -> None:
+        atom = atoms[number]
+        latest[number] = -draft.material.value(atom) / max(draft.cost_of(atom), 1)
+        heappush(waiting, (latest[number], -atom[-1], number))
+
+    for number, atom in enumerate(atoms):
+        if draft.is_dropped(atom):
+            wait(number)
+    while waiting:
+        gain, _, number = heappop(waiting)
+        atom = atoms[number]
+        if gain != latest[number] or not draft.is_dropped(atom):
             continue
-        worth = material.worth(atom)
-        because = f"answers the query ({worth:.2f})" if worth else "recent, and there is room"
-        if draft.fits(atom):
-            draft.keep(atom, because)
-        elif draft.fits(atom, masked=True):
-            draft.keep(atom, because, masked=True)
+        if _keep(draft, atom, "answers the query"):
+            beside = {of[p] for place in atom for p in (place - 1, place + 1) if p in of} - {number}
+            for other in beside:
+                if draft.is_dropped(atoms[other]):
+                    wait(other)
+
+
+def _keep(draft: Draft, atom: Sequence[int], because: str) -> bool:
+    """Keep an atom whole, else with its outputs of tools as one line each, if there is room."""
+    if draft.fits(atom):
+        draft.keep(atom, because)
+    elif draft.fits(atom, masked=True):
+        draft.keep(atom, because, masked=True)
+    return not draft.is_dropped(atom)

@@ -10,8 +10,10 @@ from amgs_app.bench_results import BenchResult, BenchTable, Comparator
 from amgs_app.benches.conversation.acts import measure_acts
 from amgs_app.benches.conversation.coreference import measure_coreference
 from amgs_app.benches.conversation.dates import measure_dates
+from amgs_app.benches.conversation.evidence import measure_evidence
 from amgs_app.benches.conversation.segments import measure_segments
 from amgs_app.benches.conversation.subject import SubjectResult
+from amgs_app.benches.conversation.survival import measure_survival
 from amgs_app.benches.frame import Bench
 from amgs_app.benches.rig import MemoryRig
 
@@ -20,6 +22,7 @@ SUBJECTS: Mapping[str, Callable[[MemoryRig, Path], SubjectResult | None]] = {
     "acts": measure_acts,
     "coreference": measure_coreference,
     "dates": measure_dates,
+    "evidence": measure_evidence,
     "segments": measure_segments,
 }
 """By name; None where the folder lacks the data of a subject."""
@@ -44,4 +47,10 @@ def run(rig: MemoryRig, data: Path) -> BenchResult:
             f"{data} holds no data that conversations are measured with.",
             way_out="Give --data the folder that holds coref/, temporal/, segmentation/, mrda/, locomo/ and the rest.",
         )
+    rig.progress(len(SUBJECTS), len(SUBJECTS), "survival")
+    survived = measure_survival(rig)
+    metrics |= survived.metrics
+    goals |= survived.goals
+    tables += survived.tables
+    done.append("survival")
     return BENCH.result({"subjects": done}, metrics, tuple(tables), goals=goals)

@@ -12,17 +12,20 @@ from amgs_app import operations
 from amgs_app.render.figures.canvas import Canvas, Figure
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import ago, plural
-from amgs_app.row_fields import of_spans
+from amgs_app.row_fields import of_changes, of_spans
 from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
     from amgs.types.conversation import (
+        ContextComparison,
         ContextSpan,
         ContextStrategy,
         ConversationSummary,
+        FateChange,
         Message,
         OptimisedContext,
+        SpanFate,
     )
     from amgs_app.calls.call import Call
     from amgs_app.gateway_exchange import GatewayExchange
@@ -40,7 +43,7 @@ PREVIEW: Final = 20
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What the operator wants to see. until: after which message, None for the last. keep: handles of what was
-    restored.
+    restored. other: the strategy to compare with, None for none.
     """
 
     conversation: str = ""
@@ -49,9 +52,20 @@ class Wish:
     strategy: ContextStrategy = "extractive"
     until: int | None = None
     keep: tuple[str, ...] = ()
+    other: ContextStrategy | None = None
 
     @property
-    def call(self) -> Call[OptimisedContext]:
+    def call(self) -> Call[Any]:
+        if self.other is not None:
+            return operations.conversation.compare(
+                self.conversation,
+                self.query,
+                budget=self.budget,
+                a=self.other,
+                b=self.strategy,
+                until=self.until,
+                keep=list(self.keep) or None,
+            )
         return operations.conversation.optimise(
             self.conversation,
             self.query,
@@ -74,6 +88,7 @@ class ConversationPane(ListPane):
         {
             "conversation list",
             "conversation optimise",
+            "conversation compare",
             "conversation show",
             "conversation exchanges",
         }
@@ -124,6 +139,13 @@ follows the agents: what the model had in front of it when it answered, and what
             "conversation.why",
             "Why this span is kept or not, and the smallest change that would keep it",
         ),
+        shown(
+            "a",
+            "compare",
+            "a/b",
+            "conversation.compare",
+            "Compare with another strategy at the same budget; once more: back",
+        ),
         shown("x", "exchanges", "requests", "conversation.exchanges", "Choose a request through the gateway"),
         *ListPane.BINDINGS,
     ]
@@ -133,6 +155,7 @@ follows the agents: what the model had in front of it when it answered, and what
         self.listed: ConversationList | None = None
         self.through: ExchangeList | None = None
         self.context: OptimisedContext | None = None
+        self.comparison: ContextComparison | None = None
         self.exchange: GatewayExchange | None = None
         self.wish = self.stood = Wish()
         self.follows = True
@@ -158,7 +181,9 @@ follows the agents: what the model had in front of it when it answered, and what
             case "conversation exchanges":
                 self._take_exchanges(result)
             case "conversation optimise":
-                self._take_context(result)
+                self._take_context(result, None)
+            case "conversation compare":
+                self._take_context(result.b, result)
             case "conversation show":
                 self._take_originals(result.conversation, result.messages)
 
@@ -177,15 +202,15 @@ follows the agents: what the model had in front of it when it answered, and what
         if self.follows and result.exchanges:
             self._show_exchange(result.exchanges[0])
 
-    def _take_context(self, result: OptimisedContext) -> None:
+    def _take_context(self, result: OptimisedContext, compared: ContextComparison | None) -> None:
         late, self._asked, self._late = self._late, False, False
         if late and self.exchange is not None:
             return  # it was asked for before the request came that is looked at now
         if result.conversation != self.wish.conversation:  # the operator typed it
             self.wish = Wish(result.conversation, result.query, result.budget, result.strategy)
-        self.stood = self.wish
+        self.wish = self.stood = replace(self.wish, other=compared.a.strategy if compared else None)
         self.exchange = None
-        self._place_cursor(result)
+        self._place_cursor(result, compared)
 
     def _show_exchange(self, exchange: GatewayExchange) -> None:
         if self.exchange is not None and self.exchange.number == exchange.number:
@@ -201,12 +226,12 @@ follows the agents: what the model had in front of it when it answered, and what
                 if exchange.context and exchange.context.spans
                 else None,
             )
-        self._place_cursor(exchange.context)
+        self._place_cursor(exchange.context, None)
 
-    def _place_cursor(self, result: OptimisedContext | None) -> None:
+    def _place_cursor(self, result: OptimisedContext | None, compared: ContextComparison | None) -> None:
         """Take another context; the cursor stays with the message on which it stands."""
         span, before = self.span, self.context
-        self.context = result
+        self.context, self.comparison = result, compared
         same = result is not None and before is not None and result.conversation == before.conversation
         number = span.first if span is not None and same else 0
         here = (n for n, each in enumerate(self.spans) if each.first <= number <= each.last)
@@ -229,17 +254,21 @@ follows the agents: what the model had in front of it when it answered, and what
         )
 
     @property
-    def spans(self) -> Sequence[ContextSpan]:
-        """The spans that the filter leaves."""
-        every = self.context.spans if self.context is not None else ()
+    def spans(self) -> Sequence[ContextSpan | FateChange]:
+        """The spans that the filter leaves, or the runs of messages in which two contexts differ."""
+        every: Sequence[ContextSpan | FateChange] = self.context.spans if self.context is not None else ()
+        if self.comparison is not None:
+            every = self.comparison.changes
         return [every[place] for place in self.places] if self.sift else every
 
     @property
-    def span(self) -> ContextSpan | None:
+    def span(self) -> ContextSpan | FateChange | None:
         """The span under the cursor."""
         return self.spans[self.cursor] if 0 <= self.cursor < len(self.spans) else None
 
     def all_rows(self) -> Sequence[Row]:
+        if self.comparison is not None:
+            return of_changes(self.comparison.changes)
         return of_spans(self.context.spans) if self.context is not None else ()
 
     @property
@@ -279,6 +308,8 @@ follows the agents: what the model had in front of it when it answered, and what
             if newer > 0:
                 return f"request {self.exchange.number} · {plural(newer, 'newer request')}: L follows"
             return f"request {self.exchange.number} · {'following' if self.follows else 'L follows'}"
+        if self.comparison is not None:
+            return "A above, B below · a back · [ ] scrub"
         kept = f"{', '.join(self.wish.keep)} restored · " if self.wish.keep else ""
         return f"{kept}[ ] scrub · r restores" if self.context is not None else kept
 
@@ -295,15 +326,20 @@ follows the agents: what the model had in front of it when it answered, and what
         return self._figure(canvas).render()
 
     def _figure(self, canvas: Canvas) -> Figure:
-        from amgs_app.render.figures.conversation import figure
+        from amgs_app.render.figures import conversation, conversation_comparison
 
+        places = self.places if self.sift else None
+        if self.comparison is not None:
+            return conversation_comparison.figure(
+                self.comparison, canvas, self.cursor, places, self.originals
+            )
         assert self.context is not None
         exchange = self.exchange
-        return figure(
+        return conversation.figure(
             self.context,
             canvas,
             self.cursor,
-            self.places if self.sift else None,
+            places,
             None if exchange is not None else self._length,
             self.originals,
             exchange.said if exchange is not None else None,
@@ -325,7 +361,7 @@ follows the agents: what the model had in front of it when it answered, and what
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         if action in ("restore", "read", "why"):
             return self.span is not None
-        if action in ("ask", "budget", "strategy", "scrub"):
+        if action in ("ask", "budget", "strategy", "scrub", "compare"):
             return bool(self.wish.conversation)
         if action == "exchanges":
             return self.through is not None and self.through.served
@@ -372,7 +408,7 @@ follows the agents: what the model had in front of it when it answered, and what
 
         def chose(name: str | None) -> None:
             if name is not None:
-                self._want(strategy=name)
+                self._want(strategy=name, other=None)
 
         self.app.push_screen(Chooser("Which strategy?", choices), chose)
 
@@ -436,8 +472,8 @@ follows the agents: what the model had in front of it when it answered, and what
         mine = [one for one in self.wish.keep if span.first <= _last_of(one) <= span.last]
         if mine:
             self._want(keep=tuple(one for one in self.wish.keep if one not in mine))
-        elif span.fate == "kept":
-            self.notify(span.because, title=f"{span.handle} is in the context", timeout=3)
+        elif fate_of(span) == "kept":
+            self.notify("It goes to the model as it is.", title=f"{span.handle} is in the context", timeout=3)
         else:
             self._want(keep=(*self.wish.keep, span.handle))
             self.ask(operations.conversation.restore(self.wish.conversation, span.handle))
@@ -460,6 +496,25 @@ follows the agents: what the model had in front of it when it answered, and what
                     keep=list(wish.keep) or None,
                 )
             )
+
+    def action_compare(self) -> None:
+        """Two strategies one under the other; with more than two there are, the other one is chosen."""
+        from amgs.types.conversation import CONTEXT_STRATEGIES
+        from amgs_tui.dialogs.chooser import Choice, Chooser
+
+        others = [name for name in CONTEXT_STRATEGIES if name != self.wish.strategy]
+        if self.wish.other is not None:
+            self._want(other=None)
+        elif len(others) == 1:
+            self._want(other=others[0])
+        else:
+
+            def chose(name: str | None) -> None:
+                if name is not None:
+                    self._want(other=name)
+
+            title = f"Compare {self.wish.strategy} with"
+            self.app.push_screen(Chooser(title, [Choice(name, name) for name in others]), chose)
 
     def action_exchanges(self) -> None:
         from amgs_tui.dialogs.chooser import Choice, Chooser
@@ -502,6 +557,11 @@ follows the agents: what the model had in front of it when it answered, and what
             self.app.push_screen(
                 TextReader(command, lambda wide: page_of(result, host.canvas(wide, 1), host.now()))
             )
+
+
+def fate_of(span: ContextSpan | FateChange) -> SpanFate:
+    """What becomes of messages; in a comparison, under the strategy that is looked at."""
+    return span.fate if hasattr(span, "fate") else span.after
 
 
 def _last(one: ConversationSummary) -> tuple[bool, float]:

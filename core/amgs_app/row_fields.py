@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import Block, Candidate, Fate, Forecast, ForecastCase, Frame, JournalEntry, Neighbourhood
-    from amgs.types.conversation import ContextSpan
+    from amgs.types.conversation import ContextSpan, FateChange
     from amgs_app.pane_names import Pane
     from amgs_focus.views import EntryView
 
@@ -305,6 +305,21 @@ def of_spans(spans: Sequence[ContextSpan]) -> list[Row]:
             "first": span.first,
         }
         for span in spans
+    ]
+
+
+def of_changes(changes: Sequence[FateChange]) -> list[Row]:
+    """The rows of two contexts compared: the fate is that in the second one, the reason that in the first."""
+    return [
+        {
+            "handle": one.handle,
+            "fate": one.after,
+            "reason": f"{one.before} in A",
+            "tokens": one.tokens,
+            "messages": one.last - one.first + 1,
+            "first": one.first,
+        }
+        for one in changes
     ]
 
 

@@ -12,6 +12,10 @@ import numpy as np
 
 from amgs.calibration.recalibrate import Curve
 from amgs.calibration.results import CalibrationPlan, ConfidenceChange, EdgeChange, Fit
+from amgs.conversation.messages import read_messages
+from amgs.conversation.optimise import optimise
+from amgs.conversation.tokens import MessageCounter
+from amgs.conversation.why import changes
 from amgs.identity import block_id
 from amgs.lifecycle.plan_editing import PlanDraft, edited
 from amgs.types import (
@@ -47,8 +51,10 @@ from amgs.types import (
     Supposed,
     Weights,
 )
+from amgs.types.conversation import ContextComparison, ContextStrategy, OptimisedContext
 from amgs_focus.records import Action, Band, Decision, Measurement, Reason, SpanSource
 from amgs_focus.views import EntryExplanation, EntryView, FocusView
+from tests.engine.conversation_world import agent
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 WEIGHTS = Weights(0.25, 0.15, 0.15, 0.35, 0.10)
@@ -732,3 +738,18 @@ def explanation(view: FocusView, place: int | None = None) -> EntryExplanation:
         would="It collapses again when its score falls below −0.20 after the cooldown of 2 refocuses.",
         measurement=Measurement(chosen.node, "expand", 0.21, 0.03, 2.11, 2.32, 32, 1184, 310.0),
     )
+
+
+def conversation(strategy: ContextStrategy = "extractive", turns: int = 60) -> OptimisedContext:
+    """A long conversation with an agent, cut to a third."""
+    messages = read_messages(agent(turns), NOW, []).messages
+    counter = MessageCounter()
+    worths = [(7 * n % 10) / 10 for n in range(len(messages))]
+    budget = sum(map(counter.cost, messages)) // 3
+    return optimise("ship 漢字", messages, "How old is the mast?", budget, strategy, counter, lambda: worths)
+
+
+def comparison() -> ContextComparison:
+    """Two strategies for the same conversation."""
+    a, b = conversation("mask"), conversation()
+    return ContextComparison(a, b, changes(a, b, dict.fromkeys(range(1, a.spans[-1].last + 1), 10)))

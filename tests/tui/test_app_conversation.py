@@ -7,7 +7,7 @@ from dataclasses import replace
 from amgs_app.gateway_exchange import GatewayExchange
 from amgs_tui.dialogs.chooser import Chooser
 from amgs_tui.dialogs.reader import TextReader
-from amgs_tui.panes.conversation import ConversationPane
+from amgs_tui.panes.conversation import ConversationPane, fate_of
 from tests.engine.conversation_world import agent
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import NOW, World
@@ -43,11 +43,19 @@ async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
         await driven.press("L")
         assert pane_of(driven).wish.until is None and pane.context.spans[-1].last == 49
 
-        gone = next(n for n, one in enumerate(pane.spans) if one.fate == "dropped")
+        gone = next(n for n, one in enumerate(pane.spans) if fate_of(one) == "dropped")
         await driven.press("home", *["down"] * gone, "w")
         assert isinstance(driven.app.screen, TextReader) and "a larger budget" in driven.text
         await driven.press("escape", "s", "home", "enter")
         assert pane.context.strategy == "mask"
+        await driven.press("a")
+        compared = pane.comparison
+        assert compared is not None and (compared.a.strategy, compared.b.strategy) == ("extractive", "mask")
+        assert "A extractive" in driven.text and "B mask" in driven.text and "differ" in driven.text
+        await driven.press("left_square_bracket")
+        assert pane.comparison is not compared and pane.comparison is not None
+        await driven.press("a")
+        assert pane_of(driven).comparison is None and pane_of(driven).wish.until == 48
 
 
 async def test_a_restored_span_stays_until_it_is_let_go_and_what_cannot_be_changes_nothing() -> None:
@@ -56,11 +64,11 @@ async def test_a_restored_span_stays_until_it_is_let_go_and_what_cannot_be_chang
         await driven.type("600", "enter")
         pane = pane_of(driven)
         assert pane.context is not None
-        place = next(n for n, one in enumerate(pane.spans) if one.fate in ("dropped", "masked"))
+        place = next(n for n, one in enumerate(pane.spans) if fate_of(one) in ("dropped", "masked"))
         await driven.press("home", *["down"] * place, "b")
         await driven.type("1300", "enter")
         span = pane.span
-        while span is not None and span.fate == "kept":
+        while span is not None and fate_of(span) == "kept":
             await driven.press("down")
             span = pane.span
         assert span is not None

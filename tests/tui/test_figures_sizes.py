@@ -13,6 +13,8 @@ from amgs.lifecycle.plan_editing import PlanDraft
 from amgs_app.render.figures import (
     block,
     calibration,
+    conversation,
+    conversation_comparison,
     decay,
     focus,
     frame,
@@ -33,6 +35,8 @@ CHOSEN = VIEW.entries[17]
 FRAME = samples.frame()
 RAW = samples.raw_blocks(20)
 NEAR = samples.neighbourhood()
+TALK = samples.conversation()
+COMPARED = samples.comparison()
 ODD = samples.block(
     1, content="漢字 \x1b[31mred\x1b[0m\tnote 👩‍👩‍👧 with\na very\r\nlong" + "g" * 300 + " word\x00"
 )
@@ -105,6 +109,10 @@ PICTURES: dict[str, Draw] = {
     "overview health": lambda c: overview.overview(
         samples.status(), c, operations=samples.operations(), health=samples.health(), cursor=2, frame=FRAME
     ),
+    "conversation": lambda c: conversation.conversation(
+        TALK, c, cursor=9, total=300, said="It was built in 1900.", about="request 3"
+    ),
+    "conversation compared": lambda c: conversation_comparison.comparison(COMPARED, c, cursor=2),
     "overview early": lambda c: overview.overview(samples.status(0), c),
 }
 EMPTY: dict[str, Draw] = {

@@ -134,7 +134,11 @@ def optimise(
     )
 
 
-@operation("conversation compare", summary="Compare two strategies for the same query and budget.")
+@operation(
+    "conversation compare",
+    summary="Compare two strategies for the same query and budget.",
+    pane="conversation",
+)
 def compare(
     engine: Engine,
     conversation: Name,

@@ -99,7 +99,14 @@ def optimised_context(result: OptimisedContext) -> ResultTable:
     return sheet(title, "handle fate messages:n tokens:n shown:n worth:score because*", rows, notes)
 
 
-@entry()
+def _compared(operator: Operator, result: ContextComparison, canvas: Canvas) -> Text:
+    from amgs_app.render.figures.conversation_comparison import comparison
+    from amgs_app.row_fields import of_changes
+
+    return comparison(result, canvas, shown=places(operator, "conversation", of_changes(result.changes)))
+
+
+@entry(figure=_compared, sentence=title_of)
 def context_comparison(result: ContextComparison) -> ResultTable:
     a, b = result.a, result.b
     title = (

@@ -305,31 +305,46 @@ def _ledger(region: Region, ledger: Sequence[LedgerRow]) -> None:
 
 
 def _originals(region: Region, chosen: ContextSpan | None, messages: Sequence[Message]) -> None:
-    """The messages of a span as they were said, as many as there is room for."""
-    if chosen is None or region.height < 2:
+    if chosen is not None:
+        told = f"{chosen.fate}: {chosen.because}"
+        draw_originals(region, chosen.handle, chosen.first, chosen.last, told, messages, chosen.fate)
+
+
+def draw_originals(
+    region: Region,
+    handle: str,
+    first: int,
+    last: int,
+    told: str,
+    messages: Sequence[Message],
+    fate: SpanFate | None = None,
+) -> None:
+    """The messages of a span as they were said, as many as there is room for, below what is told of them."""
+    if region.height < 2:
         return
     palette = region.palette
-    size = chosen.last - chosen.first + 1
-    region.rule(0, chosen.handle, plural(size, "message"), strong=True)
-    reason = wrap(f"{chosen.fate}: {chosen.because}", max(8, region.width - 4), 2)
+    size = last - first + 1
+    region.rule(0, handle, plural(size, "message"), strong=True)
+    reason = wrap(told, max(8, region.width - 4), 2)
     y = 1
     for line in reason[: 0 if region.height < 3 else 1 if region.height < 6 else 2]:
-        region.put(1, y, SIGNS[chosen.fate] if y == 1 else " ", fate_style(chosen.fate, palette))
+        if fate is not None:
+            region.put(1, y, SIGNS[fate] if y == 1 else " ", fate_style(fate, palette))
         region.put(3, y, line, ink(palette.muted))
         y += 1
     for place, message in enumerate(messages):
         room = region.height - y
+        more = size - place
         if room < 1:
             break
-        more = size - place
-        if room == 1 and more > 1:
+        if room == 1 and more > 1 and place:
             region.put(1, y, f"… {plural(more, 'more message')}", ink(palette.muted), width=region.width - 2)
             break
         who = clean(message.speaker or message.role)
         calls = " ".join(f"{call.name}({call.arguments})" for call in message.calls)
-        told = clean(f"{message.text} {calls}") or "says nothing"
         head = f"#{message.number} {cut(who, 16)}: "
-        lines = wrap(head + told, max(8, region.width - 2), max(1, room - (more > 1)))
+        said = clean(f"{message.text} {calls}") or "says nothing"
+        lines = wrap(head + said, max(8, region.width - 2), max(1, room - (more > 1 and room > 1)))
         for line in lines:
             region.put(1, y, line, ink(palette.text))
             y += 1

@@ -367,3 +367,23 @@ def test_the_samples_of_the_page_run(memory: amgs.Memory, monkeypatch: pytest.Mo
     assert space["context"].tokens <= 300
     assert any("mended sail 7 with 21 stitches" in one.text for one in space["context"].messages)
     assert space["back"].messages
+
+
+def test_what_a_new_question_needs_comes_back_into_a_plan_that_is_kept(memory: amgs.Memory) -> None:
+    made = memory.conversation
+    said = [
+        f"Pump {n} was oiled on day {n}; {'all was quiet in the hall, ' * 3}as ever." for n in range(1, 80)
+    ]
+    made.add("pumps", [{"role": "user", "content": text} for text in said])
+    made.add("pumps", [{"role": "user", "content": "What of pump 7?"}])
+    before = made.optimise("pumps", budget=800)
+    half = made.optimise("pumps", budget=1200, previous=before.plan)
+    numbers = {n for m in before.messages if m.fate == "kept" for n in m.numbers}
+    assert 7 in numbers and 31 not in numbers and not half.replanned
+    made.add("pumps", [{"role": "user", "content": "And what of pump 31?"}])
+    after = made.optimise("pumps", budget=1200, previous=half.plan)
+    kept = {n for m in after.messages if m.fate == "kept" for n in m.numbers}
+    assert numbers | {31} <= kept and after.tokens <= 1200
+    assert "came back" in after.replanned and 0 < after.stable_prefix < 1
+    again = made.optimise("pumps", budget=1200, previous=after.plan)
+    assert (again.messages, again.replanned) == (after.messages, "")

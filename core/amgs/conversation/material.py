@@ -49,6 +49,13 @@ class Draft:
         self.because = [""] * size
         self.used = self.material.gap if size else 0
 
+    @classmethod
+    def of(cls, material: Material, fates: list[SpanFate], used: int) -> Draft:
+        """A draft that goes on from fates, which it changes. used: the tokens that they take, gaps included."""
+        made = cls(material)
+        made.fates, made.used = fates, used
+        return made
+
     def cost_of(self, atom: Sequence[int], *, masked: bool = False) -> int:
         """What it would take to keep a dropped atom: its tokens, more or fewer gaps counted in."""
         kept = set[int]()

@@ -31,6 +31,10 @@ SOFT = 0.8
 """Once a plan no longer fits, the next one fills this share of the budget, so that it lasts for some turns."""
 
 
+RECALLED = 4
+"""So many of the atoms that answer a new query best come back into a plan that is kept, where there is room."""
+
+
 def optimise(
     name: str,
     messages: Sequence[Message],
@@ -73,6 +77,12 @@ def optimise(
         STRATEGIES[strategy](draft)
         _fill(draft)
         fates, because = draft.fates, draft.because
+    elif previous and "dropped" in fates:
+        shown = worths()
+        given = rates(shown, costs, sessions(messages)).tolist() if any(shown) else []
+        material = Material(messages, costs, short, protected, together, given, widest, budget)
+        if back := _recalled(Draft.of(material, fates, used), because) if given else 0:
+            replanned = f"{back} of what was left out came back for the question"
     made = render(messages, fates, costs, lines, counter)
     return OptimisedContext(
         conversation=name,
@@ -90,6 +100,24 @@ def optimise(
         stable_prefix=_stable(messages, previous, made, costs, lines, counter),
         replanned=replanned,
     )
+
+
+def _recalled(draft: Draft, because: list[str]) -> int:
+    """Keep the atoms that answer the query best for their tokens, where they are dropped and there is room; how many
+    messages came back.
+    """
+    material = draft.material
+    best = sorted(
+        material.atoms, key=lambda a: (-material.value(a) / sum(material.costs[p] for p in a), -a[-1])
+    )
+    back = 0
+    for atom in best[:RECALLED]:
+        if draft.is_dropped(atom) and draft.fits(atom):
+            draft.keep(atom, "answers the query; came back for it")
+            back += len(atom)
+            for place in atom:
+                because[place] = draft.because[place]
+    return back
 
 
 def _lines(

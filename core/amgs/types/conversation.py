@@ -158,8 +158,8 @@ class OptimisedContext:
     is `tokens`. budget, tokens, history: in tokens as `counter` counts; history: of the whole conversation.
     estimated: whether the count is an estimate, no tokenizer being known. plan: give it back as `previous`, and what
     was sent stays as it was for as long as it fits. stable_prefix: in [0, 1], how much of what was sent before stands
-    unchanged at the beginning; 1 without a previous plan. replanned: why the previous plan was given up, "" where
-    it was kept or there was none.
+    unchanged at the beginning; 1 without a previous plan. replanned: why the previous plan was given up or added to,
+    "" where it was kept or there was none.
     """
 
     conversation: str

@@ -74,7 +74,7 @@ def _blocks_of(result: Any) -> list[Block]:
     found: list[Any] = [getattr(result, name, None) for name in ("block", "center")]
     for name in ("blocks", "candidates", "hits", "rows", "items", "mentions"):
         several = getattr(result, name, None)
-        if name == "candidates" and hasattr(result, "parts"):
+        if name == "candidates" and several is not None and hasattr(result, "spans"):
             several = listed(result)  # a frame's rows are numbered as its table has them
         if isinstance(several, tuple):
             found += [getattr(each, "block", each) for each in several]

@@ -21,7 +21,7 @@ class SearchOptions:
 
     meaning: float = 1.0
     words: float = 2.0
-    similar: float = 1.0
+    similar: float = 0.5
     by_meaning: int = 8
     by_score: int = 24
     found: int = 16

@@ -1,11 +1,10 @@
-"""The golden tour: once round the loop on the tiny model, byte for byte what was kept.
+"""The golden tour: once round the loop on the tiny model, byte for byte what was kept; and a recorded conversation.
 
-Make the expected files again with
+Make the expected files again, in this folder, with
 
-    amgs --store "$(mktemp -d)/x.duckdb" --model tiny --now 2026-03-01T09:00:00Z --seed 7 \
-        run tests/golden/tour.amgs --out tests/golden/expected
+    amgs --store "$(mktemp -d)/x.duckdb" --model tiny --now 2026-03-01T09:00:00Z --seed 7 run tour.amgs --out expected
 
-and look at them before they are committed.
+and the same with conversation.amgs; look at them before they are committed.
 """
 
 from __future__ import annotations
@@ -18,12 +17,13 @@ from amgs_app import cli
 
 HERE = Path(__file__).parent
 TOUR = HERE / "tour.amgs"
+CONVERSATION = HERE / "conversation.amgs"
 EXPECTED = HERE / "expected"
 
 
-def tour(store: Path, *options: str) -> int:
+def tour(store: Path, *options: str, script: Path = TOUR) -> int:
     everywhere = ["--store", str(store), "--model", "tiny", "--now", "2026-03-01T09:00:00Z", "--seed", "7"]
-    return cli.run([*everywhere, "run", str(TOUR), *options])
+    return cli.run([*everywhere, "run", str(script), *options])
 
 
 def test_the_tour_is_what_was_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,8 +32,19 @@ def test_the_tour_is_what_was_kept(tmp_path: Path, capsys: pytest.CaptureFixture
     assert code == 0, said
 
 
-def test_every_kept_file_belongs_to_the_tour() -> None:
-    lines = TOUR.read_text(encoding="utf-8").splitlines()
+def test_what_a_model_reads_of_a_recorded_conversation_is_what_was_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(HERE)
+    code = tour(tmp_path / "said.duckdb", "--out", str(EXPECTED), "--check", script=CONVERSATION)
+    said = capsys.readouterr().err
+    assert code == 0, said
+
+
+def test_every_kept_file_belongs_to_a_script() -> None:
+    lines = [
+        line for script in (TOUR, CONVERSATION) for line in script.read_text(encoding="utf-8").splitlines()
+    ]
     names = [line.split()[1] for line in lines if line.startswith("snapshot ")]
     kept = sorted(path.name for path in EXPECTED.iterdir())
     assert kept == sorted(f"{name}.{ending}" for name in names for ending in ("txt", "svg", "json"))

@@ -135,7 +135,7 @@ def test_make_run_and_the_readme_s_lines_name_the_corpus_alike() -> None:
     lines = re.findall(r"^    \.venv/bin/amgs (.*)$", readme, re.M)
     assert '--corpus "$(or $(CORPUS),sample_corpus)"' in makefile
     assert lines
-    assert all(line.startswith(("--corpus ~/notes", "--store ", "--")) for line in lines), lines
+    assert all(line.startswith(("--corpus ~/notes", "--store ", "--", "gateway ")) for line in lines), lines
 
 
 # --- the sample's clock -----------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def offered(line: str) -> list[str]:
         ("search dome --layer keyword --la", ["--layer"]),
         ("search dome --top-k 3 --top", []),
         ("feedback ", ["useful", "useless"]),
-        ("show c", ["calibration"]),
+        ("show c", ["calibration", "conversation"]),
         ("help fo", ["focus"]),
         ("decay curve", ["curve"]),
         ("dance ", []),

@@ -158,6 +158,7 @@ def optimise_conversation(
     strategy: ContextStrategy = "extractive",
     previous: str = "",
     until: int | None = None,
+    keep: Sequence[str] = (),
 ) -> Ask[OptimisedContext]:
     """What of a conversation a model should read for a query, in at most `budget` tokens; writes nothing."""
     return operation(
@@ -168,6 +169,7 @@ def optimise_conversation(
         strategy=strategy,
         previous=previous or None,
         until=until,
+        keep=list(keep) or None,
     )
 
 

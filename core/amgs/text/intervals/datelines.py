@@ -29,10 +29,16 @@ def note_date(written: str) -> datetime | None:
         days = [
             m.interval.first
             for m in found
-            if m.interval.first == m.interval.last and re.search(r"\d{4}", m.text)
+            if m.interval.first == m.interval.last and re.search(r"\d{4}", m.text) and not _either_way(m.text)
         ]
         full = [day for day in days if day is not None]
         return as_utc(datetime(full[0].year, full[0].month, full[0].day)) if full else None  # noqa: DTZ001
+
+
+def _either_way(written: str) -> bool:
+    """Whether 03/04/2026 may be in March or in April: a note's own date is not guessed."""
+    found = re.search(r"\b(\d{1,2})/(\d{1,2})/\d{4}\b", written)
+    return found is not None and found[1] != found[2] and int(found[1]) <= 12 and int(found[2]) <= 12
 
 
 def without_datelines(text: str) -> str:

@@ -1,4 +1,6 @@
-"""The commands around a served memory: `serve`, `mcp`, `agents run`, `token new`; each imports what it needs late."""
+"""The commands around a served memory: `serve`, `gateway`, `mcp`, `agents run`, `token new`; imported late is what each
+needs.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +16,25 @@ from amgs_app.calls.marks import Arg, Option
 from amgs_app.global_options import Globals
 from amgs_app.output import say
 
+Host = Annotated[str, Option("--host", metavar="ADDRESS", help="Address to listen on.")]
+Port = Annotated[
+    int, Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+]
+Root = Annotated[
+    Path | None,
+    Option("--root", metavar="DIR", help="A folder with one store a namespace, instead of --store."),
+]
+TokenFile = Annotated[
+    Path | None, Option("--tokens", metavar="FILE", help="Who may do what; `token new` writes it.")
+]
+
 
 def serve_memory(
     *,
-    host: Annotated[str, Option("--host", metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int,
-        Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free one."),
-    ] = 8420,
-    root: Annotated[
-        Path | None,
-        Option("--root", metavar="DIR", help="A folder with one store a namespace, instead of --store."),
-    ] = None,
-    tokens: Annotated[
-        Path | None,
-        Option("--tokens", metavar="FILE", help="Who may do what; `token new` writes it."),
-    ] = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8420,
+    root: Root = None,
+    tokens: TokenFile = None,
     largest: Annotated[
         float, Option("--largest", metavar="MIB", min=0.01, help="MiB that one request may have.")
     ] = 32,
@@ -48,10 +53,7 @@ def serve_memory(
     from amgs_app.server.limits import Limits
     from amgs_app.server.running import serve
 
-    if options.connect:
-        raise UsageError("--connect names a memory that is served already.", way_out="Leave it out.")
-    if root is not None and options.store is not None:
-        raise UsageError("--root and --store exclude each other.", way_out="Give one of them.")
+    _check_owner(options, root)
     return serve(
         replace(options, own=True).options(),
         host=host,
@@ -72,19 +74,10 @@ def serve_gateway(
         int | None,
         Option("--budget", metavar="N", min=1, help="Tokens of a request; without it everything is sent."),
     ] = None,
-    host: Annotated[str, Option("--host", metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int,
-        Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free one."),
-    ] = 8420,
-    root: Annotated[
-        Path | None,
-        Option("--root", metavar="DIR", help="A folder with one store a namespace, instead of --store."),
-    ] = None,
-    tokens: Annotated[
-        Path | None,
-        Option("--tokens", metavar="FILE", help="Who may do what; `token new` writes it."),
-    ] = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8420,
+    root: Root = None,
+    tokens: TokenFile = None,
     options: Globals,
 ) -> int:
     """Stand between an agent and its model: remember what they say, and send what fits into --budget.
@@ -96,12 +89,17 @@ def serve_gateway(
     """
     from amgs_app.gateway.running import serve
 
+    _check_owner(options, root)
+    given = replace(options, own=True).options()
+    return serve(given, upstream, budget or 0, host=host, port=port, root=root, tokens=tokens)
+
+
+def _check_owner(options: Globals, root: Path | None) -> None:
+    """Raise UsageError where the stores that are to be served are somebody else's, or named twice."""
     if options.connect:
         raise UsageError("--connect names a memory that is served already.", way_out="Leave it out.")
     if root is not None and options.store is not None:
         raise UsageError("--root and --store exclude each other.", way_out="Give one of them.")
-    given = replace(options, own=True).options()
-    return serve(given, upstream, budget or 0, host=host, port=port, root=root, tokens=tokens)
 
 
 def speak_mcp(

@@ -1,24 +1,11 @@
-"""Conversations for tests: an agent's with tools, and random ones from a seed."""
+"""A conversation for tests: an agent's with tools."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-WORDS = (
-    "mast",
-    "keel",
-    "rope",
-    "sail",
-    "tide",
-    "harbour",
-    "lantern",
-    "compass",
-    "anchor",
-    "deck",
-    "cabin",
-    "storm",
-)
+from amgs_app.benches.conversation.histories import WORDS
 
 
 def agent(turns: int = 12) -> list[dict[str, Any]]:

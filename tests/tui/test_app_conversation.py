@@ -7,7 +7,8 @@ from dataclasses import replace
 from amgs_app.gateway_exchange import GatewayExchange
 from amgs_tui.dialogs.chooser import Chooser
 from amgs_tui.dialogs.reader import TextReader
-from amgs_tui.panes.conversation import ConversationPane, fate_of
+from amgs_tui.panes.context_wish import fate_of
+from amgs_tui.panes.conversation import ConversationPane
 from tests.engine.conversation_world import agent
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import NOW, World

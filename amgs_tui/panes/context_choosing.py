@@ -1,0 +1,277 @@
+"""The context of one conversation, asked for by keys: its question, budget, strategy and moment, and what must stay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from amgs_app import operations
+from amgs_app.render.figures.format import ago, plural
+from amgs_tui.keys import quiet, shown
+from amgs_tui.panes.context_wish import ContextWish, fate_of, last_of
+from amgs_tui.panes.lists import ListPane
+
+if TYPE_CHECKING:
+    from amgs.types.conversation import (
+        ContextComparison,
+        ContextSpan,
+        ConversationSummary,
+        FateChange,
+        OptimisedContext,
+    )
+    from amgs_app.results import ConversationList
+    from amgs_tui.host import Host
+    from amgs_tui.messages import Failed, Origin
+
+
+class ContextChoosing(ListPane):
+    """A pane over a context, with a cursor on one of its spans.
+
+    wish: what is asked for; stood: the last one that could be. context: what came of it; comparison: with another
+    strategy, None for none.
+    """
+
+    BINDINGS: ClassVar[list[Any]] = [
+        shown("e", "ask", "question", "conversation.ask", "Change the question that the context is made for"),
+        shown("b", "budget", "budget", "conversation.budget", "Change the budget, in tokens"),
+        shown("s", "strategy", "strategy", "conversation.strategy", "Choose the strategy"),
+        shown("o", "choose", "open", "conversation.choose", "Choose a conversation"),
+        shown(
+            "left_square_bracket",
+            "scrub(-1)",
+            "scrub",
+            "conversation.earlier",
+            "One message back; through the gateway: the request before",
+        ),
+        shown(
+            "right_square_bracket",
+            "scrub(1)",
+            "scrub",
+            "conversation.later",
+            "One message on; through the gateway: the next request",
+        ),
+        quiet("left_curly_bracket", "scrub(-10)", "scrub", "conversation.earlier_10", "Ten back"),
+        quiet("right_curly_bracket", "scrub(10)", "scrub", "conversation.later_10", "Ten on"),
+        shown("L", "live", "live", "conversation.live", "To the live end; follow the gateway"),
+        shown(
+            "r",
+            "restore",
+            "restore",
+            "conversation.restore",
+            "Put this span back into the context, or let it go",
+        ),
+        shown(
+            "enter", "read", "read", "conversation.read", "Read the messages of this span as they were said"
+        ),
+        shown(
+            "w",
+            "why",
+            "why",
+            "conversation.why",
+            "Why this span is kept or not, and the smallest change that would keep it",
+        ),
+        shown(
+            "a",
+            "compare",
+            "a/b",
+            "conversation.compare",
+            "Compare with another strategy at the same budget; once more: back",
+        ),
+        *ListPane.BINDINGS,
+    ]
+
+    def __init__(self, host: Host) -> None:
+        super().__init__(host)
+        self.listed: ConversationList | None = None
+        self.context: OptimisedContext | None = None
+        self.comparison: ContextComparison | None = None
+        self.wish = self.stood = ContextWish()
+        self.asked = False
+        """Whether an answer to the wish is still to come."""
+        self._typing: Literal["query", "budget"] = "query"
+
+    @property
+    def held(self) -> ConversationSummary | None:
+        """The conversation that is looked at, where it is still held."""
+        every = self.listed.conversations if self.listed is not None else ()
+        return next((one for one in every if one.name == self.wish.conversation), None)
+
+    @property
+    def length(self) -> int:
+        """How many messages the conversation has."""
+        return self.held.messages if self.held is not None else 0
+
+    @property
+    def spans(self) -> Sequence[ContextSpan | FateChange]:
+        """The spans that the filter leaves, or the runs of messages in which two contexts differ."""
+        every: Sequence[ContextSpan | FateChange] = self.context.spans if self.context is not None else ()
+        if self.comparison is not None:
+            every = self.comparison.changes
+        return [every[place] for place in self.places] if self.sift else every
+
+    @property
+    def span(self) -> ContextSpan | FateChange | None:
+        """The span under the cursor."""
+        return self.spans[self.cursor] if 0 <= self.cursor < len(self.spans) else None
+
+    # --- what is asked for -----------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        if action in ("restore", "read", "why"):
+            return self.span is not None
+        if action in ("ask", "budget", "strategy", "scrub", "compare"):
+            return bool(self.wish.conversation)
+        return True
+
+    def want(self, origin: Origin = "operator", **changed: Any) -> None:
+        """Ask for another context; what cannot be is said, and the one before stays."""
+        self.wish = replace(self.wish, **changed)
+        self.look_again(origin)
+
+    def look_again(self, origin: Origin = "screen") -> None:
+        """Ask for the context that is wanted."""
+        self.asked = True
+        self.ask(self.wish.call, slot="conversation:context", origin=origin)
+
+    def failed(self, failure: Failed) -> None:
+        if failure.request.slot == "conversation:context" and failure.request.origin == "operator":
+            self.wish = self.stood
+        super().failed(failure)
+
+    def take_context(self, result: OptimisedContext, compared: ContextComparison | None) -> None:
+        """Show a context, or the second of two that were compared."""
+        self.asked = False
+        if result.conversation != self.wish.conversation:  # the operator typed it
+            self.wish = ContextWish(result.conversation, result.query, result.budget, result.strategy)
+        self.wish = self.stood = replace(self.wish, other=compared.a.strategy if compared else None)
+        self.place_cursor(result, compared)
+
+    def place_cursor(self, result: OptimisedContext | None, compared: ContextComparison | None) -> None:
+        """Take another context; the cursor stays with the message on which it stands."""
+        span, before = self.span, self.context
+        self.context, self.comparison = result, compared
+        same = result is not None and before is not None and result.conversation == before.conversation
+        number = span.first if span is not None and same else 0
+        here = (n for n, each in enumerate(self.spans) if each.first <= number <= each.last)
+        last = max(0, self.rows - 1)
+        self.cursor = next(here, min(self.cursor, last) if same else 0)
+        self.moved()
+
+    # --- what the keys do -----------------------------------------------------------------------------------
+
+    def action_ask(self) -> None:
+        self._typing = "query"
+        hint = "What should the model answer? Blank: the last message of the user."
+        self.host.ask_line(self.NAME, "question", self.wish.query, hint=hint, replace=True, blank=True)
+
+    def action_budget(self) -> None:
+        self._typing = "budget"
+        now = self.wish.budget if self.context is None else self.context.budget
+        self.host.ask_line(self.NAME, "budget in tokens", str(now or ""), replace=True)
+
+    def answered(self, line: str) -> None:
+        if self._typing == "query":
+            self.want(query=line)
+        elif line.replace(",", "").strip().isdecimal() and int(line.replace(",", "")) > 0:
+            self.want(budget=int(line.replace(",", "")))
+        else:
+            self.notify("Give a number of tokens, such as 4000.", title="No budget", severity="warning")
+
+    def action_strategy(self) -> None:
+        from amgs.types.conversation import CONTEXT_STRATEGIES
+        from amgs_tui.dialogs.chooser import Choice, Chooser
+
+        choices = [Choice(name, name, marked=name == self.wish.strategy) for name in CONTEXT_STRATEGIES]
+
+        def chose(name: str | None) -> None:
+            if name is not None:
+                self.want(strategy=name, other=None)
+
+        self.app.push_screen(Chooser("Which strategy?", choices), chose)
+
+    def action_choose(self) -> None:
+        from amgs_tui.dialogs.chooser import Choice, Chooser
+
+        if self.listed is None or not self.listed.conversations:
+            self.notify("`conversation add NAME FILE` keeps one.", title="No conversation yet")
+            return
+        now = self.host.now()
+        choices = [
+            Choice(
+                one.name,
+                one.name,
+                plural(one.messages, "message") + (f", {ago(one.last, now)}" if one.last is not None else ""),
+                marked=one.name == self.wish.conversation,
+            )
+            for one in self.listed.conversations
+        ]
+
+        def chose(name: str | None) -> None:
+            if name is not None:
+                self.want(conversation=name, query="", until=None, keep=())
+
+        self.app.push_screen(Chooser("Which conversation?", choices), chose)
+
+    def action_scrub(self, by: int) -> None:
+        """The context as it stood some messages earlier or later."""
+        size = self.length
+        place = max(1, min(size, (self.wish.until or size) + by))
+        keep = tuple(one for one in self.wish.keep if last_of(one) <= place)
+        self.want("screen", until=None if place == size else place, keep=keep)
+
+    def action_live(self) -> None:
+        """The context as it stands after the last message."""
+        self.want("screen", until=None)
+
+    def action_restore(self) -> None:
+        """Show what the span says, and have it in the context from now on; once more lets it go again."""
+        span = self.span
+        if span is None:
+            return
+        mine = [one for one in self.wish.keep if span.first <= last_of(one) <= span.last]
+        if mine:
+            self.want(keep=tuple(one for one in self.wish.keep if one not in mine))
+        elif fate_of(span) == "kept":
+            self.notify("It goes to the model as it is.", title=f"{span.handle} is in the context", timeout=3)
+        else:
+            self.want(keep=(*self.wish.keep, span.handle))
+            self.ask(operations.conversation.restore(self.wish.conversation, span.handle))
+
+    def action_read(self) -> None:
+        if self.span is not None:
+            self.ask(operations.conversation.restore(self.wish.conversation, self.span.handle))
+
+    def action_why(self) -> None:
+        span, wish = self.span, self.wish
+        if span is not None and self.context is not None:
+            self.ask(
+                operations.conversation.why(
+                    wish.conversation,
+                    span.handle,
+                    self.context.query,
+                    budget=self.context.budget,
+                    strategy=wish.strategy,
+                    until=wish.until,
+                    keep=list(wish.keep) or None,
+                )
+            )
+
+    def action_compare(self) -> None:
+        """Two strategies one under the other; with more than two there are, the other one is chosen."""
+        from amgs.types.conversation import CONTEXT_STRATEGIES
+        from amgs_tui.dialogs.chooser import Choice, Chooser
+
+        others = [name for name in CONTEXT_STRATEGIES if name != self.wish.strategy]
+        if self.wish.other is not None:
+            self.want(other=None)
+        elif len(others) == 1:
+            self.want(other=others[0])
+        else:
+
+            def chose(name: str | None) -> None:
+                if name is not None:
+                    self.want(other=name)
+
+            title = f"Compare {self.wish.strategy} with"
+            self.app.push_screen(Chooser(title, [Choice(name, name) for name in others]), chose)

@@ -1,0 +1,58 @@
+"""What an operator wants to see of a conversation: the next question to the context optimiser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from amgs_app import operations
+
+if TYPE_CHECKING:
+    from amgs.types.conversation import ContextSpan, ContextStrategy, FateChange, SpanFate
+    from amgs_app.calls.call import Call
+
+
+@dataclass(frozen=True, slots=True)
+class ContextWish:
+    """What the operator wants to see. until: after which message, None for the last. keep: handles of what was
+    restored. other: the strategy to compare with, None for none.
+    """
+
+    conversation: str = ""
+    query: str = ""
+    budget: int | None = None
+    strategy: ContextStrategy = "extractive"
+    until: int | None = None
+    keep: tuple[str, ...] = ()
+    other: ContextStrategy | None = None
+
+    @property
+    def call(self) -> Call[Any]:
+        if self.other is not None:
+            return operations.conversation.compare(
+                self.conversation,
+                self.query,
+                budget=self.budget,
+                a=self.other,
+                b=self.strategy,
+                until=self.until,
+                keep=list(self.keep) or None,
+            )
+        return operations.conversation.optimise(
+            self.conversation,
+            self.query,
+            budget=self.budget,
+            strategy=self.strategy,
+            until=self.until,
+            keep=list(self.keep) or None,
+        )
+
+
+def fate_of(span: ContextSpan | FateChange) -> SpanFate:
+    """What becomes of messages; in a comparison, under the strategy that is looked at."""
+    return span.fate if hasattr(span, "fate") else span.after
+
+
+def last_of(handle: str) -> int:
+    """The number of the last message of a handle."""
+    return int(handle.lstrip("#").rpartition("-")[2])

@@ -1,0 +1,147 @@
+"""Requests of agents through the gateway: the newest is followed, any can be chosen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from amgs_app.render.figures.format import plural
+from amgs_tui.keys import shown
+from amgs_tui.panes.context_choosing import ContextChoosing
+from amgs_tui.panes.context_wish import ContextWish
+
+if TYPE_CHECKING:
+    from amgs.types.conversation import ContextComparison, OptimisedContext
+    from amgs_app.gateway_exchange import GatewayExchange
+    from amgs_app.results import ExchangeList
+    from amgs_tui.host import Host
+    from amgs_tui.messages import Origin
+
+EXCHANGES: Final = 50
+"""Requests through a gateway that can be gone through."""
+
+
+class ExchangeFollowing(ContextChoosing):
+    """A pane that shows what a model was sent.
+
+    exchange: the request that is looked at, None for none. follows: whether the newest request takes its place.
+    """
+
+    BINDINGS: ClassVar[list[Any]] = [
+        *ContextChoosing.BINDINGS,
+        shown("x", "exchanges", "requests", "conversation.exchanges", "Choose a request through the gateway"),
+    ]
+
+    def __init__(self, host: Host) -> None:
+        super().__init__(host)
+        self.through: ExchangeList | None = None
+        self.exchange: GatewayExchange | None = None
+        self.follows = True
+
+        self._late = False
+        """Whether a request came to be looked at since a context was asked for."""
+
+    def take_exchanges(self, result: ExchangeList) -> None:
+        """Keep the latest requests; the newest is shown where they are followed."""
+        self.through = result
+        if self.follows and result.exchanges:
+            self.show_exchange(result.exchanges[0])
+
+    def show_exchange(self, exchange: GatewayExchange) -> None:
+        """Show what a model was sent."""
+        if self.exchange is not None and self.exchange.number == exchange.number:
+            return
+        self.exchange, self._late = exchange, self.asked
+        context = exchange.context
+        if exchange.conversation:
+            wish = ContextWish(exchange.conversation, exchange.asked)
+            if context is not None:
+                until = context.spans[-1].last if context.spans else None
+                wish = replace(wish, budget=context.budget, strategy=context.strategy, until=until)
+            self.wish = self.stood = wish
+        self.place_cursor(context, None)
+
+    def exchange_said(self, exchange: GatewayExchange) -> str:
+        """Which request it is, and whether newer ones take its place."""
+        newest = self.through.exchanges[0].number if self.through and self.through.exchanges else 0
+        newer = newest - exchange.number
+        if newer > 0:
+            return f"request {exchange.number} · {plural(newer, 'newer request')}: L follows"
+        return f"request {exchange.number} · {'following' if self.follows else 'L follows'}"
+
+    # --- contexts that are asked for meanwhile ----------------------------------------------------------------
+
+    def want(self, origin: Origin = "operator", **changed: Any) -> None:
+        self.follows = False
+        if "conversation" in changed:
+            self.exchange = None
+        super().want(origin, **changed)
+
+    def look_again(self, origin: Origin = "screen") -> None:
+        self._late = False
+        super().look_again(origin)
+
+    def take_context(self, result: OptimisedContext, compared: ContextComparison | None) -> None:
+        late, self._late = self._late, False
+        if late and self.exchange is not None:
+            self.asked = False  # it was asked for before the request came that is looked at now
+            return
+        self.exchange = None
+        super().take_context(result, compared)
+
+    def move_to(self, row: int) -> None:
+        self.follows = False  # what is being read is not taken away
+        super().move_to(row)
+
+    # --- what the keys do -----------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "exchanges":
+            return self.through is not None and self.through.served
+        return super().check_action(action, parameters)
+
+    def action_scrub(self, by: int) -> None:
+        """As with every conversation; where a request is looked at, another request."""
+        if self.exchange is None or self.through is None:
+            super().action_scrub(by)
+            return
+        every = self.through.exchanges
+        place = next((n for n, one in enumerate(every) if one is self.exchange), 0)
+        self._choose_exchange(every[max(0, min(len(every) - 1, place - by))], follow=False)
+
+    def action_live(self) -> None:
+        """To the newest request, where there is one."""
+        if self.through is not None and self.through.exchanges:
+            self._choose_exchange(self.through.exchanges[0], follow=True)
+        else:
+            super().action_live()
+
+    def _choose_exchange(self, exchange: GatewayExchange, *, follow: bool) -> None:
+        self.follows = follow
+        self.show_exchange(exchange)
+        self._say()
+        self.repaint()
+
+    def action_exchanges(self) -> None:
+        from amgs_tui.dialogs.chooser import Choice, Chooser
+
+        every = self.through.exchanges if self.through is not None else ()
+        choices = [
+            Choice(
+                str(one.number),
+                f"{one.number} {one.asked}",
+                f"{one.context.tokens:,} of {one.context.history:,} tok" if one.context else one.untouched,
+                marked=one is self.exchange,
+            )
+            for one in every
+        ]
+
+        def chose(number: str | None) -> None:
+            for one in every:
+                if str(one.number) == number:
+                    self._choose_exchange(one, follow=one is every[0])
+
+        if choices:
+            self.app.push_screen(Chooser("Which request?", choices), chose)
+        else:
+            self.notify("No agent has asked anything yet.", title="No requests")

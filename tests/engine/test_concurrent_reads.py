@@ -138,7 +138,7 @@ def test_a_search_beside_a_consolidation_equals_one_on_a_committed_state(tmp_pat
 
 def test_reads_of_every_kind_stand_three_threads_beside_a_writer(tmp_path: Path) -> None:
     with open_memory(tmp_path / "m.duckdb", settings=BATCHES) as memory:
-        memory.ingest_many(drafts(24))
+        memory.ingest_many(drafts(12))
         for _ in memory.consolidate_in_batches():
             pass
         rounds = iter(range(10**9))
@@ -166,7 +166,7 @@ def test_reads_of_every_kind_stand_three_threads_beside_a_writer(tmp_path: Path)
             memory.health()
 
         with Readers(asks, looks, lists) as readers:
-            for turn in range(3):
+            for turn in range(2):
                 memory.ingest_many(drafts(12, seed=100 + turn))
                 readers.another_round()
                 done = [operation for _, operation in memory.consolidate_in_batches()]

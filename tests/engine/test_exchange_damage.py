@@ -127,7 +127,7 @@ def put(table: str, column: str, value: Any, row: int = 0) -> Change:
     return change
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_wrong_value_is_refused_or_harmless(exports: Path, tmp_path: Path, data: st.DataObject) -> None:
     document = json.loads((exports / "json").read_text(encoding="utf-8"))

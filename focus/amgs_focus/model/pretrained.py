@@ -326,7 +326,7 @@ def packaged_file() -> Path | None:
 
 
 def _resolve(spec: str) -> tuple[str, str | None]:
-    """(folder or hub id, name of the GGUF file in it or None)."""
+    """(folder, name of the GGUF file in it or None)."""
     path = Path(spec).expanduser()
     if path.is_file() and path.suffix.lower() == ".gguf":
         return str(path.parent), path.name
@@ -337,10 +337,23 @@ def _resolve(spec: str) -> tuple[str, str | None]:
         return str(path), None
     if spec == PACKAGED:
         packaged = packaged_file()
-        return (HUB_ID, None) if packaged is None else (str(packaged.parent), packaged.name)
+        if packaged is not None:
+            return str(packaged.parent), packaged.name
+        return _cached(spec, HUB_ID), None
     if path.is_absolute() or path.suffix or spec.startswith((".", "~")) or spec.count("/") != 1:
         raise _missing(spec)
-    return spec, None
+    return _cached(spec, spec), None
+
+
+def _cached(spec: str, hub_id: str) -> str:
+    """The folder of a model in the hub's cache: given a folder, no library asks the network for what is not in it."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return str(snapshot_download(hub_id, local_files_only=True))
+    except (HFValidationError, LocalEntryNotFoundError) as error:
+        raise _missing(spec) from error
 
 
 def _read(spec: str, place: str, gguf: str | None, dtype: torch.dtype) -> tuple[Any, Any]:

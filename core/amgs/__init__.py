@@ -112,6 +112,7 @@ if TYPE_CHECKING:
         RestoredSpan,
         ToolCall,
     )
+    from amgs.types.conversation_text import ClassSurvival, TextPiece
     from amgs.types.conversation_views import (
         ConversationAct,
         ConversationActs,
@@ -219,6 +220,7 @@ _HOMES = {
         "RestoredSpan",
         "ToolCall",
     ),
+    "amgs.types.conversation_text": ("ClassSurvival", "TextPiece"),
     "amgs.types.conversation_views": (
         "ConversationAct",
         "ConversationActs",
@@ -245,6 +247,7 @@ __all__ = [
     "Cancelled",
     "Centrality",
     "ChildFrame",
+    "ClassSurvival",
     "Clock",
     "ConsolidationPlan",
     "ConsolidationSummary",
@@ -330,6 +333,7 @@ __all__ = [
     "StoreTooNewError",
     "SummarySpan",
     "SystemClock",
+    "TextPiece",
     "TooMuchError",
     "TooSlowError",
     "ToolCall",

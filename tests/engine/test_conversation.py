@@ -304,6 +304,31 @@ def test_topics_acts_and_summaries_cite_the_messages(memory: amgs.Memory) -> Non
         memory.conversation.summary("views", "page")  # type: ignore[arg-type]
 
 
+def test_messages_are_restored_at_four_levels(memory: amgs.Memory) -> None:
+    """COMPLETE is byte-equal; a shorter level cites, and says what is one handle away."""
+    made = memory.conversation
+    said = [
+        *agent(4),
+        {"role": "user", "content": "Whatever you do, do not\u00a0paint /srv/hull.txt\r\n  today."},
+    ]
+    made.add("levels", said)
+    whole = made.restore("levels", "#2-18")
+    assert [m.text for m in whole.messages] == [one["content"] or "" for one in said[1:]]
+    assert whole.pieces == () and whole.verdict == "whole"
+    sizes = []
+    for level in ("minimal", "standard", "detailed"):
+        found = made.restore("levels", "#2-18", level, most=3)
+        assert found.messages == () and found.text.startswith("[#2-18]") and "/srv/hull.txt" in found.text
+        assert not any(one.lost or one.invented for one in found.survival)
+        sizes.append(found.tokens)
+    assert sizes == sorted(sizes) and sizes[-1] <= found.history + 9 * 17
+    assert found.verdict == "whole" and made.restore("levels", "#2-18", "minimal").verdict != "whole"
+    with pytest.raises(UsageError, match="no level"):
+        made.restore("levels", "#2", "most")  # type: ignore[arg-type]
+    with pytest.raises(UnknownConversationError, match="no message #17-99"):
+        made.restore("levels", "#17-99", "minimal")
+
+
 def test_why_names_changes_that_do_keep_the_messages(memory: amgs.Memory) -> None:
     """The budget is enough and one less is not; what a restored span displaces is what goes."""
     made = memory.conversation

@@ -10,11 +10,15 @@ from amgs import bounds
 from amgs.api.context import MemoryContext
 from amgs.api.sources import SourceLibrary
 from amgs.conversation import handles, keeping, optimise, relevance, views, why
+from amgs.conversation.citing import source, text_of
 from amgs.conversation.coreference.antecedents import RuleScorer
 from amgs.conversation.coreference.confidence import ABSTAINS_BELOW
 from amgs.conversation.coreference.parser import GrammarParser
 from amgs.conversation.messages import GivenMessage, read_messages
+from amgs.conversation.names import names_of
+from amgs.conversation.reconstruct import reconstruct
 from amgs.conversation.references import references
+from amgs.conversation.survival import elements, of_pieces, survival
 from amgs.conversation.tokens import MessageCounter
 from amgs.errors import UnknownConversationError, UsageError
 from amgs.lifecycle import revision
@@ -36,6 +40,7 @@ from amgs.types.conversation import (
     RestoredSpan,
     SpanReason,
 )
+from amgs.types.conversation_text import RESTORE_LEVELS, RestoreLevel
 from amgs.types.conversation_views import (
     SUMMARY_LEVELS,
     ConversationActs,
@@ -224,10 +229,24 @@ class Conversations:
             found |= frozenset(range(first, last + 1))
         return found
 
-    def restore(self, conversation: str, handle: str) -> RestoredSpan:
-        """The messages that a handle names, byte for byte as they were said."""
+    def restore(
+        self, conversation: str, handle: str, level: RestoreLevel = "complete", *, most: int = 12
+    ) -> RestoredSpan:
+        """The messages that a handle names: byte for byte as they were said, or at a shorter level in their own words,
+        each piece cited and every class of words held against the originals.
+
+        most: of a shorter level, sentences of a session and findings of a class. Raises UsageError for another level,
+        UnknownConversationError for a handle that names no messages.
+        """
+        if level not in RESTORE_LEVELS:
+            raise UsageError(
+                f"There is no level {level!r}.", way_out=f"The levels are {', '.join(RESTORE_LEVELS)}."
+            )
+        limit = bounds.count("most", most)
         first, last = handles.numbers(handle)
-        found = self.show(conversation, handle)
+        whole = level == "complete"
+        held = self.show(conversation, handle) if whole else self.show(conversation)
+        found = held if whole else held[first - 1 : last]
         if not found or found[-1].number < last:
             size = self._context.storage.messages.count(conversation)
             raise UnknownConversationError(
@@ -235,7 +254,24 @@ class Conversations:
                 title="No such message",
                 way_out=f"Its messages are {handles.handle(1, size)}.",
             )
-        return RestoredSpan(conversation, handles.handle(first, last), found)
+        named = handles.handle(first, last)
+        if whole:
+            return RestoredSpan(conversation, named, found)
+        names = names_of([source(one) for one in held], [one.speaker for one in held])
+        told = elements(found, names)
+        pieces = reconstruct(found, told, level, limit)
+        window, reached = of_pieces(pieces)
+        counter = MessageCounter.of(self._context.count_tokens)
+        return RestoredSpan(
+            conversation,
+            named,
+            (),
+            level,
+            pieces,
+            survival(told, found, window, reached),
+            counter.count(text_of(pieces)),
+            sum(counter.count(source(one)) for one in found),
+        )
 
     def topics(self, conversation: str) -> ConversationTopics:
         """What is talked of, in the order of time, and which topics are on the same thing."""

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         OptimisedContext,
         RestoredSpan,
     )
+    from amgs.types.conversation_text import RestoreLevel
     from amgs.types.conversation_views import (
         ConversationActs,
         ConversationExtract,
@@ -173,9 +174,11 @@ def optimise_conversation(
     )
 
 
-def restore_messages(conversation: str, handle: str) -> Ask[RestoredSpan]:
-    """The messages that a handle names, byte for byte as they were said."""
-    return operation("conversation_restore", conversation=conversation, handle=handle)
+def restore_messages(
+    conversation: str, handle: str, level: RestoreLevel = "complete", *, most: int = 12
+) -> Ask[RestoredSpan]:
+    """The messages that a handle names, byte for byte as they were said, or at a shorter level."""
+    return operation("conversation_restore", conversation=conversation, handle=handle, level=level, most=most)
 
 
 def conversation_topics(conversation: str) -> Ask[ConversationTopics]:

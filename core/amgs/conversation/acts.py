@@ -81,6 +81,11 @@ def _opened(texts: Sequence[str]) -> Iterator[DialogueAct]:
                 yield DialogueAct("goal", place, start, end, 0.5)
 
 
+def commits(sentence: str) -> bool:
+    """Whether a sentence promises something."""
+    return _COMMITMENT.search(sentence.replace("’", "'")) is not None
+
+
 def _only_asks(text: str) -> bool:
     """Whether a message says nothing beside its questions."""
     return all(question_chance(text[a:b]) > THRESHOLD for a, b in sentences(text))

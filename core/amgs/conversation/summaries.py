@@ -7,19 +7,22 @@ the same; whoever brings a model that writes summaries of its own implements Abs
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol
 
 from amgs.conversation.acts import DialogueAct
 from amgs.conversation.cohesion import stems
+from amgs.conversation.names import names_of
 from amgs.conversation.sentences import sentences
 from amgs.conversation.slots import SLOTS, Slot, slots_in
 
 _OF_SLOT = 8
 """Spans of one slot in a part, sentences aside."""
+_OPEN: tuple[Literal["question", "commitment"], ...] = ("question", "commitment")
 _ALIKE = 0.6
 """A sentence that has so much of its words in one already taken is left out."""
 
@@ -56,8 +59,27 @@ def summary(
 ) -> list[tuple[CitedSpan, ...]]:
     """Of each part (start, end) of n messages, at most `most` sentences and its slots, in the order of time.
 
-    A sentence is worth what its words weigh, those that tell the part from the others most. A finding that is told
-    twice in a part is cited where it was said last.
+    Sentences: see `key_sentences`. A finding that is told twice in a part is cited where it was said last.
+    """
+    names = names_of(texts)
+    order = {slot: place for place, slot in enumerate(SLOTS)}
+    made = []
+    for (start, end), found in zip(parts, key_sentences(texts, parts, most), strict=True):
+        found += _findings(texts, times, start, end, names)
+        for kind in _OPEN:
+            found += [
+                CitedSpan(kind, act.place, act.start, act.end)
+                for act in acts
+                if act.kind == kind and act.closed_by is None and start <= act.place < end
+            ][-_OF_SLOT:]
+        made.append(tuple(sorted(found, key=lambda one: (order[one.slot], one.place, one.start))))
+    return made
+
+
+def key_sentences(texts: Sequence[str], parts: Sequence[tuple[int, int]], most: int) -> list[list[CitedSpan]]:
+    """Of each part (start, end) of n messages, at most `most` sentences, those that weigh most first.
+
+    A sentence is worth what its words weigh, those that tell the part from the others most; none repeats another.
     """
     counted = [stems("\n".join(texts[a:b])) for a, b in parts]
     among = Counter(stem for words in counted for stem in words)
@@ -67,15 +89,7 @@ def summary(
             stem: (1 + math.log(n)) * math.log(1 + (1 + len(parts)) / among[stem])
             for stem, n in words.items()
         }
-        found = _sentences(texts, start, end, weight, most)
-        found += _findings(texts, times, start, end)
-        found += [
-            CitedSpan("question", act.place, act.start, act.end)
-            for act in acts
-            if act.kind == "question" and act.closed_by is None and start <= act.place < end
-        ][-_OF_SLOT:]
-        order = {slot: place for place, slot in enumerate(SLOTS)}
-        made.append(tuple(sorted(found, key=lambda one: (order[one.slot], one.place, one.start))))
+        made.append(_sentences(texts, start, end, weight, most))
     return made
 
 
@@ -101,12 +115,16 @@ def _sentences(
 
 
 def _findings(
-    texts: Sequence[str], times: Sequence[datetime | None], start: int, end: int
+    texts: Sequence[str],
+    times: Sequence[datetime | None],
+    start: int,
+    end: int,
+    names: re.Pattern[str],
 ) -> list[CitedSpan]:
     """The latest findings of each slot, each text once."""
     latest: dict[tuple[Slot, str], CitedSpan] = {}
     for place in range(start, end):
-        for slot, a, b in slots_in(texts[place], times[place] if times else None):
+        for slot, a, b in slots_in(texts[place], times[place] if times else None, names):
             key = slot, texts[place][a:b].casefold()
             latest.pop(key, None)
             latest[key] = CitedSpan(slot, place, a, b)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from amgs.types.conversation_text import ClassSurvival, RestoreLevel, SurvivalVerdict, TextPiece, worst
+
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
 
@@ -232,11 +234,31 @@ class SpanReason:
 
 @dataclass(frozen=True, slots=True)
 class RestoredSpan:
-    """Messages as they were said, byte for byte."""
+    """Messages given back at a level.
+
+    messages: as they were said, byte for byte; only where the level is complete. pieces: of a shorter level, each with
+    the characters that it cites; their texts together are `text`. survival: what of each class is in that text, what
+    its handles bring back, and what is lost. tokens: of `text`, as the memory counts; history: of the messages.
+    """
 
     conversation: str
     handle: str
     messages: tuple[Message, ...]
+    level: RestoreLevel = "complete"
+    pieces: tuple[TextPiece, ...] = ()
+    survival: tuple[ClassSurvival, ...] = ()
+    tokens: int = 0
+    history: int = 0
+
+    @property
+    def text(self) -> str:
+        """What the pieces say."""
+        return "".join(piece.text for piece in self.pieces)
+
+    @property
+    def verdict(self) -> SurvivalVerdict:
+        """The worst that befell a class; never a mean."""
+        return worst(self.survival)
 
 
 @dataclass(frozen=True, slots=True)

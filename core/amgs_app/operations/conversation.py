@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Name = Annotated[str, Arg(metavar="NAME", help="The name of a conversation.")]
 Handle = Annotated[str, Arg(metavar="HANDLE", help="#12 for a message, #12-15 for several.")]
 LevelName = Literal["turn", "topic", "session", "cumulative"]
+RestoreLevelName = Literal["minimal", "standard", "detailed", "complete"]
 StrategyName = Literal["mask", "extractive"]
 Query = Annotated[
     str, Arg(metavar="QUERY", help="What it is read for; default: the last message of the user.")
@@ -179,9 +180,28 @@ def why(
 
 
 @operation("conversation restore", summary="Show messages that were left out, by their handle.")
-def restore(engine: Engine, conversation: Name, handle: Handle) -> RestoredSpan:
-    """Show messages byte for byte as they were said."""
-    return engine.memory.conversation.restore(conversation, handle)
+def restore(
+    engine: Engine,
+    conversation: Name,
+    handle: Handle,
+    *,
+    level: Annotated[
+        RestoreLevelName,
+        Option("--level", metavar="NAME", help="minimal, standard, detailed; complete: the messages."),
+    ] = "complete",
+    most: Annotated[
+        int,
+        Option("--most", metavar="N", min=1, help="Sentences and findings of a kind; not if complete."),
+    ] = 12,
+) -> RestoredSpan:
+    """Show messages byte for byte as they were said, or at a shorter level: their decisions, names, numbers, dates,
+    paths, commands and ids (minimal), the sentences that weigh most too (standard), or every sentence that holds one of
+    them (detailed).
+
+    Nothing is said in other words: every piece has its handle. Beside it stands, for each class, what is in the text,
+    what is one handle away and what is lost.
+    """
+    return engine.memory.conversation.restore(conversation, handle, level, most=most)
 
 
 @operation("conversation topics", summary="List what a conversation talks of.")

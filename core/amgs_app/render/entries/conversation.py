@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         RestoredSpan,
         SpanReason,
     )
+    from amgs.types.conversation_text import ClassSurvival
     from amgs.types.conversation_views import ConversationActs, ConversationExtract, ConversationTopics
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
@@ -161,8 +162,26 @@ def _ways(result: SpanReason) -> list[tuple[str, object]]:
 
 @entry()
 def restored_span(result: RestoredSpan) -> ResultTable:
-    title = f"{result.conversation} {result.handle}: {plural(len(result.messages), 'message')}"
-    return sheet(title, _MESSAGES, _rows(result.messages))
+    if result.level == "complete":
+        title = f"{result.conversation} {result.handle}: {plural(len(result.messages), 'message')}"
+        return sheet(title, _MESSAGES, _rows(result.messages))
+    title = (
+        f"{result.conversation} {result.handle}, {result.level}: {result.tokens:,} of {result.history:,} tokens; "
+        f"{_verdict(result.verdict, result.survival)}"
+    )
+    notes = [
+        f"{one.kind}: {one.in_window:,} of {one.there:,} here"
+        + (f", {one.one_handle_away:,} one handle away" if one.one_handle_away else "")
+        + (f", {one.lost:,} lost" if one.lost else "")
+        for one in result.survival
+    ]
+    return sheet(title, "text*", [(line,) for line in result.text.split("\n")], notes)
+
+
+def _verdict(verdict: str, classes: tuple[ClassSurvival, ...]) -> str:
+    """The verdict and the classes it is due to."""
+    worst = [one.kind for one in classes if one.verdict == verdict]
+    return verdict if verdict == "whole" else f"{verdict}: {', '.join(worst)}"
 
 
 @entry()

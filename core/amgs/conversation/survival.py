@@ -1,0 +1,145 @@
+"""What of messages is in a text word for word, what only a handle in it brings back, and what nothing does.
+
+Counted for each class of words on its own: a mean over classes would hide that all paths are gone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from amgs.conversation.citing import source
+from amgs.conversation.elements import ELEMENT_CLASSES, EXACT, ElementClass, elements_of
+from amgs.conversation.handles import handle, numbers
+from amgs.conversation.names import NO_NAMES, named_in, names_of
+from amgs.types.conversation import ContextMessage, Message
+from amgs.types.conversation_text import ClassSurvival, TextPiece
+
+_MISSING = 8
+"""Examples of a class that are told."""
+_HANDLE = re.compile(r"#\d{1,9}(?:-\d{1,9})?\b")
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class Element:
+    """A finding and the message that holds it. start, end: characters of what it says."""
+
+    kind: ElementClass
+    number: int
+    start: int
+    end: int
+    text: str
+
+
+def elements(messages: Sequence[Message], names: re.Pattern[str] | None = None) -> list[Element]:
+    """The findings of messages in order. names: see `names_of`; learned from these messages unless given."""
+    said = [source(message) for message in messages]
+    known = names or names_of(said, [message.speaker for message in messages])
+    return [
+        Element(kind, message.number, start, end, text[start:end])
+        for message, text in zip(messages, said, strict=True)
+        for kind, start, end in elements_of(text, message.at, known)
+    ]
+
+
+def survival(
+    found: Sequence[Element], originals: Sequence[Message], window: str, reached: Collection[int]
+) -> tuple[ClassSurvival, ...]:
+    """What became of findings in a window that is made of messages, or says to be. found: of the originals.
+
+    reached: numbers of the messages that a handle in the window brings back. Different findings are counted, not how
+    often each is told; one is in the window where it stands there word for word, white space aside.
+    """
+    text = _plain(window)
+    invented = _invented(window, originals)
+    classes = []
+    for kind in ELEMENT_CLASSES:
+        held: dict[str, list[int]] = {}
+        for one in found:
+            if one.kind == kind:
+                held.setdefault(_plain(one.text), []).append(one.number)
+        gone = {value: places for value, places in held.items() if not holds(text, value)}
+        away = {value for value, places in gone.items() if any(number in reached for number in places)}
+        missing = sorted(((places[-1], value) for value, places in gone.items()))[-_MISSING:]
+        classes.append(
+            ClassSurvival(
+                kind,
+                len(held),
+                len(held) - len(gone),
+                len(away),
+                len(gone) - len(away),
+                tuple((value, handle(number, number)) for number, value in reversed(missing)),
+                tuple(invented.get(kind, ())),
+            )
+        )
+    return tuple(one for one in classes if one.there or one.invented)
+
+
+def holds(text: str, value: str) -> bool:
+    """Whether a value stands in a text, and not only as a part of a longer word or number."""
+    at = text.find(value)
+    while at >= 0:
+        end = at + len(value)
+        if not _goes_on(text, at, -1) and not _goes_on(text, end - 1, 1):
+            return True
+        at = text.find(value, at + 1)
+    return False
+
+
+def of_context(messages: Sequence[ContextMessage]) -> tuple[str, frozenset[int]]:
+    """The window of a context, without the lines that only mark a gap, and the numbers that its handles bring back."""
+    window = "\n".join(source(one) for one in messages if one.fate not in ("dropped", "masked"))
+    reached = {n for one in messages if one.fate != "kept" for n in range(one.numbers[0], one.numbers[1] + 1)}
+    return window, frozenset(reached)
+
+
+def of_pieces(pieces: Sequence[TextPiece]) -> tuple[str, frozenset[int]]:
+    """The window that cited pieces make, and the numbers that the handles between them bring back."""
+    window = "\n".join(piece.text for piece in pieces if piece.number)
+    return window, handled("\n".join(piece.text for piece in pieces if not piece.number))
+
+
+def handled(text: str) -> frozenset[int]:
+    """The numbers of the messages whose handles a text names."""
+    spans = [numbers(found[0]) for found in _HANDLE.finditer(text) if _rises(found[0])]
+    return frozenset(n for first, last in spans for n in range(first, min(last, first + 1_000_000) + 1))
+
+
+def _rises(text: str) -> bool:
+    first, _, last = text[1:].partition("-")
+    return 0 < int(first) <= int(last or first)
+
+
+def _goes_on(text: str, edge: int, step: int) -> bool:
+    """Whether a word, or a number with its point, goes on beyond the character at its edge."""
+
+    def at(place: int) -> str:
+        return text[place] if 0 <= place < len(text) else ""
+
+    beside = at(edge + step)
+    if not text[edge].isalnum():
+        return False
+    if beside.isalnum() or beside == "_":
+        return True
+    return text[edge].isdigit() and beside in (".", ",") and at(edge + 2 * step).isdigit()
+
+
+def _invented(window: str, originals: Sequence[Message]) -> dict[str, list[str]]:
+    """Words of the exact classes that the window has and no message has, by class, each once."""
+    said = [source(message) for message in originals]
+    text = _plain("\n".join([*said, *(message.speaker for message in originals)]))
+    without = _HANDLE.sub(" ", window)
+    made: dict[str, dict[str, None]] = {}
+    for kind, start, end in elements_of(without, None, NO_NAMES):
+        value = _plain(without[start:end])
+        if kind in EXACT and not holds(text, value):
+            made.setdefault(kind, {})[value] = None
+    folded = text.casefold()
+    names = [name for name in named_in(without) if not holds(folded, _plain(name).casefold())]
+    return {kind: list(values) for kind, values in made.items()} | ({"name": names} if names else {})
+
+
+def _plain(text: str) -> str:
+    return _SPACE.sub(" ", text).strip()

@@ -12,7 +12,7 @@ from amgs_app.render.figures.canvas import Canvas, Figure
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.row_fields import of_changes, of_spans
 from amgs_tui.panes.context_wish import ContextWish
-from amgs_tui.panes.exchange_following import EXCHANGES, ExchangeFollowing
+from amgs_tui.panes.exchange_following import EXCHANGES, ExchangeFollowing, untouched
 
 if TYPE_CHECKING:
     from amgs.types.conversation import ConversationSummary, Message
@@ -36,6 +36,7 @@ class ConversationPane(ExchangeFollowing):
             "conversation compare",
             "conversation show",
             "conversation exchanges",
+            "conversation exchange",
         }
     )
     PURPOSE = """\
@@ -66,6 +67,8 @@ follows the agents: what the model had in front of it when it answered, and what
                 self._take_list(result)
             case "conversation exchanges":
                 self.take_exchanges(result)
+            case "conversation exchange":
+                self.show_exchange(result)
             case "conversation optimise":
                 self.take_context(result, None)
             case "conversation compare":
@@ -138,8 +141,7 @@ follows the agents: what the model had in front of it when it answered, and what
 
     def draw(self, canvas: Canvas) -> Text:
         if self.exchange is not None and self.context is None:
-            words = f"Request {self.exchange.number} went on as it came: {self.exchange.untouched}."
-            return notice(canvas, self.exchange.asked, (), f"{words} The model said: {self.exchange.said}")
+            return notice(canvas, self.exchange.asked, (), untouched(self.exchange))
         if self.context is None and self.wish.conversation:
             return notice(canvas, "Conversation", (), self.waits)
         if self.context is None:
@@ -173,7 +175,7 @@ follows the agents: what the model had in front of it when it answered, and what
         """What the operator typed themselves is shown, whatever the pane does with it."""
         if command == "conversation list":
             self.action_choose()
-        elif command == "conversation exchanges" and result.served:
+        elif command == "conversation exchanges" and result.exchanges:
             self.action_exchanges()
         elif command == "conversation show":
             from amgs_app.render.catalogue import page_of

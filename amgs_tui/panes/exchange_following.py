@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from amgs_app import operations
 from amgs_app.render.figures.format import plural
 from amgs_tui.keys import shown
 from amgs_tui.panes.context_choosing import ContextChoosing
@@ -12,7 +13,7 @@ from amgs_tui.panes.context_wish import ContextWish
 
 if TYPE_CHECKING:
     from amgs.types.conversation import ContextComparison, OptimisedContext
-    from amgs_app.gateway_exchange import GatewayExchange
+    from amgs.types.gateway import GatewayExchange
     from amgs_app.results import ExchangeList
     from amgs_tui.host import Host
     from amgs_tui.messages import Origin
@@ -38,26 +39,31 @@ class ExchangeFollowing(ContextChoosing):
         self.exchange: GatewayExchange | None = None
         self.follows = True
 
+        self._number = 0
+        """Of the request that is looked at, or that was asked for."""
         self._late = False
         """Whether a request came to be looked at since a context was asked for."""
 
     def take_exchanges(self, result: ExchangeList) -> None:
-        """Keep the latest requests; the newest is shown where they are followed."""
+        """Keep the latest requests; the newest is shown where they are followed and a gateway runs."""
         self.through = result
-        if self.follows and result.exchanges:
-            self.show_exchange(result.exchanges[0])
+        if self.follows and result.served and result.exchanges:
+            self._look_at(result.exchanges[0].number)
+
+    def _look_at(self, number: int) -> None:
+        """Ask for what a model was sent with a request, unless it is there already."""
+        if number != self._number or self.exchange is None:
+            self._number = number
+            self.ask(operations.gateway.exchange(number), slot="conversation:exchange", origin="screen")
 
     def show_exchange(self, exchange: GatewayExchange) -> None:
         """Show what a model was sent."""
-        if self.exchange is not None and self.exchange.number == exchange.number:
-            return
-        self.exchange, self._late = exchange, self.asked
+        self.exchange, self._late, self._number = exchange, self.asked, exchange.number
         context = exchange.context
         if exchange.conversation:
-            wish = ContextWish(exchange.conversation, exchange.asked)
+            wish = ContextWish(exchange.conversation, exchange.asked, until=exchange.until or None)
             if context is not None:
-                until = context.spans[-1].last if context.spans else None
-                wish = replace(wish, budget=context.budget, strategy=context.strategy, until=until)
+                wish = replace(wish, budget=context.budget, strategy=context.strategy)
             self.wish = self.stood = wish
         self.place_cursor(context, None)
 
@@ -97,7 +103,7 @@ class ExchangeFollowing(ContextChoosing):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "exchanges":
-            return self.through is not None and self.through.served
+            return self.through is not None and bool(self.through.served or self.through.exchanges)
         return super().check_action(action, parameters)
 
     def action_scrub(self, by: int) -> None:
@@ -106,21 +112,21 @@ class ExchangeFollowing(ContextChoosing):
             super().action_scrub(by)
             return
         every = self.through.exchanges
-        place = next((n for n, one in enumerate(every) if one is self.exchange), 0)
-        self._choose_exchange(every[max(0, min(len(every) - 1, place - by))], follow=False)
+        place = next((n for n, one in enumerate(every) if one.number == self._number), 0)
+        if every:
+            self._choose_exchange(every[max(0, min(len(every) - 1, place - by))].number, follow=False)
 
     def action_live(self) -> None:
         """To the newest request, where there is one."""
         if self.through is not None and self.through.exchanges:
-            self._choose_exchange(self.through.exchanges[0], follow=True)
+            self._choose_exchange(self.through.exchanges[0].number, follow=True)
         else:
             super().action_live()
 
-    def _choose_exchange(self, exchange: GatewayExchange, *, follow: bool) -> None:
+    def _choose_exchange(self, number: int, *, follow: bool) -> None:
         self.follows = follow
-        self.show_exchange(exchange)
+        self._look_at(number)
         self._say()
-        self.repaint()
 
     def action_exchanges(self) -> None:
         from amgs_tui.dialogs.chooser import Choice, Chooser
@@ -130,18 +136,25 @@ class ExchangeFollowing(ContextChoosing):
             Choice(
                 str(one.number),
                 f"{one.number} {one.asked}",
-                f"{one.context.tokens:,} of {one.context.history:,} tok" if one.context else one.untouched,
-                marked=one is self.exchange,
+                f"{one.tokens:,} of {one.tokens_before:,} tok" if one.tokens else one.untouched,
+                marked=one.number == self._number,
             )
             for one in every
         ]
 
         def chose(number: str | None) -> None:
-            for one in every:
-                if str(one.number) == number:
-                    self._choose_exchange(one, follow=one is every[0])
+            if number is not None:
+                self._choose_exchange(int(number), follow=number == str(every[0].number))
 
         if choices:
             self.app.push_screen(Chooser("Which request?", choices), chose)
         else:
             self.notify("No agent has asked anything yet.", title="No requests")
+
+
+def untouched(exchange: GatewayExchange) -> str:
+    """What there is to say of a request that shows no context."""
+    words = f"Request {exchange.number} went on as it came: {exchange.untouched}."
+    if exchange.missing:
+        words = f"What was sent with request {exchange.number} cannot be shown: {exchange.missing}."
+    return f"{words} The model said: {exchange.said}" if exchange.said else words

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from amgs.api.erasure import Erasure
     from amgs.api.exchange import Exchange
     from amgs.api.frames import Frames
+    from amgs.api.gateway import GatewayLog
     from amgs.api.graph import Graph
     from amgs.api.lifecycle import Lifecycle
     from amgs.api.simulation import Simulation
@@ -121,6 +122,7 @@ if TYPE_CHECKING:
         ConversationTopics,
         SummarySpan,
     )
+    from amgs.types.gateway import GatewayExchange
 
 _HOMES = {
     "amgs.api.sources": ("SourceLibrary",),
@@ -134,6 +136,7 @@ _HOMES = {
     "amgs.api.diversity": ("Diversity",),
     "amgs.api.calibration": ("Calibration",),
     "amgs.api.conversation": ("Conversations",),
+    "amgs.api.gateway": ("GatewayLog",),
     "amgs.client": ("AsyncMemoryClient", "MemoryClient"),
     "amgs.clock": ("Clock", "FixedClock", "ShiftedClock", "SystemClock"),
     "amgs.errors": (
@@ -229,6 +232,7 @@ _HOMES = {
         "ConversationTopics",
         "SummarySpan",
     ),
+    "amgs.types.gateway": ("GatewayExchange",),
     "amgs.opening": ("FallbackWarning", "open"),
     "amgs.settings": ("Settings",),
     "amgs.text.embedding": ("Embedder", "HashingEmbedder"),
@@ -282,6 +286,8 @@ __all__ = [
     "FrameCycleError",
     "FrameDefinition",
     "Frames",
+    "GatewayExchange",
+    "GatewayLog",
     "Graph",
     "GraphStats",
     "HashingEmbedder",

@@ -90,6 +90,15 @@ class FrameSettings(SettingsSection):
     )
 
 
+class ConversationSettings(SettingsSection):
+    exchanges: int = Field(
+        default=200,
+        ge=0,
+        description="Past requests through the gateway that are kept, so that `conversation exchange` shows what a "
+        "model read; about 10 kB each. 0: none.",
+    )
+
+
 class GraphSettings(SettingsSection):
     ttl_seconds: float = Field(
         default=300.0,
@@ -301,6 +310,7 @@ class Settings(SettingsSection):
     consolidation: ConsolidationSettings = ConsolidationSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     frames: FrameSettings = FrameSettings()
+    conversation: ConversationSettings = ConversationSettings()
     graph: GraphSettings = GraphSettings()
     decay: DecaySettings = DecaySettings()
     identity: SelfSettings = SelfSettings()

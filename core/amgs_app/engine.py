@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from amgs.memory import Memory
     from amgs.types import Block, Progress
     from amgs_app.focus_results import LastRun
-    from amgs_app.gateway_exchange import GatewayExchange
     from amgs_app.service_event import ServiceEvent
     from amgs_app.settings import WorkstationSettings
     from amgs_focus.model.base_model import BaseModel
@@ -86,9 +85,8 @@ class Engine:
 
     creates: whether a store that is missing is created. accept_loss: whether one that has lost changes is opened.
     fed_back: the lifetime context whose utility memory was told, which happens once. traffic: gives the latest
-    questions and changes of a memory that is served; None where it is not. exchanges: the latest requests through a
-    gateway on it; None without one. attached: whether the memory is served
-    elsewhere.
+    questions and changes of a memory that is served; None where it is not. gateway: whether one stands on it. attached:
+    whether the memory is served elsewhere.
     """
 
     attached = False
@@ -101,7 +99,7 @@ class Engine:
         self._store_path: Path | str | None = None
         self.fed_back: FocusRuntime | None = None
         self.traffic: Callable[[], tuple[ServiceEvent, ...]] | None = None
-        self.exchanges: Callable[[], tuple[GatewayExchange, ...]] | None = None
+        self.gateway = False
         self.creates = True
         self.accept_loss = False
         self._lock = threading.RLock()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         StoreStatus,
     )
     from amgs.types.conversation import ConversationSummary, Message
-    from amgs_app.gateway_exchange import GatewayExchange
+    from amgs.types.gateway import GatewayExchange
     from amgs_app.service_event import ServiceEvent
     from amgs_app.settings import Setting
     from amgs_focus.views import FocusView
@@ -266,7 +266,8 @@ class TrafficList:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeList:
-    """`conversation exchanges`: requests through a gateway, the newest first. served: whether there is one."""
+    """`conversation exchanges`: requests through the gateway, the newest first. served: whether one stands
+    on this memory now."""
 
     exchanges: tuple[GatewayExchange, ...]
     served: bool

@@ -6,19 +6,23 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
 
+import amgs
+from amgs import wire
+from amgs.clock import FixedClock
 from amgs.errors import StoreError
 from amgs_app.gateway.conversing import Conversing
 from amgs_app.gateway.served_model import model_app
 from amgs_app.server.tokens import add_token, read_tokens
 from amgs_focus.model.tiny import TinyModel
 from tests.gateway.recorder import Recorder, gateway, recorder
-from tests.service.serving import client, running
+from tests.service.serving import NOW, client, running
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +171,7 @@ def test_what_is_sent_keeps_the_budget_the_question_and_calls_with_their_results
     )
     called = {call["id"] for one in sent for call in one.get("tool_calls", ())}
     assert called == {one["tool_call_id"] for one in sent if one["role"] == "tool"}
-    seen = exchanges(limited)[0]
+    seen = whole(limited, exchanges(limited)[0]["number"])
     context = seen["context"]
     assert context["tokens"] <= 400 < context["history"]
     assert sum(row["before"] - row["taken"] + row["added"] - row["after"] for row in context["ledger"]) == 0
@@ -188,6 +192,67 @@ def test_what_is_sent_keeps_the_budget_the_question_and_calls_with_their_results
     originals = [one for one in asked if one["role"] != "system"]
     first = back["messages"][0]
     assert first["text"] == (originals[first["number"] - 1]["content"] or "")
+
+
+def whole(address: str, number: int) -> dict[str, Any]:
+    """A request through the gateway with what was sent."""
+    with client(address) as asking:
+        answer = asking.post("/v1/operations/conversation_exchange", json={"number": number})
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+
+def test_what_a_model_read_outlives_the_gateway_byte_for_byte_or_it_is_said_that_it_does_not(
+    fresh: Recorder, tmp_path: Path
+) -> None:
+    store = tmp_path / "a.duckdb"
+    asked = history(40)
+    asked[4]["content"] = asked[4]["content"].upper()  # not as it was said, once it is sent back
+    with gateway(fresh.address, 400, store) as address:
+        first = [*history(1)[:5]]
+        agent(address).chat.completions.create(model="m", messages=first)
+        exchanges(address)
+        asked[4:5] = [{"role": "assistant", "content": "sunny"}, {"role": "user", "content": "Hm."}]
+        agent(address).chat.completions.create(model="m", messages=asked)
+        before, shown = exchanges(address), whole(address, 2)
+    texts = [one["content"] for one in fresh.last["messages"][1:]]
+    sent = "\n".join(t if isinstance(t, str) else "\n".join(p["text"] for p in t) for t in texts if t)
+    assert sent == "\n".join(one["text"] for one in shown["context"]["messages"] if one["text"])
+    assert shown["tokens"] == shown["context"]["tokens"] and shown["beside"] > 0 and not shown["missing"]
+
+    with amgs.open(store, clock=FixedClock(NOW)) as memory:  # another tokenizer, and no gateway
+        told = [wire.encode(one) for one in memory.gateway.exchanges()]
+        assert [one["fields"]["number"] for one in told] == [2, 1]
+        again = memory.gateway.exchange(2)
+        assert again.context is not None and again.digest == shown["digest"] and not again.missing
+        assert [one.text for one in again.messages] == [one["text"] for one in shown["context"]["messages"]]
+        assert [row.after for row in again.context.ledger] == [
+            row["after"] for row in shown["context"]["ledger"]
+        ]
+        assert (again.asked, again.said, again.characters) == ("What did dome 3 draw?", "Sunny.", 6)
+        assert [one.text for one in memory.gateway.exchange(1).whole] and memory.gateway.exchange(1).untouched
+        counter = memory.change_counter
+        memory.gateway.note(replace(again, number=7, whole=again.messages, context=None))
+        assert memory.change_counter == counter and memory.gateway.exchange(7).whole == again.messages
+        entry = memory.conversation.clear(again.conversation)
+        assert "no longer held" in memory.gateway.exchange(2).missing
+        memory.undo(entry.id)
+        assert memory.gateway.exchange(2) == again
+
+    with gateway(fresh.address, 400, store) as address:
+        assert [one | {"digest": ""} for one in exchanges(address, 1)[1:]] == [
+            one | {"digest": ""} for one in before
+        ]
+        agent(address).chat.completions.create(model="m", messages=asked)
+        seen = whole(address, exchanges(address)[0]["number"])
+        assert seen["number"] == 8 and seen["context"]["plan"] == shown["context"]["plan"], "the plan is kept"
+
+    with amgs.open(store, clock=FixedClock(NOW)) as memory:
+        (secret,) = {hit.block.id for hit in memory.search("dome 3 ampere May", top_k=1).hits} or {""}
+        assert secret
+        memory.erasure.erase([secret])
+        assert [one.number for one in memory.gateway.exchanges()] == [1], "of the others the text was a part"
 
 
 def test_a_conversation_goes_on_and_one_with_the_same_beginning_is_another(
@@ -335,7 +400,7 @@ def test_this_program_s_own_model_answers_and_the_gateway_keeps_what_it_is_asked
         answer = agent(address).chat.completions.create(model="tiny", messages=asked, max_tokens=12)
         assert answer.usage is not None and answer.usage.prompt_tokens > 100
         seen = exchanges(address)[0]
-        assert seen["context"]["tokens"] <= 600 and seen["said"] == answer.choices[0].message.content
+        assert seen["tokens"] <= 600 and seen["said"] == answer.choices[0].message.content
 
 
 def test_the_page_of_the_gateway_runs_as_it_stands(

@@ -171,6 +171,7 @@ def test_the_client_has_every_name_of_memory_with_the_same_arguments(name: str) 
         (amgs.Frames, "FramesCalls"),
         (Entities, "EntitiesCalls"),
         (amgs.Conversations, "ConversationsCalls"),
+        (amgs.GatewayLog, "GatewayLogCalls"),
         (amgs.Graph, "GraphCalls"),
         (amgs.Lifecycle, "LifecycleCalls"),
         (amgs.Calibration, "CalibrationCalls"),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from amgs_app.gateway_exchange import GatewayExchange
+from amgs.types.gateway import GatewayExchange
 from amgs_tui.dialogs.chooser import Chooser
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.context_wish import fate_of
@@ -90,14 +88,27 @@ async def test_a_restored_span_stays_until_it_is_let_go_and_what_cannot_be_chang
 async def test_the_gateway_is_followed_until_something_is_looked_at() -> None:
     world = talking("chat-1", "chat-2")
     async with drive(world, (120, 40)) as driven:
-        conversation = world.session.engine.memory.conversation
-        sent = [conversation.optimise("chat-1", f"question {n}", budget=600) for n in (1, 2, 3)]
-        first = GatewayExchange(
-            *(1, NOW, "chat-1", "/v1/messages", "own", "question 1", 49, sent[0], "", "The keel."),
-            *("answered", 200, 0, 1.0, 1.0, 1.0),
-        )
-        through = [first]
-        world.session.engine.exchanges = lambda: tuple(reversed(through))
+        memory = world.session.engine.memory
+        world.session.engine.gateway = True
+
+        def passes(number: int, said: str) -> None:
+            """A request through the gateway, as it is kept."""
+            asked = {"role": "user", "content": f"question {number}"}
+            until = memory.conversation.add("chat-1", [asked]).last
+            sent = memory.conversation.optimise("chat-1", until=until, budget=600)
+            answer = memory.conversation.add("chat-1", [{"role": "assistant", "content": said}])
+            memory.gateway.note(
+                GatewayExchange(
+                    *(number, NOW, "chat-1", "/v1/messages", "own", "", 49, sent, "", ""),
+                    *("answered", 200, 0, 1.0, 1.0, 1.0),
+                    until=until,
+                    answered=answer.last,
+                    tokens=sent.tokens,
+                    tokens_before=sent.history,
+                )
+            )
+
+        passes(1, "The keel.")
         pane = pane_of(driven)
 
         async def look() -> None:
@@ -107,11 +118,11 @@ async def test_the_gateway_is_followed_until_something_is_looked_at() -> None:
         await driven.press("8")
         await look()
         assert "request 1 ? question 1" in driven.text and "The keel." in driven.text
-        through.append(replace(first, number=2, asked="question 2", context=sent[1], said="The mast."))
+        passes(2, "The mast.")
         await look()
         assert "request 2 ? question 2" in driven.text and "The mast." in driven.text
         await driven.press("down")
-        through.append(replace(first, number=3, asked="question 3", context=sent[2], said="The sail."))
+        passes(3, "The sail.")
         await look()
         assert "The mast." in driven.text and "1 newer request" in driven.text
         await driven.press("left_square_bracket")

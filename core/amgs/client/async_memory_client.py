@@ -62,6 +62,13 @@ class AsyncConversationsCalls(_Part):
     clear = Awaited(parts.clear_conversation)
 
 
+class AsyncGatewayLogCalls(_Part):
+    """What agents asked their model through the gateway, and what the model read when it answered."""
+
+    exchanges = Awaited(parts.gateway_exchanges)
+    exchange = Awaited(parts.gateway_exchange)
+
+
 class AsyncEntitiesCalls(_Part):
     """People, organisations, places, projects and topics that the memory names."""
 
@@ -243,6 +250,11 @@ class AsyncMemoryClient:
     def conversation(self) -> AsyncConversationsCalls:
         """Conversations that are kept whole, and what of one a model should read for a question."""
         return AsyncConversationsCalls(self)
+
+    @property
+    def gateway(self) -> AsyncGatewayLogCalls:
+        """What agents asked their model through the gateway, and what the model read when it answered."""
+        return AsyncGatewayLogCalls(self)
 
     @property
     def entities(self) -> AsyncEntitiesCalls:

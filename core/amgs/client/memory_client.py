@@ -62,6 +62,13 @@ class ConversationsCalls(_Part):
     clear = Blocking(parts.clear_conversation)
 
 
+class GatewayLogCalls(_Part):
+    """What agents asked their model through the gateway, and what the model read when it answered."""
+
+    exchanges = Blocking(parts.gateway_exchanges)
+    exchange = Blocking(parts.gateway_exchange)
+
+
 class EntitiesCalls(_Part):
     """People, organisations, places, projects and topics that the memory names."""
 
@@ -243,6 +250,11 @@ class MemoryClient:
     def conversation(self) -> ConversationsCalls:
         """Conversations that are kept whole, and what of one a model should read for a question."""
         return ConversationsCalls(self)
+
+    @property
+    def gateway(self) -> GatewayLogCalls:
+        """What agents asked their model through the gateway, and what the model read when it answered."""
+        return GatewayLogCalls(self)
 
     @property
     def entities(self) -> EntitiesCalls:

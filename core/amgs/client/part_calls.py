@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         SummaryLevel,
     )
     from amgs.types.decay import CategoryCurves
+    from amgs.types.gateway import GatewayExchange
 
 
 Method = Literal["isotonic", "platt"]
@@ -219,6 +220,21 @@ def conversation_stats(conversation: str) -> Ask[ConversationStats]:
 def clear_conversation(conversation: str) -> Ask[JournalEntry]:
     """Hold a conversation no longer: its messages go, and what no other source holds of them is archived."""
     return operation("conversation_clear", writes=True, conversation=conversation)
+
+
+# --- the gateway -----------------------------------------------------------------------------------------
+
+
+def gateway_exchanges(limit: int = 50) -> Ask[tuple[GatewayExchange, ...]]:
+    """The latest requests, the newest first, without what was sent."""
+    return operation("conversation_exchanges", part("exchanges"), limit=limit)
+
+
+def gateway_exchange(number: int) -> Ask[GatewayExchange]:
+    """A request with what its model read, put together from the conversation and held against the digest of what was
+    sent.
+    """
+    return operation("conversation_exchange", number=number)
 
 
 # --- entities --------------------------------------------------------------------------------------------

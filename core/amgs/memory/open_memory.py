@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from amgs.api.erasure import Erasure
     from amgs.api.exchange import Exchange
     from amgs.api.frames import Frames
+    from amgs.api.gateway import GatewayLog
     from amgs.api.graph import Graph
     from amgs.api.lifecycle import Lifecycle
     from amgs.api.simulation import Simulation
@@ -75,6 +76,13 @@ class OpenMemory:
         from amgs.api.conversation import Conversations
 
         return Conversations(self._context())
+
+    @property
+    def gateway(self) -> GatewayLog:
+        """What agents asked their model through the gateway, and what the model read when it answered."""
+        from amgs.api.gateway import GatewayLog
+
+        return GatewayLog(self._context())
 
     @property
     def graph(self) -> Graph:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -32,6 +32,10 @@ class MessageStorage(Protocol):
 
     def held(self, conversation: str, first: int = 1, last: int | None = None) -> tuple[StoredMessage, ...]:
         """The messages of a conversation from one number to another, both included, in order."""
+        ...
+
+    def some(self, conversation: str, numbers: Collection[int]) -> dict[int, StoredMessage]:
+        """Those messages of a conversation that are held of these numbers."""
         ...
 
     def count(self, conversation: str) -> int:

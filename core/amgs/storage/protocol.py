@@ -18,6 +18,7 @@ from amgs.storage.bulk import BulkStorage
 from amgs.storage.edge_forecasts import EdgeForecastStorage
 from amgs.storage.edges import EdgeStorage
 from amgs.storage.erasure import ErasureStorage
+from amgs.storage.exchanges import ExchangeStorage
 from amgs.storage.forecasts import ForecastStorage
 from amgs.storage.frame_cache import FrameCacheStorage
 from amgs.storage.frames import FrameStorage
@@ -159,6 +160,9 @@ class Storage(Protocol):
 
     @property
     def messages(self) -> MessageStorage: ...
+
+    @property
+    def exchanges(self) -> ExchangeStorage: ...
 
     @property
     def meta(self) -> MetaStorage: ...

@@ -19,6 +19,7 @@ from amgs_app.gateway.matching import aligned
 
 if TYPE_CHECKING:
     from amgs.memory import Memory
+    from amgs.types.gateway import GatewayExchange
     from amgs_app.engine import Engine
 
 _PLANS: Final = 1_000
@@ -30,7 +31,8 @@ class Fitted:
     """A request as it goes on. body: None where it goes on as it came; untouched: why. added: messages taken in.
 
     spoken: its messages. conversation: the one that it goes on with, "" where the memory could not tell; numbers: of
-    the messages there, system prompts and what says nothing left out.
+    the messages there, system prompts and what says nothing left out; whole: those messages as the agent sent them.
+    beside: tokens of system prompts and definitions of tools.
     """
 
     body: dict[str, Any] | None
@@ -40,6 +42,13 @@ class Fitted:
     context: OptimisedContext | None = None
     added: int = 0
     numbers: tuple[int, ...] = ()
+    whole: tuple[ContextMessage, ...] = ()
+    beside: int = 0
+
+    @property
+    def until(self) -> int:
+        """The number of its last message."""
+        return self.numbers[-1] if self.numbers else 0
 
 
 class Conversing:
@@ -81,19 +90,34 @@ class Conversing:
                 done = self._memory.conversation.add(name, [_message(each) for each in new])
                 numbers = (*numbers, *range(done.first, done.last + 1))
             observed = "the gateway only observes"
-            return Fitted(None, observed, name, tuple(spoken), added=len(new), numbers=numbers)
+            whole = tuple(_whole(each, number) for each, number in zip(told, numbers, strict=True))
+            return Fitted(None, observed, name, tuple(spoken), added=len(new), numbers=numbers, whole=whole)
 
-    def answered(self, fitted: Fitted, said: Sequence[Spoken]) -> int:
-        """Take in what the model said; gives how many messages. Nothing where the conversation has gone on since, or
-        had before: it was answered already.
+    def answered(self, fitted: Fitted, said: Sequence[Spoken]) -> tuple[int, int]:
+        """Take in what the model said; gives how many messages, and the number of the last one that holds it. Nothing
+        where the conversation has gone on since, or had before: it was answered already.
         """
-        told = [each for each in said if _says(each)]
+        told = [_message(each) for each in said if _says(each)]
         with self._lock:
             kept = self._kept(fitted.conversation)
-            if not told or not kept or kept[-1].number != fitted.numbers[-1]:
-                return 0
-            self._memory.conversation.add(fitted.conversation, [_message(each) for each in told])
-            return len(told)
+            if not told or not kept:
+                return 0, 0
+            if kept[-1].number == fitted.until:
+                done = self._memory.conversation.add(fitted.conversation, told)
+                return len(told), done.last
+            there = [
+                (one.text, one.calls) for one in kept if fitted.until < one.number <= fitted.until + len(told)
+            ]
+            same = there == [(one.text, one.calls) for one in told]
+            return 0, fitted.until + len(told) if same else 0
+
+    def note(self, exchange: GatewayExchange) -> None:
+        """Keep what a request came to."""
+        self._memory.gateway.note(exchange)
+
+    def last_number(self) -> int:
+        """The number of the latest request that is kept."""
+        return next((one.number for one in self._memory.gateway.exchanges(1)), 0)
 
     def consolidate(self) -> None:
         """Make what was kept searchable by meaning, when the settings say that it is due."""
@@ -117,8 +141,8 @@ class Conversing:
             fitted.conversation,
             query,
             budget=self._budget - beside,
-            previous=self._plans.get(fitted.conversation, ""),
-            until=fitted.numbers[-1],
+            previous=self._plan(fitted.conversation),
+            until=fitted.until,
         )
         if len(self._plans) >= _PLANS:
             self._plans.clear()
@@ -132,7 +156,20 @@ class Conversing:
                 changes[place] = MessageChange(None)
         body = form.write(request, changes, notes) if changes or notes else None
         why = "" if body is not None else "everything fits into the budget"
-        return replace(fitted, body=body, untouched=why, context=context)
+        # An answer that the agent sends back otherwise than it was said goes on as the agent sent it.
+        sent = {one.numbers: one for one in fitted.whole}
+        messages = tuple(
+            replace(sent[one.numbers], tokens=one.tokens) if one.fate == "kept" else one
+            for one in context.messages
+        )
+        context = replace(context, messages=messages)
+        return replace(fitted, body=body, untouched=why, context=context, beside=beside)
+
+    def _plan(self, conversation: str) -> str:
+        """The plan of what was sent last, also before the gateway began: what the provider has cached stays valid."""
+        if conversation not in self._plans:
+            self._plans[conversation] = self._memory.gateway.last_plan(conversation)
+        return self._plans[conversation]
 
     def _conversation(self, told: Sequence[Spoken], named: str) -> tuple[str, tuple[int, ...]]:
         """The name of the conversation that these messages go on with, and the numbers of those it has already."""
@@ -191,6 +228,12 @@ def _told(spoken: Sequence[Spoken]) -> list[Spoken]:
 
 def _says(spoken: Spoken) -> bool:
     return bool(spoken.text.strip() or spoken.calls or spoken.answers)
+
+
+def _whole(spoken: Spoken, number: int) -> ContextMessage:
+    """A message as the agent sent it."""
+    said = _message(spoken)
+    return ContextMessage((number, number), said.role, said.text, "kept", 0, "", said.calls, said.answers)
 
 
 def _message(spoken: Spoken) -> Message:

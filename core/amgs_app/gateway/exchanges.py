@@ -1,37 +1,26 @@
-"""The latest requests through the gateway, for whoever watches it."""
+"""Numbers for requests through the gateway: they go on where those that the memory keeps end."""
 
 from __future__ import annotations
 
 import threading
-from collections import deque
-from typing import Final
+from typing import TYPE_CHECKING
 
-from amgs_app.gateway_exchange import GatewayExchange
-
-KEPT: Final = 200
-"""Exchanges that can be looked at afterwards."""
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
-class Exchanges:
-    """Numbers exchanges and keeps the latest. Safe to use from any thread."""
+class ExchangeNumbers:
+    """Safe to use from any thread. last: gives the number of the latest request that is kept; asked once."""
 
-    def __init__(self) -> None:
+    def __init__(self, last: Callable[[], int]) -> None:
+        self._last = last
         self._lock = threading.Lock()
-        self._kept: deque[GatewayExchange] = deque(maxlen=KEPT)
-        self._count = 0
+        self._count: int | None = None
 
-    def number(self) -> int:
-        """The number of an exchange that begins."""
+    def next(self) -> int:
+        """The number of a request that begins; raises what `last` raises."""
         with self._lock:
+            if self._count is None:
+                self._count = self._last()
             self._count += 1
             return self._count
-
-    def add(self, exchange: GatewayExchange) -> None:
-        """Keep one that has ended."""
-        with self._lock:
-            self._kept.append(exchange)
-
-    def latest(self) -> tuple[GatewayExchange, ...]:
-        """Those that are kept, the newest first."""
-        with self._lock:
-            return tuple(reversed(self._kept))

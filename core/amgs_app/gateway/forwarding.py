@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -16,12 +16,12 @@ from fastapi import Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from amgs.errors import AmgsError
+from amgs.types.gateway import GatewayExchange, GatewayOutcome
 from amgs_app.gateway.answers import said_in
 from amgs_app.gateway.conversing import Conversing, Fitted
-from amgs_app.gateway.exchanges import Exchanges
+from amgs_app.gateway.exchanges import ExchangeNumbers
 from amgs_app.gateway.formats.spoken import Body, Format, Spoken
 from amgs_app.gateway.upstream import Upstream, UpstreamAnswer
-from amgs_app.gateway_exchange import GatewayExchange, GatewayOutcome
 from amgs_app.render.figures.format import plural
 from amgs_app.server.hosting import Namespace
 from amgs_app.service_event import ServiceEvent
@@ -32,8 +32,6 @@ MEMORY_SECONDS: Final = 5.0
 """So long a request waits for the memory; then it goes on as it came."""
 LARGEST_ANSWER: Final = 16 * 1024 * 1024
 """Bytes of an answer that are read for the memory; the agent gets all of it."""
-_SHOWN: Final = 2_000
-"""Characters of a question and of an answer that are shown to who watches."""
 _ENDS: Final = (b"[DONE]", b"message_stop", b"response.completed", b"response.incomplete")
 """By which a stream says that it is whole; an agent that reads it may leave before the connection ends."""
 _TAIL: Final = 65_536
@@ -53,12 +51,12 @@ class Gateway:
     upstream: Upstream
     namespace: Namespace
     conversing: Conversing
-    exchanges: Exchanges
+    numbers: ExchangeNumbers
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def forward(self, request: Request, form: Format) -> Response:
-        """UpstreamAnswer a request of this form with what the model's server says."""
-        begun, number = time.perf_counter(), self.exchanges.number()
+        """Answer a request of this form with what the model's server says."""
+        begun, number = time.perf_counter(), await self._number()
         content = await request.body()
         asked = _object(content)
         fitted = Fitted(None, "it is no JSON object")
@@ -67,15 +65,16 @@ class Gateway:
         if fitted.body is not None:
             content = json.dumps(fitted.body, ensure_ascii=False).encode()
         taken = time.perf_counter()
+        context = fitted.context
         exchange = GatewayExchange(
             number,
             self.namespace.engine.clock.now(),
             fitted.conversation,
             request.url.path,
             str((asked or {}).get("model", ""))[:200],
-            next((each.text for each in reversed(fitted.spoken) if each.role == "user"), "")[:_SHOWN],
+            next((each.text for each in reversed(fitted.spoken) if each.role == "user"), ""),
             len(fitted.spoken),
-            fitted.context if fitted.body is not None else None,
+            context if fitted.body is not None else None,
             fitted.untouched,
             "",
             "unreachable",
@@ -84,18 +83,23 @@ class Gateway:
             _milliseconds(taken - begun),
             0.0,
             0.0,
+            whole=fitted.whole if fitted.body is None else (),
+            until=fitted.until,
+            tokens=context.tokens if context is not None else 0,
+            tokens_before=context.history if context is not None else 0,
+            beside=fitted.beside,
         )
         try:
             answer = await self.upstream.ask(
                 request.method, request.url.path, request.url.query, request.headers, content
             )
         except httpx2.HTTPError as error:
-            self._done(replace(exchange, all_ms=_milliseconds(time.perf_counter() - taken)))
+            self._later(self._done(replace(exchange, all_ms=_milliseconds(time.perf_counter() - taken))))
             return unreachable(self.upstream, error, number)
         exchange = replace(
             exchange, status=answer.status, first_byte_ms=_milliseconds(time.perf_counter() - taken)
         )
-        headers = {**answer.headers, CONTEXT: _told(fitted), NUMBER: str(number)}
+        headers = {**answer.headers, CONTEXT: _told(fitted), **_numbered(number)}
         pieces = self._copied(answer, form, exchange, fitted, taken)
         return StreamingResponse(pieces, answer.status, headers)
 
@@ -136,11 +140,13 @@ class Gateway:
             whole = True
         finally:
             ended = replace(exchange, all_ms=_milliseconds(time.perf_counter() - begun))
-            task = asyncio.get_running_loop().create_task(
-                self._taken_in(ended, form, answer, fitted, bytes(read), whole=whole)
-            )
-            self.tasks.add(task)
-            task.add_done_callback(self.tasks.discard)
+            self._later(self._taken_in(ended, form, answer, fitted, bytes(read), whole=whole))
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something that the agent does not wait for."""
+        task = asyncio.get_running_loop().create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
 
     async def _taken_in(
         self,
@@ -160,29 +166,43 @@ class Gateway:
         outcome: GatewayOutcome = (
             "broken off" if not whole else "answered" if answer.status < 400 else "refused"
         )
-        text = "\n\n".join(each.text for each in said if each.text)[:_SHOWN]
-        exchange = replace(exchange, outcome=outcome, said=text)
+        text = "\n\n".join(each.text for each in said if each.text)
+        exchange = replace(exchange, outcome=outcome, said=text, characters=len(text))
         if outcome == "answered" and exchange.conversation:
 
-            def take() -> int:
+            def take() -> tuple[int, int]:
                 return self.conversing.answered(fitted, said)
 
             try:
-                added = await self.namespace.run("write", take)
-                exchange = replace(exchange, remembered=exchange.remembered + added)
+                added, last = await self.namespace.run("write", take)
+                exchange = replace(exchange, remembered=exchange.remembered + added, answered=last)
             except Exception as error:
                 log.exception("the answer could not be kept")
                 told = str(error) if isinstance(error, AmgsError) else "the log says why"
                 exchange = replace(exchange, untouched=f"the answer was not kept: {told}")
-        self._done(exchange)
+        await self._done(exchange)
         if exchange.remembered:
             try:
                 await self.namespace.run("long", self.conversing.consolidate)
             except Exception:
                 log.exception("what was kept could not be consolidated")
 
-    def _done(self, exchange: GatewayExchange) -> None:
-        self.exchanges.add(exchange)
+    async def _number(self) -> int:
+        """The number of a request that begins; 0 where the memory fails, which keeps nothing of it then."""
+        try:
+            async with asyncio.timeout(MEMORY_SECONDS):
+                return await self.namespace.run("read", self.numbers.next)
+        except Exception:
+            log.exception("the memory failed; the request has no number")
+            return 0
+
+    async def _done(self, exchange: GatewayExchange) -> None:
+        """Keep what a request came to, and tell whoever watches."""
+        if exchange.number:
+            try:
+                await self.namespace.run("write", partial(self.conversing.note, exchange))
+            except Exception:
+                log.exception("what the request came to could not be kept")
         sent = exchange.context
         got = exchange.outcome if sent is None else f"{sent.tokens:,} of {sent.history:,} tokens sent"
         self.namespace.events.publish(
@@ -212,8 +232,13 @@ def _told(fitted: Fitted) -> str:
 def unreachable(upstream: Upstream, error: httpx2.HTTPError, number: int = 0) -> JSONResponse:
     """An error in the form that the clients of both providers read. number: of the exchange, 0 where it has none."""
     told = f"The model's server at {upstream.address} does not answer: {error or type(error).__name__}"
-    headers = {NUMBER: str(number)} if number else None
-    return JSONResponse({"type": "error", "error": {"type": "api_error", "message": told}}, 502, headers)
+    return JSONResponse(
+        {"type": "error", "error": {"type": "api_error", "message": told}}, 502, _numbered(number)
+    )
+
+
+def _numbered(number: int) -> dict[str, str]:
+    return {NUMBER: str(number)} if number else {}
 
 
 def _object(content: bytes) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 
 from amgs_app.gateway.conversing import Conversing
-from amgs_app.gateway.exchanges import Exchanges
+from amgs_app.gateway.exchanges import ExchangeNumbers
 from amgs_app.gateway.formats.anthropic_messages import AnthropicMessages
 from amgs_app.gateway.formats.chat_completions import ChatCompletions
 from amgs_app.gateway.formats.responses import Responses
@@ -59,10 +59,10 @@ def routes(service: Service, upstream: Upstream, budget: int) -> APIRouter:
         request.state.caller, request.state.namespace = caller.name, namespace.name
         check_right(Asked(service, caller, namespace), "write", "the gateway")
         if namespace.name not in gateways:
-            exchanges = Exchanges()
-            namespace.engine.exchanges = exchanges.latest
+            namespace.engine.gateway = True
             conversing = Conversing(namespace.engine, budget)
-            gateways[namespace.name] = Gateway(upstream, namespace, conversing, exchanges)
+            numbers = ExchangeNumbers(conversing.last_number)
+            gateways[namespace.name] = Gateway(upstream, namespace, conversing, numbers)
         return gateways[namespace.name]
 
     async def answer(request: Request) -> Response:

@@ -40,6 +40,7 @@ class DuckDBErasure(ErasureStorage):
             condition = " OR ".join(f"{column} IN {_IDS}" for column in columns)
             changed[table] = self._delete(table, condition, [every] * len(columns))
         changed |= self._take_sources(every)
+        changed["exchanges"] = self._take_exchanges(every, tells)
         changed["messages"] = self._take_messages(every)
         changed |= self._take_texts(every, tells)
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, 'yes')", [_UNFINISHED])
@@ -93,6 +94,15 @@ class DuckDBErasure(ErasureStorage):
         rows = self._delete("source_blocks", f"block_id IN {_IDS}", [ids])
         bare = f"name IN {_IDS} AND name NOT IN (SELECT source FROM source_blocks)"
         return {"source_blocks": rows, "sources": self._delete("sources", bare, [names])}
+
+    def _take_exchanges(self, ids: list[str], tells: Callable[[str], bool]) -> int:
+        """Requests that held messages of which the blocks are pieces, and those whose records give the texts away."""
+        own = "SELECT 1 FROM messages m WHERE m.conversation = e.conversation AND m.number <= e.last AND "
+        own += "list_has_any(CAST(m.blocks AS VARCHAR[]), ?::VARCHAR[])"
+        found = self._connection.rows(f"SELECT number FROM exchanges e WHERE EXISTS ({own})", [ids])
+        rest = self._connection.rows("SELECT number, record FROM exchanges")
+        gone = {int(row[0]) for row in found} | {int(n) for n, record in rest if tells(str(record))}
+        return self._delete("exchanges", "number IN (SELECT unnest(?::BIGINT[]))", [sorted(gone)])
 
     def _take_messages(self, ids: list[str]) -> int:
         """The texts of messages that the blocks are pieces of; their places stay, so that no number changes."""

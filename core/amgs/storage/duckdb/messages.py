@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -64,6 +64,13 @@ class DuckDBMessages(MessageStorage):
             [conversation, first, *([] if last is None else [last])],
         )
         return tuple(map(_message, rows))
+
+    def some(self, conversation: str, numbers: Collection[int]) -> dict[int, StoredMessage]:
+        rows = self._connection.rows(
+            f"SELECT {_COLUMNS} FROM {_STANDING} WHERE conversation = ? AND number IN (SELECT unnest(?::BIGINT[]))",
+            [conversation, list(numbers)],
+        )
+        return {one.message.number: one for one in map(_message, rows)}
 
     def count(self, conversation: str) -> int:
         return int(

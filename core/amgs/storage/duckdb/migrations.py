@@ -342,6 +342,19 @@ CREATE TABLE messages (
 );
 """
 
+_EXCHANGES = """
+-- The latest requests of agents through the gateway. last: the last message of the conversation that the request, or
+-- its answer, holds; 0 for none. record: the rest as JSON, without the texts of the conversation; nothing in the
+-- database reads it.
+CREATE TABLE exchanges (
+    number BIGINT NOT NULL,
+    made_at TIMESTAMP NOT NULL,
+    conversation VARCHAR NOT NULL,
+    last BIGINT NOT NULL,
+    record VARCHAR NOT NULL
+);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _LIFECYCLE,
@@ -352,6 +365,7 @@ MIGRATIONS: tuple[str, ...] = (
     _WATERFALLS,
     _SEARCHES,
     _MESSAGES,
+    _EXCHANGES,
 )
 """Step i brings a store from schema i to i + 1."""
 

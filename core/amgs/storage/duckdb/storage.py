@@ -13,6 +13,7 @@ from amgs.storage.duckdb.connection import Connection
 from amgs.storage.duckdb.edge_forecasts import DuckDBEdgeForecasts
 from amgs.storage.duckdb.edges import DuckDBEdges
 from amgs.storage.duckdb.erasure import DuckDBErasure
+from amgs.storage.duckdb.exchanges import DuckDBExchanges
 from amgs.storage.duckdb.forecasts import DuckDBForecasts
 from amgs.storage.duckdb.frame_cache import DuckDBFrameCache
 from amgs.storage.duckdb.frames import DuckDBFrames
@@ -55,6 +56,7 @@ class DuckDBStorage(Connection):
         self.reviews = DuckDBReviews(self)
         self.sources = DuckDBSources(self)
         self.messages = DuckDBMessages(self)
+        self.exchanges = DuckDBExchanges(self)
         self.erasure = DuckDBErasure(self)
         self.tables = DuckDBTables(self)
         self.as_of = DuckDBAsOf(self, self.blocks, self.edges)

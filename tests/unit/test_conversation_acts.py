@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from amgs.conversation.acts import acts
 from amgs.conversation.questions import is_question
 from amgs.conversation.sentences import sentences
+from amgs_app.benches.conversation.acts import closed_requests
 from amgs_app.benches.conversation.fit_questions import fit_questions
 
 
@@ -60,8 +61,43 @@ def test_a_promise_stays_open_until_its_words_are_done() -> None:
     assert acts(texts[:3], speakers[:3])[0].closed_by is None
 
 
-def test_a_wish_is_a_goal() -> None:
-    assert [act.kind for act in acts(["We want to open a bakery.", "I'll be happy."], ["A", "B"])] == ["goal"]
+def test_somebody_elses_report_closes_a_request_and_nodding_answers_nothing() -> None:
+    texts = ["Please fix the login page. When is it due?", "Mm-hmm.", "On Friday.", "I fixed the login page."]
+    request, question = acts(texts, ["A", "B", "B", "B"])
+    assert (request.kind, request.closed_by, question.closed_by) == ("goal", 3, 2)
+    assert acts(texts, ["A", "B", "B", "A"])[0].closed_by is None
+
+
+def test_reports_in_another_order_are_laid_to_their_own_requests() -> None:
+    found = closed_requests(3)
+    assert found["amgs"] == (100.0, 0.0) and found["the next report"][0] < 50.0
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("We want to open a bakery.", "goal"),
+        ("I'm planning on baking rye.", "goal"),
+        ("Please check the oven.", "goal"),
+        ("I'll bake two loaves.", "commitment"),
+        ("Ill bake two loaves", "commitment"),
+        ("I will just have to order more flour.", "commitment"),
+        ("I'll be happy.", None),
+        ("I'll keep that in mind.", None),
+        ("I know I will manage.", None),
+        ("If you run out I'll bring some.", None),
+        ("I'd like to thank the Minister.", None),
+        ("Please note that the oven is hot.", None),
+    ],
+)
+def test_goals_and_commitments_say_what_will_be_done(sentence: str, kind: str | None) -> None:
+    assert [act.kind for act in acts([sentence], ["A"])] == ([kind] if kind else [])
+
+
+@given(st.lists(st.tuples(st.sampled_from("AB"), st.text(max_size=60)), max_size=6))
+def test_what_closes_an_act_comes_after_it(said: list[tuple[str, str]]) -> None:
+    found = acts([text for _, text in said], [speaker for speaker, _ in said])
+    assert all(act.closed_by is None or act.closed_by > act.place for act in found)
 
 
 def test_the_words_of_questions_are_learned_from_examples() -> None:

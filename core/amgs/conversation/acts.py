@@ -10,34 +10,54 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from amgs.conversation.cohesion import stems
-from amgs.conversation.questions import THRESHOLD, question_chance
+from amgs.conversation.closing import Reports
+from amgs.conversation.questions import THRESHOLD, question_chance, question_words
 from amgs.conversation.sentences import sentences
 
 ActKind = Literal["question", "goal", "commitment"]
 
 _GOAL = re.compile(
-    r"\b(?:i|we)(?:'d like| would like| want| wanna| need| hope| plan| aim| intend|(?:'m| am|'re| are) "
-    r"(?:trying|hoping|planning|aiming|looking)) (?:to|for)\b|"
-    r"\b(?:my|our|the) (?:goal|aim|objective|dream) (?:is|was)\b"
-    r"|^(?:\W*(?:ok|okay|and|so|then|now|great|thanks)\W+)*please \w+",
+    r"\b(?:i|we)(?:'?d like| would like| want| wanna| need| hope| plan| aim| intend|(?:'?m| am|'?re| are) "
+    r"(?:trying|hoping|planning|aiming|looking|thinking)|(?:'ve| have) (?:decided|been (?:trying|planning|meaning)))"
+    r" (?:(?:to|for|on|of|about|into)\s+)+(?:just )?(?!be clear|be honest|know\b|thank\b|say\b|ask\b|show\b|add\b|"
+    r"see\b|hear\b|note\b|point\b|make (?:it )?clear|mention\b|congratulate\b|welcome\b|talk\b|tell\b|you\b|"
+    r"it\b|that\b|this\b|them\b|him\b|her\b)\w+|\b(?:i|we) wanna (?!know\b|say\b|ask\b|hear\b|see\b|be\b)\w+|"
+    r"\b(?:my|our|the) (?:(?:main|next|big|ultimate) )?(?:goal|aim|objective|dream|plan) is\b"
+    r"|^(?:\W*(?:ok|okay|and|so|then|now|great|thanks)\W+)*please (?!note|let me know|keep|remember|feel|see)\w+",
     re.IGNORECASE,
 )
 _COMMITMENT = re.compile(
-    r"\b(?:i|we)(?:'ll| will| shall|(?:'m| am|'re| are) (?:going to|gonna)| promise to)\s+(?:\w+ly |also |just |then )*"
-    r"(?!not\b|never\b|be (?:happy|glad|sad|fine|honest|there for)\b|bet\b|guess\b|say\b|admit\b|miss\b|have to\b|"
-    r"need\b|probably\b|always\b|love\b|like\b)\w+",
+    r"(?:\b(?:i|we)(?:'ll| will| shall|(?:'?m| am|'?re| are) (?:going to|gonna)| promise to)|"
+    r"(?:^|[,;:.] |\b(?:and|so|then|but|ok|okay) )ill|^\W*(?:gonna|will(?= do\b)))\s+"
+    r"(?:\w+ly |also |just |then |have to |need to |be sure to |make sure (?:to |that )?)*"
+    r"(?!not\b|never\b|always\b|probably\b|be\b|become\b|bet\b|guess\b|say\b|admit\b|miss\b|love\b|like\b|"
+    r"enjoy\b|feel\b|know\b|think\b|understand\b|remember\b|trust\b|leave\b|keep\b|continue\b|look forward|"
+    r"reach out|try (?:my|our) best|do (?:my|our) best|see you|talk (?:to|soon)|make (?:it|some|a difference)|"
+    r"have (?:a|the|some|fun|no)\b|get (?:there|through|better)|a\b|the\b)\w+",
     re.IGNORECASE,
 )
-_DONE = re.compile(
-    r"\b(?:done|finished|completed|fixed|sent|bought|booked|merged|shipped|deployed|submitted|managed to)\b",
+"""Said of what somebody does, not of how he is, feels or stays: "I'll keep going" is nothing that gets done."""
+_HEDGED = re.compile(
+    r"\b(?:know|knew|sure|hope|wonder|wish|how|what|where|why|which|until|that|whether|if|when|whenever|once|as|what's)"
+    r"\W+$",
     re.IGNORECASE,
 )
+"""Before an act it makes something else of it: "I know I'll …", "the way that we will …"."""
+_HEDGE = 16
+"""Characters that a word of _HEDGED takes at most."""
+_CONDITION = re.compile(
+    r"^\W*(?:if|when|whenever|unless)\b|(?<!see )(?<!check )(?<!ask )\bif (?:i|you|we)\b", re.IGNORECASE
+)
+_REQUEST = re.compile(r"\bplease\b", re.IGNORECASE)
 _REPLY_WITHIN = 3
 """Messages after a question in which an answer closes it."""
-_DONE_WITHIN = 40
-_SHARED, _SHARE = 2, 0.5
-"""So many words, and so much of what it says, a sentence has in common with the act that it closes."""
+_NODS = frozenset(
+    re.findall(
+        r"\S+",
+        "m mm hmm mhm uh huh um hm ah oh okay ok right sure cool wow",
+    )
+)
+"""Words of a listener: alone they answer nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +75,26 @@ class DialogueAct:
 
 
 def acts(texts: Sequence[str], speakers: Sequence[str]) -> tuple[DialogueAct, ...]:
-    """The acts of n messages in the order of time, each with what closed it. speakers: who said each."""
-    found = [(act, texts[act.place][act.start : act.end]) for act in _opened(texts)]
-    asks_only = [_only_asks(text) for text in texts]
+    """The acts of n messages in the order of time, each with what closed it. speakers: who said each.
+
+    An answer closes a question. A promise and a goal are closed by whoever has them, a request by somebody else, where
+    it is told as done.
+    """
+    silent = [_only_asks(text) or _nods(text) for text in texts]
+    reports = Reports(texts)
     closed = []
-    for act, sentence in found:
+    for act in _opened(texts):
         if act.kind == "question":
-            by = _answer(act.place, speakers, asks_only)
+            by = _answer(act.place, speakers, silent)
         else:
-            by = _fulfilment(act, sentence, texts, speakers)
+            sentence = texts[act.place][act.start : act.end].replace("’", "'")
+            found = _said(_COMMITMENT if act.kind == "commitment" else _GOAL, sentence)
+            by = None
+            if found is not None:
+                verb, about = found[0].split()[-1], sentence[found.end() :]
+                by = reports.closing(
+                    verb, about, act.place, speakers, by_another=_REQUEST.search(found[0]) is not None
+                )
         closed.append(DialogueAct(act.kind, act.place, act.start, act.end, act.chance, by))
     return tuple(closed)
 
@@ -75,15 +106,29 @@ def _opened(texts: Sequence[str]) -> Iterator[DialogueAct]:
             chance = question_chance(sentence)
             if chance > THRESHOLD:
                 yield DialogueAct("question", place, start, end, chance)
-            elif _COMMITMENT.search(sentence):
+            elif _said(_COMMITMENT, sentence):
                 yield DialogueAct("commitment", place, start, end, 0.5)
-            elif _GOAL.search(sentence):
+            elif _said(_GOAL, sentence):
                 yield DialogueAct("goal", place, start, end, 0.5)
 
 
 def commits(sentence: str) -> bool:
     """Whether a sentence promises something."""
-    return _COMMITMENT.search(sentence.replace("’", "'")) is not None
+    return _said(_COMMITMENT, sentence.replace("’", "'")) is not None
+
+
+def _said(act: re.Pattern[str], sentence: str) -> re.Match[str] | None:
+    """Where a sentence promises or wants, if no condition or doubt takes it back."""
+    if _CONDITION.search(sentence):
+        return None
+    return next(
+        (
+            found
+            for found in act.finditer(sentence)
+            if not _HEDGED.search(sentence[: found.start()][-_HEDGE:])
+        ),
+        None,
+    )
 
 
 def _only_asks(text: str) -> bool:
@@ -91,29 +136,14 @@ def _only_asks(text: str) -> bool:
     return all(question_chance(text[a:b]) > THRESHOLD for a, b in sentences(text))
 
 
-def _answer(place: int, speakers: Sequence[str], asks_only: Sequence[bool]) -> int | None:
+def _nods(text: str) -> bool:
+    """Whether a message only shows that its speaker listens."""
+    return not set(question_words(text.replace("-", " "))) - _NODS
+
+
+def _answer(place: int, speakers: Sequence[str], silent: Sequence[bool]) -> int | None:
     """The first message soon after in which another speaker says something that is no question."""
     for later in range(place + 1, min(len(speakers), place + 1 + _REPLY_WITHIN)):
-        if speakers[later] != speakers[place] and not asks_only[later]:
+        if speakers[later] != speakers[place] and not silent[later]:
             return later
     return None
-
-
-def _fulfilment(act: DialogueAct, sentence: str, texts: Sequence[str], speakers: Sequence[str]) -> int | None:
-    """The first later message of the speaker that tells of something done in the words of the act."""
-    wanted = stems(_COMMITMENT.sub(_verb, _GOAL.sub(" ", sentence))).keys()
-    if len(wanted) < _SHARED:
-        return None
-    for later in range(act.place + 1, min(len(texts), act.place + 1 + _DONE_WITHIN)):
-        if speakers[later] == speakers[act.place] and _DONE.search(texts[later]):
-            for start, end in sentences(texts[later]):
-                piece = texts[later][start:end]
-                shared = len(wanted & stems(piece).keys())
-                if shared >= max(_SHARED, _SHARE * len(wanted)) and _DONE.search(piece):
-                    return later
-    return None
-
-
-def _verb(found: re.Match[str]) -> str:
-    """Of "I will send", "send"."""
-    return found[0].rsplit(maxsplit=1)[-1]

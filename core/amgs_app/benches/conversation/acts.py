@@ -3,15 +3,20 @@
 MRDA's annotators (`mrda/val_set.txt`) wrote the marks they judged by, so that a mark alone is nearly the answer there;
 `question_f1` says how the program does on the text as it is, `question_f1_unmarked` what its words tell. The words were
 fitted on `mrda/train_set.txt` alone: chats and parliaments are forms they never saw.
+
+What closes a request is measured on an agent's invented history, its reports of two thirds of the requests in another
+order: a report must be laid to its own request, and the rest must stay open.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from amgs.conversation.acts import acts
 from amgs.conversation.questions import ASKING, after_fillers, is_question, question_words
 from amgs_app.bench_results import BenchTable, Comparator
 from amgs_app.benches.conversation.act_data import (
@@ -21,6 +26,7 @@ from amgs_app.benches.conversation.act_data import (
     read_utterances,
     unmarked,
 )
+from amgs_app.benches.conversation.histories import agent
 from amgs_app.benches.conversation.subject import SubjectResult
 from amgs_app.benches.rig import MemoryRig
 
@@ -32,7 +38,6 @@ Judge = Callable[[AskedSentence], bool]
 
 def measure_acts(rig: MemoryRig, data: Path) -> SubjectResult | None:
     """F1 of questions by form; None where there is neither `mrda/` nor chats."""
-    del rig
     forms = _forms(data)
     if not forms:
         return None
@@ -60,7 +65,40 @@ def measure_acts(rig: MemoryRig, data: Path) -> SubjectResult | None:
             elif method == "without marks: ours":
                 metrics["question_f1_unmarked" if name == "mrda" else f"question_f1_unmarked_{name}"] = f1
     columns = ("form", "judged", "F1", "precision", "recall", "sentences")
-    return SubjectResult(metrics, GOALS, (BenchTable("Questions", columns, tuple(rows)),))
+    closed = closed_requests(rig.seed)
+    metrics["requests_closed_right"] = closed["amgs"][0]
+    tables = (
+        BenchTable("Questions", columns, tuple(rows)),
+        BenchTable(
+            "Requests of an invented history, closed or rightly open, percent",
+            ("method", "right", "closed by another's report"),
+            tuple((name, *values) for name, values in closed.items()),
+        ),
+    )
+    return SubjectResult(metrics, GOALS, tables)
+
+
+def closed_requests(seed: int) -> dict[str, tuple[float, float]]:
+    """(requests closed by their own report or rightly open, closed by another's) in percent, by method."""
+    said, _ = agent(seed)
+    asked = [str(one["content"]) for one in said if one["role"] == "user"]
+    told = [str(one["content"]) for one in said if one["role"] == "assistant" and one["content"]]
+    order = random.Random(seed).sample(range(len(asked)), 2 * len(asked) // 3)
+    found = acts([*asked, *(told[n] for n in order)], ["user"] * len(asked) + ["assistant"] * len(order))
+    ours = {act.place: act.closed_by for act in found if act.kind == "goal"}
+    right = {n: len(asked) + order.index(n) if n in order else None for n in range(len(asked))}
+    methods: dict[str, list[int | None]] = {
+        "amgs": [ours.get(n) for n in right],
+        "the next report": [len(asked) + n if n < len(order) else None for n in right],
+        "never": [None for _ in right],
+    }
+    return {
+        name: (
+            100 * float(np.mean([by == right[n] for n, by in enumerate(closers)])),
+            100 * float(np.mean([by is not None and by != right[n] for n, by in enumerate(closers)])),
+        )
+        for name, closers in methods.items()
+    }
 
 
 def _forms(data: Path) -> dict[str, list[AskedSentence]]:

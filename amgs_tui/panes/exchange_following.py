@@ -116,6 +116,15 @@ class ExchangeFollowing(ContextChoosing):
         if every:
             self._choose_exchange(every[max(0, min(len(every) - 1, place - by))].number, follow=False)
 
+    def action_restore(self) -> None:
+        """As with every conversation; where a request is looked at, the next one holds the span, or lets it go."""
+        span, exchange = self.span, self.exchange
+        if exchange is None or span is None:
+            super().action_restore()
+            return
+        stays = getattr(span, "because", "") == "restored"
+        self.ask(operations.conversation.keep(exchange.conversation, span.handle, drop=stays))
+
     def action_live(self) -> None:
         """To the newest request, where there is one."""
         if self.through is not None and self.through.exchanges:

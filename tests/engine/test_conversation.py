@@ -412,3 +412,30 @@ def test_what_a_new_question_needs_comes_back_into_a_plan_that_is_kept(memory: a
     assert "came back" in after.replanned and 0 < after.stable_prefix < 1
     again = made.optimise("pumps", budget=1200, previous=after.plan)
     assert (again.messages, again.replanned) == (after.messages, "")
+
+
+def test_what_is_kept_in_every_context_is_journalled_and_goes_with_its_messages(memory: amgs.Memory) -> None:
+    memory.conversation.add("ship", agent(12))
+    free = memory.conversation.optimise("ship", budget=600)
+    gone = next(span for span in free.spans if span.fate == "dropped")
+    entry = memory.conversation.keep("ship", f"#{gone.first}")
+    assert entry.kept == memory.conversation.stats("ship").kept == (f"#{gone.first}",)
+    assert memory.conversation.keep("ship", f"#{gone.first}").operation is None, "it is kept already"
+
+    def has() -> bool:
+        found = memory.conversation.optimise("ship", budget=600)
+        return any(one.fate == "kept" and one.numbers == (gone.first, gone.first) for one in found.messages)
+
+    assert has() and not any(one.numbers == (gone.first, gone.first) for one in free.messages)
+    assert entry.operation is not None
+    memory.undo(entry.operation)
+    assert not has() and memory.conversation.stats("ship").kept == ()
+    memory.redo(entry.operation)
+    cleared = memory.conversation.clear("ship")
+    memory.conversation.add("ship", agent(12)[:2])
+    assert memory.conversation.stats("ship").kept == (), "another message came under its number"
+    memory.undo(memory.operations(1)[0].id)
+    memory.undo(cleared.id)
+    assert has() and memory.conversation.keep("ship", drop=True).kept == () and not has()
+    with pytest.raises(UnknownConversationError):
+        memory.conversation.keep("ship", "#999")

@@ -255,6 +255,35 @@ def test_what_a_model_read_outlives_the_gateway_byte_for_byte_or_it_is_said_that
         assert [one.number for one in memory.gateway.exchanges()] == [1], "of the others the text was a part"
 
 
+def test_what_an_operator_keeps_is_in_the_next_request_of_the_agent(fresh: Recorder, tmp_path: Path) -> None:
+    asked = history(40)
+    told = asked[60]["content"] or asked[61]["content"]
+    with gateway(fresh.address, 500, tmp_path / "a.duckdb") as address:
+
+        def request() -> str:
+            agent(address).chat.completions.create(model="m", messages=asked)
+            return json.dumps(fresh.last["messages"])
+
+        def keep(handle: str, **options: bool) -> dict[str, Any]:
+            given = {"conversation": name, "handle": handle, **options}
+            with client(address) as asking:
+                answer = asking.post("/v1/operations/conversation_keep", json=given)
+                assert answer.status_code == 200, answer.text
+                found: dict[str, Any] = answer.json()
+                return found
+
+        assert told not in request()
+        name = exchanges(address)[0]["conversation"]
+        number = next(m["number"] for m in kept(address, name) if m["text"] == told)
+        assert keep(f"#{number}")["kept"] == [f"#{number}"]
+        assert told in request()
+        assert whole(address, exchanges(address)[0]["number"])["tokens"] <= 500
+        assert keep(f"#1-{number}")["kept"] == [f"#1-{number}"]
+        assert len(json.loads(request())) < len(asked) / 2, "what no budget holds does not break the agent"
+        assert "does not fit" in whole(address, exchanges(address)[0]["number"])["context"]["replanned"]
+        assert keep("", drop=True)["kept"] == []
+
+
 def test_a_conversation_goes_on_and_one_with_the_same_beginning_is_another(
     fresh: Recorder, observing: str
 ) -> None:

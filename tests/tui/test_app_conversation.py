@@ -129,6 +129,10 @@ async def test_the_gateway_is_followed_until_something_is_looked_at() -> None:
         assert "The keel." in driven.text
         await driven.press("L")
         assert "The sail." in driven.text and pane.follows
+        gone = next(n for n, one in enumerate(pane.spans) if fate_of(one) == "dropped")
+        await driven.press("home", *["down"] * gone, "r")
+        assert pane.span is not None and memory.conversation.stats("chat-1").kept == (pane.span.handle,)
+        await driven.press("escape")
         await driven.press("o")
         assert isinstance(driven.app.screen, Chooser)
         await driven.press("home", "down", "enter")

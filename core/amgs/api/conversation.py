@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from amgs import bounds
 from amgs.api.context import MemoryContext
 from amgs.api.sources import SourceLibrary
-from amgs.conversation import handles, keeping, optimise, relevance, views, why
+from amgs.conversation import handles, keeping, optimise, relevance, standing, views, why
 from amgs.conversation.citing import source, text_of
 from amgs.conversation.coreference.antecedents import RuleScorer
 from amgs.conversation.coreference.confidence import ABSTAINS_BELOW
@@ -32,6 +32,7 @@ from amgs.types.conversation import (
     ContextComparison,
     ContextStrategy,
     ConversationAdded,
+    ConversationKept,
     ConversationReferences,
     ConversationStats,
     ConversationSummary,
@@ -105,7 +106,8 @@ class Conversations:
         messages = [one.message for one in stored]
         counter = MessageCounter.of(self._context.count_tokens)
         restored = self._numbers(conversation, keep, messages)
-        made = optimise.optimise(
+        choose = partial(
+            optimise.optimise,
             conversation,
             messages,
             asked,
@@ -114,8 +116,8 @@ class Conversations:
             counter,
             lambda: self._worths(asked, stored, strategy),
             previous,
-            restored,
         )
+        made = standing.as_far_as_it_fits(choose, restored, self._standing(conversation, messages))
         return replace(made, milliseconds=1000.0 * (self._context.clock.perf() - start))
 
     def compare(
@@ -159,22 +161,17 @@ class Conversations:
         messages = [one.message for one in stored]
         wanted = self._numbers(conversation, [handle], messages)
         kept = self._numbers(conversation, keep, messages)
+        stays = self._standing(conversation, messages)
         counter = MessageCounter.of(self._context.count_tokens)
         counter = replace(counter, count=cache(counter.count))
         weighed = self._worths(asked, stored, strategy)
 
         def plan(tokens: int, must: Collection[int], worths: Mapping[int, float]) -> OptimisedContext:
             given = [worths[message.number] for message in messages]
-            return optimise.optimise(
-                conversation,
-                messages,
-                asked,
-                tokens,
-                strategy,
-                counter,
-                lambda: given,
-                restored={*kept, *must},
+            choose = partial(
+                optimise.optimise, conversation, messages, asked, tokens, strategy, counter, lambda: given, ""
             )
+            return standing.as_far_as_it_fits(choose, kept.union(must), stays)
 
         return why.reason(
             min(wanted),
@@ -212,6 +209,11 @@ class Conversations:
         with context.derived.searching() as sources:
             found = relevance.worths(query, stored, context.storage, sources, context.settings.retrieval)
         return [float(one) for one in found]
+
+    def _standing(self, conversation: str, messages: Sequence[Message]) -> frozenset[int]:
+        """The numbers of messages that every context keeps, of these messages."""
+        found = self._context.storage.messages.standing(conversation)
+        return frozenset(number for number in found if number <= len(messages))
 
     def _numbers(
         self, conversation: str, wanted: Sequence[str], messages: Sequence[Message]
@@ -272,6 +274,20 @@ class Conversations:
             counter.count(text_of(pieces)),
             sum(counter.count(source(one)) for one in found),
         )
+
+    def keep(self, conversation: str, handle: str = "", *, drop: bool = False) -> ConversationKept:
+        """Have every context of a conversation keep messages whole from now on, the gateway's next request too, as long
+        as the budget holds them. drop: no longer; all of them without a handle. `undo` takes it back.
+
+        Raises UnknownConversationError.
+        """
+        storage, now = self._context.storage, self._context.clock.now()
+        with storage.transaction():
+            messages = [one.message for one in keeping.held(storage, conversation)]
+            wanted = self._numbers(conversation, [handle] if handle else [], messages)
+            if drop and not handle:
+                wanted = self._standing(conversation, messages)
+            return standing.change(storage, conversation, wanted, now, drop=drop)
 
     def topics(self, conversation: str) -> ConversationTopics:
         """What is talked of, in the order of time, and which topics are on the same thing."""
@@ -354,6 +370,7 @@ class Conversations:
             raw,
             min(times, default=None),
             max(times, default=None),
+            standing.handles_of(storage, conversation),
         )
 
     def clear(self, conversation: str) -> JournalEntry:

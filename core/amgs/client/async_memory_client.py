@@ -58,6 +58,7 @@ class AsyncConversationsCalls(_Part):
     acts = Awaited(parts.conversation_acts)
     summary = Awaited(parts.conversation_summary)
     references = Awaited(parts.conversation_references)
+    keep = Awaited(parts.keep_messages)
     stats = Awaited(parts.conversation_stats)
     clear = Awaited(parts.clear_conversation)
 

@@ -58,6 +58,7 @@ class ConversationsCalls(_Part):
     acts = Blocking(parts.conversation_acts)
     summary = Blocking(parts.conversation_summary)
     references = Blocking(parts.conversation_references)
+    keep = Blocking(parts.keep_messages)
     stats = Blocking(parts.conversation_stats)
     clear = Blocking(parts.clear_conversation)
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from amgs.types.conversation import (
         ContextStrategy,
         ConversationAdded,
+        ConversationKept,
         ConversationReferences,
         ConversationStats,
         ConversationSummary,
@@ -209,6 +210,13 @@ def conversation_references(
         handle=handle or None,
         least=least,
         limit=1_000_000_000,
+    )
+
+
+def keep_messages(conversation: str, handle: str = "", *, drop: bool = False) -> Ask[ConversationKept]:
+    """Have every context of a conversation keep messages whole from now on, or, with `drop`, no longer."""
+    return operation(
+        "conversation_keep", writes=True, conversation=conversation, handle=handle or None, drop=drop
     )
 
 

@@ -430,6 +430,8 @@ _KNOWN: Mapping[tuple[str, str], Any] = {
     ("frame_cache", "identity"): Object,
     ("waterfalls", "serial"): Number,
     ("waterfalls", "candidates"): Object,
+    ("standing_messages", "conversation"): Name,
+    ("standing_messages", "number"): Number,
     ("exchanges", "number"): Number,
     ("exchanges", "last"): Count,
     ("exchanges", "record"): Object,

@@ -30,6 +30,18 @@ class MessageStorage(Protocol):
         """Note that a conversation is no longer held."""
         ...
 
+    def stand(self, conversation: str, numbers: Collection[int], operation: int) -> None:
+        """Note that every context is to keep these messages whole."""
+        ...
+
+    def fall(self, conversation: str, numbers: Collection[int], operation: int) -> None:
+        """Note that contexts need not keep these messages any more."""
+        ...
+
+    def standing(self, conversation: str) -> frozenset[int]:
+        """The numbers of messages that every context is to keep whole, of those that are held."""
+        ...
+
     def held(self, conversation: str, first: int = 1, last: int | None = None) -> tuple[StoredMessage, ...]:
         """The messages of a conversation from one number to another, both included, in order."""
         ...

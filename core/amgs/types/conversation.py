@@ -72,6 +72,18 @@ class ConversationAdded:
 
 
 @dataclass(frozen=True, slots=True)
+class ConversationKept:
+    """What every context of a conversation keeps whole because somebody said so, as handles in order.
+
+    operation: of the journal, by which `undo` takes the change back; None where nothing changed.
+    """
+
+    conversation: str
+    kept: tuple[str, ...]
+    operation: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ConversationSummary:
     """A conversation that is held. first, last: instants of its first and last message, None where unknown."""
 
@@ -294,7 +306,7 @@ class ConversationReferences:
 class ConversationStats:
     """What a conversation holds. tokens: as `counter` counts. by_role: (role, messages, tokens) of those that occur.
 
-    unconsolidated: blocks of it that a search finds by their words only.
+    unconsolidated: blocks of it that a search finds by their words only. kept: handles of what every context keeps.
     """
 
     name: str
@@ -309,3 +321,4 @@ class ConversationStats:
     unconsolidated: int
     first: datetime | None
     last: datetime | None
+    kept: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from amgs.types.conversation import (
         ContextComparison,
         ConversationAdded,
+        ConversationKept,
         ConversationReferences,
         ConversationStats,
         OptimisedContext,
@@ -202,6 +203,24 @@ def restore(
     what is one handle away and what is lost.
     """
     return engine.memory.conversation.restore(conversation, handle, level, most=most)
+
+
+@operation(
+    "conversation keep", summary="Have every context of a conversation keep messages whole.", writes=True
+)
+def keep(
+    engine: Engine,
+    conversation: Name,
+    handle: Annotated[str, Arg(metavar="HANDLE", help="#12, or #12-15; default: show what is kept.")] = "",
+    *,
+    drop: Annotated[
+        bool, Option("--drop", help="Keep these no longer; without a HANDLE: none of all.")
+    ] = False,
+) -> ConversationKept:
+    """Have every context keep messages whole from now on, as long as the budget holds them: what a model reads next
+    through the gateway, and what `conversation optimise` shows. `undo` takes it back.
+    """
+    return engine.memory.conversation.keep(conversation, handle, drop=drop)
 
 
 @operation("conversation topics", summary="List what a conversation talks of.")

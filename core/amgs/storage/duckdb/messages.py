@@ -1,4 +1,4 @@
-"""The table `messages`: conversations, exactly as they were said."""
+"""The tables `messages`, conversations exactly as they were said, and `standing_messages`."""
 
 from __future__ import annotations
 
@@ -47,6 +47,32 @@ class DuckDBMessages(MessageStorage):
                 ],
                 structural=False,
             )
+
+    def stand(self, conversation: str, numbers: Collection[int], operation: int) -> None:
+        self._connection.execute(
+            "INSERT INTO standing_messages SELECT ?, unnest(?::BIGINT[]), ?, NULL",
+            [conversation, sorted(numbers), operation],
+            structural=False,
+        )
+
+    def fall(self, conversation: str, numbers: Collection[int], operation: int) -> None:
+        self._connection.execute(
+            "UPDATE standing_messages SET ended_by = ? WHERE conversation = ? AND (ended_by IS NULL OR ended_by IN "
+            "(SELECT id FROM operations WHERE undone)) AND number IN (SELECT unnest(?::BIGINT[]))",
+            [operation, conversation, sorted(numbers)],
+            structural=False,
+        )
+
+    def standing(self, conversation: str) -> frozenset[int]:
+        # Of another message that later came under the same number and name, nothing was said.
+        rows = self._connection.rows(
+            "SELECT DISTINCT s.number FROM standing_messages s LEFT JOIN operations a ON a.id = s.added_by "
+            f"LEFT JOIN operations e ON e.id = s.ended_by JOIN {_STANDING} m ON m.number = s.number "
+            "AND m.conversation = s.conversation WHERE s.conversation = ? AND a.undone IS NOT TRUE "
+            "AND (s.ended_by IS NULL OR e.undone) AND s.added_by > m.added_by",
+            [conversation],
+        )
+        return frozenset(int(row[0]) for row in rows)
 
     def end(self, conversation: str, operation: int) -> None:
         self._connection.execute(

@@ -355,6 +355,16 @@ CREATE TABLE exchanges (
 );
 """
 
+_STANDING_MESSAGES = """
+-- Messages that every context keeps whole because somebody said so. added_by and ended_by: as in source_blocks.
+CREATE TABLE standing_messages (
+    conversation VARCHAR NOT NULL,
+    number BIGINT NOT NULL,
+    added_by BIGINT,
+    ended_by BIGINT
+);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _LIFECYCLE,
@@ -366,6 +376,7 @@ MIGRATIONS: tuple[str, ...] = (
     _SEARCHES,
     _MESSAGES,
     _EXCHANGES,
+    _STANDING_MESSAGES,
 )
 """Step i brings a store from schema i to i + 1."""
 

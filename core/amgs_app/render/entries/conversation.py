@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from amgs.types.conversation import (
         ContextComparison,
         ConversationAdded,
+        ConversationKept,
         ConversationReferences,
         ConversationStats,
         Message,
@@ -210,8 +211,16 @@ def conversation_stats(result: ConversationStats) -> ResultTable:
         ("blocks", f"{result.blocks:,}, {result.unconsolidated:,} not consolidated"),
         ("first", result.first),
         ("last", result.last),
+        ("kept in every context", ", ".join(result.kept) or "nothing by hand"),
     ]
     return facts(result.name, pairs)
+
+
+@entry(sentence=title_of)
+def conversation_kept(result: ConversationKept) -> ResultTable:
+    done = f", as operation {result.operation}" if result.operation is not None else ""
+    kept = f"every context keeps {', '.join(result.kept)}" if result.kept else "nothing is kept by hand"
+    return facts(f"{result.conversation}: {kept}{done}", [("kept", ", ".join(result.kept) or "nothing")])
 
 
 @entry()

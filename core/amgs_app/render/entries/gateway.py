@@ -70,6 +70,7 @@ def gateway_exchange(result: GatewayExchange) -> ResultTable:
         f"beside: {result.beside:,} tokens of system prompts and tools, which are not kept"
         if result.beside
         else "",
+        context.replanned if context else "",
         f"what was sent cannot be shown: {result.missing}" if result.missing else "",
         f"said: {result.said}"
         if result.said

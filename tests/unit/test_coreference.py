@@ -15,7 +15,7 @@ from amgs.conversation.coreference.parser import GrammarParser
 from amgs.conversation.coreference.passage import CorefPassage, Gender, Kind
 from amgs.conversation.coreference.people import People
 from amgs.conversation.coreference.resolver import Resolution, Resolver
-from amgs.conversation.coreference.words import name_gender
+from amgs.conversation.coreference.words import name_gender, pronoun
 
 
 @pytest.fixture(scope="module")
@@ -122,3 +122,43 @@ def test_pairs_have_a_named_column_each_and_probabilities_leave_room_for_nobody(
 def test_a_mention_that_lies_in_no_turn_is_left_out(parser: GrammarParser) -> None:
     passage: CorefPassage = given(parser.parse([("Ada", "Hello.")]).passage, [(0, 3), (5, 10)])
     assert [m.kind for m in passage.mentions] == [Kind.LABEL, Kind.NOUN]
+
+
+def test_dad_is_the_relative_who_was_called_so_or_named_beside_it(parser: GrammarParser) -> None:
+    turns = [
+        ("Ada", "My boss, Carla, was here."),
+        ("Ada", "My boss was kind."),
+        ("Ben", "Oh, dad, turn it off."),
+        ("Jim", "Good."),
+        ("Ben", "My father left."),
+    ]
+    said = [(text, names, cue) for text, names, cue in resolved(parser, turns) if names]
+    assert ("My boss", ("Carla",), CorefCue.NAMED_BESIDE) in said
+    assert ("My boss", ("Carla",), CorefCue.RELATIVE) in said
+    assert next(names for text, names, _ in said if text == "dad") == ("Ada",)  # who spoke before
+    assert ("My father", ("Ada",), CorefCue.RELATIVE) in said
+
+
+def test_two_joined_by_and_are_we_and_they(parser: GrammarParser) -> None:
+    turns = [
+        ("Ada", "Emily and Victor came. They were late."),
+        ("Ben", "Carla and I were ill. We stayed. Let's go!"),
+    ]
+    said = resolved(parser, turns)
+    assert ("They", ("Emily", "Victor"), CorefCue.JOINED) in said
+    assert ("We", ("Carla", "Ben"), CorefCue.JOINED) in said
+    assert {text for text, names, _ in said if "Ben" in names} == {"I", "We", "'s"}
+
+
+def test_a_pronoun_in_a_stutter_or_a_contraction_is_one() -> None:
+    assert pronoun("I-I-I") == pronoun("i") is not None
+    assert pronoun("d'you") == pronoun("You") is not None
+    assert pronoun("I-you") is None
+    assert pronoun("'s") is None
+
+
+def test_a_short_form_is_of_a_first_name_of_that_gender() -> None:
+    people = People(["Announcement", "Danielle", "Joshua Burgin"])
+    assert people.named("Ann")[1] is CorefCue.NEW_NAME
+    assert people.named("Dan")[1] is CorefCue.NEW_NAME
+    assert people.named("Josh") == ("Joshua Burgin", CorefCue.NICKNAME)

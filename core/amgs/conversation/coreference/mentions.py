@@ -9,12 +9,14 @@ from amgs.conversation.coreference.passage import CorefMention, CorefPassage, Ge
 from amgs.conversation.coreference.words import (
     NOUNS,
     PLURAL_PRONOUNS,
-    PRONOUNS,
     is_first_name,
+    kinship,
     name_gender,
+    pronoun,
 )
 
 _PROPER = frozenset({"NNP", "NNPS"})
+_KIN_TAGS = frozenset({"NN", "NNP"})
 _PLURAL_TAGS = frozenset({"NNS", "NNPS"})
 
 
@@ -35,7 +37,7 @@ def detected(parsed: Parsed) -> CorefPassage:
     # A small model takes "Emily" for a place now and then.
     take((span for span in parsed.names if is_first_name(passage.text[slice(*span)])), names)
     take(parsed.names, spans)
-    take(((w.start, w.end) for w in passage.words if w.text.lower() in PRONOUNS), spans)
+    take(((w.start, w.end) for w in passage.words if _pronoun(w.text, w.tag)), spans)
     # An "Emily" at the head of a sentence is tagged as an adverb.
     proper = (
         w
@@ -45,7 +47,12 @@ def detected(parsed: Parsed) -> CorefPassage:
     take(((w.start, w.end) for w in proper), names)
     spans |= names
     # "my sister" holds a pronoun and is a mention of its own.
-    spans |= {(g.start, g.end) for g in parsed.groups if g.head.lower() in NOUNS and not g.proper}
+    groups = {(g.start, g.end) for g in parsed.groups if g.head.lower() in NOUNS and not g.proper}
+    spans |= groups
+    # "Oh, dad, come in": a call is no group of words.
+    ends = {end for _, end in groups}
+    kin = (w for w in passage.words if kinship(w.text) and w.tag in _KIN_TAGS and w.end not in ends)
+    take(((w.start, w.end) for w in kin), spans)
     return given(passage, sorted(spans), people=frozenset(names))
 
 
@@ -98,12 +105,12 @@ def _placed(passage: CorefPassage, spans: Iterable[tuple[int, int]]) -> list[tup
 def _mention(passage: CorefPassage, start: int, end: int, turn: int, person: bool) -> CorefMention:
     text = passage.text[start:end]
     word = passage.head_of(start, end, turn)
-    pronoun = PRONOUNS.get(text.lower().replace("’", "'"))
-    if pronoun is not None:
-        kind, gender = pronoun
+    tag = passage.words[word].tag if word >= 0 else ""
+    found = _pronoun(text, tag)
+    if found is not None:
+        kind, gender = found
         return CorefMention(start, end, text, kind, turn, word, gender, kind in PLURAL_PRONOUNS)
     head = passage.words[word].text if word >= 0 else text
-    tag = passage.words[word].tag if word >= 0 else ""
     named = any(passage.words[i].tag in _PROPER for i in passage.words_of(start, end, turn))
     if named or (not NOUNS.get(head.lower()) and text[:1].isupper() and is_first_name(text.split()[0])):
         gender = name_gender(text)
@@ -113,3 +120,8 @@ def _mention(passage: CorefPassage, start: int, end: int, turn: int, person: boo
     plural = tag in _PLURAL_TAGS
     singular = head.lower().removesuffix("s") if plural else head.lower()
     return CorefMention(start, end, text, Kind.NOUN, turn, word, NOUNS.get(singular, Gender.UNKNOWN), plural)
+
+
+def _pronoun(text: str, tag: str) -> tuple[Kind, Gender] | None:
+    """What kind of pronoun a word is: "'s" is one in "let's"."""
+    return (Kind.WE, Gender.UNKNOWN) if tag == "PRP" and text in ("'s", "’s") else pronoun(text)

@@ -113,7 +113,8 @@ def _place(row: Vector, passage: CorefPassage, one: CorefMention, other: CorefMe
 
 
 def _grammar(row: Vector, passage: CorefPassage, one: CorefMention, other: CorefMention) -> None:
-    row[_AT[f"candidate is {other.kind}"]] = 1.0 if other.kind in _CANDIDATES else 0.0
+    kind = Kind.PERSON if other.kind is Kind.YOU else other.kind
+    row[_AT[f"candidate is {kind}"]] = 1.0
     if one.kind in _ANAPHORS:
         row[_AT[f"anaphor is {one.kind}"]] = 1.0
     ours, theirs = role(passage, one), role(passage, other)

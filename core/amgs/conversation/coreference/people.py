@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from amgs.conversation.coreference.addressee import CorefCue
 from amgs.conversation.coreference.passage import CorefMention, CorefPassage, Gender
-from amgs.conversation.coreference.words import GREETINGS, TITLES, name_gender, word_set
+from amgs.conversation.coreference.words import GREETINGS, TITLES, is_first_name, name_gender, word_set
 
 _SHORTEST = 3  # letters of a short form
 
@@ -49,9 +49,13 @@ def _fits(words: Sequence[str], name: str) -> bool:
     said = [w.lower() for w in words if w.lower() not in TITLES] or [w.lower() for w in words]
     if len(said) == len(words):
         return all(w in own for w in said)
-    gender, whose = TITLES.get(words[0].lower()), name_gender(name)
-    agrees = gender in (None, whose) or Gender.UNKNOWN in (gender, whose)
-    return agrees and all(w in own for w in said)
+    gender = TITLES.get(words[0].lower(), Gender.UNKNOWN)
+    return _alike(gender, name_gender(name)) and all(w in own for w in said)
+
+
+def _alike(one: Gender, other: Gender) -> bool:
+    """Whether two genders may be of one person."""
+    return one is other or Gender.UNKNOWN in (one, other)
 
 
 def _short_form(words: Sequence[str], name: str) -> bool:
@@ -59,6 +63,10 @@ def _short_form(words: Sequence[str], name: str) -> bool:
     if len(words) != 1 or len(words[0]) < _SHORTEST:
         return False
     said, first = words[0].lower(), name.split()[0].lower()
+    if not is_first_name(first) or not _alike(
+        name_gender(said), name_gender(first)
+    ):  # no "Ann" is "Announcement"
+        return False
     return first.startswith(said) or (
         said.endswith("s") and len(said) > _SHORTEST and first.startswith(said[:-1])
     )
@@ -75,6 +83,20 @@ def subject_of(passage: CorefPassage, mention: CorefMention) -> int | None:
     return next(
         (i for i in turn if passage.words[i].head == word.head and passage.words[i].role == "nsubj"), None
     )
+
+
+def words_beside(passage: CorefPassage, mention: CorefMention) -> set[int]:
+    """The words of the same person as a noun: "Ross" in "my brother Ross", "my boss, Joanna", "a friend named Ross"."""
+    if mention.word < 0:
+        return set()
+    words, noun, turn = passage.words, passage.words[mention.word], passage.turns[mention.turn].words
+    found = {i for i in turn if words[i].head == mention.word and words[i].role == "appos"}
+    if noun.role in ("appos", "compound", "nmod"):
+        found.add(noun.head)
+    named = {
+        i for i in turn if words[i].head == mention.word and words[i].text.lower() in ("named", "called")
+    }
+    return found | {i for i in turn if words[i].head in named and words[i].role == "oprd"}
 
 
 _BE = word_set("be am is are was were been being 'm 's 're become became")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from amgs.conversation.coreference.addressee import (
@@ -18,14 +18,14 @@ from amgs.conversation.coreference.antecedents import AntecedentScorer, RuleScor
 from amgs.conversation.coreference.confidence import CONFIDENCE
 from amgs.conversation.coreference.pairs import agree, quoted_words
 from amgs.conversation.coreference.passage import CorefMention, CorefPassage, Gender, Kind
-from amgs.conversation.coreference.people import People, subject_of
-from amgs.conversation.coreference.words import KIN
+from amgs.conversation.coreference.people import People, subject_of, words_beside
+from amgs.conversation.coreference.words import kinship
 
 _REACH = 40
 """So many mentions back any mention may be the antecedent, further back the last one of each name."""
 _SURELY = frozenset({CorefCue.CALLED, CorefCue.BETWEEN, CorefCue.ONLY_TWO})
 """Who is spoken to by these cues is no "he" or "she"."""
-_CARRIERS = frozenset({Kind.NAME, Kind.NOUN, Kind.PERSON, Kind.LABEL})
+_CARRIERS = frozenset({Kind.NAME, Kind.NOUN, Kind.PERSON, Kind.LABEL, Kind.YOU})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,8 @@ class _Reading:
         self.passage, self.people, self.scorer, self.ahead = passage, people, scorer, ahead
         self.meant: dict[int, tuple[str, ...]] = {}
         self.calls = self._calls()
-        self.groups: dict[int, tuple[str, ...]] = {}
+        self.heads = {m.word: number for number, m in enumerate(passage.mentions) if m.word >= 0}
+        self.relatives: dict[tuple[str, str], tuple[str, ...]] = {}  # whose, which relative -> who it is
 
     def run(self) -> tuple[Resolution, ...]:
         found = []
@@ -96,6 +97,8 @@ class _Reading:
                 return self._noun(number, mention)
             case Kind.PERSON:
                 return self._third(number, mention)
+            case Kind.THEY:
+                return self._they(number, mention)
             case _:
                 return _resolution(number, (), CorefCue.ANTECEDENT)
 
@@ -114,14 +117,59 @@ class _Reading:
 
     def _we(self, number: int, mention: CorefMention) -> Resolution:
         speaker = self.passage.turns[mention.turn].speaker
+        for names, turn in self._joined(number):
+            if speaker in names and self.passage.turns[turn].speaker == speaker:  # "Ross and I"
+                return _resolution(number, names, CorefCue.JOINED)
         to = self._addressees(mention)
         names = tuple(dict.fromkeys(n for n in (speaker, *to.names) if n))
         scale = CONFIDENCE[to.cue]
         return _resolution(number, names if len(names) > 1 else (), CorefCue.WITH_ADDRESSEE, scale)
 
+    def _they(self, number: int, mention: CorefMention) -> Resolution:
+        """Two who were joined by "and", or whom the last "they" meant."""
+        speaker = self.passage.turns[mention.turn].speaker
+        for names, _ in self._joined(number):
+            if speaker not in names:
+                return _resolution(number, names, CorefCue.JOINED)
+        mentions = self.passage.mentions
+        before = range(number - 1, max(-1, number - 1 - _FEW), -1)
+        last = next((i for i in before if mentions[i].kind is Kind.THEY and i in self.meant), None)
+        return _resolution(
+            number, self.meant[last] if last is not None else (), CorefCue.JOINED, antecedent=last
+        )
+
+    def _joined(self, number: int) -> Iterator[tuple[tuple[str, ...], int]]:
+        """Who is joined by "and" in the turns before a mention, the last first, and in which turn."""
+        passage, turn = self.passage, self.passage.mentions[number].turn
+        for i in range(number - 1, max(-1, number - 1 - _REACH), -1):
+            other = passage.mentions[i]
+            if other.turn < turn - _NEAR:
+                return
+            if other.word < 0 or passage.words[other.word].role != "conj":
+                continue
+            first = self._meant_at(passage.words[other.word].head)
+            names = tuple(dict.fromkeys((*first, *self.meant.get(i, ()))))
+            if first and len(names) > 1:
+                yield names, other.turn
+
     def _name(self, number: int, mention: CorefMention) -> Resolution:
+        relative = kinship(mention.text)
+        if relative:  # "Dad called"
+            return self._relative(number, mention, self.passage.turns[mention.turn].speaker, relative)
         name, cue = self.people.named(mention.text)
         return _resolution(number, (name,), cue)
+
+    def _relative(self, number: int, mention: CorefMention, whose: str, relative: str) -> Resolution:
+        """Somebody's mother: who was called so or named beside it, else somebody without another name."""
+        if is_call(self.passage, mention) and whose == self.passage.turns[mention.turn].speaker:
+            to = self._addressees(mention)
+            if len(to.names) == 1:
+                self.relatives.setdefault((whose, relative), to.names)
+                return _resolution(number, to.names, CorefCue.ENDEARMENT)
+        if not whose:
+            return _resolution(number, (), CorefCue.RELATIVE)
+        names = self.relatives.get((whose, relative), (f"{whose}'s {relative}",))
+        return _resolution(number, names, CorefCue.RELATIVE)
 
     def _noun(self, number: int, mention: CorefMention) -> Resolution:
         passage = self.passage
@@ -129,15 +177,24 @@ class _Reading:
             return _resolution(number, (), CorefCue.SAME_WORDS)
         if is_endearment(mention) and is_call(passage, mention):
             return _resolution(number, self._addressees(mention).names, CorefCue.ENDEARMENT)
+        owner = self._owner(mention)
+        head = passage.words[mention.word].text.lower() if mention.word >= 0 else ""
+        beside = self._named_beside(mention)
+        if beside:
+            if owner and kinship(head):
+                self.relatives[owner, kinship(head)] = (beside,)
+            return _resolution(number, (beside,), CorefCue.NAMED_BESIDE)
         subject = subject_of(passage, mention)
         if subject is not None:
             names = self._meant_at(subject)
             if names:
+                if owner and kinship(head):
+                    self.relatives.setdefault((owner, kinship(head)), names)
                 return _resolution(number, names, CorefCue.PREDICATE)
-        owner = self._owner(mention)
-        head = passage.words[mention.word].text.lower() if mention.word >= 0 else ""
-        if owner and head in KIN:
-            return _resolution(number, (f"{owner}'s {head}",), CorefCue.RELATIVE)
+        if kinship(head) and (owner or is_call(passage, mention)):
+            return self._relative(
+                number, mention, owner or passage.turns[mention.turn].speaker, kinship(head)
+            )
         same = self._said_before(number, head)
         if same is not None:
             return _resolution(number, self.meant[same], CorefCue.SAME_WORDS, antecedent=same)
@@ -224,10 +281,15 @@ class _Reading:
 
     def _meant_at(self, word: int) -> tuple[str, ...]:
         """Whom the mention that a word heads was found to mean."""
-        for number, names in reversed(self.meant.items()):
-            if self.passage.mentions[number].word == word:
-                return names
-        return ()
+        return self.meant.get(self.heads.get(word, -1), ())
+
+    def _named_beside(self, mention: CorefMention) -> str:
+        """The name by which a noun is told at once, empty where there is none."""
+        for word in sorted(words_beside(self.passage, mention)):
+            other = self.passage.mentions[self.heads[word]] if word in self.heads else None
+            if other is not None and other.kind is Kind.NAME:
+                return self.people.named(other.text)[0]
+        return ""
 
     def _owner(self, mention: CorefMention) -> str:
         """Whose relative a noun is: "my sister", "Ross's sister"."""
@@ -261,6 +323,7 @@ class _Reading:
 
 
 _NEAR = 4  # turns
+_FEW = 12  # mentions
 
 
 def _resolution(

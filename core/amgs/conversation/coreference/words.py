@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from importlib import resources
 
@@ -23,6 +24,16 @@ _PRONOUNS = {
     (Kind.IT, Gender.THING): "it its itself",
 }
 PRONOUNS = {word: of for of, words in _PRONOUNS.items() for word in words.split()}
+_STUTTER = re.compile(r"(?P<word>[a-z]+)(?:-(?P=word))+")
+
+
+def pronoun(text: str) -> tuple[Kind, Gender] | None:
+    """What kind of pronoun a word is, in a stutter ("I-I") or a contraction ("d'you") too; None for others."""
+    word = text.lower().replace("’", "'")
+    stuttered = _STUTTER.fullmatch(word)
+    return PRONOUNS.get(stuttered["word"] if stuttered else word.removeprefix("d'"))
+
+
 PLURAL_PRONOUNS = frozenset({Kind.WE, Kind.THEY})
 REFLEXIVES = word_set("myself yourself yourselves ourselves himself herself themselves themself itself")
 
@@ -48,6 +59,13 @@ KIN = word_set(
     "mother mom mum mommy mama father dad daddy papa sister brother daughter son wife husband aunt uncle grandmother "
     "grandma grandfather grandpa niece nephew cousin girlfriend boyfriend fiancé fiancée partner boss roommate"
 )
+_SAME_KIN = {
+    "mother": "mom mum mommy mama",
+    "father": "dad daddy papa",
+    "grandmother": "grandma",
+    "grandfather": "grandpa",
+}
+_PLAIN_KIN = {word: plain for plain, words in _SAME_KIN.items() for word in words.split()}
 ENDEARMENTS = word_set(
     "honey sweetie sweetheart darling dear babe baby buddy pal man dude sir ma'am madam bro mate love kiddo"
 )
@@ -56,6 +74,12 @@ GREETINGS = word_set(
     "hey hi hello oh ok okay look listen thanks thank bye goodbye come please god yes yeah no sorry well now so and "
     "but alright right morning you night uh um ah what"
 )
+
+
+def kinship(word: str) -> str:
+    """The relative that a word means, "mother" for "mom"; empty for other words."""
+    word = word.lower()
+    return _PLAIN_KIN.get(word, word) if word in KIN else ""
 
 
 def name_gender(name: str) -> Gender:

@@ -258,15 +258,13 @@ class ContextChoosing(ListPane):
             )
 
     def action_compare(self) -> None:
-        """Two strategies one under the other; with more than two there are, the other one is chosen."""
+        """Two strategies one under the other; the other one is chosen."""
         from amgs.types.conversation import CONTEXT_STRATEGIES
         from amgs_tui.dialogs.chooser import Choice, Chooser
 
         others = [name for name in CONTEXT_STRATEGIES if name != self.wish.strategy]
         if self.wish.other is not None:
             self.want(other=None)
-        elif len(others) == 1:
-            self.want(other=others[0])
         else:
 
             def chose(name: str | None) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from amgs.api.sources import SourceLibrary
     from amgs.client import AsyncMemoryClient, MemoryClient
     from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock
+    from amgs.conversation.summaries import AbstractiveSummariser
     from amgs.errors import (
         AmbiguousIdError,
         AmgsError,
@@ -138,6 +139,7 @@ _HOMES = {
     "amgs.api.calibration": ("Calibration",),
     "amgs.api.conversation": ("Conversations",),
     "amgs.api.gateway": ("GatewayLog",),
+    "amgs.conversation.summaries": ("AbstractiveSummariser",),
     "amgs.client": ("AsyncMemoryClient", "MemoryClient"),
     "amgs.clock": ("Clock", "FixedClock", "ShiftedClock", "SystemClock"),
     "amgs.errors": (
@@ -243,6 +245,7 @@ _HOMES = {
     "amgs.text.spacy_entities": ("SpacyRecogniser",),
 }
 __all__ = [
+    "AbstractiveSummariser",
     "AmbiguousIdError",
     "AmgsError",
     "AsyncMemoryClient",

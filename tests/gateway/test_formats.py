@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from amgs.types.conversation import ContextMessage
 from amgs_app.gateway.answers import said_in
+from amgs_app.gateway.conversing import changes_of
 from amgs_app.gateway.formats.anthropic_messages import AnthropicMessages
 from amgs_app.gateway.formats.chat_completions import ChatCompletions
 from amgs_app.gateway.formats.responses import Responses
@@ -173,3 +175,13 @@ def test_a_streamed_answer_is_put_together() -> None:
 def test_an_answer_that_cannot_be_read_says_nothing(form: Format, content: bytes) -> None:
     assert not [each for each in said_in(form, content, streamed=False) if each.text]
     assert not said_in(form, b"data: " + content + b"\n\n", streamed=True)
+
+
+def test_what_is_cited_of_several_stands_in_the_first_of_them() -> None:
+    """In its own role, whatever stands before it; the others go."""
+    first = ContextMessage((1, 1), "system", "[#1 left out]", "dropped", 5)
+    cites = ContextMessage((2, 6), "user", "[#2-6 in part] …", "digested", 9, cited=(3, 5))
+    last = ContextMessage((7, 7), "user", "And now?", "kept", 5)
+    changes, notes = changes_of([first, cites, last], {n: n + 10 for n in range(1, 8)})
+    assert changes == {n + 10: MessageChange(cites.text if n == 3 else None) for n in range(1, 7)}
+    assert notes == {13: "[#1 left out]"}

@@ -47,7 +47,7 @@ async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
         assert isinstance(driven.app.screen, TextReader) and "a larger budget" in driven.text
         await driven.press("escape", "s", "home", "enter")
         assert pane.context.strategy == "mask"
-        await driven.press("a")
+        await driven.press("a", "home", "enter")
         compared = pane.comparison
         assert compared is not None and (compared.a.strategy, compared.b.strategy) == ("extractive", "mask")
         assert "A extractive" in driven.text and "B mask" in driven.text and "differ" in driven.text

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from amgs.clock import Clock
 from amgs.derived.indexes import Derived
@@ -19,6 +20,9 @@ from amgs.storage.protocol import Storage
 from amgs.text.embedding import Embedder
 from amgs.text.entities import EntityRecogniser
 from amgs.types import Block
+
+if TYPE_CHECKING:
+    from amgs.conversation.summaries import AbstractiveSummariser
 
 _ID_LENGTH = 64
 _HEX = re.compile(r"[0-9a-f]+")
@@ -38,6 +42,7 @@ class MemoryContext:
     count_tokens: Callable[[str], int]
     recogniser: EntityRecogniser
     searches: SearchLog
+    summariser: AbstractiveSummariser | None = None
 
     @property
     def setup(self) -> str:

@@ -18,6 +18,7 @@ from amgs.conversation.messages import GivenMessage, read_messages
 from amgs.conversation.names import names_of
 from amgs.conversation.reconstruct import reconstruct
 from amgs.conversation.references import references
+from amgs.conversation.segments import topic_spans
 from amgs.conversation.survival import elements, of_pieces, survival
 from amgs.conversation.tokens import MessageCounter
 from amgs.errors import UnknownConversationError, UsageError
@@ -116,6 +117,8 @@ class Conversations:
             counter,
             lambda: self._worths(asked, stored, strategy),
             previous,
+            topics=lambda: self._topic_spans(stored),
+            summariser=self._context.summariser,
         )
         made = standing.as_far_as_it_fits(choose, restored, self._standing(conversation, messages))
         return replace(made, milliseconds=1000.0 * (self._context.clock.perf() - start))
@@ -165,11 +168,22 @@ class Conversations:
         counter = MessageCounter.of(self._context.count_tokens)
         counter = replace(counter, count=cache(counter.count))
         weighed = self._worths(asked, stored, strategy)
+        topics = cache(lambda: self._topic_spans(stored))
 
         def plan(tokens: int, must: Collection[int], worths: Mapping[int, float]) -> OptimisedContext:
             given = [worths[message.number] for message in messages]
             choose = partial(
-                optimise.optimise, conversation, messages, asked, tokens, strategy, counter, lambda: given, ""
+                optimise.optimise,
+                conversation,
+                messages,
+                asked,
+                tokens,
+                strategy,
+                counter,
+                lambda: given,
+                "",
+                topics=topics,
+                summariser=self._context.summariser,
             )
             return standing.as_far_as_it_fits(choose, kept.union(must), stays)
 
@@ -214,6 +228,10 @@ class Conversations:
         """The numbers of messages that every context keeps, of these messages."""
         found = self._context.storage.messages.standing(conversation)
         return frozenset(number for number in found if number <= len(messages))
+
+    def _topic_spans(self, stored: Sequence[StoredMessage]) -> Sequence[tuple[int, int]]:
+        texts = [one.message.text for one in stored]
+        return topic_spans(texts, self._vectors(stored), [one.message.at for one in stored])
 
     def _numbers(
         self, conversation: str, wanted: Sequence[str], messages: Sequence[Message]

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amgs.types.conversation import ContextMessage, LedgerRow, SpanFate
+from amgs.conversation.material import Fate
+from amgs.types.conversation import ContextMessage, LedgerRow
 
 
 def ledger(
-    fates: Sequence[SpanFate],
+    fates: Sequence[Fate],
     costs: Sequence[int],
     short: Sequence[int],
     made: Sequence[ContextMessage],
 ) -> tuple[LedgerRow, ...]:
-    """Rows for what was read, masked, left out and marked. short: tokens of each message as one line."""
+    """Rows for what was read, masked, digested, left out and marked. short: tokens of each message as one line."""
     size = len(fates)
-    masked = [place for place in range(size) if fates[place] == "masked"]
-    dropped = [place for place in range(size) if fates[place] == "dropped"]
+    masked, digested, dropped = (
+        [place for place in range(size) if fates[place][0] == fate]
+        for fate in ("masked", "digested", "dropped")
+    )
     gaps = [one for one in made if one.fate == "dropped"]
     rows = [LedgerRow("history", sum(costs), 0, 0, sum(costs), size)]
 
@@ -31,6 +34,14 @@ def ledger(
         size,
         f"outputs of tools as one line: {len(masked):,}" if masked else "",
     )
+    if digested:
+        stage(
+            "digest",
+            sum(costs[place] for place in digested),
+            sum(one.tokens for one in made if one.fate == "digested"),
+            size,
+            f"messages cited in part: {len(digested):,}",
+        )
     stage(
         "select",
         sum(costs[place] for place in dropped),

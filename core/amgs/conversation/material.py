@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, insort
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from amgs.conversation.pieces import Piece, pieces_of
 from amgs.conversation.protection import Protection
 from amgs.types.conversation import Message, SpanFate
+
+Cited = tuple[int, ...]
+"""Numbers of pieces of a message, rising; see `pieces`."""
+Fate = tuple[SpanFate, Cited]
+"""What becomes of a message, and where it is digested, what is cited of it."""
+DROPPED: Fate = ("dropped", ())
+KEPT: Fate = ("kept", ())
+MASKED: Fate = ("masked", ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +24,10 @@ class Material:
     """Sequences have one entry a message. costs: tokens of each whole; masked: as one line, equal to its cost where
     that saves nothing. protected: how firmly each is kept and why. atoms: see there. gap: tokens of a line that marks a
     gap, at most. budget: tokens, gaps included. rates: see `relevance`; empty where nothing can be said.
+
+    voices: in whose voice a message is cited; "" for an output of a tool, which is cited in its own place, or for what
+    cannot be. mark: tokens of what stands before the citations of one voice, at most. count: tokens of a text. query:
+    what is asked. topics: (start, end) of each, found when they are asked for.
     """
 
     messages: Sequence[Message]
@@ -24,6 +38,12 @@ class Material:
     rates: Sequence[float]
     gap: int
     budget: int
+    voices: Sequence[str]
+    mark: int
+    count: Callable[[str], int]
+    query: str
+    topics: Callable[[], Sequence[tuple[int, int]]]
+    _piece_costs: dict[tuple[int, int], int] = field(default_factory=dict, compare=False)
 
     def level(self, atom: Sequence[int]) -> Protection:
         """An atom is kept as firmly as its firmest message."""
@@ -33,56 +53,144 @@ class Material:
         """What an atom gives."""
         return sum(self.rates[place] * self.costs[place] for place in atom)
 
+    def pieces(self, place: int) -> tuple[Piece, ...]:
+        """What may be cited of a message; nothing of one that calls tools, which is whole or not there."""
+        message = self.messages[place]
+        return () if message.calls else pieces_of(message.text, message.at)
+
+    def piece_cost(self, place: int, number: int) -> int:
+        """Tokens of a piece where it stands among others."""
+        found = self._piece_costs.get((place, number))
+        if found is None:
+            _, start, end = self.pieces(place)[number]
+            told = " ".join(self.messages[place].text[start:end].split())
+            found = self._piece_costs[place, number] = self.count(f"… {told} …")
+        return found
+
+    def cite_cost(self, place: int) -> int:
+        """Tokens of what says where a citation is from: a number and a name, or the line of an output of a tool."""
+        message = self.messages[place]
+        if message.role == "tool":
+            return self.masked[place] if self.masked[place] < self.costs[place] else self.mark
+        return self.count(f"\n#{message.number} {message.speaker}: ")
+
+    def tokens(self, place: int, fate: Fate) -> int:
+        """Tokens of a message with a fate, at most; marks that it shares with its neighbours aside."""
+        told, pieces = fate
+        if told == "kept":
+            return self.costs[place]
+        if told == "masked":
+            return self.masked[place]
+        if told == "digested":
+            return self.cite_cost(place) + sum(self.piece_cost(place, number) for number in pieces)
+        return 0
+
+    def citing(self, atom: Sequence[int], cites: Mapping[int, Cited]) -> dict[int, Fate]:
+        """The fates of an atom of which some messages are cited. Where it calls tools, its calls stay whole and its
+        other outputs are one line each; else what is not cited of it is left out.
+        """
+        tools = any(self.messages[place].calls for place in atom)
+        rest: dict[int, Fate] = {}
+        for place in atom if tools else ():
+            masked = self.messages[place].role == "tool" and self.masked[place] < self.costs[place]
+            rest[place] = MASKED if masked else KEPT
+        return rest | {place: ("digested", pieces) for place, pieces in cites.items() if pieces}
+
 
 @dataclass(slots=True)
 class Draft:
-    """Fates while a strategy decides; everything is dropped at first. used: tokens, of gaps too."""
+    """Fates while a strategy decides; everything is dropped at first. used: tokens, marks of gaps and digests too."""
 
     material: Material
-    fates: list[SpanFate] = field(init=False)
+    fates: list[Fate] = field(init=False)
     because: list[str] = field(init=False)
     used: int = field(init=False)
+    _shown: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
         size = len(self.material.messages)
-        self.fates = ["dropped"] * size
+        self.fates = [DROPPED] * size
         self.because = [""] * size
         self.used = self.material.gap if size else 0
+        self._shown = []
 
     @classmethod
-    def of(cls, material: Material, fates: list[SpanFate], used: int) -> Draft:
+    def of(cls, material: Material, fates: list[Fate], used: int) -> Draft:
         """A draft that goes on from fates, which it changes. used: the tokens that they take, gaps included."""
         made = cls(material)
         made.fates, made.used = fates, used
+        made._shown = [place for place, fate in enumerate(fates) if fate != DROPPED]
         return made
 
-    def cost_of(self, atom: Sequence[int], *, masked: bool = False) -> int:
-        """What it would take to keep a dropped atom: its tokens, more or fewer gaps counted in."""
-        kept = set[int]()
-        gaps = 0
-        for place in atom:
-            beside = sum(self._is_open(other, kept) for other in (place - 1, place + 1))
-            gaps += beside - 1
-            kept.add(place)
-        costs = self.material.masked if masked else self.material.costs
-        return sum(costs[place] for place in atom) + gaps * self.material.gap
+    def cost(self, changes: Mapping[int, Fate]) -> int:
+        """What changes would take: tokens, more or fewer marks counted in. Nothing is dropped by them."""
+        total = 0
+        done: dict[int, Fate] = {}
+        for place in sorted(changes):
+            new, old = changes[place], self.fates[place]
+            at = bisect_left(self._shown, place)
+            left = max(self._shown[at - 1] if at else -1, max(done, default=-1))
+            after = at + (old != DROPPED)
+            right = self._shown[after] if after < len(self._shown) else len(self.fates)
+            left_voice = self._voice(left, done.get(left, self.fates[left])) if left >= 0 else ""
+            right_voice = self._voice(right, self.fates[right]) if right < len(self.fates) else ""
+            total += self.material.tokens(place, new) - self.material.tokens(place, old)
+            for fate, sign in ((new, 1), (old, -1)):
+                if fate == DROPPED:
+                    total += sign * self._between(left, left_voice, right, right_voice)
+                else:
+                    own = self._voice(place, fate)
+                    total += sign * self._between(left, left_voice, place, own)
+                    total += sign * self._between(place, own, right, right_voice)
+            done[place] = new
+        return total
 
-    def keep(self, atom: Sequence[int], because: str, *, masked: bool = False) -> None:
-        """Keep a dropped atom; masked: with its outputs of tools as one line each."""
-        self.used += self.cost_of(atom, masked=masked)
-        for place in atom:
-            shorter = masked and self.material.masked[place] < self.material.costs[place]
-            self.fates[place] = "masked" if shorter else "kept"
+    def change(self, changes: Mapping[int, Fate], because: str) -> None:
+        """Give messages other fates."""
+        self.used += self.cost(changes)
+        for place, fate in changes.items():
+            if self.fates[place] == DROPPED:
+                insort(self._shown, place)
+            self.fates[place] = fate
             self.because[place] = because
 
+    def cost_of(self, atom: Sequence[int], *, masked: bool = False) -> int:
+        """What it would take to keep an atom that is not whole."""
+        return self.cost(self._whole(atom, masked=masked))
+
+    def keep(self, atom: Sequence[int], because: str, *, masked: bool = False) -> None:
+        """Keep an atom; masked: with its outputs of tools as one line each."""
+        self.change(self._whole(atom, masked=masked), because)
+
     def fits(self, atom: Sequence[int], *, masked: bool = False, within: int | None = None) -> bool:
-        """Whether there is room for a dropped atom."""
+        """Whether there is room to keep an atom."""
         budget = self.material.budget if within is None else within
         return self.used + self.cost_of(atom, masked=masked) <= budget
 
     def is_dropped(self, atom: Sequence[int]) -> bool:
-        return self.fates[atom[0]] == "dropped"
+        return all(self.fates[place] == DROPPED for place in atom)
 
-    def _is_open(self, place: int, kept: set[int]) -> bool:
-        inside = 0 <= place < len(self.fates)
-        return inside and self.fates[place] == "dropped" and place not in kept
+    def is_kept(self, atom: Sequence[int]) -> bool:
+        return all(self.fates[place] == KEPT for place in atom)
+
+    def _whole(self, atom: Sequence[int], *, masked: bool) -> dict[int, Fate]:
+        material = self.material
+        return {
+            place: MASKED if masked and material.masked[place] < material.costs[place] else KEPT
+            for place in atom
+        }
+
+    def _voice(self, place: int, fate: Fate) -> str:
+        return self.material.voices[place] if fate[0] == "digested" else ""
+
+    def _between(self, left: int, left_voice: str, right: int, right_voice: str) -> int:
+        """Tokens of the marks between what is shown at two neighbouring places; see `render`."""
+        gap = right - left > 1 and not left_voice and not right_voice
+        mark = bool(right_voice) and right_voice != left_voice
+        return gap * self.material.gap + mark * self.material.mark
+
+
+def spans_of(sessions: Sequence[int]) -> list[tuple[int, int]]:
+    """(start, end) of the sessions of messages."""
+    starts = [place for place in range(len(sessions)) if place == 0 or sessions[place] != sessions[place - 1]]
+    return list(zip(starts, [*starts[1:], len(sessions)], strict=True))

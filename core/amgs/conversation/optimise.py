@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
 from amgs.conversation import plan as plans
 from amgs.conversation.atoms import atoms
 from amgs.conversation.handles import handle
 from amgs.conversation.keeping import sessions
 from amgs.conversation.ledger import ledger
-from amgs.conversation.material import Draft, Material
+from amgs.conversation.material import KEPT, MASKED, Draft, Fate, Material, spans_of
 from amgs.conversation.protection import Protection, protection
 from amgs.conversation.relevance import rates
-from amgs.conversation.render import gap, masked, render
+from amgs.conversation.render import gap, mark_cost, masked, render
 from amgs.conversation.strategies import STRATEGIES
+from amgs.conversation.summaries import AbstractiveSummariser
 from amgs.conversation.tokens import MessageCounter
 from amgs.errors import ImpossibleBudgetError
 from amgs.types.conversation import (
@@ -22,17 +24,18 @@ from amgs.types.conversation import (
     ContextStrategy,
     Message,
     OptimisedContext,
-    SpanFate,
 )
 
 RECENT = 6
 """So many of the last messages are kept before others."""
 SOFT = 0.8
 """Once a plan no longer fits, the next one fills this share of the budget, so that it lasts for some turns."""
-
-
+_TRIES = 4
 RECALLED = 4
 """So many of the atoms that answer a new query best come back into a plan that is kept, where there is room."""
+
+
+Topics = Callable[[], Sequence[tuple[int, int]]]
 
 
 def optimise(
@@ -45,65 +48,120 @@ def optimise(
     worths: Callable[[], Sequence[float]],
     previous: str = "",
     restored: Collection[int] = (),
+    topics: Topics | None = None,
+    summariser: AbstractiveSummariser | None = None,
 ) -> OptimisedContext:
     """What of the messages a model should read for a query. worths: see `relevance`; asked where something must go.
 
     previous: the plan of the context before this one, kept while it fits. restored: numbers of messages that must stay.
+    topics: (start, end) of each, by places; sessions unless given. summariser: see `render.digest`.
     Raises ImpossibleBudgetError where the budget does not hold even what must be kept.
     """
     costs = [counter.cost(message) for message in messages]
     lines = _lines(messages, costs, counter)
-    short = [lines[place].tokens if place in lines else cost for place, cost in enumerate(costs)]
-    longest = messages[-1].number if messages else 1
-    widest = gap(longest, longest + 1, counter).tokens
-    protected = protection(messages, RECENT, restored)
-    together = atoms(messages)
     shown: Sequence[float] = [0.0] * len(messages)
+    of_session = sessions(messages)
+
+    def rendered(fates: Sequence[Fate], known: int) -> tuple[ContextMessage, ...]:
+        return render(messages[:known], fates[:known], costs[:known], lines, counter, summariser)
+
+    def material(room: int) -> Material:
+        nonlocal shown
+        shown = worths()
+        given = rates(shown, costs, of_session).tolist() if any(shown) else []
+        longest = messages[-1].number if messages else 1
+        return Material(
+            messages,
+            costs,
+            [lines[place].tokens if place in lines else cost for place, cost in enumerate(costs)],
+            protection(messages, RECENT, restored),
+            together,
+            given,
+            gap(longest, longest + 1, counter).tokens,
+            room,
+            ["" if m.role == "tool" or m.calls else m.role for m in messages],
+            mark_cost(longest, counter),
+            counter.count,
+            query,
+            topics or (lambda: spans_of(of_session)),
+        )
+
+    together = atoms(messages)
+    before = _fates(previous, messages, lines) if previous else [KEPT] * len(messages)
     replanned = ""
-    fates: list[SpanFate] = plans.decoded(previous, messages) if previous else ["kept"] * len(messages)
+    fates = list(before)
     because = ["as before" if previous else "everything fits"] * len(messages)
     for atom in together if previous else ():
         if any(messages[place].number in restored for place in atom):
             for place in atom:
-                fates[place], because[place] = "kept", "restored"
-    used = sum(m.tokens for m in render(messages, fates, costs, lines, counter))
+                fates[place], because[place] = KEPT, "restored"
+    made = rendered(fates, len(messages))
+
+    def recalled(planned: Material) -> int:
+        nonlocal fates, because, made
+        draft = Draft.of(planned, list(fates), _tokens(made))
+        draft.because = list(because)
+        back = _recalled(draft)
+        again = rendered(draft.fates, len(messages)) if back else made
+        if not back or _tokens(again) > budget:  # a line may shrink by less than what is taken out of it
+            return 0
+        fates, because, made = draft.fates, draft.because, again
+        return back
+
+    used = _tokens(made)
     if used > budget:
         if previous:
             replanned = f"what was kept before takes {used:,} of {budget:,} tokens by now"
-        shown = worths()
-        given = rates(shown, costs, sessions(messages)).tolist() if any(shown) else []
         target = int(budget * SOFT) if previous else budget
-        draft = _drafted(Material(messages, costs, short, protected, together, given, widest, target), budget)
-        STRATEGIES[strategy](draft)
-        _fill(draft)
-        fates, because = draft.fates, draft.because
-    elif previous and "dropped" in fates:
-        shown = worths()
-        given = rates(shown, costs, sessions(messages)).tolist() if any(shown) else []
-        material = Material(messages, costs, short, protected, together, given, widest, budget)
-        if back := _recalled(Draft.of(material, fates, used), because) if given else 0:
+        planned = material(target)
+        for _ in range(_TRIES):
+            draft = _drafted(replace(planned, budget=target), budget)
+            STRATEGIES[strategy](draft)
+            _fill(draft)
+            fates, because = draft.fates, draft.because
+            made = rendered(fates, len(messages))
+            if (over := _tokens(made) - budget) <= 0:
+                break
+            target -= over  # a tokenizer may count more for a text than for its parts
+        if any(fate == "digested" for fate, _ in fates) and planned.rates:
+            # What is cited beside others takes less than was planned: the next question of the kind finds no more room.
+            recalled(replace(planned, budget=budget))
+    elif previous and any(fate in ("dropped", "digested") for fate, _ in fates):
+        planned = material(budget)
+        if back := recalled(planned) if planned.rates else 0:
             replanned = f"{back} of what was left out came back for the question"
-    made = render(messages, fates, costs, lines, counter)
+    short = [lines[place].tokens if place in lines else cost for place, cost in enumerate(costs)]
+    known = sum(m.number <= plans.until(previous) for m in messages) if previous else 0
     return OptimisedContext(
         conversation=name,
         query=query,
         strategy=strategy,
         budget=budget,
-        tokens=sum(m.tokens for m in made),
+        tokens=_tokens(made),
         history=sum(costs),
         counter=counter.name,
         estimated=counter.estimated,
         messages=made,
-        spans=_spans(messages, fates, because, costs, short, shown),
+        spans=_spans(messages, fates, because, costs, short, shown, made),
         ledger=ledger(fates, costs, short, made),
         plan=plans.encoded(messages, fates),
-        stable_prefix=_stable(messages, previous, made, costs, lines, counter),
+        stable_prefix=_stable(rendered(before, known), made) if previous else 1.0,
         replanned=replanned,
     )
 
 
-def _recalled(draft: Draft, because: list[str]) -> int:
-    """Keep the atoms that answer the query best for their tokens, where they are dropped and there is room; how many
+def _fates(plan: str, messages: Sequence[Message], lines: Mapping[int, ContextMessage]) -> list[Fate]:
+    """The fates of a plan; what it masks and nothing would be saved by is whole."""
+    found = plans.decoded(plan, messages)
+    return [KEPT if fate == MASKED and place not in lines else fate for place, fate in enumerate(found)]
+
+
+def _tokens(made: Sequence[ContextMessage]) -> int:
+    return sum(one.tokens for one in made)
+
+
+def _recalled(draft: Draft) -> int:
+    """Keep the atoms that answer the query best for their tokens, where they are not whole and there is room; how many
     messages came back.
     """
     material = draft.material
@@ -112,11 +170,10 @@ def _recalled(draft: Draft, because: list[str]) -> int:
     )
     back = 0
     for atom in best[:RECALLED]:
-        if draft.is_dropped(atom) and draft.fits(atom):
+        partly = any(draft.fates[place][0] == "digested" for place in atom)
+        if (partly or draft.is_dropped(atom)) and draft.fits(atom):
+            back += sum(draft.fates[place] != KEPT for place in atom)
             draft.keep(atom, "answers the query; came back for it")
-            back += len(atom)
-            for place in atom:
-                because[place] = draft.because[place]
     return back
 
 
@@ -154,31 +211,35 @@ def _drafted(material: Material, budget: int) -> Draft:
 
 
 def _fill(draft: Draft) -> None:
-    """Keep what takes no more room than the line that would mark its absence."""
+    """Keep what takes no more room than what would stand for it: the mark of a gap, or citations."""
     for atom in draft.material.atoms:
-        if draft.is_dropped(atom) and draft.cost_of(atom) <= 0:
-            draft.keep(atom, "shorter than the mark of a gap")
+        if not draft.is_kept(atom) and draft.cost_of(atom) <= 0:
+            draft.keep(atom, "shorter than what would stand for it")
 
 
 def _spans(
     messages: Sequence[Message],
-    fates: Sequence[SpanFate],
+    fates: Sequence[Fate],
     because: Sequence[str],
     costs: Sequence[int],
     short: Sequence[int],
     worth: Sequence[float],
+    made: Sequence[ContextMessage],
 ) -> tuple[ContextSpan, ...]:
+    """Runs of one fate and reason. The tokens of a line that cites several messages count to the first of them."""
     told = [why or "worth less than what was kept" for why in because]
     starts = [
         place
         for place in range(len(messages))
-        if place == 0 or (fates[place], told[place]) != (fates[place - 1], told[place - 1])
+        if place == 0 or (fates[place][0], told[place]) != (fates[place - 1][0], told[place - 1])
     ]
-    made = []
+    lines = {one.cited[0]: one.tokens for one in made if one.cited}
+    cited = [lines.get(message.number, 0) for message in messages]
+    found = []
     for start, stop in zip(starts, [*starts[1:], len(messages)], strict=True):
-        first, last, fate = messages[start].number, messages[stop - 1].number, fates[start]
-        shown = {"kept": costs, "masked": short}.get(fate, [0] * len(messages))
-        made.append(
+        first, last, fate = messages[start].number, messages[stop - 1].number, fates[start][0]
+        shown = {"kept": costs, "masked": short, "digested": cited}.get(fate, [0] * len(messages))
+        found.append(
             ContextSpan(
                 handle(first, last),
                 first,
@@ -190,23 +251,11 @@ def _spans(
                 sum(shown[start:stop]),
             )
         )
-    return tuple(made)
+    return tuple(found)
 
 
-def _stable(
-    messages: Sequence[Message],
-    previous: str,
-    made: Sequence[ContextMessage],
-    costs: Sequence[int],
-    lines: dict[int, ContextMessage],
-    counter: MessageCounter,
-) -> float:
+def _stable(sent: Sequence[ContextMessage], made: Sequence[ContextMessage]) -> float:
     """How much of what the previous plan sent stands unchanged at the beginning, by bytes."""
-    if not previous:
-        return 1.0
-    known = sum(m.number <= plans.until(previous) for m in messages)
-    fates = plans.decoded(previous, messages)[:known]
-    sent = render(messages[:known], fates, costs[:known], lines, counter)
     total = sum(map(_bytes, sent))
     same = 0
     for one, other in zip(sent, made, strict=False):

@@ -1,4 +1,9 @@
-"""A plan as messages for a model: in the order of time, every gap marked by the handle of what is missing."""
+"""A plan as messages for a model: in the order of time, every gap marked by the handle of what is missing.
+
+What is digested stands in its own role: neighbours of one role share a line, which marks what is missing around them;
+an output of a tool stands where it stood, behind its call. So nothing that a user or a tool said becomes an instruction
+of the system.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from amgs.conversation.handles import handle
+from amgs.conversation.material import Fate
+from amgs.conversation.pieces import cited
+from amgs.conversation.summaries import AbstractiveSummariser
 from amgs.conversation.tokens import MessageCounter
-from amgs.types.conversation import ContextMessage, Message, SpanFate
+from amgs.types.conversation import ContextMessage, Message
 
 
 def gap(first: int, last: int, counter: MessageCounter) -> ContextMessage:
@@ -43,27 +51,103 @@ def whole(message: Message, tokens: int) -> ContextMessage:
     )
 
 
+def mark_cost(longest: int, counter: MessageCounter) -> int:
+    """Tokens of what stands before the citations of a voice, at most."""
+    return counter.cost(ContextMessage((1, 1), "user", f"{_mark(longest, longest + 1)} ", "digested", 0))
+
+
+def digest(
+    said: Sequence[tuple[Message, tuple[int, ...]]],
+    first: int,
+    last: int,
+    counter: MessageCounter,
+    summariser: AbstractiveSummariser | None = None,
+) -> ContextMessage:
+    """The line that stands for messages from first to last, of which those of one role are cited by their pieces.
+
+    summariser: writes it in words of its own, which the mark says, in no more tokens than the citations; where it does
+    not, the citations stand.
+    """
+    alone = len(said) == 1
+    message = said[0][0]
+    texts = [cited(one.text, one.at, pieces) for one, pieces in said]
+    if alone:
+        told = texts[0]
+    else:
+        told = "".join(
+            f"\n#{one.number}{f' {one.speaker}' if one.speaker else ''}: {text}"
+            for (one, _), text in zip(said, texts, strict=True)
+        )
+    mark = _mark(first, last)
+    made = ContextMessage(
+        (first, last),
+        message.role,
+        f"{mark}{' ' if alone else ''}{told}",
+        "digested",
+        0,
+        message.speaker if alone else "",
+        (),
+        message.answers,
+        tuple(one.number for one, _ in said),
+    )
+    made = _costed(made, counter)
+    if summariser is not None:
+        name = " ".join(summariser.name.split())[:40]
+        own = replace(made, text=f"[{handle(first, last)} summarised by {name}, not word for word]", tokens=0)
+        room = made.tokens - counter.cost(own)
+        given = [f"{one.speaker}: {one.text}" if one.speaker else one.text for one, _ in said]
+        words = summariser.summarise(given, room) if room > 0 else ""
+        other = _costed(replace(own, text=f"{own.text} {words}"), counter)
+        if words and other.tokens <= made.tokens:
+            return other
+    return made
+
+
 def render(
     messages: Sequence[Message],
-    fates: Sequence[SpanFate],
+    fates: Sequence[Fate],
     costs: Sequence[int],
     lines: Mapping[int, ContextMessage],
     counter: MessageCounter,
+    summariser: AbstractiveSummariser | None = None,
 ) -> tuple[ContextMessage, ...]:
-    """The messages with their fates. lines: those that are masked, by place."""
+    """The messages with their fates. lines: those that are masked, by place. summariser: see `digest`."""
     made: list[ContextMessage] = []
-    start = None
-    for place, (message, fate) in enumerate(zip(messages, fates, strict=True)):
+    cites: list[tuple[Message, tuple[int, ...]]] = []
+    start = 0  # of what stands nowhere yet
+
+    def close(place: int) -> None:
+        """Mark what stands between the last message that was made and a place."""
+        nonlocal start
+        if start < place:
+            first, last = messages[start].number, messages[place - 1].number
+            made.append(
+                digest(cites, first, last, counter, summariser) if cites else gap(first, last, counter)
+            )
+            cites.clear()
+        start = place
+
+    for place, (message, (fate, pieces)) in enumerate(zip(messages, fates, strict=True)):
         if fate == "dropped":
-            start = place if start is None else start
             continue
-        if start is not None:
-            made.append(gap(messages[start].number, messages[place - 1].number, counter))
-            start = None
-        made.append(whole(message, costs[place]) if fate == "kept" else lines[place])
-    if start is not None:
-        made.append(gap(messages[start].number, messages[-1].number, counter))
+        if fate == "digested" and message.role != "tool":
+            if cites and cites[-1][0].role != message.role:
+                close(place)
+            cites.append((message, pieces))
+            continue
+        close(place)
+        start = place + 1
+        if fate == "digested":
+            here = message.number
+            made.append(digest([(message, pieces)], here, here, counter, summariser))
+        else:
+            made.append(whole(message, costs[place]) if fate == "kept" else lines[place])
+    close(len(messages))
     return tuple(made)
+
+
+def _mark(first: int, last: int) -> str:
+    return f"[{handle(first, last)} in part]"
 
 
 def _costed(message: ContextMessage, counter: MessageCounter) -> ContextMessage:

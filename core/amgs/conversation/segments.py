@@ -49,18 +49,33 @@ def segments(
     """The topics of n messages in the order of time, without a gap. vectors: (n, d), of unit length. times: of the
     messages, None where unknown, or none at all.
     """
-    spans: list[tuple[int, int, float]] = []
-    for start, end in sittings(len(texts), times):
-        chances = topic_changes(texts[start:end], vectors[start:end])
-        cuts = [int(place) + 1 for place in np.flatnonzero(boundaries(chances))]
-        for first, after in pairwise([0, *cuts, end - start]):
-            spans.append((start + first, start + after, float(chances[first - 1]) if first else 1.0))
+    spans = _spans(texts, vectors, times)
     threads = linked(segment_vectors(texts, vectors, [(a, b) for a, b, _ in spans]))
     words = terms(["\n".join(texts[a:b]) for a, b, _ in spans])
     return tuple(
         TopicSegment(a, b - 1, chance, thread, told)
         for (a, b, chance), thread, told in zip(spans, threads, words, strict=True)
     )
+
+
+def topic_spans(
+    texts: Sequence[str], vectors: Vector, times: Sequence[datetime | None] = ()
+) -> list[tuple[int, int]]:
+    """(start, end) of the same topics, which are not linked."""
+    return [(start, end) for start, end, _ in _spans(texts, vectors, times)]
+
+
+def _spans(
+    texts: Sequence[str], vectors: Vector, times: Sequence[datetime | None]
+) -> list[tuple[int, int, float]]:
+    """(start, end, chance) of topics."""
+    spans: list[tuple[int, int, float]] = []
+    for start, end in sittings(len(texts), times):
+        chances = topic_changes(texts[start:end], vectors[start:end])
+        cuts = [int(place) + 1 for place in np.flatnonzero(boundaries(chances))]
+        for first, after in pairwise([0, *cuts, end - start]):
+            spans.append((start + first, start + after, float(chances[first - 1]) if first else 1.0))
+    return spans
 
 
 def topic_changes(texts: Sequence[str], vectors: Vector) -> Floats:

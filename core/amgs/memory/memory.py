@@ -33,6 +33,7 @@ from amgs.types import Health, Progress, StoreStatus, Verification
 
 if TYPE_CHECKING:
     from amgs.api.diversity import Diversity
+    from amgs.conversation.summaries import AbstractiveSummariser
 
 _COUNTS_KEPT = 4096
 
@@ -63,13 +64,20 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
         embedder: Embedder,
         count_tokens: Callable[[str], int],
         recogniser: EntityRecogniser,
+        summariser: AbstractiveSummariser | None = None,
     ) -> None:
         derived = Derived(storage, embedder, clock, settings)
         # A block that stands in the pool of one frame stands in that of the next.
         counted = lru_cache(maxsize=_COUNTS_KEPT)(count_tokens)
         searches = SearchLog(storage)
+        if summariser is not None:
+            from amgs.conversation.summariser import RememberedSummariser
+
+            summariser = RememberedSummariser(summariser)
         super().__init__(
-            MemoryContext(storage, derived, clock, settings, embedder, counted, recogniser, searches)
+            MemoryContext(
+                storage, derived, clock, settings, embedder, counted, recogniser, searches, summariser
+            )
         )
         if not storage.read_only:
             shipping.renew(storage, shipped.DEFAULTS, clock.now())
@@ -86,6 +94,7 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
         new_embedder: Embedder | None = None,
         count_tokens: Callable[[str], int] | None = None,
         recogniser: EntityRecogniser | None = None,
+        summariser: AbstractiveSummariser | None = None,
         read_only: bool = False,
         create: bool = True,
         accept_loss: bool = False,
@@ -96,7 +105,7 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
         Without an embedder, the one that made the store's embeddings is taken; in a store that has none yet,
         `new_embedder`. For models that are not given, deterministic ones that need none serve. create: False
         where a missing store is an error. accept_loss: open a store that has lost its last changes, and go on with
-        what is left.
+        what is left. summariser: writes the digests of conversations in words of its own, marked as such.
         Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose
         embedder is not installed.
         """
@@ -109,6 +118,7 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
                 embedder=embedder or _embedder_of(storage) or new_embedder or HashingEmbedder(),
                 count_tokens=count_tokens or approximate_tokens,
                 recogniser=recogniser or RuleRecogniser(),
+                summariser=summariser,
             )
         except BaseException:
             storage.close()

@@ -11,9 +11,12 @@ from amgs.types.conversation_text import ClassSurvival, RestoreLevel, SurvivalVe
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
 
-ContextStrategy = Literal["mask", "extractive"]
-CONTEXT_STRATEGIES: tuple[ContextStrategy, ...] = ("mask", "extractive")
-"""mask: old outputs of tools become one line, then the oldest messages go. extractive: what answers the query stays."""
+ContextStrategy = Literal["mask", "extractive", "digest", "hybrid", "levels"]
+CONTEXT_STRATEGIES: tuple[ContextStrategy, ...] = ("mask", "extractive", "digest", "hybrid", "levels")
+"""mask: old outputs of tools become one line, then the oldest messages go. extractive: what answers the query stays.
+digest: of each topic the sentences that say most of it, whatever is asked. hybrid: what answers the query, whole or
+cited in part. levels: each topic whole, in an extract, as its findings or not at all, by what it is worth.
+"""
 
 SpanFate = Literal["kept", "masked", "digested", "dropped"]
 SPAN_FATES: tuple[SpanFate, ...] = ("kept", "masked", "digested", "dropped")
@@ -98,7 +101,8 @@ class ContextMessage:
     """A message as a model is given it.
 
     numbers: (first, last) of the messages that it stands for. fate: of the message; "dropped" for the line that marks a
-    gap. text: the message's own where it was kept, else one line with the handle under which the original is restored.
+    gap. text: the message's own where it was kept, else marked with the handle under which the originals are restored.
+    cited: the numbers of those of which it cites sentences, all of its own role.
     """
 
     numbers: tuple[int, int]
@@ -109,6 +113,7 @@ class ContextMessage:
     speaker: str = ""
     calls: tuple[ToolCall, ...] = ()
     answers: str = ""
+    cited: tuple[int, ...] = ()
 
     def as_object(self) -> dict[str, Any]:
         """The message as OpenAI's chat completions take it."""

@@ -200,7 +200,7 @@ def changes_of(
     notes: dict[int, str] = {}
     waiting: list[str] = []
     for message in messages:
-        first, last = message.numbers
+        first, last = (message.cited[0],) * 2 if message.cited else message.numbers
         if message.fate == "dropped" or first != last:
             waiting.append(message.text)
             continue

@@ -34,7 +34,7 @@ Name = Annotated[str, Arg(metavar="NAME", help="The name of a conversation.")]
 Handle = Annotated[str, Arg(metavar="HANDLE", help="#12 for a message, #12-15 for several.")]
 LevelName = Literal["turn", "topic", "session", "cumulative"]
 RestoreLevelName = Literal["minimal", "standard", "detailed", "complete"]
-StrategyName = Literal["mask", "extractive"]
+StrategyName = Literal["mask", "extractive", "digest", "hybrid", "levels"]
 Query = Annotated[
     str, Arg(metavar="QUERY", help="What it is read for; default: the last message of the user.")
 ]
@@ -43,7 +43,9 @@ Budget = Annotated[
 ]
 Strategy = Annotated[
     StrategyName,
-    Option("--strategy", metavar="NAME", help="mask: old outputs of tools; extractive: by the query."),
+    Option(
+        "--strategy", metavar="NAME", help="mask, extractive, digest, hybrid or levels: how it is chosen."
+    ),
 ]
 Until = Annotated[
     int | None,

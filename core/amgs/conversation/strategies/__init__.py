@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from amgs.conversation.material import Draft
+from amgs.conversation.strategies.digest import digest
 from amgs.conversation.strategies.extractive import extractive
+from amgs.conversation.strategies.hybrid import hybrid
+from amgs.conversation.strategies.levels import levels
 from amgs.conversation.strategies.mask import mask
 from amgs.types.conversation import ContextStrategy
 
-STRATEGIES: Mapping[ContextStrategy, Callable[[Draft], None]] = {"mask": mask, "extractive": extractive}
+STRATEGIES: Mapping[ContextStrategy, Callable[[Draft], None]] = {
+    "mask": mask,
+    "extractive": extractive,
+    "digest": digest,
+    "hybrid": hybrid,
+    "levels": levels,
+}
 """Each fills a draft in which what is CRITICAL is kept already."""

@@ -6,33 +6,24 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 
 from amgs.conversation.material import Draft
-from amgs.conversation.protection import Protection
-
-_FOR_RECENT = 0.25
-"""The share of the room that the last messages take at most."""
+from amgs.conversation.strategies.recent import keep_recent
 
 
 def extractive(draft: Draft) -> None:
     """Keep the last messages within their share, then the atoms that give most for their tokens, while they fit."""
     material = draft.material
-    room = draft.used + int((material.budget - draft.used) * _FOR_RECENT)
-    for atom in sorted(material.atoms, key=lambda a: -a[-1]):
-        if material.level(atom) != Protection.HIGH or not draft.is_dropped(atom):
-            continue
-        if not draft.fits(atom, within=room):
-            break
-        draft.keep(atom, material.protected[atom[-1]][1] or "goes with one of the last")
+    keep_recent(draft)
     if material.rates:
-        _keep_best(draft)
+        keep_best(draft)
     else:
         for atom in sorted(material.atoms, key=lambda a: -a[-1]):
             if draft.is_dropped(atom):
                 _keep(draft, atom, "recent, and there is room")
 
 
-def _keep_best(draft: Draft) -> None:
+def keep_best(draft: Draft, within: int | None = None) -> None:
     """Greedily by what an atom gives for each token that it takes now: beside something kept it needs no mark of a gap
-    of its own, and between two it saves one.
+    of its own, and between two it saves one. within: tokens of the draft, its budget unless given.
     """
     atoms = draft.material.atoms
     of = {place: number for number, atom in enumerate(atoms) for place in atom}
@@ -52,17 +43,17 @@ def _keep_best(draft: Draft) -> None:
         atom = atoms[number]
         if gain != latest[number] or not draft.is_dropped(atom):
             continue
-        if _keep(draft, atom, "answers the query"):
+        if _keep(draft, atom, "answers the query", within):
             beside = {of[p] for place in atom for p in (place - 1, place + 1) if p in of} - {number}
             for other in beside:
                 if draft.is_dropped(atoms[other]):
                     wait(other)
 
 
-def _keep(draft: Draft, atom: Sequence[int], because: str) -> bool:
+def _keep(draft: Draft, atom: Sequence[int], because: str, within: int | None = None) -> bool:
     """Keep an atom whole, else with its outputs of tools as one line each, if there is room."""
-    if draft.fits(atom):
+    if draft.fits(atom, within=within):
         draft.keep(atom, because)
-    elif draft.fits(atom, masked=True):
+    elif draft.fits(atom, masked=True, within=within):
         draft.keep(atom, because, masked=True)
     return not draft.is_dropped(atom)

@@ -2,7 +2,9 @@
 
 For every question the context is optimised to a seventh of the conversation's tokens, marks of gaps and what is kept
 whatever the query is counted in. Beside it, at the same tokens without marks: a random choice, the latest messages,
-and BM25 with neighbours, greedily; and our own masking of tool outputs, which these conversations have none of.
+and BM25 with neighbours, greedily; and our own masking of tool outputs, which these conversations have none of. The
+other strategies are asked every fourth question. What they cite counts by the sentences that stand there, word for
+word; of LoCoMo and REALTALK, whose evidence is a turn, only a turn with all of its sentences.
 """
 
 from __future__ import annotations
@@ -13,14 +15,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter, process_time
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.conversation.citing import units
 from amgs.conversation.keeping import sessions
 from amgs.conversation.tokens import MessageCounter
 from amgs.memory import Memory
-from amgs.types.conversation import Message, OptimisedContext
+from amgs.types.conversation import ContextStrategy, Message, OptimisedContext
 from amgs_app.bench_results import BenchTable, Comparator
 from amgs_app.benches import measures
 from amgs_app.benches.conversation import evidence_data
@@ -37,6 +41,8 @@ GOALS: Mapping[str, tuple[Comparator, float]] = {
     "evidence_kept_7_qmsum": (">=", 62.0),
 }
 OURS, MASK, RANDOM, RECENT, NEIGHBOURS = "amgs", "masking", "random", "recent", "BM25 + neighbours"
+_SAMPLED: tuple[ContextStrategy, ...] = ("digest", "hybrid", "levels")
+_EVERY = 4
 _WIDER = 6
 """Turns on either side over which BM25 is smoothed on meetings, whose turns are fragments."""
 
@@ -107,7 +113,7 @@ def _measure(one: QuestionedConversation, memory: Memory, kept: _Kept, seed: int
     others = _controls(messages, costs, budget, seed, wide=by_tokens)
     kept.messages += len(messages)
     memory.conversation.optimise(one.name, "a first question opens the indexes", budget=budget)
-    for question in one.questions:
+    for place, question in enumerate(one.questions):
         wanted = np.zeros(costs.size, dtype=np.bool_)
         wanted[[number - 1 for number in question.evidence]] = True
         start, worked = perf_counter(), process_time()
@@ -116,13 +122,17 @@ def _measure(one: QuestionedConversation, memory: Memory, kept: _Kept, seed: int
         kept.processor.append(1000.0 * (process_time() - worked))
         kept.used.append(found.tokens / budget)
         masked = memory.conversation.optimise(one.name, question.text, budget=budget, strategy="mask")
-        there = {
+        there: dict[str, NDArray[Any]] = {
             OURS: _whole(found, costs.size),
             MASK: _whole(masked, costs.size),
             **{name: method(question) for name, method in others.items()},
         }
+        for strategy in _SAMPLED if place % _EVERY == 0 else ():
+            cut = memory.conversation.optimise(one.name, question.text, budget=budget, strategy=strategy)
+            stands = _standing(cut, messages)
+            there[strategy] = stands if by_tokens else np.floor(stands)
         for name, held in there.items():
-            share = 100.0 * float(weights[wanted & held].sum() / weights[wanted].sum())
+            share = 100.0 * float((weights * held)[wanted].sum() / weights[wanted].sum())
             kept.by_method[name][one.name].append(share)
 
 
@@ -130,6 +140,18 @@ def _whole(context: OptimisedContext, size: int) -> NDArray[np.bool_]:
     """(n,) which messages stand in a context as they were said."""
     held = np.zeros(size, dtype=np.bool_)
     held[[one.numbers[0] - 1 for one in context.messages if one.fate == "kept"]] = True
+    return held
+
+
+def _standing(context: OptimisedContext, messages: Sequence[Message]) -> NDArray[np.float64]:
+    """(n,) in [0, 1], how much of each message stands in a context word for word, by the signs of its sentences."""
+    held = _whole(context, len(messages)).astype(np.float64)
+    for one in context.messages:
+        for number in one.cited:
+            text = messages[number - 1].text
+            told = [" ".join(text[start:end].split()) for start, end in units(text)]
+            size = sum(map(len, told))
+            held[number - 1] = sum(len(each) for each in told if each in one.text) / max(size, 1)
     return held
 
 

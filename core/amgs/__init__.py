@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from amgs.api.gateway import GatewayLog
     from amgs.api.graph import Graph
     from amgs.api.lifecycle import Lifecycle
+    from amgs.api.packs import Packs
     from amgs.api.simulation import Simulation
     from amgs.api.sources import SourceLibrary
     from amgs.client import AsyncMemoryClient, MemoryClient
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         UnknownConversationError,
         UnknownEntityError,
         UnknownFrameError,
+        UnknownPackError,
         UnreachableError,
         UsageError,
         WeightsError,
@@ -125,6 +127,17 @@ if TYPE_CHECKING:
         SummarySpan,
     )
     from amgs.types.gateway import GatewayExchange
+    from amgs.types.packs import (
+        Pack,
+        PackContent,
+        PackDifference,
+        PackKept,
+        PackMember,
+        PackRole,
+        PackText,
+        PackUsage,
+        PackUse,
+    )
 
 _HOMES = {
     "amgs.api.sources": ("SourceLibrary",),
@@ -139,6 +152,7 @@ _HOMES = {
     "amgs.api.calibration": ("Calibration",),
     "amgs.api.conversation": ("Conversations",),
     "amgs.api.gateway": ("GatewayLog",),
+    "amgs.api.packs": ("Packs",),
     "amgs.conversation.summaries": ("AbstractiveSummariser",),
     "amgs.client": ("AsyncMemoryClient", "MemoryClient"),
     "amgs.clock": ("Clock", "FixedClock", "ShiftedClock", "SystemClock"),
@@ -170,6 +184,7 @@ _HOMES = {
         "UnknownConversationError",
         "UnknownEntityError",
         "UnknownFrameError",
+        "UnknownPackError",
         "UnreachableError",
         "UsageError",
         "WeightsError",
@@ -237,6 +252,17 @@ _HOMES = {
         "SummarySpan",
     ),
     "amgs.types.gateway": ("GatewayExchange",),
+    "amgs.types.packs": (
+        "Pack",
+        "PackContent",
+        "PackDifference",
+        "PackKept",
+        "PackMember",
+        "PackRole",
+        "PackText",
+        "PackUsage",
+        "PackUse",
+    ),
     "amgs.opening": ("FallbackWarning", "open"),
     "amgs.settings": ("Settings",),
     "amgs.text.embedding": ("Embedder", "HashingEmbedder"),
@@ -318,6 +344,16 @@ __all__ = [
     "NotFoundError",
     "OptimisedContext",
     "Outcome",
+    "Pack",
+    "PackContent",
+    "PackDifference",
+    "PackKept",
+    "PackMember",
+    "PackRole",
+    "PackText",
+    "PackUsage",
+    "PackUse",
+    "Packs",
     "PastSearch",
     "PlanApplied",
     "Progress",
@@ -354,6 +390,7 @@ __all__ = [
     "UnknownConversationError",
     "UnknownEntityError",
     "UnknownFrameError",
+    "UnknownPackError",
     "UnreachableError",
     "UsageError",
     "Verification",

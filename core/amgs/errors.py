@@ -123,6 +123,12 @@ class UnknownConversationError(UsageError):
     title = "No such conversation"
 
 
+class UnknownPackError(UsageError):
+    """No pack has this name, or it has no such version."""
+
+    title = "No such pack"
+
+
 class InputError(AmgsError):
     """A file, folder or text cannot be taken in."""
 

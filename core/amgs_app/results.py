@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from amgs.types.conversation import ConversationSummary, Message
     from amgs.types.gateway import GatewayExchange
+    from amgs.types.packs import PackUsage, PackUse
     from amgs_app.service_event import ServiceEvent
     from amgs_app.settings import Setting
     from amgs_focus.views import FocusView
@@ -80,6 +81,29 @@ class ConversationList:
     """`conversation list`: the conversations that are held, by name."""
 
     conversations: tuple[ConversationSummary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PackList:
+    """`pack list`: the latest version of each pack, by name."""
+
+    packs: tuple[PackUsage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PackUses:
+    """`pack uses`: readings, the newest first."""
+
+    uses: tuple[PackUse, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PackExported:
+    """`pack export`: where the pack was written."""
+
+    path: str
+    name: str
+    members: int
 
 
 @dataclass(frozen=True, slots=True)

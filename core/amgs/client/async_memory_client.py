@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from amgs import extras
-from amgs.client import calls
+from amgs.client import calls, pack_calls
 from amgs.client import part_calls as parts
 from amgs.client.ask import Ask, Awaited, SendsLater
 from amgs.client.connection import ADDRESS, TIMEOUT, any_operation, connection, lost
@@ -61,6 +61,19 @@ class AsyncConversationsCalls(_Part):
     keep = Awaited(parts.keep_messages)
     stats = Awaited(parts.conversation_stats)
     clear = Awaited(parts.clear_conversation)
+
+
+class AsyncPacksCalls(_Part):
+    """Frames that are kept under a name, versioned, read again, and judged."""
+
+    keep = Awaited(pack_calls.keep)
+    list = Awaited(pack_calls.list_packs)
+    show = Awaited(pack_calls.show)
+    diff = Awaited(pack_calls.diff)
+    use = Awaited(pack_calls.use)
+    judge = Awaited(pack_calls.judge)
+    uses = Awaited(pack_calls.uses)
+    retire = Awaited(pack_calls.retire)
 
 
 class AsyncGatewayLogCalls(_Part):
@@ -256,6 +269,11 @@ class AsyncMemoryClient:
     def gateway(self) -> AsyncGatewayLogCalls:
         """What agents asked their model through the gateway, and what the model read when it answered."""
         return AsyncGatewayLogCalls(self)
+
+    @property
+    def packs(self) -> AsyncPacksCalls:
+        """Frames that are kept under a name, versioned, read again, and judged."""
+        return AsyncPacksCalls(self)
 
     @property
     def entities(self) -> AsyncEntitiesCalls:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from amgs import extras
-from amgs.client import calls
+from amgs.client import calls, pack_calls
 from amgs.client import part_calls as parts
 from amgs.client.ask import Ask, Blocking, SendsNow
 from amgs.client.connection import ADDRESS, TIMEOUT, any_operation, connection, lost
@@ -61,6 +61,19 @@ class ConversationsCalls(_Part):
     keep = Blocking(parts.keep_messages)
     stats = Blocking(parts.conversation_stats)
     clear = Blocking(parts.clear_conversation)
+
+
+class PacksCalls(_Part):
+    """Frames that are kept under a name, versioned, read again, and judged."""
+
+    keep = Blocking(pack_calls.keep)
+    list = Blocking(pack_calls.list_packs)
+    show = Blocking(pack_calls.show)
+    diff = Blocking(pack_calls.diff)
+    use = Blocking(pack_calls.use)
+    judge = Blocking(pack_calls.judge)
+    uses = Blocking(pack_calls.uses)
+    retire = Blocking(pack_calls.retire)
 
 
 class GatewayLogCalls(_Part):
@@ -256,6 +269,11 @@ class MemoryClient:
     def gateway(self) -> GatewayLogCalls:
         """What agents asked their model through the gateway, and what the model read when it answered."""
         return GatewayLogCalls(self)
+
+    @property
+    def packs(self) -> PacksCalls:
+        """Frames that are kept under a name, versioned, read again, and judged."""
+        return PacksCalls(self)
 
     @property
     def entities(self) -> EntitiesCalls:

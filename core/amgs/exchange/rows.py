@@ -195,6 +195,7 @@ Object = Annotated[str, AfterValidator(_object)]
 Embedding = Annotated[list[float], AfterValidator(_unit_vector)]
 Calls = Annotated[str, _readable(lambda data: _texts(data, 3), "list of calls of tools")]
 Ids = Annotated[str, _readable(lambda data: _texts([data], len(data)), "list of ids")]
+Members = Annotated[str, _readable(lambda data: _texts(data, 2), "list of members of a pack")]
 Scores = Annotated[str, _readable(lambda data: Weights(**data), "set of weights")]
 
 
@@ -435,6 +436,19 @@ _KNOWN: Mapping[tuple[str, str], Any] = {
     ("exchanges", "number"): Number,
     ("exchanges", "last"): Count,
     ("exchanges", "record"): Object,
+    ("packs", "name"): Name,
+    ("packs", "version"): Number,
+    ("packs", "id"): Id,
+    ("packs", "members"): Members,
+    ("packs", "keywords"): Ids,
+    ("packs", "tokens"): Count,
+    ("pack_uses", "number"): Number,
+    ("pack_uses", "name"): Name,
+    ("pack_uses", "version"): Number,
+    ("pack_uses", "pack"): Id,
+    ("pack_uses", "tokens"): Count,
+    ("pack_uses", "blocks"): Ids,
+    ("pack_uses", "outcome"): Share | None,
     ("searches", "serial"): Number,
     ("searches", "places"): Number,
     ("searches", "pool"): Count,

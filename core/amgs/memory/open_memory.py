@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from amgs.api.gateway import GatewayLog
     from amgs.api.graph import Graph
     from amgs.api.lifecycle import Lifecycle
+    from amgs.api.packs import Packs
     from amgs.api.simulation import Simulation
     from amgs.api.sources import SourceLibrary
 
@@ -83,6 +84,13 @@ class OpenMemory:
         from amgs.api.gateway import GatewayLog
 
         return GatewayLog(self._context())
+
+    @property
+    def packs(self) -> Packs:
+        """Frames that are kept under a name, versioned, read again, and judged."""
+        from amgs.api.packs import Packs
+
+        return Packs(self._context())
 
     @property
     def graph(self) -> Graph:

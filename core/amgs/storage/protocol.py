@@ -26,6 +26,7 @@ from amgs.storage.journal import JournalStorage
 from amgs.storage.messages import MessageStorage
 from amgs.storage.meta import MetaStorage
 from amgs.storage.monitors import MonitorStorage
+from amgs.storage.packs import PackStorage
 from amgs.storage.reinforcements import ReinforcementStorage
 from amgs.storage.reviews import ReviewStorage
 from amgs.storage.scores import ScoreStorage
@@ -163,6 +164,9 @@ class Storage(Protocol):
 
     @property
     def exchanges(self) -> ExchangeStorage: ...
+
+    @property
+    def packs(self) -> PackStorage: ...
 
     @property
     def meta(self) -> MetaStorage: ...

@@ -26,6 +26,7 @@ NOUNS = (
     "frame",
     "frame_definitions",
     "conversation",
+    "pack",
     "graph",
     "decay",
     "calibration",
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from amgs_app.operations import lifecycle as lifecycle
     from amgs_app.operations import maintenance as maintenance
     from amgs_app.operations import montecarlo as montecarlo
+    from amgs_app.operations import pack as pack
     from amgs_app.operations import script as script
     from amgs_app.operations import search as search
     from amgs_app.operations import source as source

@@ -28,6 +28,7 @@ NOUNS = (
     "calibration",
     "consolidation",
     "conversation",
+    "packs",
     "decay",
     "entities",
     "focus",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Sequence
 
 from amgs.storage.duckdb.connection import Connection
@@ -42,6 +43,7 @@ class DuckDBErasure(ErasureStorage):
         changed |= self._take_sources(every)
         changed["exchanges"] = self._take_exchanges(every, tells)
         changed["messages"] = self._take_messages(every)
+        changed |= self._take_packs(every, tells)
         changed |= self._take_texts(every, tells)
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, 'yes')", [_UNFINISHED])
         return {table: rows for table, rows in changed.items() if rows}
@@ -115,6 +117,35 @@ class DuckDBErasure(ErasureStorage):
                 [_BLANK, ids],
             )
         return rows
+
+    def _take_packs(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
+        """The blocks as members of packs, and the words by which packs and what was asked of them may tell their texts.
+        A pack keeps its id, which then says of more members than it has.
+        """
+        gone, changed = set(ids), {"packs": 0, "pack_uses": 0}
+        packs = self._connection.rows("SELECT name, version, title, members, keywords, query FROM packs")
+        for name, version, title, members, keywords, query in packs:
+            kept = [one for one in json.loads(members) if one[0] not in gone]
+            less = len(kept) < len(json.loads(members))
+            words = [] if less else json.loads(keywords)
+            told = [_BLANK if tells(str(text)) else str(text) for text in (title, query)]
+            if less or told != [title, query]:
+                changed["packs"] += 1
+                self._connection.execute(
+                    "UPDATE packs SET title = ?, members = ?, keywords = ?, query = ? WHERE name = ? AND version = ?",
+                    [told[0], json.dumps(kept), json.dumps(words), told[1], name, version],
+                )
+        uses = self._connection.rows("SELECT number, query, blocks FROM pack_uses")
+        for number, query, blocks in uses:
+            read = [one for one in json.loads(blocks) if one not in gone]
+            told_query = _BLANK if tells(str(query)) else str(query)
+            if len(read) < len(json.loads(blocks)) or told_query != query:
+                changed["pack_uses"] += 1
+                self._connection.execute(
+                    "UPDATE pack_uses SET query = ?, blocks = ? WHERE number = ?",
+                    [told_query, json.dumps(read), number],
+                )
+        return changed
 
     def _take_texts(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
         """Past searches and assemblies, what is remembered under a name, and every cached frame."""

@@ -365,6 +365,39 @@ CREATE TABLE standing_messages (
 );
 """
 
+_PACKS = """
+-- Versions of packs. id: SHA-256 of title, keywords and members. members: JSON, [[block, role], …] in order. keywords:
+-- JSON. added_by: the operation that kept it; retired_by: the one that retired it.
+CREATE TABLE packs (
+    name VARCHAR NOT NULL,
+    version BIGINT NOT NULL,
+    id VARCHAR NOT NULL,
+    title VARCHAR NOT NULL,
+    members JSON NOT NULL,
+    keywords JSON NOT NULL,
+    tokens BIGINT NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    query VARCHAR NOT NULL,
+    frame VARCHAR NOT NULL,
+    added_by BIGINT,
+    retired_by BIGINT
+);
+
+-- What was read of packs. blocks: JSON, the ids of the members that were. outcome: 1 useful, 0 useless.
+CREATE TABLE pack_uses (
+    number BIGINT NOT NULL,
+    name VARCHAR NOT NULL,
+    version BIGINT NOT NULL,
+    pack VARCHAR NOT NULL,
+    used_at TIMESTAMP NOT NULL,
+    query VARCHAR NOT NULL,
+    session VARCHAR NOT NULL,
+    tokens BIGINT NOT NULL,
+    blocks JSON NOT NULL,
+    outcome DOUBLE
+);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _LIFECYCLE,
@@ -377,6 +410,7 @@ MIGRATIONS: tuple[str, ...] = (
     _MESSAGES,
     _EXCHANGES,
     _STANDING_MESSAGES,
+    _PACKS,
 )
 """Step i brings a store from schema i to i + 1."""
 

@@ -21,6 +21,7 @@ from amgs.storage.duckdb.journal import DuckDBJournal
 from amgs.storage.duckdb.messages import DuckDBMessages
 from amgs.storage.duckdb.meta import DuckDBMeta
 from amgs.storage.duckdb.monitors import DuckDBMonitors
+from amgs.storage.duckdb.packs import DuckDBPacks
 from amgs.storage.duckdb.reinforcements import DuckDBReinforcements
 from amgs.storage.duckdb.reviews import DuckDBReviews
 from amgs.storage.duckdb.scores import DuckDBScores
@@ -57,6 +58,7 @@ class DuckDBStorage(Connection):
         self.sources = DuckDBSources(self)
         self.messages = DuckDBMessages(self)
         self.exchanges = DuckDBExchanges(self)
+        self.packs = DuckDBPacks(self)
         self.erasure = DuckDBErasure(self)
         self.tables = DuckDBTables(self)
         self.as_of = DuckDBAsOf(self, self.blocks, self.edges)

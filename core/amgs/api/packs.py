@@ -1,0 +1,269 @@
+"""`memory.packs`: frames that are kept under a name, versioned, read again, and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from amgs import bounds
+from amgs.api.assembler import Assembler
+from amgs.api.context import MemoryContext
+from amgs.errors import InputError, NotFoundError, UsageError
+from amgs.identity import block_id
+from amgs.ingest import raw_blocks
+from amgs.ingest.raw_blocks import RawBlock
+from amgs.log import journal
+from amgs.packs import document, keeping, reading
+from amgs.packs.keywords import keywords as best_keywords
+from amgs.types import Block, JournalEntry
+from amgs.types.packs import (
+    Pack,
+    PackContent,
+    PackDifference,
+    PackKept,
+    PackMember,
+    PackText,
+    PackUsage,
+    PackUse,
+)
+
+KIND = "pack"
+BUDGET = 2_048
+"""Tokens of a reading unless given."""
+_LIVE = ("raw", "consolidated")
+
+
+class Packs:
+    """See the module. A version is never written over; `undo` takes back what `keep`, `retire` and `load` did."""
+
+    def __init__(self, context: MemoryContext) -> None:
+        self._context = context
+
+    def keep(
+        self,
+        name: str,
+        *,
+        query: str = "",
+        frame: str = "SESSION",
+        budget: int | None = None,
+        blocks: Sequence[str] = (),
+        title: str = "",
+        keywords: Sequence[str] = (),
+    ) -> PackKept:
+        """Keep what a frame selects for a query, or the blocks that are named, as the next version of a pack.
+
+        query: assembled without a trace. blocks: ids, in place of a query. keywords: those that tell its members from
+        the rest of the memory unless given. Where the latest version says the same, nothing is written. Raises
+        UsageError for neither or both of query and blocks, or where nothing was found.
+        """
+        keeping.check_name(name)
+        if bool(query) == bool(blocks):
+            raise UsageError(
+                "A pack is kept from a query or from blocks.", way_out="Give a query, or blocks, not both."
+            )
+        if query:
+            made = Assembler(self._context).assemble(frame, query=query, budget=budget, reinforce=False)
+            chosen = [candidate.block for candidate in made.selected]
+            if not chosen:
+                raise UsageError(
+                    f"{frame} finds nothing for {query[:60]!r}.",
+                    way_out="Consolidate what waits, ask in other words, or name blocks.",
+                )
+        else:
+            chosen = [self._context.block(one) for one in dict.fromkeys(blocks)]
+        members = [PackMember(block.id, keeping.role_of(block)) for block in chosen]
+        with self._context.derived.searching() as sources:
+            told = tuple(keywords) or best_keywords([one.content for one in chosen], sources.keyword)
+        with self._context.storage.transaction():
+            return self._kept(name, title, members, chosen, told, query, frame if query else "")
+
+    def _kept(
+        self,
+        name: str,
+        title: str,
+        members: Sequence[PackMember],
+        chosen: Sequence[Block],
+        keywords: Sequence[str],
+        query: str,
+        frame: str,
+        operation: int | None = None,
+    ) -> PackKept:
+        storage, now = self._context.storage, self._context.clock.now()
+        versions = storage.packs.versions(name)
+        own = keeping.pack_id(title, keywords, members)
+        if versions and versions[-1].id == own and not versions[-1].retired:
+            return PackKept(versions[-1], operation)
+        pack = Pack(
+            name,
+            versions[-1].version + 1 if versions else 1,
+            own,
+            title,
+            tuple(members),
+            tuple(keywords),
+            sum(self._context.count_tokens(one.content) for one in chosen),
+            now,
+            query,
+            frame,
+        )
+        if operation is None:
+            summary = f"keep {name}@{pack.version}, {len(members)} blocks"
+            operation = journal.write(storage, KIND, now, summary, []).id
+        storage.packs.put(pack, operation)
+        return PackKept(pack, operation)
+
+    def list(self, *, retired: bool = False) -> tuple[PackUsage, ...]:
+        """The latest version of each pack, by name, with what its log says. retired: those that are retired, too."""
+        with self._context.storage.snapshot():
+            every = self._context.storage.packs.latest()
+            return tuple(self._usage(one) for one in every if retired or not one.retired)
+
+    def show(self, pack: str) -> PackContent:
+        """A pack, `NAME` or `NAME@VERSION`, with its members as they are now."""
+        storage = self._context.storage
+        with storage.snapshot():
+            found = keeping.find(storage.packs, pack)
+            held = self._live(found)
+            blocks = tuple(held[one] for one in found.blocks if one in held)
+            gone = tuple(one for one in found.blocks if one not in held)
+            return PackContent(self._usage(found), blocks, gone, storage.packs.versions(found.name))
+
+    def diff(self, left: str, right: str = "") -> PackDifference:
+        """From one version to another; the latest of the same name unless given."""
+        storage = self._context.storage
+        with storage.snapshot():
+            a = keeping.find(storage.packs, left)
+            b = keeping.find(storage.packs, right or a.name)
+            held = storage.blocks.get([*a.blocks, *b.blocks])
+        come = tuple(held[one] for one in b.blocks if one not in a.blocks and one in held)
+        gone = tuple(held[one] for one in a.blocks if one not in b.blocks and one in held)
+        return PackDifference(
+            a,
+            b,
+            come,
+            gone,
+            len(set(a.blocks) & set(b.blocks)),
+            tuple(one for one in b.keywords if one not in a.keywords),
+            tuple(one for one in a.keywords if one not in b.keywords),
+        )
+
+    def use(
+        self, pack: str, query: str = "", *, budget: int | None = None, session: str = "", log: bool = True
+    ) -> PackText:
+        """A pack as a text in at most `budget` tokens (2,048 unless given); that it was read is logged.
+
+        session: a name that joins what is read for one task. log: False for a look that leaves no trace. Raises
+        UsageError for a pack that is retired.
+        """
+        storage, now = self._context.storage, self._context.clock.now()
+        allowed = BUDGET if budget is None else bounds.count("The budget", budget, least=1)
+        found = keeping.find(storage.packs, pack)
+        if found.retired:
+            raise UsageError(
+                f"{found.name}@{found.version} is retired.",
+                title="A retired pack",
+                way_out="Undo that, keep it anew, or use another.",
+            )
+        held = self._live(found)
+        made = reading.read(found, held, query, allowed, now, self._context.count_tokens)
+        number = None
+        if log and not storage.read_only:
+            with storage.transaction():
+                number = storage.packs.log(found, now, query, session, made.tokens, made.blocks)
+        return PackText(
+            found,
+            query,
+            allowed,
+            made.tokens,
+            made.text,
+            made.spans,
+            made.blocks,
+            made.left_out,
+            tuple(one for one in found.blocks if one not in held),
+            number,
+        )
+
+    def judge(self, use: int, *, useful: bool) -> PackUse:
+        """Note whether what was read was useful; raises NotFoundError for a use that is not logged."""
+        storage = self._context.storage
+        with storage.transaction():
+            if not storage.packs.judge(use, 1.0 if useful else 0.0):
+                raise NotFoundError(f"No use {use} is logged.", way_out="`use` tells its number.")
+            return next(one for one in storage.packs.uses() if one.number == use)
+
+    def uses(self, pack: str | None = None, limit: int = 50) -> tuple[PackUse, ...]:
+        """What was read, the newest first; of one pack when it is named."""
+        storage = self._context.storage
+        name = None if pack is None else keeping.find(storage.packs, pack).name
+        return storage.packs.uses(name, bounds.count("A limit", limit))
+
+    def retire(self, name: str) -> JournalEntry:
+        """List and use a pack no more; its versions and its log stay. Raises UsageError where it is retired."""
+        storage = self._context.storage
+        with storage.transaction():
+            found = keeping.find(storage.packs, name)
+            if found.retired:
+                raise UsageError(f"{found.name!r} is retired already.", way_out="Nothing was changed.")
+            entry = journal.write(storage, KIND, self._context.clock.now(), f"retire {found.name}", [])
+            storage.packs.retire(found.name, entry.id)
+            return entry
+
+    def document(self, pack: str) -> dict[str, Any]:
+        """A pack as JSON knows it, with the texts of its members; `load` takes it into another memory."""
+        storage = self._context.storage
+        with storage.snapshot():
+            found = keeping.find(storage.packs, pack)
+            return document.written(found, storage.blocks.get(list(found.blocks)))
+
+    def load(self, data: object, *, name: str = "") -> PackKept:
+        """Take in a pack that another memory exported: its members as raw blocks, and the next version of its name.
+
+        name: another name. Raises InputError for what is no pack; nothing is changed then.
+        """
+        given = document.read(data)
+        storage, now = self._context.storage, self._context.clock.now()
+        wanted = name or given.name
+        keeping.check_name(wanted)
+        drafts = []
+        for number, one in enumerate(given.members, 1):
+            try:
+                at = datetime.fromisoformat(one.created_at)
+                drafts.append(raw_blocks.fit(RawBlock(one.content, at, one.meta)))
+            except ValueError as error:
+                raise InputError(
+                    f"Member {number} cannot be taken in: {error}.", way_out="Nothing was changed."
+                ) from error
+        members = [
+            PackMember(block_id(draft.content), one.role)
+            for draft, one in zip(drafts, given.members, strict=True)
+        ]
+        with storage.transaction():
+            report = raw_blocks.ingest(storage, drafts, now, told=f"pack {wanted}")
+            held = storage.blocks.get([one.block for one in members])
+            return self._kept(
+                wanted,
+                given.title,
+                members,
+                [held[one.block] for one in members],
+                given.keywords,
+                given.query,
+                given.frame,
+                report.operation,
+            )
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _live(self, pack: Pack) -> dict[str, Block]:
+        held = self._context.storage.blocks.get(list(pack.blocks))
+        return {one: block for one, block in held.items() if block.status in _LIVE}
+
+    def _usage(self, pack: Pack) -> PackUsage:
+        uses = self._context.storage.packs.uses(pack.name)
+        judged = [one.outcome for one in uses if one.outcome is not None]
+        return PackUsage(
+            pack,
+            len(uses),
+            uses[0].at if uses else None,
+            len(judged),
+            sum(judged) / len(judged) if judged else None,
+        )

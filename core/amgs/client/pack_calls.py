@@ -1,0 +1,71 @@
+"""The requests about packs, described once for both clients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from amgs.client.ask import Ask, operation, part
+
+if TYPE_CHECKING:
+    from amgs.types import JournalEntry
+    from amgs.types.packs import PackContent, PackDifference, PackKept, PackText, PackUsage, PackUse
+
+
+def keep(
+    name: str,
+    *,
+    query: str = "",
+    frame: str = "SESSION",
+    budget: int | None = None,
+    blocks: Sequence[str] = (),
+    title: str = "",
+    keywords: Sequence[str] = (),
+) -> Ask[PackKept]:
+    """Keep what a frame selects for a query, or the blocks that are named, as the next version of a pack."""
+    return operation(
+        "pack_keep",
+        writes=True,
+        name=name,
+        query=query,
+        frame=frame,
+        budget=budget,
+        block=list(blocks),
+        title=title,
+        keyword=list(keywords),
+    )
+
+
+def list_packs(*, retired: bool = False) -> Ask[tuple[PackUsage, ...]]:
+    """The latest version of each pack, by name, with what its log says."""
+    return operation("pack_list", part("packs"), retired=retired)
+
+
+def show(pack: str) -> Ask[PackContent]:
+    """A pack, `NAME` or `NAME@VERSION`, with its members as they are now."""
+    return operation("pack_show", pack=pack)
+
+
+def diff(left: str, right: str = "") -> Ask[PackDifference]:
+    """From one version to another; the latest of the same name unless given."""
+    return operation("pack_diff", left=left, right=right)
+
+
+def use(pack: str, query: str = "", *, budget: int | None = None, session: str = "") -> Ask[PackText]:
+    """A pack as a text in at most `budget` tokens; that it was read is logged."""
+    return operation("pack_use", writes=True, pack=pack, query=query, budget=budget, session=session)
+
+
+def judge(use: int, *, useful: bool) -> Ask[PackUse]:
+    """Note whether what was read was useful."""
+    return operation("pack_judge", writes=True, use=use, useful=useful)
+
+
+def uses(pack: str | None = None, limit: int = 50) -> Ask[tuple[PackUse, ...]]:
+    """What was read, the newest first; of one pack when it is named."""
+    return operation("pack_uses", part("uses"), pack=pack, limit=limit)
+
+
+def retire(name: str) -> Ask[JournalEntry]:
+    """List and use a pack no more; its versions and its log stay."""
+    return operation("pack_retire", writes=True, name=name)

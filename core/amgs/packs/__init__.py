@@ -1,0 +1,1 @@
+"""Packs: frames that are kept, versioned, read again, and learned from."""

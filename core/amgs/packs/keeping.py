@@ -1,0 +1,54 @@
+"""Keeping packs: versions under a name, none of which is ever written over."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+from amgs.errors import UnknownPackError, UsageError
+from amgs.storage.packs import PackStorage
+from amgs.types import Block
+from amgs.types.packs import Pack, PackMember, PackRole
+
+_LONGEST_NAME = 80
+_MERGED = "derived_from"
+
+
+def pack_id(title: str, keywords: Sequence[str], members: Sequence[PackMember]) -> str:
+    """SHA-256 of what a pack says, in a canonical form."""
+    said = [title, list(keywords), [[one.block, one.role] for one in members]]
+    return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()
+
+
+def role_of(block: Block) -> PackRole:
+    """A block that was made of others is a learning."""
+    return "learning" if block.meta.get(_MERGED) else "source"
+
+
+def check_name(name: str) -> None:
+    """Raise UsageError for a name that cannot be one."""
+    if name.strip() != name or not 0 < len(name) <= _LONGEST_NAME or "@" in name or not name.isprintable():
+        raise UsageError(
+            f"{name[:40]!r} is no name for a pack.",
+            way_out=f"Use up to {_LONGEST_NAME} printable characters without @.",
+        )
+
+
+def find(storage: PackStorage, reference: str) -> Pack:
+    """The pack that `NAME`, its latest version, or `NAME@VERSION` means; raises UnknownPackError."""
+    name, at, number = reference.partition("@")
+    versions = storage.versions(name)
+    if not versions:
+        known = [one.name for one in storage.latest() if not one.retired]
+        told = f"There are {', '.join(known[:5])}." if known else "None is kept."
+        raise UnknownPackError(f"There is no pack {name[:60]!r}.", way_out=told)
+    if not at:
+        return versions[-1]
+    found = next((one for one in versions if str(one.version) == number), None)
+    if found is None:
+        numbers = ", ".join(str(one.version) for one in versions[-5:])
+        raise UnknownPackError(
+            f"{name!r} has no version {number[:20]!r}.", way_out=f"Its latest versions are {numbers}."
+        )
+    return found

@@ -1,0 +1,62 @@
+"""Reading a pack: its members as one text within a budget, whose every character is accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from amgs.frames.assemble import FrameSection, Template, assemble
+from amgs.types import Block, Candidate, ScoreParts, Span
+from amgs.types.packs import Pack
+
+_TITLES = {"source": "Sources", "learning": "Learnings"}
+
+
+@dataclass(frozen=True, slots=True)
+class PackReading:
+    """The text with its spans; ids of the members in it, and of those for which there was no room."""
+
+    text: str
+    spans: tuple[Span, ...]
+    tokens: int
+    blocks: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def read(
+    pack: Pack,
+    held: Mapping[str, Block],
+    query: str,
+    budget: int,
+    now: datetime,
+    count_tokens: Callable[[str], int],
+) -> PackReading:
+    """The learnings, then the sources, each in the order of the pack, while they fit into `budget` tokens."""
+    template = Template("template", pack.title or pack.name, query, now)
+    order = sorted(
+        (one for one in pack.members if one.block in held), key=lambda member: member.role == "source"
+    )
+    chosen: list[tuple[str, Candidate]] = []
+    made = assemble(template, (), count_tokens)
+    left_out: list[str] = []
+    used = 0
+    for member in order:
+        candidate = Candidate(held[member.block], ScoreParts(), 0.0)
+        trial = [*chosen, (member.role, candidate)]
+        tried = assemble(template, _sections(trial), count_tokens)
+        cost = count_tokens(tried.text)
+        if cost > budget:
+            left_out.append(member.block)
+            continue
+        chosen, made, used = trial, tried, cost
+    return PackReading(made.text, made.spans, used, tuple(one.block.id for _, one in chosen), tuple(left_out))
+
+
+def _sections(chosen: list[tuple[str, Candidate]]) -> list[FrameSection]:
+    roles = {role for role, _ in chosen}
+    return [
+        FrameSection(title if len(roles) > 1 else "", tuple(one for own, one in chosen if own == role))
+        for role, title in sorted(_TITLES.items())
+        if role in roles
+    ]

@@ -1,0 +1,146 @@
+"""The tables `packs` and `pack_uses`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from amgs.clock import as_utc
+from amgs.storage.duckdb.connection import Connection, stored
+from amgs.storage.packs import PackStorage
+from amgs.types.packs import Pack, PackMember, PackUse
+
+_STANDING = (
+    "(SELECT p.*, (p.retired_by IS NOT NULL AND r.undone IS NOT TRUE) AS retired FROM packs p "
+    "LEFT JOIN operations a ON a.id = p.added_by LEFT JOIN operations r ON r.id = p.retired_by "
+    "WHERE a.undone IS NOT TRUE)"
+)
+"""The versions whose operations stand, and whether one that stands has retired them."""
+_COLUMNS = "name, version, id, title, members, keywords, tokens, created_at, query, frame, retired"
+_USES = "number, name, version, pack, used_at, query, session, tokens, blocks, outcome"
+
+
+class DuckDBPacks(PackStorage):
+    """`PackStorage` in DuckDB."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def put(self, pack: Pack, operation: int) -> None:
+        self._connection.execute(
+            "INSERT INTO packs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+            [
+                pack.name,
+                pack.version,
+                pack.id,
+                pack.title,
+                json.dumps([[one.block, one.role] for one in pack.members]),
+                json.dumps(list(pack.keywords), ensure_ascii=False),
+                pack.tokens,
+                stored(pack.created_at),
+                pack.query,
+                pack.frame,
+                operation,
+            ],
+            structural=False,
+        )
+
+    def retire(self, name: str, operation: int) -> None:
+        self._connection.execute(
+            "UPDATE packs SET retired_by = ? WHERE name = ? AND (retired_by IS NULL OR retired_by IN "
+            "(SELECT id FROM operations WHERE undone))",
+            [operation, name],
+            structural=False,
+        )
+
+    def versions(self, name: str) -> tuple[Pack, ...]:
+        rows = self._connection.rows(
+            f"SELECT {_COLUMNS} FROM {_STANDING} WHERE name = ? ORDER BY version", [name]
+        )
+        return tuple(map(_pack, rows))
+
+    def latest(self) -> tuple[Pack, ...]:
+        rows = self._connection.rows(
+            f"SELECT {_COLUMNS} FROM {_STANDING} "
+            "QUALIFY row_number() OVER (PARTITION BY name ORDER BY version DESC) = 1 ORDER BY name"
+        )
+        return tuple(map(_pack, rows))
+
+    def log(
+        self, pack: Pack, at: datetime, query: str, session: str, tokens: int, blocks: Sequence[str]
+    ) -> int:
+        number = int(self._connection.value("SELECT coalesce(max(number), 0) + 1 FROM pack_uses"))
+        self._connection.execute(
+            "INSERT INTO pack_uses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+            [
+                number,
+                pack.name,
+                pack.version,
+                pack.id,
+                stored(at),
+                query,
+                session,
+                tokens,
+                json.dumps(list(blocks)),
+            ],
+            structural=False,
+        )
+        return number
+
+    def judge(self, number: int, outcome: float) -> bool:
+        if not self._connection.value("SELECT count(*) FROM pack_uses WHERE number = ?", [number]):
+            return False
+        self._connection.execute(
+            "UPDATE pack_uses SET outcome = ? WHERE number = ?", [outcome, number], structural=False
+        )
+        return True
+
+    def uses(self, name: str | None = None, limit: int | None = None) -> tuple[PackUse, ...]:
+        where = "" if name is None else " WHERE name = ?"
+        most = "" if limit is None else " LIMIT ?"
+        rows = self._connection.rows(
+            f"SELECT {_USES} FROM pack_uses{where} ORDER BY number DESC{most}",
+            [*([] if name is None else [name]), *([] if limit is None else [limit])],
+        )
+        return tuple(map(_use, rows))
+
+    def session(self, session: str) -> tuple[PackUse, ...]:
+        rows = self._connection.rows(
+            f"SELECT {_USES} FROM pack_uses WHERE session = ? ORDER BY number", [session]
+        )
+        return tuple(map(_use, rows))
+
+
+def _pack(row: Sequence[Any]) -> Pack:
+    name, version, id_, title, members, keywords, tokens, created_at, query, frame, retired = row
+    return Pack(
+        str(name),
+        int(version),
+        str(id_),
+        str(title),
+        tuple(PackMember(str(block), role) for block, role in json.loads(members)),
+        tuple(map(str, json.loads(keywords))),
+        int(tokens),
+        as_utc(created_at),
+        str(query),
+        str(frame),
+        bool(retired),
+    )
+
+
+def _use(row: Sequence[Any]) -> PackUse:
+    number, name, version, pack, used_at, query, session, tokens, blocks, outcome = row
+    return PackUse(
+        int(number),
+        str(name),
+        int(version),
+        str(pack),
+        as_utc(used_at),
+        str(query),
+        str(session),
+        int(tokens),
+        tuple(map(str, json.loads(blocks))),
+        None if outcome is None else float(outcome),
+    )

@@ -1,0 +1,126 @@
+"""Packs: frames that were kept, each version with its members, and what became of them in use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from amgs.types.block import Block
+from amgs.types.frame import Span
+
+PackRole = Literal["source", "learning"]
+"""source: what was taken in; learning: what was made of other blocks, and cites them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackMember:
+    """A block of a pack, by its id."""
+
+    block: str
+    role: PackRole = "source"
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A version of a pack. id: SHA-256 of its title, keywords and members in order, so equal content has one id.
+
+    version: from 1 up under its name. query, frame: what it was kept from; "" for blocks that were named. tokens: of
+    the texts of all members. retired: it is listed and used no more.
+    """
+
+    name: str
+    version: int
+    id: str
+    title: str
+    members: tuple[PackMember, ...]
+    keywords: tuple[str, ...]
+    tokens: int
+    created_at: datetime
+    query: str = ""
+    frame: str = ""
+    retired: bool = False
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """The ids of its members, in order."""
+        return tuple(member.block for member in self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class PackKept:
+    """What keeping came to. operation: of the journal; None where the latest version says the same already."""
+
+    pack: Pack
+    operation: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PackUsage:
+    """A pack with what its log says. uses: how often a version of that name was read; success: the share of those with
+    an outcome that were useful, None where none has one.
+    """
+
+    pack: Pack
+    uses: int
+    last_used: datetime | None
+    judged: int
+    success: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PackContent:
+    """A pack with its members as they are now. gone: ids of members that the memory no longer holds or uses."""
+
+    usage: PackUsage
+    blocks: tuple[Block, ...]
+    gone: tuple[str, ...]
+    versions: tuple[Pack, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PackDifference:
+    """From one version to another: members that came and went, in their order, and keywords alike."""
+
+    left: Pack
+    right: Pack
+    come: tuple[Block, ...]
+    gone: tuple[Block, ...]
+    shared: int
+    keywords_come: tuple[str, ...]
+    keywords_gone: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PackUse:
+    """One reading of a pack, as it is logged. outcome: 1 useful, 0 useless, None not judged."""
+
+    number: int
+    name: str
+    version: int
+    pack: str
+    at: datetime
+    query: str
+    session: str
+    tokens: int
+    blocks: tuple[str, ...]
+    outcome: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PackText:
+    """What was read of a pack: its text, whose spans tile it, and the members for which there was no room.
+
+    use: the number of the log's row; None where nothing is logged.
+    """
+
+    pack: Pack
+    query: str
+    budget: int
+    tokens: int
+    text: str
+    spans: tuple[Span, ...]
+    blocks: tuple[str, ...]
+    left_out: tuple[str, ...]
+    gone: tuple[str, ...]
+    use: int | None

@@ -1,0 +1,164 @@
+"""Packs: `pack keep|list|show|diff|use|judge|uses|retire|export|import`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
+from amgs_app.operations.arguments import Limit
+from amgs_app.results import PackExported, PackList, PackUses
+
+if TYPE_CHECKING:
+    from amgs.types import JournalEntry
+    from amgs.types.packs import PackContent, PackDifference, PackKept, PackText, PackUse
+    from amgs_app.engine import Engine
+
+Reference = Annotated[
+    str, Arg(metavar="NAME[@VERSION]", help="A pack, in its latest version unless one is named.")
+]
+Budget = Annotated[
+    int | None, Option("--budget", metavar="TOKENS", min=1, help="At most so many; default: 2,048.")
+]
+
+
+@operation("pack keep", summary="Keep a frame, or blocks, as a pack.", writes=True)
+def keep(
+    engine: Engine,
+    name: Annotated[str, Arg(metavar="NAME", help="The pack's name; a new version where there is one.")],
+    query: Annotated[str, Arg(metavar="QUERY", help="Keep what a frame selects for it.")] = "",
+    *,
+    frame: Annotated[str, Option("--frame", metavar="NAME", help="The frame."), Takes("frame")] = "SESSION",
+    budget: Annotated[
+        int | None, Option("--budget", metavar="TOKENS", min=1, help="The frame's; default: its own.")
+    ] = None,
+    block: Annotated[
+        list[str] | None,
+        Option("--block", metavar="ID", help="Keep this block, in place of a query; may be repeated."),
+        Takes("block"),
+    ] = None,
+    title: Annotated[str, Option("--title", metavar="TEXT", help="What the pack is about.")] = "",
+    keyword: Annotated[
+        list[str] | None,
+        Option("--keyword", metavar="WORD", help="In place of the words that are found; may be repeated."),
+    ] = None,
+) -> PackKept:
+    """Keep what a frame selects for a query, or the blocks that are named, as the next version of a pack.
+
+    Equal content is kept once. A version is never written over; `undo` takes it back.
+    """
+    return engine.memory.packs.keep(
+        name,
+        query=query,
+        frame=frame,
+        budget=budget,
+        blocks=tuple(block or ()),
+        title=title,
+        keywords=tuple(keyword or ()),
+    )
+
+
+@operation("pack list", summary="List the packs that are kept.")
+def packs(
+    engine: Engine,
+    *,
+    retired: Annotated[bool, Option("--retired", help="Those that are retired, too.")] = False,
+) -> PackList:
+    """List packs by name, in their latest version, with how often they were read and how often that was useful."""
+    return PackList(engine.memory.packs.list(retired=retired))
+
+
+@operation(
+    "pack show", summary="Show a pack's members.", lists=lambda found: [block.id for block in found.blocks]
+)
+def show(engine: Engine, pack: Reference) -> PackContent:
+    """Show a pack with its members as they are now, its keywords and its versions."""
+    return engine.memory.packs.show(pack)
+
+
+@operation(
+    "pack diff",
+    summary="Compare two versions of a pack.",
+    lists=lambda found: [block.id for block in (*found.come, *found.gone)],
+)
+def diff(
+    engine: Engine,
+    left: Reference,
+    right: Annotated[
+        str, Arg(metavar="NAME[@VERSION]", help="Another; default: the latest of the same name.")
+    ] = "",
+) -> PackDifference:
+    """Show which members and keywords came and went from one version, or one pack, to another."""
+    return engine.memory.packs.diff(left, right)
+
+
+@operation("pack use", summary="Read a pack within a budget.", writes=True)
+def use(
+    engine: Engine,
+    pack: Reference,
+    query: Annotated[str, Arg(metavar="QUERY", help="What it is read for; noted in the log.")] = "",
+    *,
+    budget: Budget = None,
+    session: Annotated[
+        str, Option("--session", metavar="NAME", help="Joins what is read for one task.")
+    ] = "",
+) -> PackText:
+    """Write a pack as one text: its learnings, then its sources, while they fit. That it was read is logged."""
+    return engine.memory.packs.use(pack, query, budget=budget, session=session)
+
+
+@operation("pack judge", summary="Say whether a pack that was read was useful.", writes=True)
+def judge(
+    engine: Engine,
+    use: Annotated[int, Arg(metavar="N", help="The number that `pack use` told.")],
+    *,
+    useful: Annotated[bool, Option("--useful/--useless", help="The verdict.")] = True,
+) -> PackUse:
+    """Note the outcome of a reading; it counts for the pack's success."""
+    return engine.memory.packs.judge(use, useful=useful)
+
+
+@operation("pack uses", summary="List when packs were read.")
+def uses(
+    engine: Engine,
+    pack: Annotated[str | None, Arg(metavar="NAME", help="Only of this pack.")] = None,
+    *,
+    limit: Limit = 50,
+) -> PackUses:
+    """List readings, the newest first, with what they were for and their outcome."""
+    return PackUses(engine.memory.packs.uses(pack, limit))
+
+
+@operation("pack retire", summary="List and use a pack no more.", writes=True)
+def retire(engine: Engine, name: Annotated[str, Arg(metavar="NAME", help="The pack.")]) -> JournalEntry:
+    """Retire a pack in all its versions; they and the log stay, and `undo` brings it back."""
+    return engine.memory.packs.retire(name)
+
+
+@operation("pack export", summary="Write a pack to a JSON file.")
+def export(
+    engine: Engine,
+    pack: Reference,
+    path: Annotated[Path, Arg(metavar="PATH", help="The file to write."), Takes("file", made=True)],
+) -> PackExported:
+    """Write a pack with the texts, dates and metadata of its members; `pack import` takes it into another memory."""
+    from amgs.exchange.values import written
+
+    document = engine.memory.packs.document(pack)
+    written(path, iter([json.dumps(document, ensure_ascii=False, indent=1), "\n"]))
+    return PackExported(str(path), document["name"], len(document["members"]))
+
+
+@operation("pack import", summary="Take in a pack that was exported.", writes=True, creates=True)
+def load(
+    engine: Engine,
+    file: Annotated[Path, Arg(metavar="FILE", help="What `pack export` wrote."), Takes("file")],
+    *,
+    name: Annotated[str, Option("--name", metavar="NAME", help="Another name.")] = "",
+) -> PackKept:
+    """Take its members in as raw blocks and keep it as the next version of its name, as one change."""
+    from amgs.exchange.importers.parsing import parse
+
+    return engine.memory.packs.load(parse(file), name=name)

@@ -1,0 +1,148 @@
+"""Packs: what is kept, what was read of it, and how one version differs from another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from amgs_app.render.catalogue import entry, title_of
+from amgs_app.render.figures.format import plural, title_told
+from amgs_app.render.sheet import ResultTable, facts, sheet
+
+if TYPE_CHECKING:
+    from amgs.types.packs import Pack, PackContent, PackDifference, PackKept, PackText, PackUsage, PackUse
+    from amgs_app.results import PackExported, PackList, PackUses
+
+_MEMBERS = "#:n id:id role title* category created:at"
+
+
+def _named(pack: Pack) -> str:
+    return f"{pack.name}@{pack.version}"
+
+
+def _verdict(outcome: float | None) -> str | None:
+    return None if outcome is None else "useful" if outcome else "useless"
+
+
+def _usage(one: PackUsage) -> tuple[Any, ...]:
+    pack = one.pack
+    return (
+        pack.name,
+        pack.version,
+        len(pack.members),
+        pack.tokens,
+        one.uses,
+        one.success,
+        one.last_used,
+        "retired" if pack.retired else " ".join(pack.keywords),
+    )
+
+
+@entry(sentence=title_of)
+def pack_kept(result: PackKept) -> ResultTable:
+    pack = result.pack
+    done = f"kept, as operation {result.operation}" if result.operation is not None else "kept already"
+    pairs = [
+        ("members", len(pack.members)),
+        ("learnings", sum(one.role == "learning" for one in pack.members)),
+        ("tokens", pack.tokens),
+        ("keywords", ", ".join(pack.keywords)),
+        ("query", pack.query or None),
+        ("frame", pack.frame or None),
+        ("content", pack.id[:12]),
+    ]
+    return facts(f"{_named(pack)} is {done}", pairs)
+
+
+@entry()
+def pack_list(result: PackList) -> ResultTable:
+    note = "" if result.packs else "`pack keep NAME QUERY` keeps one."
+    return sheet(
+        plural(len(result.packs), "pack"),
+        "name* version:n members:n tokens:n uses:n success:score last:at keywords*",
+        map(_usage, result.packs),
+        (note,),
+    )
+
+
+@entry()
+def pack_content(result: PackContent) -> ResultTable:
+    pack, usage = result.usage.pack, result.usage
+    role = {one.block: one.role for one in pack.members}
+    rows = [
+        (n, block.id, role[block.id], title_told(block), block.category, block.created_at)
+        for n, block in enumerate(result.blocks, 1)
+    ]
+    notes = (
+        f"keywords: {', '.join(pack.keywords)}" if pack.keywords else "",
+        f"kept from {pack.frame} for {pack.query!r}" if pack.query else "",
+        f"{plural(len(result.gone), 'member')} no longer held: {', '.join(one[:8] for one in result.gone)}"
+        if result.gone
+        else "",
+        f"read {plural(usage.uses, 'time')}"
+        + (f", {usage.success:.0%} of {usage.judged} useful" if usage.success is not None else ""),
+        f"{plural(len(result.versions), 'version')}, the latest {result.versions[-1].version}",
+    )
+    told = ", retired" if pack.retired else ""
+    title = f"{_named(pack)}{told}: {plural(len(rows), 'block')}, {pack.tokens:,} tokens"
+    return sheet(f"{title}, {pack.title}" if pack.title else title, _MEMBERS, rows, notes)
+
+
+@entry()
+def pack_difference(result: PackDifference) -> ResultTable:
+    rows = [("come", block.id, title_told(block), block.created_at) for block in result.come]
+    rows += [("gone", block.id, title_told(block), block.created_at) for block in result.gone]
+    words = [f"+{one}" for one in result.keywords_come] + [f"−{one}" for one in result.keywords_gone]
+    title = (
+        f"{_named(result.left)} → {_named(result.right)}: {len(result.come)} come, {len(result.gone)} gone, "
+        f"{result.shared} in both"
+    )
+    return sheet(
+        title, "what id:id title* created:at", rows, (f"keywords: {' '.join(words)}" if words else "",)
+    )
+
+
+@entry(sentence=title_of)
+def pack_text(result: PackText) -> ResultTable:
+    out, gone = len(result.left_out), len(result.gone)
+    logged = f", as use {result.use}" if result.use is not None else ""
+    title = f"{_named(result.pack)}: {result.tokens:,} of {result.budget:,} tokens{logged}"
+    notes = (
+        f"{plural(out, 'member')} for which there was no room" if out else "",
+        f"{plural(gone, 'member')} no longer held" if gone else "",
+    )
+    return sheet(title, "text*", [(result.text,)], notes)
+
+
+def _use(one: PackUse) -> tuple[Any, ...]:
+    return (
+        one.number,
+        f"{one.name}@{one.version}",
+        one.at,
+        one.tokens,
+        len(one.blocks),
+        _verdict(one.outcome),
+        one.session or None,
+        one.query,
+    )
+
+
+_USES = "use:n pack at:at tokens:n blocks:n outcome session~ query*"
+
+
+@entry(sentence=title_of)
+def pack_use(result: PackUse) -> ResultTable:
+    told = _verdict(result.outcome) or "not judged"
+    return sheet(f"Use {result.number} of {result.name}@{result.version}: {told}", _USES, [_use(result)])
+
+
+@entry()
+def pack_uses(result: PackUses) -> ResultTable:
+    return sheet(plural(len(result.uses), "reading"), _USES, map(_use, result.uses))
+
+
+@entry(sentence=title_of)
+def pack_exported(result: PackExported) -> ResultTable:
+    return facts(
+        f"{result.name}: {plural(result.members, 'member')} written to {result.path}",
+        [("path", result.path), ("members", result.members)],
+    )

@@ -1,0 +1,139 @@
+"""Packs: versions that are never written over, readings within a budget, and what a journal gives back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import amgs
+from amgs.errors import InputError, NotFoundError, UnknownBlockError, UnknownPackError, UsageError
+from amgs.packs.keeping import pack_id
+from amgs.types.packs import PackMember
+from tests.engine.memory_world import consolidated, open_memory
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[amgs.Memory]:
+    with consolidated(tmp_path / "notes", tmp_path / "m.duckdb") as opened:
+        yield opened
+
+
+def test_a_frame_is_kept_once_and_each_change_is_a_version(memory: amgs.Memory) -> None:
+    first = memory.packs.keep("dome", query="why did the dome stall?")
+    assert first.operation is not None and first.pack.version == 1 and first.pack.blocks
+    assert set(first.pack.keywords) and first.pack.tokens > 0
+    again = memory.packs.keep("dome", query="why did the dome stall?")
+    assert (again.operation, again.pack) == (None, first.pack)
+    fewer = memory.packs.keep("dome", blocks=[first.pack.blocks[0][:12]])
+    assert (fewer.pack.version, fewer.pack.members) == (2, first.pack.members[:1])
+    changed = memory.packs.diff("dome@1")
+    assert {one.id for one in changed.gone} == set(first.pack.blocks[1:])
+    assert (changed.come, changed.shared) == ((), 1)
+    assert memory.packs.show("dome@1").usage.pack == first.pack
+    assert [one.version for one in memory.packs.show("dome").versions] == [1, 2]
+    memory.undo(fewer.operation or 0)
+    assert memory.packs.show("dome").usage.pack == first.pack
+    memory.redo(fewer.operation)
+    assert memory.packs.show("dome").usage.pack == fewer.pack
+    assert memory.verify().faults == ()
+
+
+def test_what_is_no_pack_is_refused_and_nothing_is_kept(memory: amgs.Memory) -> None:
+    before = memory.change_counter
+    for name in ("", " dome", "a@b", "x" * 81, "a\nb"):
+        with pytest.raises(UsageError):
+            memory.packs.keep(name, query="dome")
+    with pytest.raises(UsageError, match="query or from blocks"):
+        memory.packs.keep("dome")
+    with pytest.raises(UnknownBlockError):
+        memory.packs.keep("dome", blocks=["ffffffff"])
+    with pytest.raises(UnknownPackError, match="'dome'"):
+        memory.packs.show("dome")
+    memory.packs.keep("dome", query="dome")
+    with pytest.raises(UnknownPackError, match="no version"):
+        memory.packs.show("dome@7")
+    with pytest.raises(NotFoundError):
+        memory.packs.judge(4, useful=True)
+    assert memory.change_counter == before + 1
+
+
+def test_a_reading_keeps_to_its_budget_and_its_log_tells_what_it_was_worth(memory: amgs.Memory) -> None:
+    pack = memory.packs.keep("dome", query="why did the dome stall?").pack
+    whole = memory.packs.use("dome", "the motor", session="night")
+    assert whole.text == "".join(whole.text[span.start : span.end] for span in whole.spans)
+    assert set(whole.blocks) == set(pack.blocks) and whole.tokens <= whole.budget
+    held = {one.id: one.content for one in memory.packs.show("dome").blocks}
+    assert all(held[one] in whole.text for one in whole.blocks)
+    small = memory.packs.use("dome", budget=60)
+    assert small.tokens <= 60 and set(small.blocks) | set(small.left_out) == set(pack.blocks)
+    assert memory.packs.use("dome", log=False).use is None
+    assert whole.use is not None and memory.packs.judge(whole.use, useful=True).outcome == 1
+    usage = memory.packs.list()[0]
+    assert (usage.uses, usage.judged, usage.success) == (2, 1, 1.0)
+    assert [one.session for one in memory.packs.uses("dome")] == ["", "night"]
+
+
+def test_a_retired_pack_is_used_no_more_until_that_is_undone(memory: amgs.Memory) -> None:
+    memory.packs.keep("dome", query="dome")
+    done = memory.packs.retire("dome")
+    assert memory.packs.list() == () and memory.packs.list(retired=True)[0].pack.retired
+    for refused in (lambda: memory.packs.use("dome"), lambda: memory.packs.retire("dome")):
+        with pytest.raises(UsageError, match="retired"):
+            refused()
+    memory.undo(done.id)
+    assert memory.packs.use("dome").text
+    memory.redo(done.id)
+    assert memory.packs.keep("dome", query="dome").pack.version == 2 and memory.packs.use("dome").text
+
+
+def test_a_pack_moves_to_another_memory_and_back_in_one_change(memory: amgs.Memory) -> None:
+    pack = memory.packs.keep("dome", query="why did the dome stall?", title="The dome").pack
+    document = json.loads(json.dumps(memory.packs.document("dome")))
+    with open_memory() as other:
+        loaded = other.packs.load(document, name="theirs")
+        assert (loaded.pack.id, loaded.pack.members) == (pack.id, pack.members)
+        there = other.packs.document("theirs")["members"]
+        for ours, theirs in zip(document["members"], there, strict=True):
+            assert {**theirs, "meta": 0} == {**ours, "meta": 0}
+            assert (
+                theirs["meta"].items() <= ours["meta"].items()
+            )  # what followed a block of ours follows none there
+        other.undo(loaded.operation or 0)
+        assert other.status().blocks == {} and other.packs.list() == ()
+        wrongs: list[object] = [[], {**document, "members": []}, {**document, "format_version": 2}]
+        for wrong in wrongs:
+            with pytest.raises(InputError, match="This is no pack"):
+                other.packs.load(wrong)
+        document["members"][0]["created_at"] = "yesterday"
+        with pytest.raises(InputError, match="'yesterday'"):
+            other.packs.load(document)
+        assert other.status().blocks == {}
+
+
+def test_what_is_pruned_or_erased_is_read_no_more(memory: amgs.Memory) -> None:
+    pack = memory.packs.keep("dome", query="why did the dome stall?").pack
+    memory.packs.use("dome", memory.block(pack.blocks[0]).content)
+    memory.erasure.erase([pack.blocks[0]])
+    shown = memory.packs.show("dome")
+    assert pack.blocks[0] not in shown.usage.pack.blocks and shown.usage.pack.keywords == ()
+    assert all(pack.blocks[0] not in one.blocks for one in memory.packs.uses())
+    assert memory.packs.uses()[0].query == "(erased)"
+    assert pack.blocks[0] not in memory.packs.use("dome").blocks
+
+
+_IDS = st.text("0123456789abcdef", min_size=64, max_size=64)
+_MEMBERS = st.lists(st.tuples(_IDS, st.sampled_from(["source", "learning"])), max_size=4)
+
+
+@given(_MEMBERS, _MEMBERS, st.text(max_size=5), st.lists(st.text(max_size=4), max_size=3))
+def test_packs_have_one_id_where_they_say_the_same(
+    ours: list[tuple[str, str]], theirs: list[tuple[str, str]], title: str, words: list[str]
+) -> None:
+    a, b = ([PackMember(*one) for one in given] for given in (ours, theirs))  # type: ignore[arg-type]
+    assert (pack_id(title, words, a) == pack_id(title, words, b)) == (a == b)
+    assert pack_id(title, words, a) != pack_id(f"{title}.", words, a)

@@ -117,7 +117,7 @@ if TYPE_CHECKING:
         RestoredSpan,
         ToolCall,
     )
-    from amgs.types.conversation_text import ClassSurvival, TextPiece
+    from amgs.types.conversation_text import ClassSurvival, ConversationSurvival, TextPiece
     from amgs.types.conversation_views import (
         ConversationAct,
         ConversationActs,
@@ -242,7 +242,7 @@ _HOMES = {
         "RestoredSpan",
         "ToolCall",
     ),
-    "amgs.types.conversation_text": ("ClassSurvival", "TextPiece"),
+    "amgs.types.conversation_text": ("ClassSurvival", "ConversationSurvival", "TextPiece"),
     "amgs.types.conversation_views": (
         "ConversationAct",
         "ConversationActs",
@@ -296,6 +296,7 @@ __all__ = [
     "ConversationReferences",
     "ConversationStats",
     "ConversationSummary",
+    "ConversationSurvival",
     "ConversationTopic",
     "ConversationTopics",
     "Conversations",

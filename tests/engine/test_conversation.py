@@ -389,6 +389,19 @@ def test_messages_are_restored_at_four_levels(memory: amgs.Memory) -> None:
         sizes.append(found.tokens)
     assert sizes == sorted(sizes) and sizes[-1] <= found.history + 9 * 17
     assert found.verdict == "whole" and made.restore("levels", "#2-18", "minimal").verdict != "whole"
+    kept = made.survival("levels", "hull", budget=150)
+    context = made.optimise("levels", "hull", budget=150)
+    assert (kept.tokens, kept.history, kept.verdict) == (context.tokens, context.history, "one handle away")
+    window = "\n".join(m.text for m in context.messages if m.fate == "kept")
+    for one in kept.classes:
+        assert one.in_window + one.one_handle_away == one.there and not one.lost and not one.invented
+        assert all(value not in window for value, _ in one.missing)
+    (path,) = [one for one in kept.classes if one.kind == "path"]
+    assert (path.there, path.in_window) == (1, 1)
+    planted = made.validate("levels", "The rope of 1899 is in /srv/hull.txt, the mast #2-5.", "#2-17")
+    assert planted.verdict == "invented" and planted.handle == "#2-17"
+    assert [one.invented for one in planted.classes if one.invented] == [("1899",)]
+    assert made.validate("levels", whole.messages[-1].text, "#18").verdict == "whole"
     with pytest.raises(UsageError, match="no level"):
         made.restore("levels", "#2", "most")  # type: ignore[arg-type]
     with pytest.raises(UnknownConversationError, match="no message #17-99"):

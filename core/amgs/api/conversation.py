@@ -19,7 +19,7 @@ from amgs.conversation.names import names_of
 from amgs.conversation.reconstruct import reconstruct
 from amgs.conversation.references import references
 from amgs.conversation.segments import topic_spans
-from amgs.conversation.survival import elements, of_pieces, survival
+from amgs.conversation.survival import elements, handled, of_context, of_pieces, survival
 from amgs.conversation.tokens import MessageCounter
 from amgs.errors import UnknownConversationError, UsageError
 from amgs.lifecycle import revision
@@ -42,7 +42,7 @@ from amgs.types.conversation import (
     RestoredSpan,
     SpanReason,
 )
-from amgs.types.conversation_text import RESTORE_LEVELS, RestoreLevel
+from amgs.types.conversation_text import RESTORE_LEVELS, ConversationSurvival, RestoreLevel
 from amgs.types.conversation_views import (
     SUMMARY_LEVELS,
     ConversationActs,
@@ -248,6 +248,65 @@ class Conversations:
                 )
             found |= frozenset(range(first, last + 1))
         return found
+
+    def survival(
+        self,
+        conversation: str,
+        query: str = "",
+        *,
+        budget: int | None = None,
+        strategy: ContextStrategy = "extractive",
+        previous: str = "",
+        until: int | None = None,
+        keep: Sequence[str] = (),
+    ) -> ConversationSurvival:
+        """What of each class of words (numbers, paths, commitments, …) a context has in its window, what is one handle
+        away, and what is lost. Takes and raises what `optimise` does.
+        """
+        context = self.optimise(
+            conversation,
+            query,
+            budget=budget,
+            strategy=strategy,
+            previous=previous,
+            until=until,
+            keep=keep,
+        )
+        messages = [one.message for one in self._read(conversation, query, until)[0]]
+        window, reached = of_context(context.messages)
+        return ConversationSurvival(
+            conversation,
+            handles.handle(1, len(messages)),
+            f"{context.strategy}, within {context.budget:,} tokens",
+            survival(elements(messages), messages, window, reached),
+            context.tokens,
+            context.history,
+            context.counter,
+            context.estimated,
+        )
+
+    def validate(self, conversation: str, text: str, handle: str = "") -> ConversationSurvival:
+        """What of a conversation is in a text that somebody else made of it, as a summary, and what that makes up.
+
+        A handle (`#12-15`) in the text brings its messages back. handle: of the messages that the text stands for; all
+        unless given. Names, numbers, dates, paths, commands and ids that no message has are invented; sentences are
+        looked for word for word.
+        """
+        held = self.show(conversation)
+        chosen = sorted(self._numbers(conversation, [handle], held)) if handle else range(1, len(held) + 1)
+        names = names_of([source(one) for one in held], [one.speaker for one in held])
+        messages = held[chosen[0] - 1 : chosen[-1]]
+        counter = MessageCounter.of(self._context.count_tokens)
+        return ConversationSurvival(
+            conversation,
+            handles.handle(chosen[0], chosen[-1]),
+            "a given text",
+            survival(elements(messages, names), held, text, handled(text)),
+            counter.count(text),
+            sum(counter.count(source(one)) for one in messages),
+            counter.name,
+            counter.estimated,
+        )
 
     def restore(
         self, conversation: str, handle: str, level: RestoreLevel = "complete", *, most: int = 12

@@ -54,6 +54,8 @@ class AsyncConversationsCalls(_Part):
     show = Awaited(parts.show_conversation)
     optimise = Awaited(parts.optimise_conversation)
     restore = Awaited(parts.restore_messages)
+    survival = Awaited(parts.conversation_survival)
+    validate = Awaited(parts.validate_text)
     topics = Awaited(parts.conversation_topics)
     acts = Awaited(parts.conversation_acts)
     summary = Awaited(parts.conversation_summary)

@@ -54,6 +54,8 @@ class ConversationsCalls(_Part):
     show = Blocking(parts.show_conversation)
     optimise = Blocking(parts.optimise_conversation)
     restore = Blocking(parts.restore_messages)
+    survival = Blocking(parts.conversation_survival)
+    validate = Blocking(parts.validate_text)
     topics = Blocking(parts.conversation_topics)
     acts = Blocking(parts.conversation_acts)
     summary = Blocking(parts.conversation_summary)

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         OptimisedContext,
         RestoredSpan,
     )
-    from amgs.types.conversation_text import RestoreLevel
+    from amgs.types.conversation_text import ConversationSurvival, RestoreLevel
     from amgs.types.conversation_views import (
         ConversationActs,
         ConversationExtract,
@@ -174,6 +174,34 @@ def optimise_conversation(
         until=until,
         keep=list(keep) or None,
     )
+
+
+def conversation_survival(
+    conversation: str,
+    query: str = "",
+    *,
+    budget: int | None = None,
+    strategy: ContextStrategy = "extractive",
+    previous: str = "",
+    until: int | None = None,
+    keep: Sequence[str] = (),
+) -> Ask[ConversationSurvival]:
+    """What of each class of words a context has in its window, what is one handle away, and what is lost."""
+    return operation(
+        "conversation_survival",
+        conversation=conversation,
+        query=query or None,
+        budget=budget,
+        strategy=strategy,
+        previous=previous or None,
+        until=until,
+        keep=list(keep) or None,
+    )
+
+
+def validate_text(conversation: str, text: str, handle: str = "") -> Ask[ConversationSurvival]:
+    """What of a conversation is in a text that somebody else made of it, and what that makes up."""
+    return operation("conversation_validate", conversation=conversation, text=text, handle=handle or None)
 
 
 def restore_messages(

@@ -59,3 +59,25 @@ class ClassSurvival:
 def worst(classes: Sequence[ClassSurvival]) -> SurvivalVerdict:
     """The verdict of the class that fared worst."""
     return max((one.verdict for one in classes), key=VERDICTS.index, default="whole")
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSurvival:
+    """What of a conversation, or of the messages at a handle, is in a window, class by class.
+
+    of: what the window is, in words. tokens: of the window; history: of the messages; both as `counter` counts.
+    """
+
+    conversation: str
+    handle: str
+    of: str
+    classes: tuple[ClassSurvival, ...]
+    tokens: int
+    history: int
+    counter: str
+    estimated: bool
+
+    @property
+    def verdict(self) -> SurvivalVerdict:
+        """The worst that befell a class; never a mean."""
+        return worst(self.classes)

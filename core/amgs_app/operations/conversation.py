@@ -1,5 +1,5 @@
 """Conversations: `conversation add|list|show|stats|clear`, what of one a model should read: `conversation optimise|
-compare|why|restore`, and what it is about: `conversation topics|acts|summary`.
+compare|why|survival|validate|restore`, and what it is about: `conversation topics|acts|summary`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         RestoredSpan,
         SpanReason,
     )
+    from amgs.types.conversation_text import ConversationSurvival
     from amgs.types.conversation_views import ConversationActs, ConversationExtract, ConversationTopics
     from amgs_app.engine import Engine
 
@@ -46,6 +47,9 @@ Strategy = Annotated[
     Option(
         "--strategy", metavar="NAME", help="mask, extractive, digest, hybrid or levels: how it is chosen."
     ),
+]
+Previous = Annotated[
+    str, Option("--previous", metavar="PLAN", help="The plan of the context before, kept while it fits.")
 ]
 Until = Annotated[
     int | None,
@@ -114,9 +118,7 @@ def optimise(
     *,
     budget: Budget = None,
     strategy: Strategy = "extractive",
-    previous: Annotated[
-        str, Option("--previous", metavar="PLAN", help="The plan of the context before, kept while it fits.")
-    ] = "",
+    previous: Previous = "",
     until: Until = None,
     keep: Keep = None,
 ) -> OptimisedContext:
@@ -223,6 +225,49 @@ def keep(
     through the gateway, and what `conversation optimise` shows. `undo` takes it back.
     """
     return engine.memory.conversation.keep(conversation, handle, drop=drop)
+
+
+@operation("conversation survival", summary="Count what of a conversation a context keeps, by class.")
+def survival(
+    engine: Engine,
+    conversation: Name,
+    query: Query = "",
+    *,
+    budget: Budget = None,
+    strategy: Strategy = "extractive",
+    previous: Previous = "",
+    until: Until = None,
+    keep: Keep = None,
+) -> ConversationSurvival:
+    """Show of how many decisions, commitments, names, numbers, dates, paths, commands and ids stand in the context of
+    `conversation optimise` word for word, how many are one handle away, and what is lost. Sentences that deny something
+    are a class of their own.
+    """
+    return engine.memory.conversation.survival(
+        conversation,
+        query,
+        budget=budget,
+        strategy=strategy,
+        previous=previous,
+        until=until,
+        keep=keep or (),
+    )
+
+
+@operation("conversation validate", summary="Hold somebody's summary against a conversation.")
+def validate(
+    engine: Engine,
+    conversation: Name,
+    text: Annotated[str, Arg(metavar="TEXT", help="What was made of it, as a model's summary.")],
+    *,
+    handle: Annotated[
+        str, Option("--handle", metavar="HANDLE", help="The messages it stands for; default: all.")
+    ] = "",
+) -> ConversationSurvival:
+    """Show what of a conversation a text has word for word, what its handles bring back, what is lost, and each name,
+    number, date, path, command and id that it makes up.
+    """
+    return engine.memory.conversation.validate(conversation, text, handle)
 
 
 @operation("conversation topics", summary="List what a conversation talks of.")

@@ -24,13 +24,15 @@ if TYPE_CHECKING:
         RestoredSpan,
         SpanReason,
     )
-    from amgs.types.conversation_text import ClassSurvival
+    from amgs.types.conversation_text import ClassSurvival, ConversationSurvival
     from amgs.types.conversation_views import ConversationActs, ConversationExtract, ConversationTopics
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results import ConversationList, ConversationShown
 
 _MESSAGES = "#:n role speaker~ at:at~ text*"
+_TOLD = 3
+"""Examples of what is missing that a row has room for."""
 
 
 def _rows(messages: tuple[Message, ...]) -> list[tuple[object, ...]]:
@@ -177,6 +179,29 @@ def restored_span(result: RestoredSpan) -> ResultTable:
         for one in result.survival
     ]
     return sheet(title, "text*", [(line,) for line in result.text.split("\n")], notes)
+
+
+@entry()
+def conversation_survival(result: ConversationSurvival) -> ResultTable:
+    about = "estimated tokens" if result.estimated else "tokens"
+    title = (
+        f"{result.conversation} {result.handle}: {_verdict(result.verdict, result.classes)}; "
+        f"{result.tokens:,} of {result.history:,} {about}"
+    )
+    rows = [
+        (
+            one.kind,
+            one.there,
+            one.in_window,
+            one.one_handle_away,
+            one.lost,
+            ", ".join(f"{' '.join(value.split())} ({where})" for value, where in one.missing[:_TOLD]),
+        )
+        for one in result.classes
+    ]
+    notes = [f"invented {one.kind}: {', '.join(one.invented)}" for one in result.classes if one.invented]
+    columns = "class there:n window:n handle:n lost:n missing*"
+    return sheet(title, columns, rows, (result.of, *notes))
 
 
 def _verdict(verdict: str, classes: tuple[ClassSurvival, ...]) -> str:

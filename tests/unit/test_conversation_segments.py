@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from amgs.conversation.boundaries import boundaries
 from amgs.conversation.cohesion import depths
-from amgs.conversation.segments import PAUSE, linked, segments, sittings
+from amgs.conversation.segments import PAUSE, linked, segments, sittings, topic_changes
 from amgs.text.embedding import HashingEmbedder
 from amgs_app.benches.conversation.segment_metrics import Cuts, cuts_of, half_length, pk, window_diff
+from amgs_app.benches.conversation.segments import topic_cuts
 
 
 def _cuts(written: str) -> Cuts:
@@ -56,7 +57,7 @@ def test_no_cut_is_expected_to_be_wrong_about_fewer_pairs(chances: list[float]) 
     def wrong(cuts: Cuts) -> float:
         apart = np.array([cuts[i : i + k].any() for i in range(n - k)])
         price = 0.1 * (1.0 - np.log(np.maximum(chances, 1e-9)))
-        return float(np.where(apart, together, 1.0 - together).sum() + price[cuts].sum())
+        return float(np.where(apart, together, 1.2 * (1.0 - together)).sum() + price[cuts].sum())
 
     best = min(wrong(np.array(signs)) for signs in product((False, True), repeat=n - 1))
     assert wrong(boundaries(np.array(chances))) == pytest.approx(best, abs=1e-6)
@@ -80,6 +81,24 @@ def test_a_turn_to_other_things_is_found_and_a_topic_that_returns_is_linked() ->
     assert all(min(abs(one.first - turn) for one in found) <= 1 for turn in (8, 16))
     middle = next(one for one in found if one.first <= 11 <= one.last)
     assert {"tram", "timetable", "station"} & set(middle.terms)
+
+
+def test_a_long_message_begins_a_topic_sooner_than_a_short_one() -> None:
+    said = ["yes", "no, I see", "fine by me", "it is red", "and blue", "the case", "mm", "right there"] * 2
+    opened = [
+        *said,
+        "The batteries are what costs us most and they wear out within a year of daily use",
+        *said,
+    ]
+    found = [
+        topic_changes(texts, HashingEmbedder(64).embed(texts)) for texts in ([*said, "sure", *said], opened)
+    ]
+    assert found[1][len(said) - 1] > 1.5 * found[0][len(said) - 1]
+
+
+def test_topics_of_a_meeting_are_cut_where_spans_begin_and_where_none_follows() -> None:
+    cuts = topic_cuts([(0, 9), (10, 14), (22, 29), (29, 30)], 31)
+    assert (np.flatnonzero(cuts) + 1).tolist() == [10, 15, 22]
 
 
 def test_talk_of_one_thing_is_not_cut() -> None:

@@ -1,14 +1,15 @@
 """Topics: cuts of three forms of talk against people's, by constants that were fitted without that form.
 
 `segmentation/*.json`: spliced calls of several services (DialSeg711), chats of strangers (TIAGE), sessions of
-committees (QMSum). Controls: no cut at all, as many cuts as the truth has at random places and at even distances,
+committees (QMSum), and `qmsum/*.jsonl`: meetings with the spans of their topics, but for those that are among the
+others. Controls: no cut at all, as many cuts as the truth has at random places and at even distances,
 TextTiling over words (Hearst 1997) and over the same embeddings.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -40,6 +41,10 @@ GOALS: Mapping[str, tuple[Comparator, float]] = {
 _RIDGE = 1.0
 _MASS = 300.0
 """Boundaries that a form counts as, however many it has."""
+_LONG, _SHARED = 80, 5
+"""So many characters a message has that tells meetings apart; so many of them two meetings may share."""
+_UNCOVERED, _FEWEST = 5, 3
+"""Messages that belong to no topic make a part of their own from so many; a part has so many at least."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -63,6 +68,12 @@ def measure_segments(rig: MemoryRig, data: Path) -> SubjectResult | None:
     if not paths:
         return None
     forms = {path.stem: read_form(path, rig) for path in paths}
+    known = {text for dialogues in forms.values() for one in dialogues for text in one.texts}
+    meetings = [
+        one for path in sorted((data / "qmsum").glob("*.jsonl")) for one in read_meetings(path, rig, known)
+    ]
+    if meetings:
+        forms["qmsum"] = meetings
     shipped = fit(list(forms.values()))
     metrics: dict[str, float] = {}
     scores: list[tuple[str | float, ...]] = []
@@ -95,17 +106,23 @@ def measure_segments(rig: MemoryRig, data: Path) -> SubjectResult | None:
                     *scored,
                     _interval(each, plain),
                     float(np.mean([cuts.sum() for cuts in found])),
+                    float(np.mean([one.true.sum() for one in dialogues])),
                 )
             )
         by_method = {str(row[1]): float(row[2]) for row in scores if row[0] == name}
         metrics[f"pk_{name}"] = by_method.get("ours, fitted on the other forms", float("nan"))
         metrics[f"pk_{name}_shipped"] = by_method["ours, as shipped"]
         metrics[f"pk_{name}_no_cut"] = by_method["no cut"]
+        metrics[f"topics_share_{name}"] = next(
+            (float(row[5]) + 1.0) / (float(row[6]) + 1.0)
+            for row in scores
+            if row[:2] == (name, "ours, as shipped")
+        )
     shown = [", ".join(f"{x:.2f}" for x in shipped), ", ".join(FEATURES)]
     tables = (
         BenchTable(
             "Topics by form",
-            ("form", "cut", "Pk", "WindowDiff", "Pk less that of no cut, 95 %", "cuts a conversation"),
+            ("form", "cut", "Pk", "WindowDiff", "Pk less that of no cut, 95 %", "cuts found", "true cuts"),
             tuple(scores),
         ),
         BenchTable("Constants fitted on all forms", ("weights and bias", "features"), (tuple(shown),)),
@@ -141,6 +158,43 @@ def read_form(path: Path, rig: MemoryRig) -> list[Dialogue]:
         start += len(texts)
         found.append(Dialogue(texts, cuts_of(lengths), own, boundary_evidence(texts, own)))
     return found
+
+
+def read_meetings(path: Path, rig: MemoryRig, known: Collection[str] = ()) -> list[Dialogue]:
+    """The meetings of a file of QMSum with the topics that people found in them, those left out of whose long messages
+    some are known. Messages are embedded as they are when they are stored: with who speaks.
+    """
+    found = []
+    try:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            said = [(str(turn["speaker"]), str(turn["content"])) for turn in row["meeting_transcripts"]]
+            texts = tuple(text for _, text in said)
+            spans = [(int(a), int(b)) for topic in row["topic_list"] for a, b in topic["relevant_text_span"]]
+            if len(texts) > 1 and sum(len(text) > _LONG and text in known for text in texts) <= _SHARED:
+                vectors = rig.embedder.embed([f"{speaker}: {text}" for speaker, text in said], rig.progress)
+                found.append(
+                    Dialogue(texts, topic_cuts(spans, len(texts)), vectors, boundary_evidence(texts, vectors))
+                )
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} holds no meetings as QMSum has them: {error}.") from error
+    return found
+
+
+def topic_cuts(spans: Sequence[tuple[int, int]], messages: int) -> Cuts:
+    """The cuts where spans (first, last) of messages begin, and where they end if what follows belongs to none; neither
+    where it would leave a part of fewer than three messages.
+    """
+    covered = np.zeros(messages, dtype=np.bool_)
+    for first, last in spans:
+        covered[first : last + 1] = True
+    begun = {first for first, _ in spans}
+    ended = {last + 1 for _, last in spans if not covered[last + 1 : last + 1 + _UNCOVERED].any()}
+    cuts = np.zeros(messages - 1, dtype=np.bool_)
+    for place in begun | {place for place in ended if place + _UNCOVERED <= messages}:
+        if _FEWEST <= place <= messages - _FEWEST:
+            cuts[place - 1] = True
+    return cuts
 
 
 def fit(forms: Sequence[Sequence[Dialogue]], without: int | None = None) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from amgs_app import operations
 from amgs_app.render.figures.format import ago, plural
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from amgs_tui.host import Host
     from amgs_tui.messages import Failed, Origin
 
+_NAMED: Final = 4
+"""Messages that went for others, by their handles."""
+
 
 class ContextChoosing(ListPane):
     """A pane over a context, with a cursor on one of its spans.
@@ -35,8 +38,13 @@ class ContextChoosing(ListPane):
     BINDINGS: ClassVar[list[Any]] = [
         shown("e", "ask", "question", "conversation.ask", "Change the question that the context is made for"),
         shown("b", "budget", "budget", "conversation.budget", "Change the budget, in tokens"),
-        shown("s", "strategy", "strategy", "conversation.strategy", "Choose the strategy"),
-        shown("o", "choose", "open", "conversation.choose", "Choose a conversation"),
+        shown(
+            "r", "restore", "restore", "conversation.restore", "Put it back into the context, or let it go"
+        ),
+        shown(
+            "w", "why", "why", "conversation.why", "Why it is kept or not, and the smallest change that would"
+        ),
+        shown("enter", "read", "read", "conversation.read", "Read it in full, as it was said"),
         shown(
             "left_square_bracket",
             "scrub(-1)",
@@ -51,25 +59,8 @@ class ContextChoosing(ListPane):
             "conversation.later",
             "One message on; through the gateway: the next request",
         ),
-        quiet("left_curly_bracket", "scrub(-10)", "scrub", "conversation.earlier_10", "Ten back"),
-        quiet("right_curly_bracket", "scrub(10)", "scrub", "conversation.later_10", "Ten on"),
-        shown("L", "live", "live", "conversation.live", "To the live end; follow the gateway"),
         shown(
-            "r",
-            "restore",
-            "restore",
-            "conversation.restore",
-            "Put this span back into the context, or let it go",
-        ),
-        shown(
-            "enter", "read", "read", "conversation.read", "Read the messages of this span as they were said"
-        ),
-        shown(
-            "w",
-            "why",
-            "why",
-            "conversation.why",
-            "Why this span is kept or not, and the smallest change that would keep it",
+            "m", "single", "messages", "conversation.single", "List each message, or neighbours as one span"
         ),
         shown(
             "a",
@@ -78,6 +69,11 @@ class ContextChoosing(ListPane):
             "conversation.compare",
             "Compare with another strategy at the same budget; once more: back",
         ),
+        shown("s", "strategy", "strategy", "conversation.strategy", "Choose the strategy"),
+        shown("o", "choose", "open", "conversation.choose", "Choose a conversation"),
+        shown("L", "live", "live", "conversation.live", "To the live end; follow the gateway"),
+        quiet("left_curly_bracket", "scrub(-10)", "scrub", "conversation.earlier_10", "Ten back"),
+        quiet("right_curly_bracket", "scrub(10)", "scrub", "conversation.later_10", "Ten on"),
         *ListPane.BINDINGS,
     ]
 
@@ -87,6 +83,9 @@ class ContextChoosing(ListPane):
         self.context: OptimisedContext | None = None
         self.comparison: ContextComparison | None = None
         self.wish = self.stood = ContextWish()
+        self.single = False
+        """Whether each message is a row of its own."""
+        self._restored = ""
         self.asked = False
         """Whether an answer to the wish is still to come."""
         self._typing: Literal["query", "budget"] = "query"
@@ -103,12 +102,26 @@ class ContextChoosing(ListPane):
         return self.held.messages if self.held is not None else 0
 
     @property
-    def spans(self) -> Sequence[ContextSpan | FateChange]:
-        """The spans that the filter leaves, or the runs of messages in which two contexts differ."""
-        every: Sequence[ContextSpan | FateChange] = self.context.spans if self.context is not None else ()
-        if self.comparison is not None:
-            every = self.comparison.changes
+    def unsifted(self) -> Sequence[ContextSpan]:
+        """The spans of the context, or its messages one by one."""
+        if self.context is None:
+            return ()
+        spans = self.context.spans
+        return [one for span in spans for one in self.context.messages_of(span)] if self.single else spans
+
+    @property
+    def listed_spans(self) -> Sequence[ContextSpan]:
+        """Those that the filter leaves."""
+        every = self.unsifted
         return [every[place] for place in self.places] if self.sift else every
+
+    @property
+    def spans(self) -> Sequence[ContextSpan | FateChange]:
+        """What is listed; where two contexts are compared, the runs of messages in which they differ."""
+        if self.comparison is None:
+            return self.listed_spans
+        changes = self.comparison.changes
+        return [changes[place] for place in self.places] if self.sift else changes
 
     @property
     def span(self) -> ContextSpan | FateChange | None:
@@ -135,6 +148,7 @@ class ContextChoosing(ListPane):
         self.ask(self.wish.call, slot="conversation:context", origin=origin)
 
     def failed(self, failure: Failed) -> None:
+        self._restored = ""
         if failure.request.slot == "conversation:context" and failure.request.origin == "operator":
             self.wish = self.stood
         super().failed(failure)
@@ -145,6 +159,9 @@ class ContextChoosing(ListPane):
         if result.conversation != self.wish.conversation:  # the operator typed it
             self.wish = ContextWish(result.conversation, result.query, result.budget, result.strategy)
         self.wish = self.stood = replace(self.wish, other=compared.a.strategy if compared else None)
+        if self._restored and self.context is not None and compared is None:
+            self._say_restored(self.context, result)
+        self._restored = ""
         self.place_cursor(result, compared)
 
     def place_cursor(self, result: OptimisedContext | None, compared: ContextComparison | None) -> None:
@@ -152,11 +169,26 @@ class ContextChoosing(ListPane):
         span, before = self.span, self.context
         self.context, self.comparison = result, compared
         same = result is not None and before is not None and result.conversation == before.conversation
-        number = span.first if span is not None and same else 0
+        if same:
+            self.place_on(span.first if span is not None else 0)
+        else:
+            self.cursor = 0
+            self.moved()
+
+    def place_on(self, number: int) -> None:
+        """Put the cursor on the row that has a message; where none has, it stays in its place."""
         here = (n for n, each in enumerate(self.spans) if each.first <= number <= each.last)
-        last = max(0, self.rows - 1)
-        self.cursor = next(here, min(self.cursor, last) if same else 0)
+        self.cursor = next(here, min(self.cursor, max(0, self.rows - 1)))
         self.moved()
+
+    def _say_restored(self, before: OptimisedContext, after: OptimisedContext) -> None:
+        """What came back, and what went instead."""
+        had, has = _whole(before), _whole(after)
+        gone = [f"#{number}" for number in sorted(had - has)]
+        told = f"{', '.join(gone[:_NAMED])}{f' and {len(gone) - _NAMED:,} more' if gone[_NAMED:] else ''}"
+        instead = f"Instead {told} no longer {'go' if gone[1:] else 'goes'} whole." if gone else ""
+        words = f"{after.tokens:,} of {after.budget:,} tokens. {instead}"
+        self.notify(words, title=f"{self._restored} is back", timeout=6)
 
     # --- what the keys do -----------------------------------------------------------------------------------
 
@@ -225,7 +257,7 @@ class ContextChoosing(ListPane):
         self.want("screen", until=None)
 
     def action_restore(self) -> None:
-        """Show what the span says, and have it in the context from now on; once more lets it go again."""
+        """Have the span in the context from now on; once more lets it go again."""
         span = self.span
         if span is None:
             return
@@ -235,8 +267,16 @@ class ContextChoosing(ListPane):
         elif fate_of(span) == "kept":
             self.notify("It goes to the model as it is.", title=f"{span.handle} is in the context", timeout=3)
         else:
+            self._restored = span.handle
             self.want(keep=(*self.wish.keep, span.handle))
-            self.ask(operations.conversation.restore(self.wish.conversation, span.handle))
+
+    def action_single(self) -> None:
+        """List each message, or neighbours with the same fate as one; the cursor stays with its message."""
+        span = self.span
+        self.single = not self.single
+        self.place_on(span.first if span is not None else 0)
+        self._say()
+        self.repaint()
 
     def action_read(self) -> None:
         if self.span is not None:
@@ -273,3 +313,8 @@ class ContextChoosing(ListPane):
 
             title = f"Compare {self.wish.strategy} with"
             self.app.push_screen(Chooser(title, [Choice(name, name) for name in others]), chose)
+
+
+def _whole(context: OptimisedContext) -> set[int]:
+    """The numbers of the messages that are kept as they are."""
+    return {n for span in context.spans if span.fate == "kept" for n in range(span.first, span.last + 1)}

@@ -103,7 +103,7 @@ follows the agents: what the model had in front of it when it answered, and what
     def all_rows(self) -> Sequence[Row]:
         if self.comparison is not None:
             return of_changes(self.comparison.changes)
-        return of_spans(self.context.spans) if self.context is not None else ()
+        return of_spans(self.unsifted)
 
     @property
     def rows(self) -> int:
@@ -137,7 +137,11 @@ follows the agents: what the model had in front of it when it answered, and what
         if self.comparison is not None:
             return "A above, B below · a back · [ ] scrub"
         kept = f"{', '.join(self.wish.keep)} restored · " if self.wish.keep else ""
-        return f"{kept}[ ] scrub · r restores" if self.context is not None else kept
+        if self.context is None:
+            return kept
+        if self.context.count("kept") == sum(one.last - one.first + 1 for one in self.context.spans):
+            return f"{kept}everything fits · b gives a smaller budget"
+        return f"{kept}[ ] scrub · m {'spans' if self.single else 'each message'} · r restores"
 
     def draw(self, canvas: Canvas) -> Text:
         if self.exchange is not None and self.context is None:
@@ -153,8 +157,8 @@ follows the agents: what the model had in front of it when it answered, and what
     def _figure(self, canvas: Canvas) -> Figure:
         from amgs_app.render.figures import conversation, conversation_comparison
 
-        places = self.places if self.sift else None
         if self.comparison is not None:
+            places = self.places if self.sift else None
             return conversation_comparison.figure(
                 self.comparison, canvas, self.cursor, places, self.originals
             )
@@ -164,7 +168,7 @@ follows the agents: what the model had in front of it when it answered, and what
             self.context,
             canvas,
             self.cursor,
-            places,
+            self.listed_spans,
             None if exchange is not None else self.length,
             self.originals,
             exchange.said if exchange is not None else None,

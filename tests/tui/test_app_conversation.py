@@ -42,6 +42,13 @@ async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
         await driven.press("L")
         assert pane_of(driven).wish.until is None and pane.context.spans[-1].last == 49
 
+        spans = pane.rows
+        await driven.press("end", "m")
+        assert pane.rows == 49 > spans and pane.span is not None and pane.span.handle == "#49"
+        assert sum(one.tokens for one in pane.spans) == pane.context.history
+        await driven.press("m")
+        assert pane.rows == spans
+
         gone = next(n for n, one in enumerate(pane.spans) if fate_of(one) == "dropped")
         await driven.press("home", *["down"] * gone, "w")
         assert isinstance(driven.app.screen, TextReader) and "a larger budget" in driven.text
@@ -71,10 +78,11 @@ async def test_a_restored_span_stays_until_it_is_let_go_and_what_cannot_be_chang
             await driven.press("down")
             span = pane.span
         assert span is not None
-        await driven.press("r")
+        await driven.press("enter")
         assert isinstance(driven.app.screen, TextReader) and f"ship {span.handle}" in driven.text
-        await driven.press("escape")
+        await driven.press("escape", "r")
         assert pane.wish.keep == (span.handle,) and pane.context.tokens <= 1300
+        assert f"{span.handle} is back" in driven.text
         back = {n for one in pane.context.spans if one.fate == "kept" for n in range(one.first, one.last + 1)}
         assert {*range(span.first, span.last + 1)} <= back and "restored" in driven.text
 

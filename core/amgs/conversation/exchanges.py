@@ -57,6 +57,8 @@ _PLANNED: Final = (
 """Fields of a context that are kept as they are."""
 _SHOWN: Final = 2_000
 """Characters of a question and of an answer in a list, and of those that the conversation does not hold."""
+_DIGITS: Final = 3
+"""Of what a message was worth."""
 
 _Said = tuple[str, str, list[list[str]], str]
 """What a model reads of a message: role, text, calls, the call that it answers."""
@@ -87,6 +89,8 @@ def row(exchange: GatewayExchange, held: Mapping[int, Message]) -> ExchangeRow:
         told["context"] = {name: getattr(context, name) for name in _PLANNED} | {
             "spans": [astuple(span) for span in context.spans],
             "ledger": [astuple(one) for one in context.ledger],
+            "costs": context.costs,
+            "worths": [round(worth, _DIGITS) for worth in context.worths],
         }
     record = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
     return ExchangeRow(exchange.number, exchange.at, exchange.conversation, last, record)
@@ -137,6 +141,8 @@ def rebuilt(row: ExchangeRow, held: Mapping[int, Message]) -> GatewayExchange:
         messages=messages,
         spans=spans,
         ledger=ledger,
+        costs=tuple(planned.get("costs", ())),
+        worths=tuple(planned.get("worths", ())),
         **fields,
     )
     return replace(made, context=context)

@@ -6,7 +6,7 @@ In the style of OpenAI (chat completions and responses), of Anthropic, or plainl
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -60,7 +60,7 @@ def read_messages(
     reading = _Reading(now, before)
     for place, one in enumerate(given, 1):
         reading.take(one, place)
-    return ReadConversation(tuple(reading.made), tuple(reading.notes))
+    return ReadConversation(tuple(reading.made), tuple(reading.notes()))
 
 
 def messages_in(data: Any) -> list[Any]:
@@ -85,7 +85,8 @@ class _Reading:
     def __init__(self, now: datetime, before: Sequence[Message]) -> None:
         self.now = now
         self.made: list[Message] = []
-        self.notes: list[str] = []
+        self._left: dict[str, list[tuple[int, str]]] = {}
+        """What was not taken as it was given: the places of the messages and what it was, by what is said of it."""
         self.open: dict[str, str] = {}
         self.answered: set[str] = set()
         self.next = before[-1].number + 1 if before else 1
@@ -103,6 +104,16 @@ class _Reading:
         at = self._time({**one, **said}, place)
         for message in self._messages(said, place):
             self._add(replace(message, at=at), place)
+
+    def notes(self) -> Iterator[str]:
+        """What was not taken as it was given: a line for each reason, however many messages it befell."""
+        for reason, found in self._left.items():
+            place, example = found[0]
+            more = f" and {len(found) - 1:,} more" if found[1:] else ""
+            yield f"Message {place}{more}: {reason}{f' ({example})' if example else ''}."
+
+    def _note(self, place: int, reason: str, example: str = "") -> None:
+        self._left.setdefault(reason, []).append((place, example))
 
     def _messages(self, said: Mapping[str, Any], place: int) -> list[Message]:
         """Results first, then what is said beside them: in the style of Anthropic both stand in one message."""
@@ -156,7 +167,8 @@ class _Reading:
             return content or ""
         records = Records("openai", IngestSettings())
         text = text_of(records, content, "content")
-        self.notes += [f"Message {place}: {left.reason}." for left in records.result().left_out]
+        for left in records.result().left_out:
+            self._note(place, left.reason)
         return text
 
     def _time(self, said: Mapping[str, Any], place: int) -> datetime | None:
@@ -165,12 +177,10 @@ class _Reading:
             return None
         at = as_utc(given) if isinstance(given, datetime) else instant(given)
         if at is None:
-            self.notes.append(
-                f"Message {place}: its time {name(given)[:40]!r} cannot be read and was left out."
-            )
+            self._note(place, "its time cannot be read and was left out", repr(name(given)[:40]))
         elif not _EARLIEST <= at <= self.now + _AHEAD:
             told = "in the future" if at > self.now else "before 1900"
-            self.notes.append(f"Message {place}: its time {at:%Y-%m-%d} is {told} and was left out.")
+            self._note(place, f"its time is {told} and was left out", f"{at:%Y-%m-%d}")
             at = None
         return at
 

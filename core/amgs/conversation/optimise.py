@@ -147,6 +147,8 @@ def optimise(
         plan=plans.encoded(messages, fates),
         stable_prefix=_stable(rendered(before, known), made) if previous else 1.0,
         replanned=replanned,
+        costs=tuple(costs),
+        worths=tuple(map(float, shown)),
     )
 
 

@@ -178,7 +178,8 @@ class OptimisedContext:
     estimated: whether the count is an estimate, no tokenizer being known. plan: give it back as `previous`, and what
     was sent stays as it was for as long as it fits. stable_prefix: in [0, 1], how much of what was sent before stands
     unchanged at the beginning; 1 without a previous plan. replanned: why the previous plan was given up or added to,
-    "" where it was kept or there was none.
+    "" where it was kept or there was none. costs, worths: of every message, in order: tokens as it was said, and how
+    likely it is needed for the query, in [0, 1]; 0 where nothing had to go.
     """
 
     conversation: str
@@ -196,6 +197,41 @@ class OptimisedContext:
     stable_prefix: float = 1.0
     replanned: str = ""
     milliseconds: float = 0.0
+    costs: tuple[int, ...] = ()
+    worths: tuple[float, ...] = ()
+
+    def messages_of(self, span: ContextSpan) -> tuple[ContextSpan, ...]:
+        """The messages of a span, each as a span of its own. Of several that one text stands for, the first has its
+        tokens.
+        """
+        if not self.costs:
+            return (span,)
+        sent = {one.numbers[0]: one.tokens for one in self.messages if one.fate != "dropped"}
+        start = self.spans[0].first
+        return tuple(
+            ContextSpan(
+                f"#{number}",
+                number,
+                number,
+                span.fate,
+                span.because,
+                self.worths[number - start],
+                self.costs[number - start],
+                sent.get(number, 0),
+            )
+            for number in range(span.first, span.last + 1)
+        )
+
+    def worth_of(self, fate: SpanFate) -> float:
+        """Which share of all worths the messages of a fate have, in [0, 1]; 0 where no message has any."""
+        start = self.spans[0].first if self.spans else 1
+        total = sum(self.worths)
+        own = (
+            sum(self.worths[span.first - start : span.last - start + 1])
+            for span in self.spans
+            if span.fate == fate
+        )
+        return sum(own) / total if total else 0.0
 
     def count(self, fate: SpanFate) -> int:
         """How many messages have a fate."""

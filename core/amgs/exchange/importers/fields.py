@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +14,9 @@ from amgs.ingest.raw_blocks import shown
 _LONGEST_NAME = 120
 _MILLISECONDS = 1e11
 """Above this a number of time is in milliseconds since 1970."""
+_SPOKEN = re.compile(r"\d{1,2}:\d\d [ap]m on \d{1,2} [A-Z][a-z]+, \d{4}", re.IGNORECASE)
+_AS_SPOKEN = "%I:%M %p on %d %B, %Y"
+"""How recorded chats of research (LoCoMo, REALTALK) write when a session began."""
 _VECTORS = ("embedding", "embeddings", "vector")
 """Ends of the names of fields that hold vectors."""
 
@@ -38,10 +42,17 @@ def name(value: Any) -> str:
 
 
 def instant(value: Any) -> datetime | None:
-    """An instant written in ISO 8601, or as seconds or milliseconds since 1970; None for anything else."""
+    """An instant written in ISO 8601 or as "1:56 pm on 8 May, 2023", or as seconds or milliseconds since 1970; None
+    for anything else.
+    """
     try:
         if isinstance(value, str):
-            return parse_instant(value)
+            spoken = _SPOKEN.fullmatch(value.strip())
+            return (
+                datetime.strptime(spoken[0], _AS_SPOKEN).replace(tzinfo=UTC)
+                if spoken
+                else parse_instant(value)
+            )
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
         return datetime.fromtimestamp(value / 1000 if abs(value) > _MILLISECONDS else value, UTC)

@@ -11,6 +11,9 @@ from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rich.console import RenderableType
     from rich.text import Text
 
     from amgs.types.conversation import (
@@ -66,7 +69,14 @@ def conversation_list(result: ConversationList) -> ResultTable:
     return sheet(title, "name* messages:n first:at last:at", rows, (note,))
 
 
-@entry(figure=tabled)
+def _read(result: ConversationShown, canvas: Canvas, now: datetime) -> RenderableType:
+    from amgs_app.render.figures.transcript import transcript
+
+    del now
+    return transcript(title_of(result), result.messages, canvas)
+
+
+@entry(figure=tabled, page=_read)
 def conversation_shown(result: ConversationShown) -> ResultTable:
     hidden = result.total - len(result.messages)
     notes = (f"{plural(hidden, 'earlier message')} not shown" if hidden else "",)
@@ -78,7 +88,8 @@ def _drawn(operator: Operator, result: OptimisedContext, canvas: Canvas) -> Text
     from amgs_app.render.figures.conversation import conversation
     from amgs_app.row_fields import of_spans
 
-    return conversation(result, canvas, shown=places(operator, "conversation", of_spans(result.spans)))
+    kept = places(operator, "conversation", of_spans(result.spans))
+    return conversation(result, canvas, rows=None if kept is None else [result.spans[n] for n in kept])
 
 
 @entry(figure=_drawn, sentence=title_of)
@@ -163,7 +174,19 @@ def _ways(result: SpanReason) -> list[tuple[str, object]]:
     return made
 
 
-@entry()
+def _said(result: RestoredSpan, canvas: Canvas, now: datetime) -> RenderableType:
+    from amgs_app.render.figures.transcript import transcript
+
+    del now
+    if result.level != "complete":
+        from amgs_app.render.catalogue import table_of
+        from amgs_app.render.sheet import to_table
+
+        return to_table(table_of(result))
+    return transcript(title_of(result), result.messages, canvas)
+
+
+@entry(page=_said)
 def restored_span(result: RestoredSpan) -> ResultTable:
     if result.level == "complete":
         title = f"{result.conversation} {result.handle}: {plural(len(result.messages), 'message')}"

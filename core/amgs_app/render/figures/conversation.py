@@ -29,7 +29,7 @@ MIXED: Final = "▚"
 """A cell of the strip whose messages have different fates."""
 _WIDEST_CELL = 6
 _LEAST_REASON = 24
-_BESIDE = 110
+_BESIDE = 140
 """From this width on the ledger and the originals stand beside the spans."""
 
 
@@ -49,7 +49,7 @@ def conversation(
     canvas: Canvas,
     *,
     cursor: int | None = None,
-    shown: Sequence[int] | None = None,
+    rows: Sequence[ContextSpan] | None = None,
     total: int | None = None,
     originals: Sequence[Message] = (),
     said: str | None = None,
@@ -57,18 +57,18 @@ def conversation(
 ) -> Text:
     """What of a conversation is kept, and what became of the rest.
 
-    cursor: among the spans that are shown. shown: their places, None for all. total: how many messages the
+    rows: the spans that are listed, None for all. cursor: among them. total: how many messages the
     conversation has, where the context is of an earlier moment. originals: what the span under the cursor says. said:
     the model's answer to this context, None where there is none. about: stands before the query.
     """
-    return figure(result, canvas, cursor, shown, total, originals, said, about).render()
+    return figure(result, canvas, cursor, rows, total, originals, said, about).render()
 
 
 def figure(
     result: OptimisedContext,
     canvas: Canvas,
     cursor: int | None = None,
-    shown: Sequence[int] | None = None,
+    rows: Sequence[ContextSpan] | None = None,
     total: int | None = None,
     originals: Sequence[Message] = (),
     said: str | None = None,
@@ -76,8 +76,7 @@ def figure(
 ) -> Figure:
     """The same before it is rendered: it knows which span each of its lines shows."""
     sheet = Figure(canvas)
-    places = range(len(result.spans)) if shown is None else shown
-    spans = [result.spans[place] for place in places]
+    spans = result.spans if rows is None else rows
     chosen = spans[cursor] if cursor is not None and 0 <= cursor < len(spans) else None
     _head(sheet, result, total)
     palette = sheet.palette
@@ -98,7 +97,7 @@ def figure(
         _ledger(side.part(0, 0, None, tall), result.ledger)
         _originals(side.part(0, tall), chosen, originals)
         return sheet
-    detail = rest.height // 3 if rest.height >= 11 else 0
+    detail = rest.height // 3 if rest.height >= 11 and chosen is not None else 0
     ledger = len(result.ledger) + 2 if rest.height >= 20 else 1 if rest.height >= 5 else 0
     listed = max(0, rest.height - detail - ledger)
     _spans(rest.part(0, 0, None, listed), spans, cursor, result.strategy)
@@ -154,9 +153,9 @@ class StripCell:
     worth: float
 
 
-def strip_cells(spans: Sequence[ContextSpan], most: int) -> tuple[list[StripCell], int]:
+def strip_cells(result: OptimisedContext, most: int) -> tuple[list[StripCell], int]:
     """The messages in at most `most` cells of equal size, and how many messages a cell has."""
-    fates = [(n, span) for span in spans for n in range(span.first, span.last + 1)]
+    fates = [(n, span) for span in result.spans for n in range(span.first, span.last + 1)]
     if not fates or most < 1:
         return [], 1
     size = -(-len(fates) // most)
@@ -169,7 +168,7 @@ def strip_cells(spans: Sequence[ContextSpan], most: int) -> tuple[list[StripCell
                 group[0][0],
                 group[-1][0],
                 kinds.pop() if len(kinds) == 1 else None,
-                max(span.worth for _, span in group),
+                max(result.worths[start : start + size] or [span.worth for _, span in group]),
             )
         )
     return cells, size
@@ -184,7 +183,7 @@ def _strip(region: Region, result: OptimisedContext, chosen: ContextSpan | None)
     weighed = region.height >= 12 and any(span.worth > 0 for span in result.spans)
     lines_a_row = 2 + weighed
     rows = max(1, min(-(-size // max(1, region.width)), region.height // (5 * lines_a_row)))
-    cells, group = strip_cells(result.spans, region.width * rows)
+    cells, group = strip_cells(result, region.width * rows)
     wide = max(1, min(_WIDEST_CELL, region.width // max(1, len(cells)))) if rows == 1 else 1
     a_row = max(1, region.width // wide)
     for place, cell in enumerate(cells):
@@ -209,7 +208,11 @@ def _strip(region: Region, result: OptimisedContext, chosen: ContextSpan | None)
         number = result.count(fate)
         if number or fate in ("kept", "dropped"):
             pieces = [(SIGNS[fate], fate_style(fate, palette)), (f" {number:,} {fate}", ink(palette.text))]
+            if weighed and number:
+                pieces.append((f" {result.worth_of(fate):.0%}", ink(palette.part_similarity)))
             x = region.pieces(x, y, pieces) + 2
+    if weighed:
+        x = region.put(x, y, "of the worth", ink(palette.part_similarity)) + 2
     scale = "a message each" if group == 1 else f"{MIXED} differ · {group} messages a cell"
     if width_of(scale) + x > region.width:
         scale = scale.replace(" messages", "")
@@ -230,12 +233,12 @@ def _spans(
     page = ListPage.around(spans, region.height - 1, cursor)
     quiet, plain = ink(palette.muted), ink(palette.text)
     handle_w = max([6, *(width_of(span.handle) for span in spans)])
-    wide = region.width >= 64
+    wide = region.width >= 84
     fate_x = 2 + handle_w + 1
     tokens_x = fate_x + 11
     shown_x = tokens_x + 8
     worth_x = shown_x + 8
-    because_x = worth_x + (12 if wide else 5)
+    because_x = worth_x + (13 if wide else 6)
     region.put(2, 0, "handle", quiet)
     region.put(fate_x, 0, "fate", quiet)
     region.put(tokens_x, 0, "tokens", quiet, width=7, align="right")

@@ -93,7 +93,7 @@ def _strip(region: Region, name: str, context: OptimisedContext, chosen: FateCha
                 (f" {number:,} {fate}", ink(palette.muted)),
             ]
             x = region.pieces(x, 0, pieces)
-    cells, _ = strip_cells(context.spans, region.width)
+    cells, _ = strip_cells(context, region.width)
     for place, cell in enumerate(cells):
         sign = MIXED if cell.fate is None else SIGNS[cell.fate]
         style = ink(palette.text) if cell.fate is None else fate_style(cell.fate, palette)

@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 
+from amgs_app.gateway import forwarding
 from amgs_app.gateway.routes import routes
 from amgs_app.gateway.upstream import Upstream
 from amgs_app.server.tokens import Tokens
@@ -75,7 +77,8 @@ def recorder() -> Iterator[Recorder]:
 def gateway(
     upstream: str, budget: int = 0, store: Path | None = None, tokens: Tokens | None = None
 ) -> Iterator[str]:
-    """The address of a gateway to it, with a service beside."""
+    """The address of a gateway to it, with a service beside. A busy machine gives its memory a minute."""
     more = partial(routes, upstream=Upstream(upstream), budget=budget)
-    with served(store, tokens=tokens, more=more) as address:
+    patient = patch.object(forwarding, "MEMORY_SECONDS", 60.0)
+    with patient, served(store, tokens=tokens, more=more) as address:
         yield address

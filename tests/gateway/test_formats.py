@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from amgs.types.conversation import ContextMessage
-from amgs_app.gateway.answers import said_in
+from amgs_app.gateway.answers import said_in, tokens_in
 from amgs_app.gateway.conversing import changes_of
 from amgs_app.gateway.formats.anthropic_messages import AnthropicMessages
 from amgs_app.gateway.formats.chat_completions import ChatCompletions
@@ -168,6 +169,23 @@ def test_a_streamed_answer_is_put_together() -> None:
     done = f'data: {{"type":"response.output_item.done","item":{item}}}\n\n'
     (said,) = said_in(Responses(), done.encode(), streamed=True)
     assert said.text == "Sunny"
+
+
+def test_the_count_of_the_model_s_server_is_read_in_every_interface() -> None:
+    start = {
+        "type": "message_start",
+        "message": {"usage": {"input_tokens": 3, "cache_read_input_tokens": 40}},
+    }
+    done = {"type": "response.completed", "response": {"usage": {"input_tokens": 9, "output_tokens": 1}}}
+    events = f"data: {json.dumps(start)}\n\ndata: {json.dumps({'usage': {'output_tokens': 7}})}\n\n"
+    assert tokens_in(events.encode(), streamed=True) == 43
+    assert tokens_in(f"data: {json.dumps(done)}\n\ndata: [DONE]\n\n".encode(), streamed=True) == 9
+    assert tokens_in(b'{"usage": {"prompt_tokens": 12, "completion_tokens": 99}}', streamed=False) == 12
+    assert (
+        tokens_in(b'{"usage": {"prompt_tokens": "many"}}', streamed=False)
+        == tokens_in(b"[", streamed=False)
+        == 0
+    )
 
 
 @pytest.mark.parametrize("form", [ChatCompletions(), AnthropicMessages(), Responses()])

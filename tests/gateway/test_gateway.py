@@ -192,6 +192,11 @@ def test_what_is_sent_keeps_the_budget_the_question_and_calls_with_their_results
     originals = [one for one in asked if one["role"] != "system"]
     first = back["messages"][0]
     assert first["text"] == (originals[first["number"] - 1]["content"] or "")
+    agent(limited).chat.completions.create(model="m", messages=asked, max_completion_tokens=100)
+    less = exchanges(limited)[0]
+    assert less["reserved"] == 100 and less["tokens"] + less["beside"] <= 300
+    agent(limited).chat.completions.create(model="m", messages=asked, max_tokens=9_999)
+    assert exchanges(limited)[0]["reserved"] == 200, "half at most"
 
 
 def whole(address: str, number: int) -> dict[str, Any]:
@@ -429,7 +434,10 @@ def test_this_program_s_own_model_answers_and_the_gateway_keeps_what_it_is_asked
         answer = agent(address).chat.completions.create(model="tiny", messages=asked, max_tokens=12)
         assert answer.usage is not None and answer.usage.prompt_tokens > 100
         seen = exchanges(address)[0]
-        assert seen["tokens"] <= 600 and seen["said"] == answer.choices[0].message.content
+        assert seen["counted"] == answer.usage.prompt_tokens and seen["reserved"] == 12
+        assert (
+            seen["tokens"] + seen["beside"] <= 600 - 12 and seen["said"] == answer.choices[0].message.content
+        )
 
 
 def test_the_page_of_the_gateway_runs_as_it_stands(

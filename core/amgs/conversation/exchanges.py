@@ -39,6 +39,8 @@ _TOLD: Final = (
     "tokens",
     "tokens_before",
     "beside",
+    "reserved",
+    "counted",
     "digest",
 )
 """Fields of an exchange that are kept as they are."""

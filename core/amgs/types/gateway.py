@@ -26,7 +26,9 @@ class GatewayExchange:
 
     until, answered: numbers of the last message of the request and of the answer in the conversation, 0 where it does
     not hold them. tokens: of the messages that were sent, of tokens_before that the agent sent; 0 where nobody counted.
-    beside: of the system prompts and tools that were sent with them, which are not kept. digest: SHA-256 of the
+    beside: of the system prompts and tools that were sent with them, which are not kept, with what a chat template puts
+    around them. reserved: of the budget, kept free for the answer. counted: of the whole request as the model's server
+    counted, 0 where it does not say. digest: SHA-256 of the
     messages that were sent. missing: why they cannot be shown, "" where they can; a list of exchanges has neither
     context nor whole.
     """
@@ -54,6 +56,8 @@ class GatewayExchange:
     tokens: int = 0
     tokens_before: int = 0
     beside: int = 0
+    reserved: int = 0
+    counted: int = 0
     digest: str = ""
     missing: str = ""
 

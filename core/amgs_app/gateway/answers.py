@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Final
 
 from amgs_app.gateway.formats.spoken import Body, Format, Spoken
+
+_COUNTS: Final = ("prompt_tokens", "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""Tokens of a request in the `usage` of an answer: the first in chat completions, the second in responses, the last
+three, which exclude each other, in Anthropic's.
+"""
 
 
 def said_in(form: Format, content: bytes, *, streamed: bool) -> Sequence[Spoken]:
@@ -14,6 +20,20 @@ def said_in(form: Format, content: bytes, *, streamed: bool) -> Sequence[Spoken]
         return form.collected(_events(content))
     whole = _object(content)
     return [] if whole is None else form.answer(whole)
+
+
+def tokens_in(content: bytes, *, streamed: bool) -> int:
+    """How many tokens the request had as the model's server counted, what it took from its cache included; 0 where the
+    answer does not say.
+    """
+    told = _events(content) if streamed else [one] if (one := _object(content)) else []
+    counts = [0]
+    for event in told:
+        for holder in (event, event.get("message"), event.get("response")):
+            usage = holder.get("usage") if isinstance(holder, dict) else None
+            if isinstance(usage, dict):
+                counts.append(sum(n for key in _COUNTS if isinstance(n := usage.get(key), int)))
+    return max(counts)
 
 
 def _events(content: bytes) -> list[Body]:

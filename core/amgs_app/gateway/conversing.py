@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from amgs.conversation.tokens import OVERHEAD, MessageCounter
 from amgs.errors import AmgsError, ImpossibleBudgetError
 from amgs.types.conversation import ROLES, ContextMessage, Message, OptimisedContext, Role
 from amgs_app.gateway.formats.spoken import Body, Format, MessageChange, Spoken
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 _PLANS: Final = 1_000
+_ANSWER: Final = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+"""By which a request says how long its answer may be, in the three interfaces."""
 _NOTHING: Final = "it holds no message that can be read"
 
 
@@ -32,7 +35,8 @@ class Fitted:
 
     spoken: its messages. conversation: the one that it goes on with, "" where the memory could not tell; numbers: of
     the messages there, system prompts and what says nothing left out; whole: those messages as the agent sent them.
-    beside: tokens of system prompts and definitions of tools.
+    beside: tokens of system prompts and definitions of tools; reserved: those of the budget that are kept free for the
+    answer.
     """
 
     body: dict[str, Any] | None
@@ -44,6 +48,7 @@ class Fitted:
     numbers: tuple[int, ...] = ()
     whole: tuple[ContextMessage, ...] = ()
     beside: int = 0
+    reserved: int = 0
 
     @property
     def until(self) -> int:
@@ -54,7 +59,8 @@ class Fitted:
 class Conversing:
     """Keeps the conversations that go through the gateway. Safe to use from any thread; one request at a time.
 
-    budget: tokens of the messages that are sent, system prompt and definitions of tools included; 0 to send everything.
+    budget: tokens of what is sent and of the answer that the agent asks for, system prompt and definitions of tools
+    included; 0 to send everything.
     """
 
     def __init__(self, engine: Engine, budget: int) -> None:
@@ -128,19 +134,18 @@ class Conversing:
     def choose(self, form: Format, request: Body, fitted: Fitted) -> Fitted:
         """Choose what of a request that was taken in is sent; writes nothing. Raises ImpossibleBudgetError."""
         told = dict(zip(fitted.numbers, _told(fitted.spoken), strict=True))
-        beside = sum(self._engine.count_tokens(each.text) for each in fitted.spoken if each.role == "system")
-        if request.get("tools"):
-            beside += self._engine.count_tokens(json.dumps(request["tools"], ensure_ascii=False))
-        if beside >= self._budget:
+        beside, reserved = self._beside(request, fitted), self._reserved(request)
+        if beside + reserved >= self._budget:
+            free = f", {reserved:,} more are kept free for the answer" if reserved else ""
             raise ImpossibleBudgetError(
-                f"The system prompt and the tools alone have {beside:,} tokens of {self._budget:,}.",
+                f"The system prompt and the tools alone have {beside:,} tokens of {self._budget:,}{free}.",
                 way_out="Give the gateway a larger --budget.",
             )
         query = next((each.text for each in reversed(told.values()) if each.role == "user"), "")
         context = self._memory.conversation.optimise(
             fitted.conversation,
             query,
-            budget=self._budget - beside,
+            budget=self._budget - beside - reserved,
             previous=self._plan(fitted.conversation),
             until=fitted.until,
         )
@@ -163,7 +168,21 @@ class Conversing:
             for one in context.messages
         )
         context = replace(context, messages=messages)
-        return replace(fitted, body=body, untouched=why, context=context, beside=beside)
+        return replace(fitted, body=body, untouched=why, context=context, beside=beside, reserved=reserved)
+
+    def _beside(self, request: Body, fitted: Fitted) -> int:
+        """Tokens of what is sent beside the conversation, and of the line with which the answer begins."""
+        counter = MessageCounter(self._engine.count_tokens)
+        prompts = [counter.cost(_message(each)) for each in fitted.spoken if each.role == "system"]
+        tools = request.get("tools")
+        given = counter.count(json.dumps(tools, ensure_ascii=False)) if tools else 0
+        return sum(prompts) + given + OVERHEAD
+
+    def _reserved(self, request: Body) -> int:
+        """Tokens that the answer may have, at most half of the budget: some agents always ask for the most there is."""
+        asked = (request.get(name) for name in _ANSWER)
+        most = next((n for n in asked if isinstance(n, int) and not isinstance(n, bool) and n > 0), 0)
+        return min(most, self._budget // 2)
 
     def _plan(self, conversation: str) -> str:
         """The plan of what was sent last, also before the gateway began: what the provider has cached stays valid."""

@@ -17,7 +17,7 @@ from fastapi.responses import JSONResponse, StreamingResponse
 
 from amgs.errors import AmgsError
 from amgs.types.gateway import GatewayExchange, GatewayOutcome
-from amgs_app.gateway.answers import said_in
+from amgs_app.gateway.answers import said_in, tokens_in
 from amgs_app.gateway.conversing import Conversing, Fitted
 from amgs_app.gateway.exchanges import ExchangeNumbers
 from amgs_app.gateway.formats.spoken import Body, Format, Spoken
@@ -88,6 +88,7 @@ class Gateway:
             tokens=context.tokens if context is not None else 0,
             tokens_before=context.history if context is not None else 0,
             beside=fitted.beside,
+            reserved=fitted.reserved,
         )
         try:
             answer = await self.upstream.ask(
@@ -160,14 +161,16 @@ class Gateway:
     ) -> None:
         """Keep what was said, and consolidate what was kept when that is due."""
         said: Sequence[Spoken] = ()
+        counted = 0
         if answer.status < 400:
+            counted = tokens_in(read, streamed=answer.streams)
             said = said_in(form, read, streamed=answer.streams)
             whole = whole or any(mark in read[-_TAIL:] for mark in _ENDS)
         outcome: GatewayOutcome = (
             "broken off" if not whole else "answered" if answer.status < 400 else "refused"
         )
         text = "\n\n".join(each.text for each in said if each.text)
-        exchange = replace(exchange, outcome=outcome, said=text, characters=len(text))
+        exchange = replace(exchange, outcome=outcome, said=text, characters=len(text), counted=counted)
         if outcome == "answered" and exchange.conversation:
 
             def take() -> tuple[int, int]:

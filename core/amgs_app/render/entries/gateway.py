@@ -70,6 +70,8 @@ def gateway_exchange(result: GatewayExchange) -> ResultTable:
         f"beside: {result.beside:,} tokens of system prompts and tools, which are not kept"
         if result.beside
         else "",
+        f"kept free for the answer: {result.reserved:,} tokens" if result.reserved else "",
+        f"the model's server counted {result.counted:,} tokens in all" if result.counted else "",
         context.replanned if context else "",
         f"what was sent cannot be shown: {result.missing}" if result.missing else "",
         f"said: {result.said}"

@@ -127,6 +127,12 @@ if TYPE_CHECKING:
         SummarySpan,
     )
     from amgs.types.gateway import GatewayExchange
+    from amgs.types.mentions import (
+        ConversationEntities,
+        ConversationEntity,
+        ConversationResolved,
+        ResolvedMention,
+    )
     from amgs.types.packs import (
         Pack,
         PackContent,
@@ -252,6 +258,12 @@ _HOMES = {
         "SummarySpan",
     ),
     "amgs.types.gateway": ("GatewayExchange",),
+    "amgs.types.mentions": (
+        "ConversationEntities",
+        "ConversationEntity",
+        "ConversationResolved",
+        "ResolvedMention",
+    ),
     "amgs.types.packs": (
         "Pack",
         "PackContent",
@@ -291,9 +303,12 @@ __all__ = [
     "ConversationAct",
     "ConversationActs",
     "ConversationAdded",
+    "ConversationEntities",
+    "ConversationEntity",
     "ConversationExtract",
     "ConversationKept",
     "ConversationReferences",
+    "ConversationResolved",
     "ConversationStats",
     "ConversationSummary",
     "ConversationSurvival",
@@ -361,6 +376,7 @@ __all__ = [
     "RawBlock",
     "Reliability",
     "RepeatedError",
+    "ResolvedMention",
     "ResolvedReference",
     "RestoredSpan",
     "RuleRecogniser",

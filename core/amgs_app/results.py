@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from amgs.types.conversation import ConversationSummary, Message
     from amgs.types.gateway import GatewayExchange
+    from amgs.types.mentions import ResolvedMention
     from amgs.types.packs import PackUsage, PackUse
     from amgs_app.service_event import ServiceEvent
     from amgs_app.settings import Setting
@@ -108,11 +109,17 @@ class PackExported:
 
 @dataclass(frozen=True, slots=True)
 class ConversationShown:
-    """`conversation show`: messages as they were said. total: how many were asked for; more than are shown."""
+    """`conversation show`: messages as they were said. total: how many were asked for; more than are shown.
+
+    mentions: what words of these messages mean, where it was asked for; waiting: messages that `conversation resolve`
+    has not read.
+    """
 
     conversation: str
     messages: tuple[Message, ...]
     total: int
+    mentions: tuple[ResolvedMention, ...] = ()
+    waiting: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,14 @@ from amgs.conversation import handles, keeping, optimise, relevance, standing, v
 from amgs.conversation.citing import source, text_of
 from amgs.conversation.coreference.antecedents import RuleScorer
 from amgs.conversation.coreference.confidence import ABSTAINS_BELOW
-from amgs.conversation.coreference.parser import GrammarParser
+from amgs.conversation.coreference.parser import packaged_parser
 from amgs.conversation.messages import GivenMessage, read_messages
 from amgs.conversation.names import names_of
 from amgs.conversation.reconstruct import reconstruct
 from amgs.conversation.references import references
+from amgs.conversation.resolved import keeping as resolved
+from amgs.conversation.resolved.entities import gathered, sure
+from amgs.conversation.resolved.reading import as_reference, is_reference
 from amgs.conversation.segments import topic_spans
 from amgs.conversation.survival import elements, handled, of_context, of_pieces, survival
 from amgs.conversation.tokens import MessageCounter
@@ -50,9 +53,23 @@ from amgs.types.conversation_views import (
     ConversationTopics,
     SummaryLevel,
 )
+from amgs.types.mentions import (
+    MENTION_TYPES,
+    ConversationEntities,
+    ConversationResolved,
+    MentionType,
+    ResolvedMention,
+)
 
 BUDGET = 124_000
 """Tokens unless given: a window of 128,000 less room for an answer."""
+
+
+def _confidence(least: float) -> float:
+    """Raises UsageError for what is no confidence."""
+    if not 0.0 <= least <= 1.0:
+        raise UsageError(f"{least:g} is no confidence.", way_out="Give a number from 0 to 1.")
+    return least
 
 
 class Conversations:
@@ -405,17 +422,70 @@ class Conversations:
         writes nothing.
 
         least: confidence in [0, 1] below which nothing is said. The whole conversation is read for it.
-        Raises UnknownConversationError, UsageError for another confidence, or ModelError without spaCy's model.
+        Once `resolve` has read all messages, what it kept is told. Raises UnknownConversationError, UsageError for
+        another confidence, or ModelError without spaCy's model.
         """
-        if not 0.0 <= least <= 1.0:
-            raise UsageError(f"{least:g} is no confidence.", way_out="Give a number from 0 to 1.")
         first, last = handles.numbers(handle) if handle else (1, None)
-        stored = keeping.held(self._context.storage, conversation)
         scorer = RuleScorer()
-        found = references([one.message for one in stored], GrammarParser(), scorer)
+        with self._context.storage.snapshot():
+            stored = keeping.held(self._context.storage, conversation)
+            waiting = self._context.storage.mentions.waiting(conversation)
+            kept = () if waiting else self._context.storage.mentions.held(conversation)
+        if waiting:
+            _confidence(least)
+            found = references([one.message for one in stored], packaged_parser(), scorer)
+        else:
+            found = tuple(map(as_reference, filter(is_reference, kept)))
         asked = [one for one in found if first <= one.number and (last is None or one.number <= last)]
-        told = tuple(one for one in asked if one.confidence >= least)
+        told = tuple(one for one in asked if one.confidence >= _confidence(least))
         return ConversationReferences(conversation, told, len(asked) - len(told), least, scorer.name)
+
+    def resolve(self, conversation: str) -> ConversationResolved:
+        """Read the messages that were added since the last time with the parser, and keep what they mention beside
+        them, as one journal entry: names with their types, whose something is, whom pronouns mean. `add` itself keeps
+        what needs no parser: dates, amounts, addresses, paths. `undo` takes it back.
+
+        Raises UnknownConversationError, or ModelError without spaCy's model; nothing is changed then.
+        """
+        storage = self._context.storage
+        keeping.held(storage, conversation, 1, 1)
+        return resolved.resolve(
+            storage, conversation, self._context.clock.now(), packaged_parser(), RuleScorer
+        )
+
+    def mentions(
+        self, conversation: str, handle: str = "", *, least: float = ABSTAINS_BELOW
+    ) -> tuple[ResolvedMention, ...]:
+        """What words of a conversation mean, of all its messages or of those a handle names, in the order of the words.
+
+        least: confidence in [0, 1] below which nothing is said. Raises UnknownConversationError, or UsageError for
+        another confidence.
+        """
+        first, last = handles.numbers(handle) if handle else (1, None)
+        with self._context.storage.snapshot():
+            keeping.held(self._context.storage, conversation, first, last)
+            found = self._context.storage.mentions.held(conversation, first, last)
+        return sure(found, _confidence(least))[0]
+
+    def entities(
+        self, conversation: str, *, type: MentionType | None = None, least: float = ABSTAINS_BELOW
+    ) -> ConversationEntities:
+        """What a conversation speaks of, the most often mentioned first, with each mention; writes nothing.
+
+        type: only entities of this type. least: as in `mentions`. What only the parser finds is told of messages that
+        `resolve` has read. Raises what `mentions` raises, and UsageError for a type that is none.
+        """
+        if type is not None and type not in MENTION_TYPES:
+            raise UsageError(
+                f"There is no type {type!r} of entities.", way_out=f"Types are {', '.join(MENTION_TYPES)}."
+            )
+        storage = self._context.storage
+        with storage.snapshot():
+            keeping.held(storage, conversation, 1, 1)
+            found = storage.mentions.held(conversation)
+            waiting = len(storage.mentions.waiting(conversation))
+        told, withheld = sure(found, _confidence(least))
+        return ConversationEntities(conversation, gathered(told, type), withheld, waiting, least)
 
     def stats(self, conversation: str) -> ConversationStats:
         """What a conversation holds, by role and in tokens."""
@@ -448,6 +518,7 @@ class Conversations:
             min(times, default=None),
             max(times, default=None),
             standing.handles_of(storage, conversation),
+            len(storage.mentions.waiting(conversation)),
         )
 
     def clear(self, conversation: str) -> JournalEntry:

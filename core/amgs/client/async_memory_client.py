@@ -61,6 +61,9 @@ class AsyncConversationsCalls(_Part):
     summary = Awaited(parts.conversation_summary)
     references = Awaited(parts.conversation_references)
     keep = Awaited(parts.keep_messages)
+    resolve = Awaited(parts.resolve_conversation)
+    mentions = Awaited(parts.conversation_mentions)
+    entities = Awaited(parts.conversation_entities)
     stats = Awaited(parts.conversation_stats)
     clear = Awaited(parts.clear_conversation)
 

@@ -61,6 +61,9 @@ class ConversationsCalls(_Part):
     summary = Blocking(parts.conversation_summary)
     references = Blocking(parts.conversation_references)
     keep = Blocking(parts.keep_messages)
+    resolve = Blocking(parts.resolve_conversation)
+    mentions = Blocking(parts.conversation_mentions)
+    entities = Blocking(parts.conversation_entities)
     stats = Blocking(parts.conversation_stats)
     clear = Blocking(parts.clear_conversation)
 

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     )
     from amgs.types.decay import CategoryCurves
     from amgs.types.gateway import GatewayExchange
+    from amgs.types.mentions import ConversationEntities, ConversationResolved, MentionType, ResolvedMention
 
 
 Method = Literal["isotonic", "platt"]
@@ -245,6 +246,35 @@ def keep_messages(conversation: str, handle: str = "", *, drop: bool = False) ->
     """Have every context of a conversation keep messages whole from now on, or, with `drop`, no longer."""
     return operation(
         "conversation_keep", writes=True, conversation=conversation, handle=handle or None, drop=drop
+    )
+
+
+def resolve_conversation(conversation: str) -> Ask[ConversationResolved]:
+    """Read the messages that were added since the last time with the parser, and keep what they mention beside them."""
+    return operation("conversation_resolve", writes=True, conversation=conversation)
+
+
+def conversation_mentions(
+    conversation: str, handle: str = "", *, least: float = 0.75
+) -> Ask[tuple[ResolvedMention, ...]]:
+    """What words of a conversation mean, of all its messages or of those a handle names."""
+    return operation(
+        "conversation_show",
+        part("mentions"),
+        conversation=conversation,
+        handle=handle or None,
+        resolved=True,
+        least=least,
+        limit=1_000_000_000,
+    )
+
+
+def conversation_entities(
+    conversation: str, *, type: MentionType | None = None, least: float = 0.75
+) -> Ask[ConversationEntities]:
+    """What a conversation speaks of, the most often mentioned first, with each mention; writes nothing."""
+    return operation(
+        "conversation_entities", conversation=conversation, kind=type, least=least, limit=1_000_000_000
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from amgs.conversation.resolved import keeping as mentions
 from amgs.errors import MessageError, UnknownConversationError
 from amgs.exchange.importers.parts import call_text
 from amgs.exchange.importers.records import speaker
@@ -94,6 +95,7 @@ def add(
             told = f"{len(messages):,} messages of conversation {conversation}"
             operation = journal.write(storage, KIND, now, told, []).id
         storage.messages.add(conversation, held, operation)
+        mentions.note(storage, conversation, messages, operation)
     return ConversationAdded(
         conversation, first, messages[-1].number, len(report.added), tuple(notes), operation
     )

@@ -60,7 +60,7 @@ _SUFFIXES = (
     r"py|md|js|jsx|ts|tsx|rs|go|c|h|cc|cpp|hpp|java|kt|rb|php|swift|sh|ps1|bat|json|jsonl|ya?ml|toml|txt|csv|tsv|sql|html?|"
     r"css|scss|lock|cfg|ini|conf|env|log|xml|proto|ipynb|parquet|db|duckdb|pdf|docx?|xlsx?|png|jpe?g|svg|zip|gz|tar|whl"
 )
-_PATH = re.compile(
+PATH = re.compile(
     r"(?<![\w/:.~@-])(?:(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]*)*|[\w.@+-]+(?:/[\w.@+-]+)+\.\w+|"
     r"[A-Za-z]:\\[\w.@+-]+(?:\\[\w.@+-]+)*|"
     rf"[\w-]+(?:\.[\w-]+)*\.(?:{_SUFFIXES}))(?![\w/\\])(?<![.])"
@@ -73,7 +73,7 @@ _RUN = (
     r"terraform|pytest|mypy|ruff|uv|poetry|apt(?:-get)?|brew|cd|ls|cat|cp|mv|rm|mkdir|chmod|grep|rg|find|sed|awk|tar|curl|"
     r"wget|ssh|scp|rsync|systemctl|psql|sqlite3|sudo|bash|sh|amgs)"
 )
-_COMMAND = re.compile(
+COMMAND = re.compile(
     rf"(?m)^[ \t]*[$>] +(\S[^\n]*)|`({_RUN}\b[^`\n]*|[\w./-]+(?: [^`\n]*)? --?\w[^`\n]*)`"
     r"|\"(?:command|cmd|script)\"\s*:\s*\"((?:[^\"\\\n]|\\.)+)\""
     rf"|^[ \t]*({_RUN}(?: [^\n]*)? --?\w[^\n]*)$"
@@ -109,7 +109,7 @@ def slots_in(
         if _DECISION.search(sentence) and not _UNDECIDED.search(sentence) and not sentence.endswith("?"):
             yield "decision", start, end
     taken: list[tuple[int, int]] = []
-    for found in _COMMAND.finditer(text):
+    for found in COMMAND.finditer(text):
         group = found.lastindex or 0
         taken.append(found.span(group))
         yield "command", *found.span(group)
@@ -122,7 +122,7 @@ def slots_in(
     for found in _ID.finditer(text):
         taken.append(found.span())
         yield "id", *found.span()
-    for found in _PATH.finditer(text):
+    for found in PATH.finditer(text):
         if not _FRACTION.fullmatch(found[0]) and not _overlaps(found, taken[within:]):
             taken.append(found.span())
             yield "path", *found.span()

@@ -26,6 +26,7 @@ from amgs.storage.frames import decode
 from amgs.storage.meta import DIMENSION, EMBEDDER
 from amgs.storage.tables import TableColumn
 from amgs.types import Status, Weights
+from amgs.types.mentions import MentionKind, MentionType
 
 _MOST_COMPLAINTS = 3
 _LONGEST_VALUE = 40
@@ -133,6 +134,12 @@ def _texts(data: Any, each: int) -> None:
             raise ValueError("it is another kind of list")
 
 
+def _numbers(data: Any, each: int) -> None:
+    """Raise ValueError where the data are not so many whole numbers."""
+    if not isinstance(data, list) or len(data) != each or not all(type(n) is int and n >= 0 for n in data):
+        raise ValueError("it is no list of numbers")
+
+
 def _object(text: str) -> str:
     if not isinstance(_json(text), dict):
         raise ValueError("it is not a JSON object")
@@ -194,6 +201,7 @@ Json = Annotated[str, AfterValidator(_any_json)]
 Object = Annotated[str, AfterValidator(_object)]
 Embedding = Annotated[list[float], AfterValidator(_unit_vector)]
 Calls = Annotated[str, _readable(lambda data: _texts(data, 3), "list of calls of tools")]
+Span = Annotated[str, _readable(lambda data: _numbers(data, 3), "message with its characters")]
 Ids = Annotated[str, _readable(lambda data: _texts([data], len(data)), "list of ids")]
 Members = Annotated[str, _readable(lambda data: _texts(data, 2), "list of members of a pack")]
 Scores = Annotated[str, _readable(lambda data: Weights(**data), "set of weights")]
@@ -414,6 +422,15 @@ _KNOWN: Mapping[tuple[str, str], Any] = {
     ("messages", "role"): Literal["system", "user", "assistant", "tool"],
     ("messages", "calls"): Calls,
     ("messages", "blocks"): Ids,
+    ("mentions", "conversation"): Name,
+    ("mentions", "number"): Number,
+    ("mentions", "span_start"): Count,
+    ("mentions", "span_end"): Number,
+    ("mentions", "kind"): MentionKind,
+    ("mentions", "type"): MentionType,
+    ("mentions", "means"): Ids,
+    ("mentions", "antecedent"): Span,
+    ("mentions", "confidence"): Share,
     ("reviews", "id"): Number,
     ("reviews", "kind"): Literal["supersedes", "contradicts", "merges"],
     ("reviews", "confidence"): Share,

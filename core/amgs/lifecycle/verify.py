@@ -18,7 +18,13 @@ _MOST = 100
 def faults(storage: Storage, progress: Progress | None = None) -> list[Fault]:
     """What is wrong with the tables, at most a hundred of each kind; empty when all is well."""
     found: list[Fault] = []
-    for check in (_blocks(storage, progress), _metadata(storage), _edges(storage), _logs(storage)):
+    for check in (
+        _blocks(storage, progress),
+        _metadata(storage),
+        _edges(storage),
+        _mentions(storage),
+        _logs(storage),
+    ):
         for i, fault in enumerate(check):
             if i == _MOST:
                 found.append(
@@ -69,6 +75,11 @@ def _edges(storage: Storage) -> Iterator[Fault]:
         yield Fault(f"edge {source[:8]} {relation} {target[:8]}", "it is there more than once")
     for (source, target, relation), what in storage.edges.out_of_range():
         yield Fault(f"edge {source[:8]} {relation} {target[:8]}", what)
+
+
+def _mentions(storage: Storage) -> Iterator[Fault]:
+    for conversation, number, what in storage.mentions.faults():
+        yield Fault(f"mention in #{number} of {conversation}", what)
 
 
 def _logs(storage: Storage) -> Iterator[Fault]:

@@ -23,6 +23,7 @@ from amgs.storage.forecasts import ForecastStorage
 from amgs.storage.frame_cache import FrameCacheStorage
 from amgs.storage.frames import FrameStorage
 from amgs.storage.journal import JournalStorage
+from amgs.storage.mentions import MentionStorage
 from amgs.storage.messages import MessageStorage
 from amgs.storage.meta import MetaStorage
 from amgs.storage.monitors import MonitorStorage
@@ -167,6 +168,9 @@ class Storage(Protocol):
 
     @property
     def packs(self) -> PackStorage: ...
+
+    @property
+    def mentions(self) -> MentionStorage: ...
 
     @property
     def meta(self) -> MetaStorage: ...

@@ -318,7 +318,8 @@ class RestoredSpan:
 class ResolvedReference:
     """Whom words of a message mean. number: of the message; start, end: characters of its text, which stays as it is.
 
-    names: one, or several for "we". confidence: in [0, 1]. because: by what, in words.
+    names: one, or several for "we". confidence: in [0, 1]. because: by what, in words. antecedent: the message and
+    characters of the mention by which it was found, where one told.
     """
 
     number: int
@@ -328,6 +329,7 @@ class ResolvedReference:
     names: tuple[str, ...]
     confidence: float
     because: str
+    antecedent: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,6 +350,7 @@ class ConversationStats:
     """What a conversation holds. tokens: as `counter` counts. by_role: (role, messages, tokens) of those that occur.
 
     unconsolidated: blocks of it that a search finds by their words only. kept: handles of what every context keeps.
+    unresolved: messages that `resolve` has not read.
     """
 
     name: str
@@ -363,3 +366,4 @@ class ConversationStats:
     first: datetime | None
     last: datetime | None
     kept: tuple[str, ...] = ()
+    unresolved: int = 0

@@ -1,5 +1,6 @@
 """Conversations: `conversation add|list|show|stats|clear`, what of one a model should read: `conversation optimise|
 compare|why|survival|validate|restore`, and what it is about: `conversation topics|acts|summary`.
+compare|why|restore`, and what it is about: `conversation topics|acts|summary|entities|references`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     )
     from amgs.types.conversation_text import ConversationSurvival
     from amgs.types.conversation_views import ConversationActs, ConversationExtract, ConversationTopics
+    from amgs.types.mentions import ConversationEntities, ConversationResolved
     from amgs_app.engine import Engine
 
 Name = Annotated[str, Arg(metavar="NAME", help="The name of a conversation.")]
@@ -58,6 +60,36 @@ Until = Annotated[
 Keep = Annotated[
     list[str] | None,
     Option("--keep", metavar="HANDLE", help="Messages that must stay whole; may be repeated."),
+]
+
+Least = Annotated[
+    float,
+    Option("--least", metavar="P", min=0.0, max=1.0, help="Least confidence, 0 to 1; default: 0.75."),
+]
+MentionTypeName = Literal[
+    "person",
+    "organisation",
+    "place",
+    "product",
+    "event",
+    "work",
+    "group",
+    "personal_object",
+    "personal_relationship",
+    "date",
+    "deadline",
+    "schedule",
+    "time",
+    "money",
+    "percent",
+    "quantity",
+    "url",
+    "email",
+    "path",
+    "command",
+    "version",
+    "identifier",
+    "concept",
 ]
 
 
@@ -102,10 +134,52 @@ def show(
     handle: Annotated[str, Arg(metavar="HANDLE", help="Only these: #12, or #12-15.")] = "",
     *,
     limit: Limit = 200,
+    resolved: Annotated[
+        bool,
+        Option("--resolved", help="What their words mean, beside each: names, dates, whom pronouns mean."),
+    ] = False,
+    least: Least = 0.75,
 ) -> ConversationShown:
-    """Show the latest messages of a conversation, or those that a handle names, as they were said."""
+    """Show the latest messages of a conversation, or those that a handle names, as they were said.
+
+    What is resolved stands beside the text, which is the same with and without it.
+    """
     found = engine.memory.conversation.show(conversation, handle)
-    return ConversationShown(conversation, found[-limit:], len(found))
+    shown = found[-limit:]
+    if not resolved or not shown:
+        return ConversationShown(conversation, shown, len(found))
+    given = f"#{shown[0].number}-{shown[-1].number}"
+    mentions = engine.memory.conversation.mentions(conversation, given, least=least)
+    waiting = engine.memory.conversation.stats(conversation).unresolved
+    return ConversationShown(conversation, shown, len(found), mentions, waiting)
+
+
+@operation("conversation resolve", summary="Read what messages mention, beside them.", writes=True)
+def resolve(engine: Engine, conversation: Name) -> ConversationResolved:
+    """Read the messages that were added since the last time with the parser, and keep what they mention: names with
+    their types, whose something is, whom pronouns mean, each with its confidence. The texts stay as they are.
+
+    Dates, amounts, addresses, paths and commands are kept by `conversation add` already. `undo` takes it back.
+    """
+    return engine.memory.conversation.resolve(conversation)
+
+
+@operation("conversation entities", summary="List what a conversation speaks of.")
+def entities(
+    engine: Engine,
+    conversation: Name,
+    *,
+    kind: Annotated[
+        MentionTypeName | None, Option("--type", metavar="TYPE", help="Only entities of this type.")
+    ] = None,
+    least: Least = 0.75,
+    limit: Limit = 50,
+) -> ConversationEntities:
+    """List people, organisations, places, what is somebody's, dates, amounts, paths and the rest, the most often
+    mentioned first, with the messages that mention them. A mention below `--least` counts for nothing.
+    """
+    found = engine.memory.conversation.entities(conversation, type=kind, least=least)
+    return replace(found, entities=found.entities[:limit])
 
 
 @operation(
@@ -310,14 +384,12 @@ def references(
     conversation: Name,
     handle: Annotated[str, Arg(metavar="HANDLE", help="Only in these: #12, or #12-15.")] = "",
     *,
-    least: Annotated[
-        float,
-        Option("--least", metavar="P", min=0.0, max=1.0, help="Least confidence, 0 to 1; default: 0.75."),
-    ] = 0.75,
+    least: Least = 0.75,
     limit: Limit = 200,
 ) -> ConversationReferences:
     """Show who is meant by I, you and we, by he and she, by names and kin, each with its confidence and by what. The
-    texts stay as they are, and nothing is written. Below `--least` nothing is said.
+    texts stay as they are, and nothing is written. Below `--least` nothing is said. Once `conversation resolve` has
+    read all messages, what it kept is shown; else the whole conversation is read for it.
     """
     found = engine.memory.conversation.references(conversation, handle, least=least)
     return replace(found, references=found.references[-limit:])

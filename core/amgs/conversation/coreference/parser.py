@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from amgs.conversation.coreference.passage import CorefPassage, CorefTurn, CorefWord
@@ -26,13 +28,15 @@ class Group:
 class Parsed:
     """A passage without mentions, and where names of people and groups of words stand in it.
 
-    people: spans of names that are a person's, as characters; names: of other names; groups: noun phrases.
+    people: spans of names that are a person's, as characters; names: of other names; groups: noun phrases; labels: what
+    the model takes each name for, in its own words, in order.
     """
 
     passage: CorefPassage
     people: tuple[tuple[int, int], ...] = ()
     names: tuple[tuple[int, int], ...] = ()
     groups: tuple[Group, ...] = ()
+    labels: tuple[tuple[int, int, str], ...] = ()
 
 
 class GrammarParser:
@@ -45,6 +49,7 @@ class GrammarParser:
     def __init__(self, model: str = "") -> None:
         self._model = model
         self._loaded: Any = None
+        self._lock = threading.Lock()
 
     @property
     def loaded(self) -> bool:
@@ -57,8 +62,8 @@ class GrammarParser:
         """(speaker, text) in order. A speaker may be empty: then the text stands without a label. sessions: the one
         that each turn is of; none where all are of one.
         """
-        pipeline = self._pipeline()
-        with pipeline.memory_zone():
+        # What one thread reads would go from the vocabulary when another one leaves its zone.
+        with self._lock, (pipeline := self._pipeline()).memory_zone():
             read = [_Read.of(document) for document in pipeline.pipe((t for _, t in turns), batch_size=64)]
         return _joined(turns, read, sessions or [0] * len(turns))
 
@@ -69,6 +74,12 @@ class GrammarParser:
             except (ImportError, OSError, ValueError, AttributeError) as error:
                 raise missing_model(self._model, error) from error
         return self._loaded
+
+
+@lru_cache(maxsize=1)
+def packaged_parser() -> GrammarParser:
+    """The one of the packaged model that a process shares: it takes three seconds to load."""
+    return GrammarParser()
 
 
 _Span = tuple[int, int]
@@ -82,6 +93,7 @@ class _Read:
     people: list[_Span]
     names: list[_Span]
     groups: list[Group]
+    labels: list[tuple[int, int, str]]
 
     @classmethod
     def of(cls, document: Any) -> _Read:
@@ -108,6 +120,7 @@ class _Read:
                 Group(g.start_char, g.end_char, g.root.text, g.root.tag_.startswith("NNP"))
                 for g in document.noun_chunks
             ],
+            [one for one in spans if one[2] == "PERSON" or one[2] in _NAMES],
         )
 
 
@@ -121,6 +134,7 @@ def _joined(turns: Sequence[tuple[str, str]], read: Sequence[_Read], sessions: S
     people: list[_Span] = []
     names: list[_Span] = []
     groups: list[Group] = []
+    labels: list[tuple[int, int, str]] = []
     at, sentence = 0, 0
     for (speaker, text), one, session in zip(turns, read, sessions, strict=True):
         label = f"{speaker}: " if speaker else ""
@@ -142,10 +156,11 @@ def _joined(turns: Sequence[tuple[str, str]], read: Sequence[_Read], sessions: S
         people += _moved(one.people, start)
         names += _moved(one.names, start)
         groups += [replace(g, start=g.start + start, end=g.end + start) for g in one.groups]
+        labels += [(a + start, b + start, label) for a, b, label in one.labels]
         sentence += 1 + (one.words[-1].sentence if one.words else 0)
         at = start + len(text) + 1
     passage = CorefPassage("\n".join(parts), tuple(placed), tuple(words))
-    return Parsed(passage, tuple(people), tuple(names), tuple(groups))
+    return Parsed(passage, tuple(people), tuple(names), tuple(groups), tuple(labels))
 
 
 def _moved(spans: Iterable[_Span], by: int) -> list[_Span]:

@@ -26,6 +26,9 @@ _BY_ID = {
 _DIGITS = 16
 """Of an id: what was kept of searches and assemblies names blocks by so many."""
 _BLANK = "(erased)"
+_OWN = "list_has_any(CAST(blocks AS VARCHAR[]), ?::VARCHAR[])"
+_OWN_MESSAGES = f"(SELECT DISTINCT conversation, number, added_by FROM messages WHERE {_OWN})"
+"""Messages that the blocks are pieces of."""
 
 
 class DuckDBErasure(ErasureStorage):
@@ -42,6 +45,7 @@ class DuckDBErasure(ErasureStorage):
             changed[table] = self._delete(table, condition, [every] * len(columns))
         changed |= self._take_sources(every)
         changed["exchanges"] = self._take_exchanges(every, tells)
+        changed["mentions"] = self._take_mentions(every, tells)
         changed["messages"] = self._take_messages(every)
         changed |= self._take_packs(every, tells)
         changed |= self._take_texts(every, tells)
@@ -106,9 +110,21 @@ class DuckDBErasure(ErasureStorage):
         gone = {int(row[0]) for row in found} | {int(n) for n, record in rest if tells(str(record))}
         return self._delete("exchanges", "number IN (SELECT unnest(?::BIGINT[]))", [sorted(gone)])
 
+    def _take_mentions(self, ids: list[str], tells: Callable[[str], bool]) -> int:
+        """What words of the blocks' messages mean, and what was told by them, or tells what they said."""
+        rows = self._connection.rows(
+            "SELECT n.rowid, n.means, own.number IS NOT NULL OR told.number IS NOT NULL FROM mentions n LEFT JOIN "
+            f"{_OWN_MESSAGES} own ON own.conversation = n.conversation AND own.number = n.number AND own.added_by IS "
+            f"NOT DISTINCT FROM n.said_by LEFT JOIN {_OWN_MESSAGES} told ON told.conversation = n.conversation AND "
+            "told.number = CAST(n.antecedent->>'$[0]' AS BIGINT)",
+            [ids, ids],
+        )
+        gone = [int(row) for row, means, own in rows if own or tells(" ".join(json.loads(means)))]
+        return self._delete("mentions", "rowid IN (SELECT unnest(?::BIGINT[]))", [gone])
+
     def _take_messages(self, ids: list[str]) -> int:
         """The texts of messages that the blocks are pieces of; their places stay, so that no number changes."""
-        own = "list_has_any(CAST(blocks AS VARCHAR[]), ?::VARCHAR[])"
+        own = _OWN
         rows = int(self._connection.value(f"SELECT count(*) FROM messages WHERE {own}", [ids]))
         if rows:
             self._connection.execute(

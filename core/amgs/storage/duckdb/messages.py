@@ -12,7 +12,7 @@ from amgs.storage.duckdb.connection import Connection, stored
 from amgs.storage.messages import MessageStorage, StoredMessage
 from amgs.types.conversation import ConversationSummary, Message, ToolCall
 
-_STANDING = (
+STANDING = (
     "(SELECT m.* FROM messages m LEFT JOIN operations a ON a.id = m.added_by LEFT JOIN operations e "
     "ON e.id = m.ended_by WHERE a.undone IS NOT TRUE AND (m.ended_by IS NULL OR e.undone))"
 )
@@ -31,7 +31,7 @@ class DuckDBMessages(MessageStorage):
             said = one.message
             calls = json.dumps([[c.id, c.name, c.arguments] for c in said.calls], ensure_ascii=False)
             self._connection.execute(
-                "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+                "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
                 [
                     conversation,
                     said.number,
@@ -67,7 +67,7 @@ class DuckDBMessages(MessageStorage):
         # Of another message that later came under the same number and name, nothing was said.
         rows = self._connection.rows(
             "SELECT DISTINCT s.number FROM standing_messages s LEFT JOIN operations a ON a.id = s.added_by "
-            f"LEFT JOIN operations e ON e.id = s.ended_by JOIN {_STANDING} m ON m.number = s.number "
+            f"LEFT JOIN operations e ON e.id = s.ended_by JOIN {STANDING} m ON m.number = s.number "
             "AND m.conversation = s.conversation WHERE s.conversation = ? AND a.undone IS NOT TRUE "
             "AND (s.ended_by IS NULL OR e.undone) AND s.added_by > m.added_by",
             [conversation],
@@ -86,26 +86,26 @@ class DuckDBMessages(MessageStorage):
     def held(self, conversation: str, first: int = 1, last: int | None = None) -> tuple[StoredMessage, ...]:
         upto = "" if last is None else " AND number <= ?"
         rows = self._connection.rows(
-            f"SELECT {_COLUMNS} FROM {_STANDING} WHERE conversation = ? AND number >= ?{upto} ORDER BY number",
+            f"SELECT {_COLUMNS} FROM {STANDING} WHERE conversation = ? AND number >= ?{upto} ORDER BY number",
             [conversation, first, *([] if last is None else [last])],
         )
         return tuple(map(_message, rows))
 
     def some(self, conversation: str, numbers: Collection[int]) -> dict[int, StoredMessage]:
         rows = self._connection.rows(
-            f"SELECT {_COLUMNS} FROM {_STANDING} WHERE conversation = ? AND number IN (SELECT unnest(?::BIGINT[]))",
+            f"SELECT {_COLUMNS} FROM {STANDING} WHERE conversation = ? AND number IN (SELECT unnest(?::BIGINT[]))",
             [conversation, list(numbers)],
         )
         return {one.message.number: one for one in map(_message, rows)}
 
     def count(self, conversation: str) -> int:
         return int(
-            self._connection.value(f"SELECT count(*) FROM {_STANDING} WHERE conversation = ?", [conversation])
+            self._connection.value(f"SELECT count(*) FROM {STANDING} WHERE conversation = ?", [conversation])
         )
 
     def conversations(self) -> tuple[ConversationSummary, ...]:
         rows = self._connection.rows(
-            f"SELECT conversation, count(*), min(said_at), max(said_at) FROM {_STANDING} "
+            f"SELECT conversation, count(*), min(said_at), max(said_at) FROM {STANDING} "
             "GROUP BY conversation ORDER BY conversation"
         )
         return tuple(

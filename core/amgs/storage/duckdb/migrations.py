@@ -398,6 +398,30 @@ CREATE TABLE pack_uses (
 );
 """
 
+_MENTIONS = """
+-- What words of messages mean. said_by: the journal entry that added the message, since a number is given again after
+-- an undo. span_start, span_end: characters of its content. means: JSON, a list of names. antecedent: JSON, [number,
+-- span_start, span_end] of what told it. added_by: the row counts while that journal entry stands and the message does.
+CREATE TABLE mentions (
+    conversation VARCHAR NOT NULL,
+    number BIGINT NOT NULL,
+    said_by BIGINT,
+    span_start BIGINT NOT NULL,
+    span_end BIGINT NOT NULL,
+    kind VARCHAR NOT NULL,
+    type VARCHAR NOT NULL,
+    means JSON NOT NULL,
+    antecedent JSON,
+    confidence DOUBLE NOT NULL,
+    because VARCHAR NOT NULL,
+    detector VARCHAR NOT NULL,
+    added_by BIGINT
+);
+
+-- The journal entry that had the parser read a message; NULL, or undone: it waits for that.
+ALTER TABLE messages ADD COLUMN resolved_by BIGINT;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _LIFECYCLE,
@@ -411,6 +435,7 @@ MIGRATIONS: tuple[str, ...] = (
     _EXCHANGES,
     _STANDING_MESSAGES,
     _PACKS,
+    _MENTIONS,
 )
 """Step i brings a store from schema i to i + 1."""
 

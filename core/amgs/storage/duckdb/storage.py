@@ -18,6 +18,7 @@ from amgs.storage.duckdb.forecasts import DuckDBForecasts
 from amgs.storage.duckdb.frame_cache import DuckDBFrameCache
 from amgs.storage.duckdb.frames import DuckDBFrames
 from amgs.storage.duckdb.journal import DuckDBJournal
+from amgs.storage.duckdb.mentions import DuckDBMentions
 from amgs.storage.duckdb.messages import DuckDBMessages
 from amgs.storage.duckdb.meta import DuckDBMeta
 from amgs.storage.duckdb.monitors import DuckDBMonitors
@@ -59,6 +60,7 @@ class DuckDBStorage(Connection):
         self.messages = DuckDBMessages(self)
         self.exchanges = DuckDBExchanges(self)
         self.packs = DuckDBPacks(self)
+        self.mentions = DuckDBMentions(self)
         self.erasure = DuckDBErasure(self)
         self.tables = DuckDBTables(self)
         self.as_of = DuckDBAsOf(self, self.blocks, self.edges)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from amgs.types.conversation import SPAN_FATES
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     )
     from amgs.types.conversation_text import ClassSurvival, ConversationSurvival
     from amgs.types.conversation_views import ConversationActs, ConversationExtract, ConversationTopics
+    from amgs.types.mentions import ConversationEntities, ConversationResolved
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results import ConversationList, ConversationShown
@@ -79,9 +81,53 @@ def _read(result: ConversationShown, canvas: Canvas, now: datetime) -> Renderabl
 @entry(figure=tabled, page=_read)
 def conversation_shown(result: ConversationShown) -> ResultTable:
     hidden = result.total - len(result.messages)
-    notes = (f"{plural(hidden, 'earlier message')} not shown" if hidden else "",)
+    notes = (f"{plural(hidden, 'earlier message')} not shown" if hidden else "", _waiting(result.waiting))
     title = f"{result.conversation}: {plural(result.total, 'message')}"
-    return sheet(title, _MESSAGES, _rows(result.messages), notes)
+    if not result.mentions:
+        return sheet(title, _MESSAGES, _rows(result.messages), notes)
+    beside: dict[int, list[str]] = defaultdict(list)
+    for one in result.mentions:
+        told = f"{one.text} = {', '.join(one.means)}" if one.means != (one.text,) else one.text
+        beside[one.number].append(f"{told} ({one.type.replace('_', ' ')})")
+    rows = [
+        (*row, "; ".join(beside[m.number]) or None)
+        for row, m in zip(_rows(result.messages), result.messages, strict=True)
+    ]
+    return sheet(title, f"{_MESSAGES} resolved*", rows, notes)
+
+
+def _waiting(messages: int) -> str:
+    return f"{plural(messages, 'message')} not read by `conversation resolve`" if messages else ""
+
+
+@entry(sentence=title_of)
+def conversation_resolved(result: ConversationResolved) -> ResultTable:
+    done = f", as operation {result.operation}" if result.operation is not None else ""
+    title = f"{result.conversation}: {plural(result.messages, 'message')} resolved{done}"
+    return facts(title, [("messages", result.messages), ("mentions", result.mentions)])
+
+
+@entry()
+def conversation_entities(result: ConversationEntities) -> ResultTable:
+    rows = [
+        (one.name, one.type.replace("_", " "), len(one.mentions), one.confidence, _handles(one.handles))
+        for one in result.entities
+    ]
+    told = plural(len(rows), "entity", "entities")
+    title = f"{result.conversation}: {told} with a confidence of {result.least:g} or more"
+    notes = (
+        f"{plural(result.withheld, 'mention')} less sure, not shown" if result.withheld else "",
+        _waiting(result.waiting),
+    )
+    return sheet(title, "name* type mentions:n confidence:score messages", rows, notes)
+
+
+_MOST_HANDLES = 6
+
+
+def _handles(handles: tuple[str, ...]) -> str:
+    more = len(handles) - _MOST_HANDLES
+    return " ".join(handles[:_MOST_HANDLES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _drawn(operator: Operator, result: OptimisedContext, canvas: Canvas) -> Text:
@@ -257,6 +303,7 @@ def conversation_stats(result: ConversationStats) -> ResultTable:
         *((role, f"{size:,} messages, {tokens:,} tokens") for role, size, tokens in result.by_role),
         ("calls of tools", f"{result.calls:,}, {result.open_calls:,} without a result"),
         ("blocks", f"{result.blocks:,}, {result.unconsolidated:,} not consolidated"),
+        ("not resolved", plural(result.unresolved, "message")),
         ("first", result.first),
         ("last", result.last),
         ("kept in every context", ", ".join(result.kept) or "nothing by hand"),

@@ -1,0 +1,161 @@
+"""What the shape of the words tells: dates, times, amounts, addresses, paths, commands, versions, identifiers.
+
+No model is read for it, so that it can be done as messages are taken in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from amgs.conversation.resolved.confidence import BY_SHAPE
+from amgs.conversation.slots import COMMAND, PATH
+from amgs.text.intervals.grammar import DateMention, dates_in
+from amgs.types.conversation import Message
+from amgs.types.mentions import MentionType, ResolvedMention
+
+LONGEST = 20_000
+"""Characters of a message that are read: a page of a log names more than anybody asks for."""
+MOST = 200
+"""Mentions of a message that are kept, the first ones."""
+NAME = "shape"
+
+_UNITS = (
+    r"(?:%|per ?cent|°C?|[kKMGT]i?B|ms|k?m|cm|mm|k?g|lbs?|oz|px|mph|h|min|miles?|met(?:er|re)s?|feet|inch(?:es)?|"
+    r"pounds?|kilos?|kilomet(?:er|re)s?|seconds?|minutes?|hours?|days?|weeks?|months?|years?|tokens?|lines?|pages?|times)"
+)
+_FIGURE = r"[-+]?\d[\d,]*(?:\.\d+)?"
+_NUMBER_WORDS = r"(?:two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|fifty)"
+_CURRENCY = r"(?:dollars?|euros?|pounds|bucks|cents|USD|EUR|GBP|CHF)"
+_PERIOD = (
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|day|morning|evening|night|weekday|weekend|week|month|quarter|"
+    r"year|spring|summer|autumn|fall|winter|hour)"
+)
+_SHAPES: tuple[tuple[MentionType, re.Pattern[str]], ...] = (
+    ("url", re.compile(r"\b(?:https?://|www\.)[^\s<>\"'`)\]}]+[^\s<>\"'`)\]}.,;:!?]")),
+    ("email", re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+(?![\w@])")),
+    ("command", COMMAND),
+    ("path", PATH),
+    (
+        "identifier",
+        re.compile(
+            r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b|\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b"
+            r"|(?<![\w&])#\d{1,7}\b|(?<![\w.-])[A-Z][A-Z0-9]{1,9}-\d{1,7}\b(?!-)"
+        ),
+    ),
+    (
+        "version",
+        re.compile(
+            r"(?<![\w.])(?:v\d+(?:\.\d+){0,3}|\d+\.\d+\.\d+(?:\.\d+)?)(?:[-+][\w.]{1,20})?"
+            r"(?![\w.]*\w)"
+        ),
+    ),
+    (
+        "money",
+        re.compile(
+            rf"[$€£]\s?\d[\d,]*(?:\.\d+)?(?:\s?(?:k|m|bn|thousand|million|billion)\b)?"
+            rf"|(?<![\w.,]){_FIGURE}\s?(?:(?:k|thousand|million|billion)\s)?(?:[€£]|{_CURRENCY}\b)",
+            re.IGNORECASE,
+        ),
+    ),
+    ("percent", re.compile(rf"(?<![\w.,]){_FIGURE}\s?(?:%|per ?cent\b)", re.IGNORECASE)),
+    (
+        "schedule",
+        re.compile(
+            rf"\b(?:every|each)\s(?:(?:single|other|second|third|few|\d{{1,2}}|{_NUMBER_WORDS})\s)?{_PERIOD}s?\b"
+            r"|\b(?:once|twice|three times)\s(?:a|per|every)\s(?:day|week|month|year)\b"
+            r"|\bon\s(?:mon|tues|wednes|thurs|fri|satur|sun)days\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "time",
+        re.compile(
+            r"(?<![\w:.$€£])(?:\d{1,2}(?::\d\d)?\s?(?:[ap]\.?m\.?(?!\w))|(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?(?![\w:]))"
+            r"|\b(?:noon|midnight)\b|\b\d{1,2}\so['’]clock\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "quantity",
+        re.compile(rf"(?<![\w.,:/$€£#-])(?:{_FIGURE}|{_NUMBER_WORDS}\b)\s?(?:{_UNITS})(?![\w/])", re.IGNORECASE),
+    ),
+)  # fmt: skip
+_DUE = re.compile(
+    r"(?:\b(?:due|no later than|not later than|deadline(?:\s(?:is|of))?:?|finish(?:ed)?\sby|done\sby|ready\sby|by)"
+    r"(?:\s(?:on|the|end\sof|the\send\sof))?)\s+$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    start: int
+    end: int
+    type: MentionType
+    means: str
+    confidence: float
+    because: str
+
+
+def by_shape(message: Message) -> tuple[ResolvedMention, ...]:
+    """The mentions of a message that its characters tell, in order; no two of them overlap."""
+    text = message.text[:LONGEST]
+    taken: list[_Found] = []
+    free = bytearray(b"\1" * len(text))
+    for one in (*_shaped(text, _FIRST), *_dated(message, text), *_shaped(text, _LATER)):
+        if all(free[one.start : one.end]):
+            free[one.start : one.end] = bytes(one.end - one.start)
+            taken.append(one)
+    return tuple(
+        ResolvedMention(
+            message.number,
+            one.start,
+            one.end,
+            text[one.start : one.end],
+            "date" if one.type in ("date", "deadline") else "entity",
+            one.type,
+            (one.means,),
+            one.confidence,
+            one.because,
+            NAME,
+        )
+        for one in sorted(taken, key=lambda one: one.start)[:MOST]
+    )
+
+
+_FIRST = ("url", "email", "command", "path", "identifier", "version", "money", "percent", "schedule")
+"""Types whose characters a date may be a part of."""
+_LATER = ("time", "quantity")
+
+
+def _shaped(text: str, types: tuple[str, ...]) -> Iterator[_Found]:
+    for type_, pattern in _SHAPES:
+        if type_ in types:
+            for found in pattern.finditer(text):
+                group = (found.lastindex or 0) if type_ == "command" else 0
+                start, end = found.span(group)
+                means = " ".join(text[start:end].split())
+                yield _Found(start, end, type_, means, BY_SHAPE[type_], "shape")
+
+
+def _dated(message: Message, text: str) -> Iterator[_Found]:
+    if message.at is None:
+        return
+    for one in dates_in(text, message.at):
+        due = _DUE.search(text[max(0, one.start - 40) : one.start])
+        type_: MentionType = "deadline" if due else "date"
+        yield _Found(
+            one.start, one.end, type_, days(one), one.interval.confidence, "told from the message's day"
+        )
+
+
+def days(one: DateMention) -> str:
+    """The days of a date as ISO 8601; `..` for an end that is open."""
+    interval = one.interval
+    if interval.first is None or interval.last is None:
+        first, last = ("" if d is None else d.isoformat() for d in (interval.first, interval.last))
+        return f"{first or '..'}/{last or '..'}"
+    first_day, last_day = interval.whole
+    return first_day.isoformat() if first_day == last_day else f"{first_day}/{last_day}"

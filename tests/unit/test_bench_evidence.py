@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from amgs.conversation.relevance import rates
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
 from amgs_app.benches.conversation.evidence import greedy, measure_evidence
@@ -54,11 +53,3 @@ def test_evidence_that_the_query_names_is_kept_and_chance_keeps_its_share(tmp_pa
 def test_greedy_keeps_the_best_that_fit() -> None:
     kept = greedy(np.array([1.0, 3.0, 2.0]), np.array([5, 5, 5]), 10)
     assert kept.tolist() == [False, True, True]
-
-
-def test_neighbours_share_what_a_message_is_worth_within_a_session_and_long_ones_pay() -> None:
-    scores = [0.1, 0.1, 0.9, 0.1, 0.1, 0.1]
-    found = rates(scores, [5] * 6, [1, 1, 1, 1, 2, 2])
-    assert found.argmax() == 2 and found[3] > found[0] > found[4]
-    long = rates([0.5] * 3, [5, 50, 5], [1, 1, 1])
-    assert long[1] < long[0]

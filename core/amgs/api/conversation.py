@@ -9,7 +9,7 @@ from functools import cache, partial
 from amgs import bounds
 from amgs.api.context import MemoryContext
 from amgs.api.sources import SourceLibrary
-from amgs.conversation import handles, keeping, optimise, relevance, standing, views, why
+from amgs.conversation import handles, keeping, optimise, standing, views, why
 from amgs.conversation.citing import source, text_of
 from amgs.conversation.coreference.antecedents import RuleScorer
 from amgs.conversation.coreference.confidence import ABSTAINS_BELOW
@@ -18,6 +18,7 @@ from amgs.conversation.messages import GivenMessage, read_messages
 from amgs.conversation.names import names_of
 from amgs.conversation.reconstruct import reconstruct
 from amgs.conversation.references import references
+from amgs.conversation.relevance import Relevance, relevance
 from amgs.conversation.resolved import keeping as resolved
 from amgs.conversation.resolved.entities import gathered, sure
 from amgs.conversation.resolved.reading import as_reference, is_reference
@@ -32,6 +33,7 @@ from amgs.text.loading import load
 from amgs.types import JournalEntry, Vector
 from amgs.types.conversation import (
     CONTEXT_STRATEGIES,
+    RELEVANCE_LAYERS,
     ROLES,
     ContextComparison,
     ContextStrategy,
@@ -122,8 +124,9 @@ class Conversations:
         start = self._context.clock.perf()
         stored, asked = self._read(conversation, query, until)
         messages = [one.message for one in stored]
-        counter = MessageCounter.of(self._context.count_tokens)
+        counter = self._counter()
         restored = self._numbers(conversation, keep, messages)
+        worths = cache(lambda: self._relevance(asked, stored, strategy, counter).worths.tolist())
         choose = partial(
             optimise.optimise,
             conversation,
@@ -132,7 +135,7 @@ class Conversations:
             allowed,
             strategy,
             counter,
-            lambda: self._worths(asked, stored, strategy),
+            worths,
             previous,
             topics=lambda: self._topic_spans(stored),
             summariser=self._context.summariser,
@@ -182,9 +185,9 @@ class Conversations:
         wanted = self._numbers(conversation, [handle], messages)
         kept = self._numbers(conversation, keep, messages)
         stays = self._standing(conversation, messages)
-        counter = MessageCounter.of(self._context.count_tokens)
-        counter = replace(counter, count=cache(counter.count))
-        weighed = self._worths(asked, stored, strategy)
+        counter = self._counter()
+        relevant = self._relevance(asked, stored, strategy, counter)
+        weighed = relevant.worths.tolist()
         topics = cache(lambda: self._topic_spans(stored))
 
         def plan(tokens: int, must: Collection[int], worths: Mapping[int, float]) -> OptimisedContext:
@@ -204,7 +207,7 @@ class Conversations:
             )
             return standing.as_far_as_it_fits(choose, kept.union(must), stays)
 
-        return why.reason(
+        found = why.reason(
             min(wanted),
             max(wanted),
             allowed,
@@ -212,6 +215,11 @@ class Conversations:
             {message.number: counter.cost(message) for message in messages},
             plan,
         )
+        best = max(
+            (place for place, m in enumerate(messages) if m.number in wanted), key=lambda p: weighed[p]
+        )
+        told = zip(RELEVANCE_LAYERS, relevant.parts[best].tolist(), strict=True)
+        return replace(found, layers=tuple(told) if any(weighed) else ())
 
     def _checked(self, budget: int | None, strategy: ContextStrategy) -> int:
         """The budget; raises UsageError for one that is none, or a strategy that there is not."""
@@ -229,17 +237,22 @@ class Conversations:
         messages = [one.message for one in stored]
         return stored, query or next((m.text for m in reversed(messages) if m.role == "user"), "")
 
-    def _worths(
-        self, query: str, stored: Sequence[StoredMessage], strategy: ContextStrategy
-    ) -> Sequence[float]:
+    def _counter(self) -> MessageCounter:
+        """Counts each text once."""
+        counter = MessageCounter.of(self._context.count_tokens)
+        return replace(counter, count=cache(counter.count))
+
+    def _relevance(
+        self, query: str, stored: Sequence[StoredMessage], strategy: ContextStrategy, counter: MessageCounter
+    ) -> Relevance:
         """What each message is worth for a query; nothing where the strategy does not ask."""
         context = self._context
         if strategy == "mask":
-            return [0.0] * len(stored)
+            return Relevance.none(len(stored))
         load(context.embedder, "the encoder")
+        costs = [counter.cost(one.message) for one in stored]
         with context.derived.searching() as sources:
-            found = relevance.worths(query, stored, context.storage, sources, context.settings.retrieval)
-        return [float(one) for one in found]
+            return relevance(query, stored, costs, context.storage, sources, context.settings.retrieval)
 
     def _standing(self, conversation: str, messages: Sequence[Message]) -> frozenset[int]:
         """The numbers of messages that every context keeps, of these messages."""

@@ -44,11 +44,11 @@ class Cohesion:
 
 def cohesion(texts: Sequence[str], vectors: Vector, expected: float) -> Cohesion:
     """The cohesion at each gap between n messages. vectors: (n, d), of unit length. expected: messages of a topic."""
-    centred = _centred(texts, vectors)
+    meanings = centred(texts, vectors)
     words = word_vectors(texts)
     apart = max(4, round(expected))
     widths = [max(2, round(share * expected)) for share in _WINDOWS]
-    meaning = [_between(centred, width, apart) for width in widths]
+    meaning = [_between(meanings, width, apart) for width in widths]
     lexical, lexical_far = _between(words, widths[-1], apart)
     adjacent = (1 - _WORDS) * np.mean([found for found, _ in meaning], axis=0) + _WORDS * lexical
     far = (1 - _WORDS) * float(np.mean([far for _, far in meaning])) + _WORDS * lexical_far
@@ -62,10 +62,10 @@ def depths(values: Floats) -> Floats:
 
 def segment_vectors(texts: Sequence[str], vectors: Vector, spans: Sequence[tuple[int, int]]) -> Vector:
     """(m, d), of unit length: what each span (start, end) of the messages is about, against the whole."""
-    centred = _centred(texts, vectors)
+    meanings = centred(texts, vectors)
     sums = np.zeros((len(spans), vectors.shape[1]), dtype=np.float32)
     for row, (start, end) in enumerate(spans):
-        sums[row] = centred[start:end].sum(axis=0)
+        sums[row] = meanings[start:end].sum(axis=0)
     return _unit(sums)
 
 
@@ -88,7 +88,7 @@ def stems(text: str) -> Counter[str]:
     return Counter(word for word in _analyzer().analyze(clean(text)) if len(word) > 1 and word not in common)
 
 
-def _centred(texts: Sequence[str], vectors: Vector) -> Vector:
+def centred(texts: Sequence[str], vectors: Vector) -> Vector:
     """What each message is about beyond what all are: (n, d), of length √(1 + words)."""
     if not len(texts):
         return vectors

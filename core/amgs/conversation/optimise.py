@@ -68,7 +68,7 @@ def optimise(
     def material(room: int) -> Material:
         nonlocal shown
         shown = worths()
-        given = rates(shown, costs, of_session).tolist() if any(shown) else []
+        given = rates(shown).tolist() if any(shown) else []
         longest = messages[-1].number if messages else 1
         return Material(
             messages,

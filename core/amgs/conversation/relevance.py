@@ -1,79 +1,212 @@
-"""What each message of a conversation is worth for a query: the fitted evidence of the search, message by message."""
+"""What each message of a conversation is worth for a query, as log odds that add up layer by layer.
+
+First the evidence of the search for every message by itself. A message is then worth what stands around it, as far as a
+topic of its session reaches, for each of the tokens that it takes: an answer seldom stands alone. What whole passages
+say is laid over that: what they mean, which words they have, and who holds the floor.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.conversation.cohesion import centred
+from amgs.conversation.keeping import sessions
+from amgs.conversation.surroundings import spread
+from amgs.index.vector import unit
+from amgs.retrieval.features import FEATURES, Features
 from amgs.retrieval.similarity import FEW, SCALE, contributions, fused
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import RetrievalRequest, gather
 from amgs.settings import RetrievalSettings
 from amgs.storage.messages import StoredMessage
 from amgs.storage.protocol import Storage
-from amgs.types import STATUSES, BlockFilter
+from amgs.types import STATUSES, BlockFilter, Vector
+from amgs.types.conversation import RELEVANCE_LAYERS, RelevanceLayer
 
-Worths = NDArray[np.float64]
+Floats = NDArray[np.float64]
+Worths = Floats
 """(n,) in [0, 1], one for each message, as a search shows similarity; 0 where nothing speaks for it."""
-_LEAST = 1e-6
-MIXTURE: Mapping[int, float] = {0: 0.4, 10: 0.3, 40: 0.3}
-"""What a message is worth by itself and by what stands around it: messages on either side, and their share.
 
-Chosen by hand among a few; no form of conversation is told apart. See docs/results/conversation.md.
+WEIGHTS: Mapping[str, float] = {
+    "around": 1.0,
+    "itself": 0.1,
+    "passage_meaning": 0.47,
+    "passage_words": 0.21,
+    "floor": 1.3,
+}
+"""around, itself: of the logarithms of what stands around a message and of itself. The others: of the columns that
+`passages` gives. Fitted as docs/results/conversation.md tells, which has what they reach on a form of conversation that
+they were not fitted on; but for `itself`, which was laid over the others.
 """
+BEFORE, AFTER = 0.1, 0.75
+"""How far what is around a message reaches, in topics: what a topic is comes first, what is said of it follows."""
+_PASSAGE = 0.5
+_FLOOR = 0.25
+_LEAST = 1e-6
+_FAINT = 1e-4
+"""What there is of the evidence everywhere, in parts of its mean: nothing is worth nothing at all."""
+LAYER_OF: Mapping[str, RelevanceLayer] = {
+    **dict.fromkeys(("meaning", "subject", "document_meaning", "passage_meaning"), "semantic"),
+    **dict.fromkeys(
+        ("words", "coverage", "window", "neighbour_words", "episode_words", "flow", "passage_words"),
+        "lexical",
+    ),
+    "shared_names": "entity",
+    **dict.fromkeys(
+        ("asked_of", "in_reply", "asking", "after_question", "turn_length", "part_length", "floor"),
+        "structure",
+    ),
+}
+"""Which layer each feature of the search, and each column of `passages`, is told under."""
 
 
-def worths(
+@dataclass(frozen=True, slots=True, eq=False)
+class Relevance:
+    """worths: (n,), see there. parts: (n, k) for the k RELEVANCE_LAYERS: how much each raises or lowers the log odds of
+    a message against the mean of the conversation; a row sums to what decides.
+    """
+
+    worths: Worths
+    parts: Floats
+
+    @classmethod
+    def none(cls, messages: int) -> Relevance:
+        """Nothing is known of so many messages."""
+        return cls(np.zeros(messages), np.zeros((messages, len(RELEVANCE_LAYERS))))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MessageEvidence:
+    """What the search says of n messages: parts (n, k), what each of its FEATURES adds; words (n,), BM25 by the query's
+    best; named (n,), whether somebody whom the query names says it. Of a message in pieces the best piece speaks; one
+    without any is as bad as the worst.
+    """
+
+    parts: Floats
+    words: Floats
+    named: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, found: Features, pieces: Sequence[Sequence[int]]) -> MessageEvidence:
+        """pieces: of each message the numbers of its blocks."""
+        parts = contributions(found)
+        linear = parts.sum(axis=1)
+        row_of = {number: row for row, number in enumerate(found.numbers.tolist())}
+        rows = [[row_of[n] for n in numbers if n in row_of] for numbers in pieces]
+        worst = int(linear.argmin())
+        best = np.array([max(each, key=lambda row: linear[row], default=worst) for each in rows])
+        return cls(parts[best], found.values[best, list(FEATURES).index("words")], found.named[best])
+
+    @property
+    def linear(self) -> Floats:
+        """(n,) log odds."""
+        return np.asarray(self.parts.sum(axis=1))
+
+
+def relevance(
     query: str,
     messages: Sequence[StoredMessage],
+    costs: Sequence[int],
     storage: Storage,
     sources: Sources,
     settings: RetrievalSettings,
-) -> Worths:
-    """How likely each message is needed to answer a query; of a long one the best of its pieces counts.
+) -> Relevance:
+    """How likely each message is needed to answer a query, for each token. costs: tokens of each.
 
     Every message is weighed, found by a layer of the search or not. All zeros for a query without words.
     """
     numbers = storage.blocks.numbers_of(sorted({one for m in messages for one in m.blocks}))
-    nothing = np.zeros(len(messages))
     if not numbers or not any(c.isalnum() for c in query):
-        return nothing
+        return Relevance.none(len(messages))
     every = tuple(sorted(numbers.values()))
     request = RetrievalRequest(query, BlockFilter(statuses=STATUSES), within=every, present=every, most=0)
-    evidence = gather(request, sources, settings).evidence
-    if evidence is None:
-        return nothing
-    shown = fused(contributions(evidence).sum(axis=1))
-    found = dict(zip(evidence.numbers.tolist(), shown.tolist(), strict=True))
-    return np.array(
-        [max((found.get(numbers.get(b, -1), 0.0) for b in m.blocks), default=0.0) for m in messages]
-    )
+    found = gather(request, sources, settings).evidence
+    if found is None:
+        return Relevance.none(len(messages))
+    pieces = [[numbers[block] for block in m.blocks if block in numbers] for m in messages]
+    evidence = MessageEvidence.of(found, pieces)
+    said = [m.message for m in messages]
+    meanings = centred([m.text for m in said], _vectors(pieces, sources))
+    columns = passages(evidence, np.asarray(costs, float), sessions(said), meanings, sources.embed(query))
+    return weighed(evidence, np.asarray(costs, float), sessions(said), columns)
 
 
-def rates(worths: Sequence[float], costs: Sequence[int], sessions: Sequence[int]) -> NDArray[np.float64]:
-    """How likely each message is needed, for each of its tokens, by itself and by what was said around it.
+def passages(
+    evidence: MessageEvidence, costs: Floats, of: Sequence[int], meanings: Vector, asked: Vector
+) -> dict[str, Floats]:
+    """What the passages say that n messages stand in, a column (n,) for each of WEIGHTS but the first.
 
-    An answer seldom stands alone: in a meeting it takes many turns, in a chat one or two. So the likelihood of a
-    message is mixed with that of its neighbours in the same session, near ones counting more, over the tokens that all
-    of them take; a triangle of each reach in MIXTURE.
+    of: sessions. meanings: (n, d), of the messages, see `centred`. asked: (d,), of the query.
+    passage_meaning: how near the query is to what was meant around a message, in deviations.
+    passage_words: BM25 around it, in deviations. floor: the share of what is said around it that somebody says whom the
+    query names, over their share of the whole.
     """
+    around = spread(meanings, of, _PASSAGE, _PASSAGE)
+    length = np.linalg.norm(around, axis=1)
+    near = np.divide(around @ asked, length, out=np.zeros_like(length), where=length > 0)
+    words = spread(_deviations(evidence.words), of, BEFORE, AFTER)
+    held = np.where(evidence.named, costs, 0.0)
+    floor = spread(held, of, _FLOOR, _FLOOR) / spread(costs, of, _FLOOR, _FLOOR)
+    return {
+        "passage_meaning": _deviations(near),
+        "passage_words": words / spread(np.ones(costs.size), of, BEFORE, AFTER),
+        "floor": floor - held.sum() / costs.sum(),
+    }
+
+
+def density(evidence: MessageEvidence, costs: Floats, of: Sequence[int]) -> dict[str, Floats]:
+    """The logarithm (n,) of what there is of the evidence for each token, over the mean: around each message, and in
+    itself.
+    """
+    likely = np.exp(evidence.linear - evidence.linear.max())
+    likely *= costs.sum() / likely.sum()
+    there = np.maximum(spread(likely, of, BEFORE, AFTER), 0.0) / spread(costs, of, BEFORE, AFTER)
+    return {"around": np.log(there + _FAINT), "itself": np.log(likely / costs + _FAINT)}
+
+
+def weighed(
+    evidence: MessageEvidence, costs: Floats, of: Sequence[int], columns: Mapping[str, Floats]
+) -> Relevance:
+    """The layers put together."""
+    near = density(evidence, costs, of)
+    total = sum(
+        (WEIGHTS[name] * column for name, column in {**near, **columns}.items()), np.zeros(costs.size)
+    )
+    worths = fused(evidence.linear.max() + total - total.max())
+    place = {layer: number for number, layer in enumerate(RELEVANCE_LAYERS)}
+    parts = np.zeros((total.size, len(RELEVANCE_LAYERS)))
+    for name, column in zip(FEATURES, evidence.parts.T, strict=True):
+        parts[:, place[LAYER_OF[name]]] += sum(WEIGHTS[one] for one in near) * column
+    for name, column in columns.items():
+        parts[:, place[LAYER_OF[name]]] += WEIGHTS[name] * column
+    parts -= parts.mean(axis=0)
+    parts[:, place["around"]] = total - total.mean() - parts.sum(axis=1)
+    return Relevance(worths, parts)
+
+
+def rates(worths: Sequence[float] | Worths) -> Floats:
+    """(n,) what `worths` says as odds: how likely each message is needed, for each of its tokens, by the best's."""
     shown = np.clip(np.asarray(worths, dtype=np.float64), _LEAST, 1.0 - _LEAST)
     linear = SCALE * np.log(shown / (1.0 - shown)) * (1.0 + FEW / shown.size)  # what `fused` made them of
-    likely = np.exp(linear - linear.max())
-    likely /= likely.sum()
-    cost = np.asarray(costs, dtype=np.float64)
-    of = np.asarray(sessions)
-    edges = [0, *(np.flatnonzero(np.diff(of)) + 1).tolist(), of.size]
-    found = np.zeros(cost.size)
-    for reach, share in MIXTURE.items():
-        kernel = 1.0 + reach - np.abs(np.arange(-reach, reach + 1))
-        for start, stop in pairwise(edges):
-            there, taken = (
-                np.convolve(values[start:stop], kernel)[reach : reach + stop - start]
-                for values in (likely, cost)
-            )
-            found[start:stop] += share * there / taken
-    return found
+    return np.asarray(np.exp(linear - linear.max()))
+
+
+def _vectors(pieces: Sequence[Sequence[int]], sources: Sources) -> Vector:
+    """(n, d), the mean of each message's pieces, of unit length; zeros for one that waits to be consolidated."""
+    known = sources.vectors.vectors([number for numbers in pieces for number in numbers])
+    made = np.zeros((len(pieces), sources.vectors.dimension), dtype=np.float32)
+    for place, numbers in enumerate(pieces):
+        found = [known[number] for number in numbers if number in known]
+        if found:
+            made[place] = found[0] if len(found) == 1 else np.mean(found, axis=0)
+    return unit(made)
+
+
+def _deviations(values: Floats) -> Floats:
+    """Values in deviations from their mean; all 0 where they do not differ."""
+    deviation = float(values.std())
+    return np.asarray((values - values.mean()) / deviation if deviation > _LEAST else np.zeros_like(values))

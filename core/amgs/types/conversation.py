@@ -22,6 +22,20 @@ SpanFate = Literal["kept", "masked", "digested", "dropped"]
 SPAN_FATES: tuple[SpanFate, ...] = ("kept", "masked", "digested", "dropped")
 """What became of a message: whole, its text one line, a few of its sentences, or left out."""
 
+RelevanceLayer = Literal["semantic", "lexical", "entity", "temporal", "structure", "goal", "around"]
+RELEVANCE_LAYERS: tuple[RelevanceLayer, ...] = (
+    "semantic",
+    "lexical",
+    "entity",
+    "temporal",
+    "structure",
+    "goal",
+    "around",
+)
+"""What speaks for a message: its meaning, its words, whom and what it names, when it was said, who says it and in
+answer to what, what it wants done; and what stands around it, less what its length takes.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
@@ -267,7 +281,8 @@ class SpanReason:
     tokens they are kept, with one less they are not; None where they are kept. worth_needed: at this budget they are
     kept when their best message is worth so much, to a hundredth; None where they are kept, or where no worth would
     do. displaced: what a context that must keep them gives up for it. impossible: why there is no such context within
-    the budget, "" where there is one.
+    the budget, "" where there is one. layers: how much each layer raises or lowers the log odds of the best of its
+    messages against the mean of the conversation; empty where nothing is weighed.
     """
 
     conversation: str
@@ -283,6 +298,7 @@ class SpanReason:
     worth_needed: float | None = None
     displaced: tuple[FateChange, ...] = ()
     impossible: str = ""
+    layers: tuple[tuple[RelevanceLayer, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """What of the evidence stays when a seventh of a conversation does; no language model is involved.
 
 For every question the context is optimised to a seventh of the conversation's tokens, marks of gaps and what is kept
-whatever the query is counted in. Beside it, at the same tokens without marks: a random choice, the latest messages,
-and BM25 with neighbours, greedily; and our own masking of tool outputs, which these conversations have none of. The
-other strategies are asked every fourth question. What they cite counts by the sentences that stand there, word for
-word; of LoCoMo and REALTALK, whose evidence is a turn, only a turn with all of its sentences.
+whatever the query is counted in. Beside it, at the same tokens without marks: a random choice, the latest messages, and
+BM25 with neighbours or spread over a topic, greedily; and our own masking of tool outputs, which these conversations
+have none of. The other strategies are asked every fourth question. What they cite counts by the sentences that stand
+there, word for word; of LoCoMo and REALTALK, whose evidence is a turn, only a turn with all of its sentences.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from amgs.conversation.citing import units
 from amgs.conversation.keeping import sessions
+from amgs.conversation.surroundings import spread
 from amgs.conversation.tokens import MessageCounter
 from amgs.memory import Memory
 from amgs.types.conversation import ContextStrategy, Message, OptimisedContext
@@ -40,11 +41,14 @@ GOALS: Mapping[str, tuple[Comparator, float]] = {
     "evidence_kept_7_realtalk": (">=", 82.0),
     "evidence_kept_7_qmsum": (">=", 62.0),
 }
-OURS, MASK, RANDOM, RECENT, NEIGHBOURS = "amgs", "masking", "random", "recent", "BM25 + neighbours"
+OURS, MASK, RANDOM, RECENT = "amgs", "masking", "random", "recent"
+NEIGHBOURS, TOPIC = "BM25 + neighbours", "BM25 over a topic"
 _SAMPLED: tuple[ContextStrategy, ...] = ("digest", "hybrid", "levels")
 _EVERY = 4
 _WIDER = 6
 """Turns on either side over which BM25 is smoothed on meetings, whose turns are fragments."""
+_HALF = 0.5
+"""Topics on either side over which BM25 is spread as our own evidence is: what the reach alone gives."""
 
 
 @dataclass
@@ -172,6 +176,9 @@ def _controls(
         RANDOM: lambda _: greedy(chance.random(costs.size), costs, budget),
         RECENT: lambda _: greedy(latest, costs, budget),
         NEIGHBOURS: neighbours,
+        TOPIC: lambda question: greedy(
+            spread(bm25.scores(question.text), sessions(messages), _HALF, _HALF), costs, budget
+        ),
     }
 
 
@@ -189,7 +196,7 @@ def _smoothed(scores: NDArray[np.float64], reach: int) -> NDArray[np.float64]:
 
 
 def _word(method: str) -> str:
-    return {NEIGHBOURS: "bm25_neighbours"}.get(method, method)
+    return {NEIGHBOURS: "bm25_neighbours", TOPIC: "bm25_topic"}.get(method, method)
 
 
 def _rows(corpus: str, kept: _Kept) -> Iterator[tuple[str | float, ...]]:

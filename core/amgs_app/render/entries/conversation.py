@@ -193,6 +193,10 @@ def span_reason(result: SpanReason) -> ResultTable:
         (one.handle, f"{one.fate}: {one.because}; worth {one.worth:.2f}") for one in result.spans
     ]
     pairs.append(("tokens", result.tokens))
+    if result.layers:
+        pairs.append(
+            ("log odds over the mean", ", ".join(f"{name} {part:+.1f}" for name, part in result.layers))
+        )
     if not result.kept:
         pairs += _ways(result)
     return facts(title, pairs)

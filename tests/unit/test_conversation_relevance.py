@@ -1,0 +1,91 @@
+"""What a message is worth: what stands around it in its session, for each token, and layers that add up."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amgs.conversation.boundaries import expected_topics
+from amgs.conversation.relevance import LAYER_OF, WEIGHTS, MessageEvidence, passages, rates, weighed
+from amgs.conversation.surroundings import Floats, spread
+from amgs.retrieval.features import FEATURES
+from amgs.types.conversation import RELEVANCE_LAYERS
+
+
+def _evidence(linear: list[float], named: list[bool] | None = None) -> MessageEvidence:
+    parts = np.zeros((len(linear), len(FEATURES)))
+    parts[:, list(FEATURES).index("words")] = linear
+    return MessageEvidence(parts, np.array(linear), np.array(named or [False] * len(linear)))
+
+
+def _spread_plainly(values: Floats, sessions: list[int], before: float, after: float) -> Floats:
+    made = np.zeros_like(values)
+    for place, value in enumerate(values):
+        size = sessions.count(sessions[place])
+        topic = size / expected_topics(size)
+        for other, session in enumerate(sessions):
+            way = round((after if other >= place else before) * topic) + 1
+            if session == sessions[place]:
+                made[other] += value * max(0.0, 1.0 - abs(other - place) / way)
+    return made
+
+
+@given(
+    st.lists(st.integers(1, 30), min_size=1, max_size=4),
+    st.floats(0, 1.5),
+    st.floats(0, 1.5),
+    st.integers(0, 9),
+)
+def test_values_are_spread_in_straight_lines_within_their_session(
+    sizes: list[int], before: float, after: float, seed: int
+) -> None:
+    sessions = [number for number, size in enumerate(sizes) for _ in range(size)]
+    values = np.random.default_rng(seed).random(len(sessions))
+    assert np.allclose(
+        spread(values, sessions, before, after), _spread_plainly(values, sessions, before, after)
+    )
+    both = spread(np.stack([values, 2 * values], axis=1), sessions, before, after)
+    assert np.allclose(both[:, 1], 2 * spread(values, sessions, before, after))
+
+
+def test_what_follows_a_hit_is_worth_more_than_what_came_before_and_a_long_message_pays() -> None:
+    sessions = [1] * 40 + [2] * 10
+    costs = np.full(50, 5.0)
+    found = rates(weighed(_evidence([0.0] * 20 + [9.0] + [0.0] * 29), costs, sessions, {}).worths)
+    assert found.argmax() == 20 and found[21] > found[19] > found[41]
+    costs[20] = 500.0
+    long = rates(weighed(_evidence([0.0] * 20 + [9.0] + [0.0] * 29), costs, sessions, {}).worths)
+    assert long[20] / long[41] < found[20] / found[41]
+
+
+@given(st.integers(2, 40), st.integers(0, 99))
+def test_the_parts_of_a_message_sum_to_what_decides(size: int, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    costs, sessions = (
+        chance.integers(1, 200, size).astype(float),
+        sorted(chance.integers(0, 3, size).tolist()),
+    )
+    evidence = _evidence(chance.normal(0, 3, size).tolist(), (chance.random(size) < 0.4).tolist())
+    meanings, asked = (
+        chance.normal(size=(size, 8)).astype(np.float32),
+        chance.normal(size=8).astype(np.float32),
+    )
+    columns = passages(evidence, costs, sessions, meanings, asked)
+    found = weighed(evidence, costs, sessions, columns)
+    assert ((found.worths >= 0) & (found.worths <= 1)).all()
+    decided = found.parts.sum(axis=1)
+    assert np.allclose(np.log(rates(found.worths)), decided - decided.max(), atol=1e-6)
+    assert set(columns) | {"around", "itself"} == set(WEIGHTS)
+    assert {*FEATURES, *columns} == set(LAYER_OF) and set(LAYER_OF.values()) < set(RELEVANCE_LAYERS)
+
+
+def test_a_passage_that_means_what_is_asked_and_whose_speaker_is_named_is_worth_more() -> None:
+    sessions, costs = [1] * 30, np.full(30, 7.0)
+    meanings = np.tile(np.array([0.0, 1.0], dtype=np.float32), (30, 1))
+    meanings[12:18] = [1.0, 0.0]
+    named = [20 <= place < 26 for place in range(30)]
+    evidence = _evidence([0.0] * 30, named)
+    columns = passages(evidence, costs, sessions, meanings, np.array([1.0, 0.0], dtype=np.float32))
+    assert columns["passage_meaning"][14] > 1 > 0 > columns["passage_meaning"][3]
+    assert columns["floor"][23] > 0.5 > 0 > columns["floor"][3]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -21,7 +22,9 @@ from tests.service.serving import running, served
 
 
 class Recorder:
-    """What was sent, and what is answered. pieces: of a stream, sent one after the other."""
+    """What was sent, and what is answered. pieces: of a stream, sent one after the other. cut: whether the connection
+    breaks after them. seconds: before an answer begins; pause: after each piece.
+    """
 
     def __init__(self) -> None:
         self.address = ""
@@ -31,12 +34,15 @@ class Recorder:
         self.answer: dict[str, Any] = {}
         self.pieces: list[str] = []
         self.more: dict[str, str] = {}
+        self.cut = False
+        self.seconds = self.pause = 0.0
         self.app = FastAPI()
         self.app.add_api_route("/{path:path}", self._respond, methods=["GET", "POST"])
 
     async def _respond(self, request: Request) -> Response:
         self.sent.append(await request.body())
         self.headers.append(dict(request.headers))
+        await asyncio.sleep(self.seconds)
         if self.pieces:
             return StreamingResponse(self._stream(), self.status, self.more, "text/event-stream")
         return Response(json.dumps(self.answer), self.status, self.more, "application/json")
@@ -44,6 +50,9 @@ class Recorder:
     async def _stream(self) -> AsyncIterator[str]:
         for piece in self.pieces:
             yield piece
+            await asyncio.sleep(self.pause)
+        if self.cut:
+            raise ConnectionError("cut")
 
     @property
     def last(self) -> dict[str, Any]:

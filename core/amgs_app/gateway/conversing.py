@@ -148,6 +148,8 @@ class Conversing:
             budget=self._budget - beside - reserved,
             previous=self._plan(fitted.conversation),
             until=fitted.until,
+            # What cannot be given back is not taken away.
+            keep=[f"#{number}" for number, each in told.items() if each.more],
         )
         if len(self._plans) >= _PLANS:
             self._plans.clear()

@@ -7,6 +7,7 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -71,8 +72,8 @@ class Gateway:
             self.namespace.engine.clock.now(),
             fitted.conversation,
             request.url.path,
-            str((asked or {}).get("model", ""))[:200],
-            next((each.text for each in reversed(fitted.spoken) if each.role == "user"), ""),
+            _text(str((asked or {}).get("model", "")))[:200],
+            _text(next((each.text for each in reversed(fitted.spoken) if each.role == "user"), "")),
             len(fitted.spoken),
             context if fitted.body is not None else None,
             fitted.untouched,
@@ -101,7 +102,7 @@ class Gateway:
             exchange, status=answer.status, first_byte_ms=_milliseconds(time.perf_counter() - taken)
         )
         headers = {**answer.headers, CONTEXT: _told(fitted), **_numbered(number)}
-        pieces = self._copied(answer, form, exchange, fitted, taken)
+        pieces = self._copied(request, answer, form, exchange, fitted, taken)
         return StreamingResponse(pieces, answer.status, headers)
 
     async def _fitted(self, form: Format, request: Body, named: str) -> Fitted:
@@ -126,7 +127,13 @@ class Gateway:
         return replace(fitted, untouched=told, spoken=fitted.spoken or tuple(form.read(request) or ()))
 
     async def _copied(
-        self, answer: UpstreamAnswer, form: Format, exchange: GatewayExchange, fitted: Fitted, begun: float
+        self,
+        request: Request,
+        answer: UpstreamAnswer,
+        form: Format,
+        exchange: GatewayExchange,
+        fitted: Fitted,
+        begun: float,
     ) -> AsyncIterator[bytes]:
         """The answer as it comes; what the memory makes of it follows in a task of its own, since the agent may leave
         with the last piece that it needs.
@@ -134,10 +141,13 @@ class Gateway:
         read = bytearray()
         whole = False
         try:
-            async for piece in answer.pieces:
-                if len(read) < LARGEST_ANSWER:
-                    read += piece
-                yield piece
+            async with aclosing(answer.pieces) as pieces:
+                async for piece in pieces:
+                    if len(read) < LARGEST_ANSWER:
+                        read += piece
+                    yield piece
+                    if await request.is_disconnected():
+                        return  # nobody reads on, and the model's server need not go on
             whole = True
         finally:
             ended = replace(exchange, all_ms=_milliseconds(time.perf_counter() - begun))
@@ -163,13 +173,16 @@ class Gateway:
         said: Sequence[Spoken] = ()
         counted = 0
         if answer.status < 400:
-            counted = tokens_in(read, streamed=answer.streams)
-            said = said_in(form, read, streamed=answer.streams)
+            try:
+                counted = tokens_in(read, streamed=answer.streams)
+                said = said_in(form, read, streamed=answer.streams)
+            except Exception:
+                log.exception("the answer could not be read")
             whole = whole or any(mark in read[-_TAIL:] for mark in _ENDS)
         outcome: GatewayOutcome = (
             "broken off" if not whole else "answered" if answer.status < 400 else "refused"
         )
-        text = "\n\n".join(each.text for each in said if each.text)
+        text = _text("\n\n".join(each.text for each in said if each.text))
         exchange = replace(exchange, outcome=outcome, said=text, characters=len(text), counted=counted)
         if outcome == "answered" and exchange.conversation:
 
@@ -242,6 +255,11 @@ def unreachable(upstream: Upstream, error: httpx2.HTTPError, number: int = 0) ->
 
 def _numbered(number: int) -> dict[str, str]:
     return {NUMBER: str(number)} if number else {}
+
+
+def _text(text: str) -> str:
+    """A text that can be stored: half a surrogate pair, which JSON can spell, becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _object(content: bytes) -> dict[str, Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
@@ -39,7 +39,7 @@ class UpstreamAnswer:
 
     status: int
     headers: Mapping[str, str]
-    pieces: AsyncIterator[bytes]
+    pieces: AsyncGenerator[bytes]
 
     @property
     def streams(self) -> bool:
@@ -73,10 +73,11 @@ class Upstream:
         """Send a request on. Raises httpx2.HTTPError when there is no answer."""
         if self.address.endswith("/v1") and path.startswith("/v1/"):
             path = path.removeprefix("/v1")
+        encoded = {name: headers[name] for name in ("content-encoding",) if name in headers}
         request = self._client.build_request(
             method,
             self.address + path + (f"?{query}" if query else ""),
-            headers={**passed(headers), "accept-encoding": "identity"},
+            headers={**passed(headers), **encoded, "accept-encoding": "identity"},
             content=content or None,
         )
         response = await self._client.send(request, stream=True)
@@ -87,7 +88,7 @@ class Upstream:
         await self._client.aclose()
 
 
-async def _pieces(response: httpx2.Response) -> AsyncIterator[bytes]:
+async def _pieces(response: httpx2.Response) -> AsyncGenerator[bytes]:
     try:
         async for piece in response.aiter_bytes():
             yield piece

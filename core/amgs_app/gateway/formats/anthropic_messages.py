@@ -12,7 +12,7 @@ from typing import Any
 
 from amgs.types.conversation import ToolCall
 from amgs_app.gateway.formats.chat_completions import with_note
-from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, objects, string, text_of
+from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, holds_more, objects, string, text_of
 
 
 class AnthropicMessages:
@@ -88,7 +88,9 @@ def _spoken(item: Body, place: int) -> Iterator[Spoken]:
         kind = part.get("type") if isinstance(part, dict) else None
         if kind == "tool_result":
             answers = string(part.get("tool_use_id"))
-            yield Spoken("tool", text_of(part.get("content"), "text"), place, number, answers=answers)
+            inner = part.get("content")
+            more = holds_more(inner, "text")
+            yield Spoken("tool", text_of(inner, "text"), place, number, answers=answers, more=more)
         elif kind == "tool_use":
             given = part.get("input")
             arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
@@ -97,7 +99,7 @@ def _spoken(item: Body, place: int) -> Iterator[Spoken]:
             rest.append(part)
     text = text_of(rest, "text")
     if text or calls or role == "assistant":
-        yield Spoken(role, text, place, -1, calls=tuple(calls))
+        yield Spoken(role, text, place, -1, calls=tuple(calls), more=holds_more(rest, "text"))
 
 
 def _changed(item: dict[str, Any], changes: Sequence[tuple[Spoken, MessageChange | None]]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from amgs.types.conversation import ToolCall
-from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, objects, string, text_of
+from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, holds_more, objects, string, text_of
 
 _ROLES = {"developer": "system", "function": "tool"}
 
@@ -90,4 +90,5 @@ def _spoken(item: Body, place: int) -> Spoken:
         place,
         calls=tuple(calls),
         answers=string(item.get("tool_call_id")),
+        more=holds_more(item.get("content"), "text", "refusal"),
     )

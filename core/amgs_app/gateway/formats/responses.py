@@ -10,7 +10,7 @@ from typing import Any
 
 from amgs.types.conversation import ToolCall
 from amgs_app.gateway.formats.chat_completions import with_note
-from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, objects, string, text_of
+from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, holds_more, objects, string, text_of
 
 _TEXTS = ("input_text", "output_text", "text", "summary_text", "refusal")
 
@@ -73,7 +73,11 @@ def _spoken(item: Body, place: int) -> Spoken:
         return Spoken("assistant", "", place, calls=(call,))
     if kind in ("function_call_output", "custom_tool_call_output"):
         return Spoken(
-            "tool", text_of(item.get("output"), *_TEXTS), place, answers=string(item.get("call_id"))
+            "tool",
+            text_of(item.get("output"), *_TEXTS),
+            place,
+            answers=string(item.get("call_id")),
+            more=holds_more(item.get("output"), *_TEXTS),
         )
     if kind != "message":
         return Spoken("assistant", "", place)
@@ -82,4 +86,5 @@ def _spoken(item: Body, place: int) -> Spoken:
         "system" if role == "developer" else role or "assistant",
         text_of(item.get("content"), *_TEXTS),
         place,
+        more=holds_more(item.get("content"), *_TEXTS),
     )

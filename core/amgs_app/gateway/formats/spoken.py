@@ -17,7 +17,8 @@ class Spoken:
     """A message. role: user, assistant, system or tool. answers: the id of the call that a tool's result belongs to.
 
     item: its place in the request's list, −1 where the list has no such item (a system prompt beside it). part: the
-    place among that item's parts, for an item that holds several messages.
+    place among that item's parts, for an item that holds several messages. more: whether it holds what is no text, as a
+    picture, which the memory does not keep.
     """
 
     role: str
@@ -26,6 +27,7 @@ class Spoken:
     part: int | None = None
     calls: tuple[ToolCall, ...] = ()
     answers: str = ""
+    more: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,11 @@ def text_of(content: Any, *kinds: str) -> str:
         elif part.get("type") not in kinds:
             found.append(f"[{part.get('type', 'part')}]")
     return "\n\n".join(found)
+
+
+def holds_more(content: Any, *kinds: str) -> bool:
+    """Whether a content has parts that are of none of these types."""
+    return any(part.get("type") not in kinds for part in objects(content))
 
 
 def objects(value: Any) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -88,11 +89,16 @@ def bench_conversation(
     data: Annotated[
         Path | None, Option("--data", metavar="DIR", help="A folder with coref/, temporal/ and others.")
     ] = None,
+    questions: Annotated[
+        int,
+        Option("--questions", metavar="N", min=0, help="Answers that the language model judges; 0: none."),
+    ] = 120,
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Measure every subject that the folder has data for, each with its controls beside it: dates, topics, questions,
-    who is meant by names and pronouns.
+    who is meant by names and pronouns, what a shortened conversation keeps of the evidence and of the answers. The
+    language model of the session judges answers, which takes some minutes for every hundred.
 
     Needs corpora that are not part of the program. Does not touch the session's own store.
     """
@@ -100,7 +106,8 @@ def bench_conversation(
 
     del as_json
     folder = given(data, "No conversations given.", "Give their folder: `bench conversation --data DIR`.")
-    return run(_rig(engine, progress), folder)
+    model = partial(engine.load_model, progress) if questions else None
+    return run(_rig(engine, progress), folder, model, questions)
 
 
 @operation("bench facts", summary="Measure finding short facts among long documents.", long=True)

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from amgs.errors import InputError
+from amgs.extras import install_line, installed
 from amgs_app.bench_results import BenchResult, BenchTable, Comparator
 from amgs_app.benches.conversation.acts import measure_acts
+from amgs_app.benches.conversation.answers import QUESTIONS, measure_answers
 from amgs_app.benches.conversation.coreference import measure_coreference
 from amgs_app.benches.conversation.dates import measure_dates
 from amgs_app.benches.conversation.evidence import measure_evidence
+from amgs_app.benches.conversation.peers import measure_peers
 from amgs_app.benches.conversation.segments import measure_segments
 from amgs_app.benches.conversation.subject import SubjectResult
 from amgs_app.benches.conversation.survival import measure_survival
 from amgs_app.benches.frame import Bench
 from amgs_app.benches.rig import MemoryRig
+
+if TYPE_CHECKING:
+    from amgs_focus.model.base_model import BaseModel
 
 BENCH = Bench("conversation")
 SUBJECTS: Mapping[str, Callable[[MemoryRig, Path], SubjectResult | None]] = {
@@ -23,13 +30,19 @@ SUBJECTS: Mapping[str, Callable[[MemoryRig, Path], SubjectResult | None]] = {
     "coreference": measure_coreference,
     "dates": measure_dates,
     "evidence": measure_evidence,
+    "peers": measure_peers,
     "segments": measure_segments,
 }
 """By name; None where the folder lacks the data of a subject."""
 
 
-def run(rig: MemoryRig, data: Path) -> BenchResult:
-    """Measure what a folder has data for; raises InputError when it has none."""
+def run(
+    rig: MemoryRig, data: Path, model: Callable[[], BaseModel] | None = None, questions: int = QUESTIONS
+) -> BenchResult:
+    """Measure what a folder has data for; raises InputError when it has none.
+
+    model: gives the language model that judges answers to so many questions; without it none are judged.
+    """
     metrics: dict[str, float] = {}
     goals: dict[str, tuple[Comparator, float]] = {}
     tables: list[BenchTable] = []
@@ -42,6 +55,14 @@ def run(rig: MemoryRig, data: Path) -> BenchResult:
             metrics |= found.metrics
             goals |= found.goals
             tables += found.tables
+    if model is not None:
+        rig.progress(len(SUBJECTS), len(SUBJECTS), "answers")
+        judged = _judged(rig, data, model, questions)
+        if judged is not None:
+            done.append("answers")
+            metrics |= judged.metrics
+            goals |= judged.goals
+            tables += judged.tables
     if not done:
         raise InputError(
             f"{data} holds no data that conversations are measured with.",
@@ -54,3 +75,18 @@ def run(rig: MemoryRig, data: Path) -> BenchResult:
     tables += survived.tables
     done.append("survival")
     return BENCH.result({"subjects": done}, metrics, tuple(tables), goals=goals)
+
+
+def _judged(
+    rig: MemoryRig, data: Path, model: Callable[[], BaseModel], questions: int
+) -> SubjectResult | None:
+    """What answers to questions lose; a sentence instead where there is no model to say it."""
+    if not installed("torch"):
+        told = f"No language model is installed: {install_line('focus')}"
+        return SubjectResult({}, tables=(BenchTable("Answers", ("not run",), ((told,),)),))
+    from amgs_focus.errors import ModelMissingError
+
+    try:
+        return measure_answers(rig, data, model, questions)
+    except ModelMissingError as error:
+        return SubjectResult({}, tables=(BenchTable("Answers", ("not run",), ((str(error),),)),))

@@ -17,7 +17,7 @@ _SECTIONS = (
     ("Parts of a memory", ("amgs.api.",)),
     ("Over HTTP", ("amgs.client",)),
     ("What it gives and takes", ("amgs.types", "amgs.ingest.", "amgs.identity")),
-    ("Settings, models, clocks", ("amgs.settings", "amgs.text.", "amgs.clock")),
+    ("Settings, models, clocks", ("amgs.settings", "amgs.text.", "amgs.conversation.", "amgs.clock")),
     ("Errors", ("amgs.errors",)),
 )
 """Headings, and the modules whose names stand below them."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from amgs.conversation.coreference.passage import Kind
 from amgs.conversation.coreference.words import KIN, NOUNS, word_set
 from amgs.conversation.references import SpokenPassage
-from amgs.conversation.resolved.confidence import BY_OWNER
+from amgs.conversation.resolved.confidence import OBJECT, RELATIONSHIP
 from amgs.types.mentions import MentionType
 
 _RELATIONS = (
@@ -22,9 +22,11 @@ _NOTHING = word_set(
     "point case place end help support advice question answer response reply suggestion choice guess hope "
     "wish luck mood taste style passion goal dream word message share attention journey first number age "
     "birthday pace progress horizon seat moment description dedication precision reputation motivation "
-    "ambition imagination appreciation satisfaction energy beauty "
+    "ambition imagination appreciation satisfaction energy beauty one someone somebody anyone anybody "
 )
 """Heads that are hardly ever a thing that can be spoken of again."""
+_NOUNS = ("NN", "NNS")
+_JOINS = ("-", "'s", "’s", "'", "’")
 _ABSTRACT = ("ness", "ity", "ence", "ance", "ism")
 _LONGEST = 6  # words
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -77,24 +79,27 @@ def personal_in(read: SpokenPassage, people: Collection[int]) -> Iterator[Person
         if word.role != "poss" or word.head <= mention.word:
             continue
         head = passage.words[word.head]
-        if head.tag not in ("NN", "NNS") or word.head - mention.word > _LONGEST or not head.text.isalpha():
+        if head.tag not in _NOUNS or word.head - mention.word > _LONGEST or not head.text.isalpha():
             continue
         bare = head.text.lower()
         if bare.endswith(_ABSTRACT) or {bare, bare.removesuffix("s"), bare.removesuffix("es")} & _NOTHING:
             continue
         if mention.kind is Kind.NAME and mention.start not in people:
             continue
+        between = passage.words[mention.word + 1 : word.head]
+        if not all(w.text.replace("-", "").isalpha() or w.text in _JOINS for w in between):
+            continue  # what breaks off, or is a mark of a transcript
+        if word.head + 1 < len(passage.words) and passage.words[word.head + 1].tag in _NOUNS:
+            continue  # the phrase goes on, whatever the parser says
         beside = [
             w.text.lower()
-            for w in passage.words[mention.word + 1 : word.head]
-            if w.head == word.head and w.role == "compound" and w.end < head.start
+            for w in between
+            if w.head == word.head and w.role == "compound" and w.text.isalpha() and w.end < head.start
         ]
-        if any(not part.isalpha() for part in beside):
-            continue
         related = bare in _RELATIONS or bare.removesuffix("s") in _RELATIONS
         names = [bare_name(name) for name in one.names]
         owner = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-        sure = BY_OWNER[_PERSONS[mention.kind]] * one.confidence
+        sure = (RELATIONSHIP if related else OBJECT)[_PERSONS[mention.kind]] * one.confidence
         yield PersonalMention(
             mention.start,
             head.end,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 from amgs_app import operations
 from amgs_app.render.figures.format import ago, plural
 from amgs_tui.keys import quiet, shown
-from amgs_tui.panes.context_wish import ContextWish, fate_of, last_of
+from amgs_tui.panes.context_wish import STRATEGIES, ContextWish, fate_of, last_of
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
@@ -214,7 +214,10 @@ class ContextChoosing(ListPane):
         from amgs.types.conversation import CONTEXT_STRATEGIES
         from amgs_tui.dialogs.chooser import Choice, Chooser
 
-        choices = [Choice(name, name, marked=name == self.wish.strategy) for name in CONTEXT_STRATEGIES]
+        choices = [
+            Choice(name, name, STRATEGIES[name], marked=name == self.wish.strategy)
+            for name in CONTEXT_STRATEGIES
+        ]
 
         def chose(name: str | None) -> None:
             if name is not None:
@@ -312,7 +315,9 @@ class ContextChoosing(ListPane):
                     self.want(other=name)
 
             title = f"Compare {self.wish.strategy} with"
-            self.app.push_screen(Chooser(title, [Choice(name, name) for name in others]), chose)
+            self.app.push_screen(
+                Chooser(title, [Choice(name, name, STRATEGIES[name]) for name in others]), chose
+            )
 
 
 def _whole(context: OptimisedContext) -> set[int]:

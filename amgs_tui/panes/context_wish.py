@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from amgs_app import operations
 
 if TYPE_CHECKING:
     from amgs.types.conversation import ContextSpan, ContextStrategy, FateChange, SpanFate
     from amgs_app.calls.call import Call
+
+STRATEGIES: Final[Mapping[ContextStrategy, str]] = {
+    "mask": "old outputs of tools as one line, then the oldest go",
+    "extractive": "what answers the question stays whole",
+    "digest": "of each topic what says most, whatever is asked",
+    "hybrid": "what answers the question, whole or cited in part",
+    "levels": "each topic whole, in an extract, as findings, or not",
+}
+"""What each does, in a few words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.text import Text
 
 from amgs_app import operations
-from amgs_app.render.figures.canvas import Canvas, Figure
+from amgs_app.render.figures.canvas import Canvas, Figure, Region
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.row_fields import of_changes, of_spans
+from amgs_tui.keys import shown
+from amgs_tui.panes.context_views import SAID, VIEWS, call_of, view_of
 from amgs_tui.panes.context_wish import ContextWish
 from amgs_tui.panes.exchange_following import EXCHANGES, ExchangeFollowing, untouched
 
 if TYPE_CHECKING:
-    from amgs.types.conversation import ConversationSummary, Message
+    from amgs.types.conversation import ContextComparison, ConversationSummary, Message, OptimisedContext
     from amgs_app.calls.call import Call
     from amgs_app.results import ConversationList
     from amgs_app.row_filter import Row
@@ -37,6 +39,9 @@ class ConversationPane(ExchangeFollowing):
             "conversation show",
             "conversation exchanges",
             "conversation exchange",
+            "conversation survival",
+            "conversation topics",
+            "conversation acts",
         }
     )
     PURPOSE = """\
@@ -46,9 +51,23 @@ handle, its tokens and the reason for its fate; the ledger says what each stage 
 history: the context as it stood after each message. r puts a span back into the context. With a gateway the pane
 follows the agents: what the model had in front of it when it answered, and what it said."""
 
+    BINDINGS: ClassVar[list[Any]] = [
+        *ExchangeFollowing.BINDINGS,
+        shown(
+            "v",
+            "view",
+            "view",
+            "conversation.view",
+            "Beside the spans: what was said, what survives of each class of words, topics, what is open",
+        ),
+    ]
+
     def __init__(self, host: Host) -> None:
         super().__init__(host)
         self.originals: tuple[Message, ...] = ()
+        self.view = SAID
+        self.viewed: Any = None
+        """What the view shows; None where that is what was said, or is still to come."""
 
     # --- what is looked at ----------------------------------------------------------------------------------
 
@@ -75,6 +94,8 @@ follows the agents: what the model had in front of it when it answered, and what
                 self.take_context(result.b, result)
             case "conversation show":
                 self._take_originals(result.conversation, result.messages)
+            case _ if view_of(command) == self.view and result.conversation == self.wish.conversation:
+                self.viewed = result
 
     def _take_list(self, result: ConversationList) -> None:
         self.listed = result
@@ -91,6 +112,14 @@ follows the agents: what the model had in front of it when it answered, and what
         fits = span is not None and messages and messages[0].number == span.first
         if conversation == self.wish.conversation and fits:
             self.originals = tuple(messages)
+
+    def place_cursor(self, result: OptimisedContext | None, compared: ContextComparison | None) -> None:
+        super().place_cursor(result, compared)
+        self._ask_view()
+
+    def _ask_view(self) -> None:
+        if self.view != SAID and self.context is not None:
+            self.ask(call_of(self.view, self.wish, self.context), slot="conversation:view", origin="screen")
 
     # --- rows -----------------------------------------------------------------------------------------------
 
@@ -141,7 +170,12 @@ follows the agents: what the model had in front of it when it answered, and what
             return kept
         if self.context.count("kept") == sum(one.last - one.first + 1 for one in self.context.spans):
             return f"{kept}everything fits · b gives a smaller budget"
-        return f"{kept}[ ] scrub · m {'spans' if self.single else 'each message'} · r restores"
+        return f"{kept}[ ] scrub · m {'spans' if self.single else 'each message'} · v {self._next_view}"
+
+    @property
+    def _next_view(self) -> str:
+        views = list(VIEWS)
+        return views[(views.index(self.view) + 1) % len(views)]
 
     def draw(self, canvas: Canvas) -> Text:
         if self.exchange is not None and self.context is None:
@@ -173,7 +207,28 @@ follows the agents: what the model had in front of it when it answered, and what
             self.originals,
             exchange.said if exchange is not None else None,
             f"request {exchange.number}" if exchange is not None else "",
+            self._beside,
         )
+
+    @property
+    def _beside(self) -> Callable[[Region], None] | None:
+        """What stands beside the spans in the place of what was said."""
+        from amgs_app.render.catalogue import table_of
+        from amgs_app.render.figures.conversation_views import draw_survival, draw_table
+
+        viewed = self.viewed
+        if viewed is None:
+            return None
+        if self.view == "survival":
+            return lambda region: draw_survival(region, viewed)
+        return lambda region: draw_table(region, table_of(viewed))
+
+    def action_view(self) -> None:
+        """The next view."""
+        self.view, self.viewed = self._next_view, None
+        self._ask_view()
+        self._say()
+        self.repaint()
 
     def shown_to_operator(self, command: str, result: Any) -> None:
         """What the operator typed themselves is shown, whatever the pane does with it."""
@@ -181,7 +236,10 @@ follows the agents: what the model had in front of it when it answered, and what
             self.action_choose()
         elif command == "conversation exchanges" and result.exchanges:
             self.action_exchanges()
-        elif command == "conversation show":
+        elif view_of(command) and result.conversation == self.wish.conversation:
+            self.view, self.viewed = view_of(command), result
+            self.repaint()
+        elif command == "conversation show" or view_of(command):
             from amgs_app.render.catalogue import page_of
             from amgs_tui.dialogs.reader import TextReader
 

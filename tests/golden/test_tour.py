@@ -4,11 +4,12 @@ Make the expected files again, in this folder, with
 
     amgs --store "$(mktemp -d)/x.duckdb" --model tiny --now 2026-03-01T09:00:00Z --seed 7 run tour.amgs --out expected
 
-and the same with conversation.amgs; look at them before they are committed.
+and the same with conversation.amgs --size 120x24; look at them before they are committed.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -36,9 +37,20 @@ def test_what_a_model_reads_of_a_recorded_conversation_is_what_was_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(HERE)
-    code = tour(tmp_path / "said.duckdb", "--out", str(EXPECTED), "--check", script=CONVERSATION)
+    options = ("--out", str(EXPECTED), "--check", "--size", "120x24")
+    code = tour(tmp_path / "said.duckdb", *options, script=CONVERSATION)
     said = capsys.readouterr().err
     assert code == 0, said
+
+
+def test_the_tour_of_a_conversation_shows_what_the_script_runs() -> None:
+    page = (HERE.parent.parent / "docs" / "conversation.md").read_text(encoding="utf-8")
+    shown = page.partition("## A tour")[2].partition("\n## ")[0]
+    run = CONVERSATION.read_text(encoding="utf-8").splitlines()
+    commands = [line.removeprefix("    amgs ") for line in shown.splitlines() if line.startswith("    amgs ")]
+    pictures = re.findall(r"expected/([\w-]+)\.svg", shown)
+    assert len(commands) > 8 and [one for one in commands if one not in run] == []
+    assert len(pictures) > 4 and [one for one in pictures if f"snapshot {one}" not in run] == []
 
 
 def test_every_kept_file_belongs_to_a_script() -> None:

@@ -46,8 +46,13 @@ async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
         await driven.press("end", "m")
         assert pane.rows == 49 > spans and pane.span is not None and pane.span.handle == "#49"
         assert sum(one.tokens for one in pane.spans) == pane.context.history
-        await driven.press("m")
-        assert pane.rows == spans
+        await driven.press("m", "v")
+        assert (
+            pane.rows == spans and "Survival: one handle away" in driven.text and "by handle" in driven.text
+        )
+        await driven.press("v")
+        assert "topic" in driven.text and "chance" in driven.text
+        await driven.press("v", "v")
 
         gone = next(n for n, one in enumerate(pane.spans) if fate_of(one) == "dropped")
         await driven.press("home", *["down"] * gone, "w")

@@ -91,6 +91,7 @@ def test_what_a_text_makes_up_and_what_it_leaves_out_are_found_by_class() -> Non
 def test_a_cut_number_is_not_the_number() -> None:
     assert holds("it cost 4.50 there", "4.50") and holds("(7)", "7") and holds("ends in 7.", "7")
     assert not any(holds("it cost 14.50 and 1,300", value) for value in ("4.50", "50", "14", "300"))
+    assert holds("at 2026-02-27T07:15:45Z", "2026-02-27") and not holds("2026-02-27Tx", "2026-02-27")
     assert holds("a.py", "a.py") and not holds("data.py", "a.py")
 
 

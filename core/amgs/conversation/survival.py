@@ -121,6 +121,8 @@ def _goes_on(text: str, edge: int, step: int) -> bool:
     beside = at(edge + step)
     if not text[edge].isalnum():
         return False
+    if step > 0 and text[edge].isdigit() and beside == "T" and at(edge + 2).isdigit():
+        return False  # the time of day after a date
     if beside.isalnum() or beside == "_":
         return True
     return text[edge].isdigit() and beside in (".", ",") and at(edge + 2 * step).isdigit()

@@ -301,7 +301,11 @@ def keep(
     return engine.memory.conversation.keep(conversation, handle, drop=drop)
 
 
-@operation("conversation survival", summary="Count what of a conversation a context keeps, by class.")
+@operation(
+    "conversation survival",
+    summary="Count what of a conversation a context keeps, by class.",
+    pane="conversation",
+)
 def survival(
     engine: Engine,
     conversation: Name,
@@ -344,13 +348,13 @@ def validate(
     return engine.memory.conversation.validate(conversation, text, handle)
 
 
-@operation("conversation topics", summary="List what a conversation talks of.")
+@operation("conversation topics", summary="List what a conversation talks of.", pane="conversation")
 def topics(engine: Engine, conversation: Name) -> ConversationTopics:
     """List topics in the order of time; those of one thread are on the same thing. A handle restores its messages."""
     return engine.memory.conversation.topics(conversation)
 
 
-@operation("conversation acts", summary="List open questions, goals and commitments.")
+@operation("conversation acts", summary="List open questions, goals and commitments.", pane="conversation")
 def acts(
     engine: Engine,
     conversation: Name,

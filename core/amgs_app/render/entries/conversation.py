@@ -254,7 +254,14 @@ def restored_span(result: RestoredSpan) -> ResultTable:
     return sheet(title, "text*", [(line,) for line in result.text.split("\n")], notes)
 
 
-@entry()
+def _survives(operator: Operator, result: ConversationSurvival, canvas: Canvas) -> Text:
+    from amgs_app.render.figures.conversation_views import survival
+
+    del operator
+    return survival(result, canvas)
+
+
+@entry(figure=_survives, sentence=title_of)
 def conversation_survival(result: ConversationSurvival) -> ResultTable:
     about = "estimated tokens" if result.estimated else "tokens"
     title = (
@@ -322,14 +329,14 @@ def conversation_kept(result: ConversationKept) -> ResultTable:
     return facts(f"{result.conversation}: {kept}{done}", [("kept", ", ".join(result.kept) or "nothing")])
 
 
-@entry()
+@entry(figure=tabled)
 def conversation_topics(result: ConversationTopics) -> ResultTable:
     rows = [(one.handle, one.messages, one.thread, one.chance, ", ".join(one.terms)) for one in result.topics]
     title = f"{result.conversation}: {plural(len(rows), 'topic')}"
     return sheet(title, "handle messages:n thread:n chance:score terms*", rows)
 
 
-@entry()
+@entry(figure=tabled)
 def conversation_acts(result: ConversationActs) -> ResultTable:
     rows = [
         (one.handle, one.kind, one.speaker, one.closed_by or "open", " ".join(one.text.split()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -73,8 +73,11 @@ def figure(
     originals: Sequence[Message] = (),
     said: str | None = None,
     about: str = "",
+    beside: Callable[[Region], None] | None = None,
 ) -> Figure:
-    """The same before it is rendered: it knows which span each of its lines shows."""
+    """The same before it is rendered: it knows which span each of its lines shows. beside: draws what stands in
+    the place of the originals.
+    """
     sheet = Figure(canvas)
     spans = result.spans if rows is None else rows
     chosen = spans[cursor] if cursor is not None and 0 <= cursor < len(spans) else None
@@ -95,9 +98,11 @@ def figure(
         side = rest.part(left + 2, 0)
         tall = len(result.ledger) + 2
         _ledger(side.part(0, 0, None, tall), result.ledger)
-        _originals(side.part(0, tall), chosen, originals)
+        _beside(side.part(0, tall), chosen, originals, beside)
         return sheet
-    detail = rest.height // 3 if rest.height >= 11 and chosen is not None else 0
+    detail = rest.height // (3 if beside is None else 2) if rest.height >= 11 else 0
+    if chosen is None and beside is None:
+        detail = 0
     ledger = len(result.ledger) + 2 if rest.height >= 20 else 1 if rest.height >= 5 else 0
     listed = max(0, rest.height - detail - ledger)
     _spans(rest.part(0, 0, None, listed), spans, cursor, result.strategy)
@@ -105,7 +110,7 @@ def figure(
         _ledger_line(rest.part(0, listed, None, 1), result.ledger)
     elif ledger:
         _ledger(rest.part(0, listed, None, ledger), result.ledger)
-    _originals(rest.part(0, listed + ledger), chosen, originals)
+    _beside(rest.part(0, listed + ledger), chosen, originals, beside)
     return sheet
 
 
@@ -305,6 +310,19 @@ def _ledger(region: Region, ledger: Sequence[LedgerRow]) -> None:
 
 
 # --- what was said ----------------------------------------------------------------------------------------
+
+
+def _beside(
+    region: Region,
+    chosen: ContextSpan | None,
+    messages: Sequence[Message],
+    beside: Callable[[Region], None] | None,
+) -> None:
+    """Another result, or else what the span under the cursor says."""
+    if beside is not None:
+        beside(region)
+    else:
+        _originals(region, chosen, messages)
 
 
 def _originals(region: Region, chosen: ContextSpan | None, messages: Sequence[Message]) -> None:

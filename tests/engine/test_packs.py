@@ -78,6 +78,28 @@ def test_a_reading_keeps_to_its_budget_and_its_log_tells_what_it_was_worth(memor
     assert [one.session for one in memory.packs.uses("dome")] == ["", "night"]
 
 
+def test_a_question_is_given_the_pack_that_answers_it_and_not_the_same_twice(memory: amgs.Memory) -> None:
+    texts = ("The dome stalled on Tuesday.", "Its motor drew too much.", "The goat stands on the terrace.")
+    stall, motor, goat = (memory.ingest_text(one).added[0] for one in texts)
+    memory.packs.keep("dome", blocks=[stall, motor])
+    memory.packs.keep("again", blocks=[stall])
+    memory.packs.keep("goat", blocks=[goat])
+    found = memory.packs.route("why did the dome stall?", budget=100_000)
+    gain = {one.pack.name: one.relevance for one in (*found.packs, *found.left_out)}
+    assert min(gain, key=lambda name: gain[name]) != max(gain, key=lambda name: gain[name]) != "goat"
+    assert sum(share for _, share, _ in found.facets) == pytest.approx(1)
+    memory.packs.retire("again")
+    alone = memory.packs.route("why did the dome stall?", budget=100_000)
+    (dome,) = [one for one in (*alone.packs, *alone.left_out) if one.pack.name == "dome"]
+    assert dome.relevance > min(
+        gain["dome"], gain["again"]
+    )  # beside one that says it too, the other adds less
+    assert memory.packs.route("goat", budget=1).packs == ()
+    assert memory.packs.route("dome", role="learning").packs == ()
+    with pytest.raises(UsageError, match="question"):
+        memory.packs.route(" ?")
+
+
 def test_a_retired_pack_is_used_no_more_until_that_is_undone(memory: amgs.Memory) -> None:
     memory.packs.keep("dome", query="dome")
     done = memory.packs.retire("dome")

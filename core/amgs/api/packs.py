@@ -14,8 +14,11 @@ from amgs.identity import block_id
 from amgs.ingest import raw_blocks
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.log import journal
-from amgs.packs import document, keeping, reading
+from amgs.packs import document, keeping, reading, routing
+from amgs.packs.facets import facets
 from amgs.packs.keywords import keywords as best_keywords
+from amgs.packs.routing import RoutedItem
+from amgs.text.loading import load
 from amgs.types import Block, JournalEntry
 from amgs.types.packs import (
     Pack,
@@ -23,9 +26,12 @@ from amgs.types.packs import (
     PackDifference,
     PackKept,
     PackMember,
+    PackRole,
+    PackRoute,
     PackText,
     PackUsage,
     PackUse,
+    RoutedPack,
 )
 
 KIND = "pack"
@@ -183,6 +189,51 @@ class Packs:
             number,
         )
 
+    def route(self, query: str, *, budget: int | None = None, role: PackRole | None = None) -> PackRoute:
+        """The packs that a question should be given, whole, within `budget` tokens (2,048 unless given).
+
+        Writes nothing. role: only the members of this role are read. Raises UsageError for a question without words.
+        """
+        if not any(one.isalnum() for one in query):
+            raise UsageError("Packs are routed for a question.", way_out="Ask in words.")
+        context, allowed = (
+            self._context,
+            BUDGET if budget is None else bounds.count("The budget", budget, least=1),
+        )
+        load(context.embedder, "the encoder")
+        with context.storage.snapshot():
+            every = [one for one in self.list() if _of_role(one.pack, role)]
+            held = context.storage.blocks.get([block for one in every for block in _of_role(one.pack, role)])
+            live = {i: block for i, block in held.items() if block.status in _LIVE}
+            number_of = context.storage.blocks.numbers_of(list(live))
+        numbers = {
+            one.pack.name: [number_of[i] for i in _of_role(one.pack, role) if i in number_of] for one in every
+        }
+        tokens = {
+            one.pack.name: sum(
+                context.count_tokens(live[i].content) for i in _of_role(one.pack, role) if i in live
+            )
+            for one in every
+        }
+        now = context.clock.now()
+        with context.derived.searching() as sources:
+            found = facets(query, every, numbers, tokens, now, sources, context.settings.retrieval)
+        made = routing.route(found.items, found.shares, allowed)
+        packs = {one.pack.name: one.pack for one in every}
+
+        def told(one: RoutedItem) -> RoutedPack:
+            return RoutedPack(packs[one.id], one.tokens, *one.gains)
+
+        return PackRoute(
+            query,
+            allowed,
+            made.tokens,
+            tuple(map(told, made.chosen)),
+            tuple(zip(found.names, found.shares, made.covered, strict=True)),
+            tuple(map(told, made.left_out)),
+            made.rounds,
+        )
+
     def judge(self, use: int, *, useful: bool) -> PackUse:
         """Note whether what was read was useful; raises NotFoundError for a use that is not logged."""
         storage = self._context.storage
@@ -267,3 +318,7 @@ class Packs:
             len(judged),
             sum(judged) / len(judged) if judged else None,
         )
+
+
+def _of_role(pack: Pack, role: PackRole | None) -> tuple[str, ...]:
+    return tuple(one.block for one in pack.members if role is None or one.role == role)

@@ -76,6 +76,7 @@ class AsyncPacksCalls(_Part):
     show = Awaited(pack_calls.show)
     diff = Awaited(pack_calls.diff)
     use = Awaited(pack_calls.use)
+    route = Awaited(pack_calls.route)
     judge = Awaited(pack_calls.judge)
     uses = Awaited(pack_calls.uses)
     retire = Awaited(pack_calls.retire)

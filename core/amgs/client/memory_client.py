@@ -76,6 +76,7 @@ class PacksCalls(_Part):
     show = Blocking(pack_calls.show)
     diff = Blocking(pack_calls.diff)
     use = Blocking(pack_calls.use)
+    route = Blocking(pack_calls.route)
     judge = Blocking(pack_calls.judge)
     uses = Blocking(pack_calls.uses)
     retire = Blocking(pack_calls.retire)

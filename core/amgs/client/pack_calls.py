@@ -9,7 +9,16 @@ from amgs.client.ask import Ask, operation, part
 
 if TYPE_CHECKING:
     from amgs.types import JournalEntry
-    from amgs.types.packs import PackContent, PackDifference, PackKept, PackText, PackUsage, PackUse
+    from amgs.types.packs import (
+        PackContent,
+        PackDifference,
+        PackKept,
+        PackRole,
+        PackRoute,
+        PackText,
+        PackUsage,
+        PackUse,
+    )
 
 
 def keep(
@@ -54,6 +63,11 @@ def diff(left: str, right: str = "") -> Ask[PackDifference]:
 def use(pack: str, query: str = "", *, budget: int | None = None, session: str = "") -> Ask[PackText]:
     """A pack as a text in at most `budget` tokens; that it was read is logged."""
     return operation("pack_use", writes=True, pack=pack, query=query, budget=budget, session=session)
+
+
+def route(query: str, *, budget: int | None = None, role: PackRole | None = None) -> Ask[PackRoute]:
+    """The packs that a question should be given, whole, within `budget` tokens; writes nothing."""
+    return operation("pack_route", query=query, budget=budget, role=role)
 
 
 def judge(use: int, *, useful: bool) -> Ask[PackUse]:

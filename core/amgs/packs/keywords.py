@@ -8,9 +8,11 @@ from collections.abc import Sequence
 
 from amgs.index.keyword import KeywordIndex
 from amgs.index.terms import idf
+from amgs.text.stop_words import COMMON_WORDS
 
 MOST = 8
 """Keywords of a pack."""
+_COMMON = frozenset(COMMON_WORDS)
 _WORD = re.compile(r"[^\W\d_][\w'’-]{2,}")
 
 
@@ -25,7 +27,7 @@ def keywords(texts: Sequence[str], index: KeywordIndex) -> tuple[str, ...]:
         here = set[str]()
         for word in _WORD.findall(text):
             stems = index.stems(word)
-            if len(stems) != 1:
+            if len(stems) != 1 or word.lower() in _COMMON:
                 continue
             written.setdefault(stems[0], Counter())[word] += 1
             here.add(stems[0])

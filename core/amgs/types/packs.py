@@ -124,3 +124,37 @@ class PackText:
     left_out: tuple[str, ...]
     gone: tuple[str, ...]
     use: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedPack:
+    """A pack that a question is given, and what it adds to the term of each agent; tokens: of a reading."""
+
+    pack: Pack
+    tokens: int
+    relevance: float
+    efficiency: float
+    quality: float
+    recency: float
+    domain: float
+
+    @property
+    def gain(self) -> float:
+        """What it adds to all terms, given what was chosen before it."""
+        return self.relevance + self.efficiency + self.quality + self.recency + self.domain
+
+
+@dataclass(frozen=True, slots=True)
+class PackRoute:
+    """The packs for a question within a budget, in the order of choice. facets: (name, what it counts, how likely the
+    choice answers it). left_out: packs that were not chosen, with what each would still add. rounds: of proposals and
+    exchanges until no agent wanted another.
+    """
+
+    query: str
+    budget: int
+    tokens: int
+    packs: tuple[RoutedPack, ...]
+    facets: tuple[tuple[str, float, float], ...]
+    left_out: tuple[RoutedPack, ...]
+    rounds: int

@@ -1,10 +1,10 @@
-"""Packs: `pack keep|list|show|diff|use|judge|uses|retire|export|import`."""
+"""Packs: `pack keep|list|show|diff|use|route|judge|uses|retire|export|import`."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
@@ -13,7 +13,7 @@ from amgs_app.results import PackExported, PackList, PackUses
 
 if TYPE_CHECKING:
     from amgs.types import JournalEntry
-    from amgs.types.packs import PackContent, PackDifference, PackKept, PackText, PackUse
+    from amgs.types.packs import PackContent, PackDifference, PackKept, PackRoute, PackText, PackUse
     from amgs_app.engine import Engine
 
 Reference = Annotated[
@@ -107,6 +107,23 @@ def use(
 ) -> PackText:
     """Write a pack as one text: its learnings, then its sources, while they fit. That it was read is logged."""
     return engine.memory.packs.use(pack, query, budget=budget, session=session)
+
+
+@operation("pack route", summary="Choose the packs for a question, within a budget.")
+def route(
+    engine: Engine,
+    query: Annotated[str, Arg(metavar="QUERY", help="The question.")],
+    *,
+    budget: Budget = None,
+    role: Annotated[
+        Literal["source", "learning"] | None,
+        Option("--role", metavar="ROLE", help="Only sources, or learnings."),
+    ] = None,
+) -> PackRoute:
+    """Choose whole packs so that together they answer most of the question for their tokens, and say what each adds to
+    relevance, efficiency, quality, recency and domain. What repeats another pack adds little.
+    """
+    return engine.memory.packs.route(query, budget=budget, role=role)
 
 
 @operation("pack judge", summary="Say whether a pack that was read was useful.", writes=True)

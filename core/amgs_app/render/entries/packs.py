@@ -9,7 +9,17 @@ from amgs_app.render.figures.format import plural, title_told
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
-    from amgs.types.packs import Pack, PackContent, PackDifference, PackKept, PackText, PackUsage, PackUse
+    from amgs.types.packs import (
+        Pack,
+        PackContent,
+        PackDifference,
+        PackKept,
+        PackRoute,
+        PackText,
+        PackUsage,
+        PackUse,
+        RoutedPack,
+    )
     from amgs_app.results import PackExported, PackList, PackUses
 
 _MEMBERS = "#:n id:id role title* category created:at"
@@ -111,6 +121,27 @@ def pack_text(result: PackText) -> ResultTable:
         f"{plural(gone, 'member')} no longer held" if gone else "",
     )
     return sheet(title, "text*", [(result.text,)], notes)
+
+
+def _routed(one: RoutedPack, place: int | None) -> tuple[Any, ...]:
+    parts = (one.relevance, one.efficiency, one.quality, one.recency, one.domain)
+    return (place, _named(one.pack), one.tokens, one.gain, *parts)
+
+
+@entry()
+def pack_route(result: PackRoute) -> ResultTable:
+    rows = [_routed(one, n) for n, one in enumerate(result.packs, 1)]
+    rows += [_routed(one, None) for one in result.left_out]
+    told = ", ".join(f"{name} {found:.2f}" for name, _, found in result.facets)
+    title = f"{plural(len(result.packs), 'pack')}, {result.tokens:,} of {result.budget:,} tokens"
+    notes = (
+        f"how likely each facet is answered: {told}"
+        if result.packs
+        else "No pack fits, or none says anything of it.",
+        "A pack without a number was not chosen; its figures say what it would still add.",
+    )
+    columns = "#:n pack* tokens:n gain:score relevance:score efficiency:score quality:score recency:score domain:score"
+    return sheet(title, columns, rows, notes if rows else notes[:1])
 
 
 def _use(one: PackUse) -> tuple[Any, ...]:

@@ -17,6 +17,8 @@ from amgs.types.mentions import MentionType, ResolvedMention
 
 LONGEST = 20_000
 """Characters of a message that are read: a page of a log names more than anybody asks for."""
+_OF_TOOL = 2_000
+"""Of what a tool gave so many are read for dates: a log has one in each line, and no one asks by them."""
 MOST = 200
 """Mentions of a message that are kept, the first ones."""
 NAME = "shape"
@@ -143,7 +145,7 @@ def _shaped(text: str, types: tuple[str, ...]) -> Iterator[_Found]:
 def _dated(message: Message, text: str) -> Iterator[_Found]:
     if message.at is None:
         return
-    for one in dates_in(text, message.at):
+    for one in dates_in(text[:_OF_TOOL] if message.role == "tool" else text, message.at):
         due = _DUE.search(text[max(0, one.start - 40) : one.start])
         type_: MentionType = "deadline" if due else "date"
         yield _Found(

@@ -14,6 +14,7 @@ from amgs import extras
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.global_options import Globals
+from amgs_app.operations.conversation import Configuration
 from amgs_app.output import say
 
 Host = Annotated[str, Option("--host", metavar="ADDRESS", help="Address to listen on.")]
@@ -74,6 +75,7 @@ def serve_gateway(
         int | None,
         Option("--budget", metavar="N", min=1, help="Tokens of a request; without it everything is sent."),
     ] = None,
+    configuration: Configuration = "default",
     host: Host = "127.0.0.1",
     port: Port = 8420,
     root: Root = None,
@@ -91,7 +93,7 @@ def serve_gateway(
 
     _check_owner(options, root)
     given = replace(options, own=True).options()
-    return serve(given, upstream, budget or 0, host=host, port=port, root=root, tokens=tokens)
+    return serve(given, upstream, budget or 0, configuration, host=host, port=port, root=root, tokens=tokens)
 
 
 def _check_owner(options: Globals, root: Path | None) -> None:

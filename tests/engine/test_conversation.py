@@ -25,6 +25,7 @@ from amgs.errors import (
     UnknownConversationError,
     UsageError,
 )
+from amgs.types.context_settings import CONTEXT_CONFIGURATIONS
 from amgs.types.conversation import CONTEXT_STRATEGIES, ContextStrategy, Message, OptimisedContext
 from amgs.types.conversation_views import SUMMARY_LEVELS
 from amgs_app.benches.conversation.histories import history
@@ -165,6 +166,29 @@ def test_an_order_in_the_output_of_a_tool_is_never_in_anothers_voice() -> None:
         digested += sum("in part" in one.text for one in found.messages if one.role == "tool")
         assert all(one.role == "tool" for one in found.messages if "Ignore" in one.text)
     assert digested
+
+
+def test_configurations_differ_in_how_much_they_send_and_what_they_protect(memory: amgs.Memory) -> None:
+    made = memory.conversation
+    decided = {"role": "user", "content": "We decided to use tar for the keel, not pitch, and I will buy it."}
+    made.add(
+        "configured", [agent()[0], decided, *agent()[1:], {"role": "user", "content": "How old is the rope?"}]
+    )
+    sent = {
+        name: made.optimise("configured", budget=1000, configuration=name) for name in CONTEXT_CONFIGURATIONS
+    }
+    for found in sent.values():
+        checked(list(made.show("configured")), found)
+    assert sent["high-compression"].tokens <= 500 < sent["default"].tokens <= 1000
+    assert sent["high-compression"].strategy == "levels"
+
+    def told(context: OptimisedContext) -> str:
+        return next(span.because for span in context.spans if span.first <= 2 <= span.last)
+
+    assert told(sent["high-fidelity"]) in ("a decision", "a commitment")
+    assert told(sent["default"]) not in ("a decision", "a commitment")
+    with pytest.raises(UsageError, match="no configuration"):
+        made.optimise("configured", configuration="best")  # type: ignore[arg-type]
 
 
 def test_everything_comes_back_byte_for_byte(memory: amgs.Memory) -> None:

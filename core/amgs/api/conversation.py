@@ -31,6 +31,7 @@ from amgs.log import journal
 from amgs.storage.messages import StoredMessage
 from amgs.text.loading import load
 from amgs.types import JournalEntry, Vector
+from amgs.types.context_settings import CONTEXT_CONFIGURATIONS, ContextConfiguration, ContextSettings
 from amgs.types.conversation import (
     CONTEXT_STRATEGIES,
     RELEVANCE_LAYERS,
@@ -108,7 +109,8 @@ class Conversations:
         query: str = "",
         *,
         budget: int | None = None,
-        strategy: ContextStrategy = "extractive",
+        strategy: ContextStrategy | None = None,
+        configuration: ContextConfiguration = "default",
         previous: str = "",
         until: int | None = None,
         keep: Sequence[str] = (),
@@ -118,8 +120,12 @@ class Conversations:
         query: the last message of the user unless given. budget: 124,000 unless given. previous: the `plan` of the
         context that was sent before; it is kept while it fits, so that what a provider has cached stays valid. until:
         the conversation as it stood after the message of this number. keep: handles of what must stay whole.
-        Raises UnknownConversationError, ImpossibleBudgetError, or UsageError for another strategy or no plan.
+        configuration: what is kept and how much of the budget is used; its strategy serves unless another is given.
+        Raises UnknownConversationError, ImpossibleBudgetError, or UsageError for another strategy, configuration or no
+        plan.
         """
+        settings = self._settings(configuration)
+        strategy = strategy or settings.strategy
         allowed = self._checked(budget, strategy)
         start = self._context.clock.perf()
         stored, asked = self._read(conversation, query, until)
@@ -139,6 +145,7 @@ class Conversations:
             previous,
             topics=lambda: self._topic_spans(stored),
             summariser=self._context.summariser,
+            settings=settings,
         )
         made = standing.as_far_as_it_fits(choose, restored, self._standing(conversation, messages))
         return replace(made, milliseconds=1000.0 * (self._context.clock.perf() - start))
@@ -170,7 +177,8 @@ class Conversations:
         query: str = "",
         *,
         budget: int | None = None,
-        strategy: ContextStrategy = "extractive",
+        strategy: ContextStrategy | None = None,
+        configuration: ContextConfiguration = "default",
         until: int | None = None,
         keep: Sequence[str] = (),
     ) -> SpanReason:
@@ -179,6 +187,8 @@ class Conversations:
 
         Raises what `optimise` raises.
         """
+        settings = self._settings(configuration)
+        strategy = strategy or settings.strategy
         allowed = self._checked(budget, strategy)
         stored, asked = self._read(conversation, query, until)
         messages = [one.message for one in stored]
@@ -204,6 +214,7 @@ class Conversations:
                 "",
                 topics=topics,
                 summariser=self._context.summariser,
+                settings=settings,
             )
             return standing.as_far_as_it_fits(choose, kept.union(must), stays)
 
@@ -229,6 +240,15 @@ class Conversations:
                 way_out=f"The strategies are {', '.join(CONTEXT_STRATEGIES)}.",
             )
         return BUDGET if budget is None else bounds.count("The budget", budget)
+
+    def _settings(self, configuration: ContextConfiguration) -> ContextSettings:
+        """What a configuration fixes; raises UsageError for one that there is not."""
+        if configuration not in CONTEXT_CONFIGURATIONS:
+            raise UsageError(
+                f"There is no configuration {configuration!r}.",
+                way_out=f"The configurations are {', '.join(CONTEXT_CONFIGURATIONS)}.",
+            )
+        return CONTEXT_CONFIGURATIONS[configuration]
 
     def _read(self, conversation: str, query: str, until: int | None) -> tuple[Sequence[StoredMessage], str]:
         """The messages of a conversation as it stood after one of them, and what they are read for."""

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         UndoPlan,
         Weights,
     )
+    from amgs.types.context_settings import ContextConfiguration
     from amgs.types.conversation import (
         ContextStrategy,
         ConversationAdded,
@@ -159,7 +160,8 @@ def optimise_conversation(
     query: str = "",
     *,
     budget: int | None = None,
-    strategy: ContextStrategy = "extractive",
+    strategy: ContextStrategy | None = None,
+    configuration: ContextConfiguration = "default",
     previous: str = "",
     until: int | None = None,
     keep: Sequence[str] = (),
@@ -171,6 +173,7 @@ def optimise_conversation(
         query=query or None,
         budget=budget,
         strategy=strategy,
+        configuration=configuration,
         previous=previous or None,
         until=until,
         keep=list(keep) or None,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from amgs.conversation.pieces import Piece, pieces_of
 from amgs.conversation.protection import Protection
+from amgs.types.context_settings import ContextSettings
 from amgs.types.conversation import Message, SpanFate
 
 Cited = tuple[int, ...]
@@ -43,6 +44,7 @@ class Material:
     count: Callable[[str], int]
     query: str
     topics: Callable[[], Sequence[tuple[int, int]]]
+    settings: ContextSettings
     _piece_costs: dict[tuple[int, int], int] = field(default_factory=dict, compare=False)
 
     def level(self, atom: Sequence[int]) -> Protection:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from amgs.conversation import plan as plans
 from amgs.conversation.atoms import atoms
 from amgs.conversation.handles import handle
+from amgs.conversation.important import important
 from amgs.conversation.keeping import sessions
 from amgs.conversation.ledger import ledger
 from amgs.conversation.material import KEPT, MASKED, Draft, Fate, Material, spans_of
@@ -18,6 +19,7 @@ from amgs.conversation.strategies import STRATEGIES
 from amgs.conversation.summaries import AbstractiveSummariser
 from amgs.conversation.tokens import MessageCounter
 from amgs.errors import ImpossibleBudgetError
+from amgs.types.context_settings import CONTEXT_CONFIGURATIONS, ContextSettings
 from amgs.types.conversation import (
     ContextMessage,
     ContextSpan,
@@ -26,13 +28,8 @@ from amgs.types.conversation import (
     OptimisedContext,
 )
 
-RECENT = 6
-"""So many of the last messages are kept before others."""
-SOFT = 0.8
-"""Once a plan no longer fits, the next one fills this share of the budget, so that it lasts for some turns."""
 _TRIES = 4
-RECALLED = 4
-"""So many of the atoms that answer a new query best come back into a plan that is kept, where there is room."""
+DEFAULT = CONTEXT_CONFIGURATIONS["default"]
 
 
 Topics = Callable[[], Sequence[tuple[int, int]]]
@@ -50,6 +47,7 @@ def optimise(
     restored: Collection[int] = (),
     topics: Topics | None = None,
     summariser: AbstractiveSummariser | None = None,
+    settings: ContextSettings = DEFAULT,
 ) -> OptimisedContext:
     """What of the messages a model should read for a query. worths: see `relevance`; asked where something must go.
 
@@ -70,11 +68,12 @@ def optimise(
         shown = worths()
         given = rates(shown).tolist() if any(shown) else []
         longest = messages[-1].number if messages else 1
+        matters = important(messages) if settings.medium_share else None
         return Material(
             messages,
             costs,
             [lines[place].tokens if place in lines else cost for place, cost in enumerate(costs)],
-            protection(messages, RECENT, restored),
+            protection(messages, settings.recent, restored, matters),
             together,
             given,
             gap(longest, longest + 1, counter).tokens,
@@ -84,6 +83,7 @@ def optimise(
             counter.count,
             query,
             topics or (lambda: spans_of(of_session)),
+            settings,
         )
 
     together = atoms(messages)
@@ -101,7 +101,7 @@ def optimise(
         nonlocal fates, because, made
         draft = Draft.of(planned, list(fates), _tokens(made))
         draft.because = list(because)
-        back = _recalled(draft)
+        back = _recalled(draft, settings.recalled)
         again = rendered(draft.fates, len(messages)) if back else made
         if not back or _tokens(again) > budget:  # a line may shrink by less than what is taken out of it
             return 0
@@ -109,10 +109,11 @@ def optimise(
         return back
 
     used = _tokens(made)
-    if used > budget:
+    room = int(budget * settings.fill)
+    if used > room:
         if previous:
-            replanned = f"what was kept before takes {used:,} of {budget:,} tokens by now"
-        target = int(budget * SOFT) if previous else budget
+            replanned = f"what was kept before takes {used:,} of {room:,} tokens by now"
+        target = int(room * settings.soft) if previous else room
         planned = material(target)
         for _ in range(_TRIES):
             draft = _drafted(replace(planned, budget=target), budget)
@@ -125,9 +126,9 @@ def optimise(
             target -= over  # a tokenizer may count more for a text than for its parts
         if any(fate == "digested" for fate, _ in fates) and planned.rates:
             # What is cited beside others takes less than was planned: the next question of the kind finds no more room.
-            recalled(replace(planned, budget=budget))
+            recalled(replace(planned, budget=room))
     elif previous and any(fate in ("dropped", "digested") for fate, _ in fates):
-        planned = material(budget)
+        planned = material(room)
         if back := recalled(planned) if planned.rates else 0:
             replanned = f"{back} of what was left out came back for the question"
     short = [lines[place].tokens if place in lines else cost for place, cost in enumerate(costs)]
@@ -162,7 +163,7 @@ def _tokens(made: Sequence[ContextMessage]) -> int:
     return sum(one.tokens for one in made)
 
 
-def _recalled(draft: Draft) -> int:
+def _recalled(draft: Draft, most: int) -> int:
     """Keep the atoms that answer the query best for their tokens, where they are not whole and there is room; how many
     messages came back.
     """
@@ -171,7 +172,7 @@ def _recalled(draft: Draft) -> int:
         material.atoms, key=lambda a: (-material.value(a) / sum(material.costs[p] for p in a), -a[-1])
     )
     back = 0
-    for atom in best[:RECALLED]:
+    for atom in best[:most]:
         partly = any(draft.fates[place][0] == "digested" for place in atom)
         if (partly or draft.is_dropped(atom)) and draft.fits(atom):
             back += sum(draft.fates[place] != KEPT for place in atom)

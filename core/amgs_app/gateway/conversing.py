@@ -20,6 +20,7 @@ from amgs_app.gateway.matching import aligned
 
 if TYPE_CHECKING:
     from amgs.memory import Memory
+    from amgs.types.context_settings import ContextConfiguration
     from amgs.types.gateway import GatewayExchange
     from amgs_app.engine import Engine
 
@@ -60,11 +61,12 @@ class Conversing:
     """Keeps the conversations that go through the gateway. Safe to use from any thread; one request at a time.
 
     budget: tokens of what is sent and of the answer that the agent asks for, system prompt and definitions of tools
-    included; 0 to send everything.
+    included; 0 to send everything. configuration: how it is chosen what is sent.
     """
 
-    def __init__(self, engine: Engine, budget: int) -> None:
+    def __init__(self, engine: Engine, budget: int, configuration: ContextConfiguration = "default") -> None:
         self._engine = engine
+        self._configuration = configuration
         self._budget = budget
         self._lock = threading.Lock()
         self._plans: dict[str, str] = {}
@@ -146,6 +148,7 @@ class Conversing:
             fitted.conversation,
             query,
             budget=self._budget - beside - reserved,
+            configuration=self._configuration,
             previous=self._plan(fitted.conversation),
             until=fitted.until,
             # What cannot be given back is not taken away.

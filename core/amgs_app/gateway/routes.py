@@ -10,6 +10,7 @@ import httpx2
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 
+from amgs.types.context_settings import ContextConfiguration
 from amgs_app.gateway.conversing import Conversing
 from amgs_app.gateway.exchanges import ExchangeNumbers
 from amgs_app.gateway.formats.anthropic_messages import AnthropicMessages
@@ -38,7 +39,9 @@ TOKEN: Final = "AMGS-Token"
 """The header with a token of the service: `Authorization` is for the model's provider."""
 
 
-def routes(service: Service, upstream: Upstream, budget: int) -> APIRouter:
+def routes(
+    service: Service, upstream: Upstream, budget: int, configuration: ContextConfiguration = "default"
+) -> APIRouter:
     """The routes of a gateway to a model's server. budget: tokens of what is sent, 0 to send everything.
 
     The upstream is closed with the application.
@@ -60,7 +63,7 @@ def routes(service: Service, upstream: Upstream, budget: int) -> APIRouter:
         check_right(Asked(service, caller, namespace), "write", "the gateway")
         if namespace.name not in gateways:
             namespace.engine.gateway = True
-            conversing = Conversing(namespace.engine, budget)
+            conversing = Conversing(namespace.engine, budget, configuration)
             numbers = ExchangeNumbers(conversing.last_number)
             gateways[namespace.name] = Gateway(upstream, namespace, conversing, numbers)
         return gateways[namespace.name]

@@ -12,6 +12,7 @@ from amgs import extras
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from amgs.types.context_settings import ContextConfiguration
     from amgs_app.engine import Options
 
 OWN: Final = "own"
@@ -22,6 +23,7 @@ def serve(
     options: Options,
     upstream: str,
     budget: int,
+    configuration: ContextConfiguration,
     *,
     host: str,
     port: int,
@@ -29,6 +31,7 @@ def serve(
     tokens: Path | None,
 ) -> int:
     """Serve until interrupted; gives the exit code. budget: 0 to send everything.
+    configuration: how it is chosen what is sent.
 
     Raises UsageError for an address that is none, and whatever `server.running.serve` raises.
     """
@@ -37,7 +40,7 @@ def serve(
         from amgs_app.gateway.upstream import Upstream
         from amgs_app.server import running
     address = _serve_model(options) if upstream == OWN else upstream
-    more = partial(routes, upstream=Upstream(address), budget=budget)
+    more = partial(routes, upstream=Upstream(address), budget=budget, configuration=configuration)
     sys.stderr.write(f"What agents ask goes on to {address}.\n")
     return running.serve(options, host=host, port=port, root=root, tokens=tokens, more=more)
 

@@ -45,9 +45,20 @@ Budget = Annotated[
     int | None, Option("--budget", metavar="TOKENS", min=1, help="At most so many; default: 124,000.")
 ]
 Strategy = Annotated[
-    StrategyName,
+    StrategyName | None,
     Option(
-        "--strategy", metavar="NAME", help="mask, extractive, digest, hybrid or levels: how it is chosen."
+        "--strategy",
+        metavar="NAME",
+        help="mask, extractive, digest, hybrid, levels; default: the configuration's.",
+    ),
+]
+ConfigurationName = Literal["default", "high-compression", "high-fidelity"]
+Configuration = Annotated[
+    ConfigurationName,
+    Option(
+        "--configuration",
+        metavar="NAME",
+        help="default, high-compression or high-fidelity; see conversation stats.",
     ),
 ]
 Previous = Annotated[
@@ -191,7 +202,8 @@ def optimise(
     query: Query = "",
     *,
     budget: Budget = None,
-    strategy: Strategy = "extractive",
+    strategy: Strategy = None,
+    configuration: Configuration = "default",
     previous: Previous = "",
     until: Until = None,
     keep: Keep = None,
@@ -208,6 +220,7 @@ def optimise(
         query,
         budget=budget,
         strategy=strategy,
+        configuration=configuration,
         previous=previous,
         until=until,
         keep=keep or (),
@@ -244,7 +257,8 @@ def why(
     query: Query = "",
     *,
     budget: Budget = None,
-    strategy: Strategy = "extractive",
+    strategy: Strategy = None,
+    configuration: Configuration = "default",
     until: Until = None,
     keep: Keep = None,
 ) -> SpanReason:
@@ -254,7 +268,14 @@ def why(
     Every answer is a plan that was made, not an estimate.
     """
     return engine.memory.conversation.why(
-        conversation, handle, query, budget=budget, strategy=strategy, until=until, keep=keep or ()
+        conversation,
+        handle,
+        query,
+        budget=budget,
+        strategy=strategy,
+        configuration=configuration,
+        until=until,
+        keep=keep or (),
     )
 
 
@@ -401,7 +422,9 @@ def references(
 
 @operation("conversation stats", summary="Count the messages and tokens of a conversation.")
 def stats(engine: Engine, conversation: Name) -> ConversationStats:
-    """Count messages, tokens by role, calls of tools, and blocks that wait to be consolidated."""
+    """Count messages, tokens by role, calls of tools, and blocks that wait to be consolidated; and show what each
+    configuration of `conversation optimise` does.
+    """
     return engine.memory.conversation.stats(conversation)
 
 

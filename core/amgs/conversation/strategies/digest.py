@@ -15,7 +15,7 @@ from heapq import heapify, heappop, heappush
 from amgs.conversation.cohesion import stems
 from amgs.conversation.material import Draft, Material
 from amgs.conversation.strategies.extractive import keep_best
-from amgs.conversation.strategies.recent import keep_recent
+from amgs.conversation.strategies.protected import keep_protected
 
 _FOR_TOPICS = 0.33
 """The share of the room that the digest takes where there is a query."""
@@ -26,8 +26,8 @@ _LONGEST = 60
 
 
 def digest(draft: Draft) -> None:
-    """Keep the last messages and what answers the query within their shares, then cite."""
-    keep_recent(draft)
+    """Keep what is protected and what answers the query within their shares, then cite."""
+    keep_protected(draft)
     if draft.material.rates:
         room = draft.material.budget - draft.used
         keep_best(draft, draft.used + int(room * (1.0 - _FOR_TOPICS)))

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 
 from amgs.conversation.material import Draft
-from amgs.conversation.strategies.recent import keep_recent
+from amgs.conversation.strategies.protected import keep_protected
 
 
 def extractive(draft: Draft) -> None:
-    """Keep the last messages within their share, then the atoms that give most for their tokens, while they fit."""
+    """Keep what is protected within its shares, then the atoms that give most for their tokens, while they fit."""
     material = draft.material
-    keep_recent(draft)
+    keep_protected(draft)
     if material.rates:
         keep_best(draft)
     else:

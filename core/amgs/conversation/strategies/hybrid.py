@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 from amgs.conversation.cohesion import stems
 from amgs.conversation.material import KEPT, MASKED, Cited, Draft, Fate, Material
 from amgs.conversation.strategies.digest import cite_topics
-from amgs.conversation.strategies.recent import keep_recent
+from amgs.conversation.strategies.protected import keep_protected
 
 _SHORT = 200
 """Tokens of a message that is whole or not there: cutting it would save little and tear it."""
@@ -27,8 +27,8 @@ Weigh = Callable[[int], tuple[float, ...]]
 
 
 def hybrid(draft: Draft) -> None:
-    """Keep the last messages within their share, then whatever gives most for its tokens, while there is room."""
-    keep_recent(draft)
+    """Keep what is protected within its shares, then whatever gives most for its tokens, while there is room."""
+    keep_protected(draft)
     if draft.material.rates:
         _keep_best(draft, sentence_weights(draft.material))
     else:

@@ -13,7 +13,7 @@ from amgs.conversation.material import KEPT, Cited, Draft, Fate, Material
 from amgs.conversation.protection import Protection
 from amgs.conversation.strategies.digest import cite_topics
 from amgs.conversation.strategies.hybrid import Weigh, sentence_weights
-from amgs.conversation.strategies.recent import keep_recent
+from amgs.conversation.strategies.protected import keep_protected
 
 _EXTRACT = 1 / 3
 """The share of a topic's tokens that its extract takes."""
@@ -27,8 +27,8 @@ Level = tuple[Mapping[int, Fate], float]
 
 
 def levels(draft: Draft) -> None:
-    """Keep the last messages within their share, then raise topics while there is room."""
-    keep_recent(draft)
+    """Keep what is protected within its shares, then raise topics while there is room."""
+    keep_protected(draft)
     material = draft.material
     if not material.rates:
         cite_topics(draft)

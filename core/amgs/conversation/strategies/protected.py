@@ -1,0 +1,26 @@
+"""What every strategy but masking keeps first: the last messages, and what was decided and is owed, within shares."""
+
+from __future__ import annotations
+
+from amgs.conversation.material import Draft
+from amgs.conversation.protection import Protection
+
+
+def keep_protected(draft: Draft) -> None:
+    """Keep what is HIGH, then what is MEDIUM, the newest first, until one does not fit into its share of the room."""
+    settings = draft.material.settings
+    free = draft.material.budget - draft.used
+    _keep(draft, Protection.HIGH, int(free * settings.recent_share), "goes with one of the last")
+    _keep(draft, Protection.MEDIUM, int(free * settings.medium_share), "goes with what matters")
+
+
+def _keep(draft: Draft, level: Protection, share: int, beside: str) -> None:
+    material = draft.material
+    room = draft.used + share
+    for atom in sorted(material.atoms, key=lambda a: -a[-1]):
+        if material.level(atom) != level or not draft.is_dropped(atom):
+            continue
+        if not draft.fits(atom, within=min(room, material.budget)):
+            break
+        told = (why for firm, why in (material.protected[place] for place in atom) if firm == level)
+        draft.keep(atom, next(told, beside))

@@ -14,7 +14,7 @@ from amgs import extras
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.global_options import Globals
-from amgs_app.operations.conversation import Configuration
+from amgs_app.operations.arguments import Configuration
 from amgs_app.output import say
 
 Host = Annotated[str, Option("--host", metavar="ADDRESS", help="Address to listen on.")]

@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +19,7 @@ from amgs.clock import FixedClock, parse_instant
 from amgs.conversation.atoms import atoms
 from amgs.conversation.optimise import optimise
 from amgs.conversation.tokens import MessageCounter
+from amgs.conversation.trigger import is_boundary
 from amgs.errors import (
     AmgsError,
     ImpossibleBudgetError,
@@ -62,8 +64,9 @@ def checked(messages: list[Message], found: OptimisedContext) -> None:
     for one in found.messages:
         assert bool(one.cited) == (one.fate == "digested") and not (one.cited and one.calls)
         assert {by_number[n].role for n in one.cited} <= {one.role}, "said in another's voice"
-        said = {word for n in one.cited for word in by_number[n].text.split()}
-        assert not one.cited or set(re.sub(r"\[#.*?\]|#\d+( \w+)?:|…", "", one.text).split()) <= said
+        said = "\n".join(by_number[n].text for n in one.cited)
+        words = re.sub(r"\[#.*?\]|(?m:^#\d+( \w+)?:)|…", "", one.text).split() if one.cited else []
+        assert all(word in said for word in words)
     present = [one for one in found.messages if one.fate != "dropped"]
     made: set[str] = set()
     for one in present:
@@ -166,6 +169,54 @@ def test_an_order_in_the_output_of_a_tool_is_never_in_anothers_voice() -> None:
         digested += sum("in part" in one.text for one in found.messages if one.role == "tool")
         assert all(one.role == "tool" for one in found.messages if "Ignore" in one.text)
     assert digested
+
+
+def test_a_plan_is_made_anew_early_only_at_a_boundary_and_after_a_while() -> None:
+    """Whatever the history: no new plan below the trigger, within a step or too soon; what it costs is told."""
+    settings = replace(CONTEXT_CONFIGURATIONS["default"], trigger=0.85, cooldown=6)
+    counter = MessageCounter()
+    nothing = [0.0] * 99
+    early = hard = 0
+    for seed in range(10):
+        messages = [m for n in range(4) for m in history(seed * 4 + n)]
+        messages = _renumbered(messages)
+        budget = sum(counter.cost(m) for m in messages) // 2
+        plan, made, known = "", 0, 0
+        for stop in range(1, len(messages) + 1):
+            so_far = messages[:stop]
+            try:
+                found = optimise(
+                    "x", so_far, "", budget, "extractive", counter, lambda: nothing, plan, settings=settings
+                )
+            except ImpossibleBudgetError:
+                break
+            checked(so_far, found)
+            assert (found.stable_prefix == 1.0) == (found.resent == 0)
+            if found.replanned:
+                early += "under way" in found.replanned
+                hard += "under way" not in found.replanned
+                if "under way" in found.replanned:
+                    assert stop - made >= 6 and is_boundary(so_far, known, list)
+                    assert not any(m.role == "tool" or m.calls for m in so_far[-1:])
+                made = stop
+            else:
+                assert found.stable_prefix == 1.0
+            made = made if plan else stop
+            plan, known = found.plan, stop
+    assert early and hard
+
+
+def _renumbered(messages: list[Message]) -> list[Message]:
+    """Several histories as one: numbers that rise, and ids of calls of their own."""
+    found: list[Message] = []
+    epoch = 0
+    for number, one in enumerate(messages, 1):
+        epoch += one.number == 1
+        calls = tuple(replace(call, id=f"{epoch}/{call.id}") for call in one.calls)
+        answers = f"{epoch}/{one.answers}" if one.answers else ""
+        role = "user" if one.role == "system" else one.role
+        found.append(replace(one, number=number, role=role, calls=calls, answers=answers, pinned=False))
+    return found
 
 
 def test_configurations_differ_in_how_much_they_send_and_what_they_protect(memory: amgs.Memory) -> None:

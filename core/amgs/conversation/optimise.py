@@ -18,6 +18,7 @@ from amgs.conversation.render import gap, mark_cost, masked, render
 from amgs.conversation.strategies import STRATEGIES
 from amgs.conversation.summaries import AbstractiveSummariser
 from amgs.conversation.tokens import MessageCounter
+from amgs.conversation.trigger import Topics, due
 from amgs.errors import ImpossibleBudgetError
 from amgs.types.context_settings import CONTEXT_CONFIGURATIONS, ContextSettings
 from amgs.types.conversation import (
@@ -30,9 +31,6 @@ from amgs.types.conversation import (
 
 _TRIES = 4
 DEFAULT = CONTEXT_CONFIGURATIONS["default"]
-
-
-Topics = Callable[[], Sequence[tuple[int, int]]]
 
 
 def optimise(
@@ -110,9 +108,16 @@ def optimise(
 
     used = _tokens(made)
     room = int(budget * settings.fill)
-    if used > room:
+    known = plans.until(previous) if previous else 0
+    made_at = plans.made_at(previous) if previous else None
+    early = made_at is not None and due(
+        messages, used / max(room, 1), made_at, known, settings, topics or (lambda: spans_of(of_session))
+    )
+    if used > room or early:
+        made_at = None
         if previous:
             replanned = f"what was kept before takes {used:,} of {room:,} tokens by now"
+            replanned += ", and nothing is under way" if used <= room else ""
         target = int(room * settings.soft) if previous else room
         planned = material(target)
         for _ in range(_TRIES):
@@ -132,7 +137,8 @@ def optimise(
         if back := recalled(planned) if planned.rates else 0:
             replanned = f"{back} of what was left out came back for the question"
     short = [lines[place].tokens if place in lines else cost for place, cost in enumerate(costs)]
-    known = sum(m.number <= plans.until(previous) for m in messages) if previous else 0
+    sent = rendered(before, sum(m.number <= known for m in messages)) if previous else ()
+    stable, resent = _stable(sent, made)
     return OptimisedContext(
         conversation=name,
         query=query,
@@ -145,11 +151,12 @@ def optimise(
         messages=made,
         spans=_spans(messages, fates, because, costs, short, shown, made),
         ledger=ledger(fates, costs, short, made),
-        plan=plans.encoded(messages, fates),
-        stable_prefix=_stable(rendered(before, known), made) if previous else 1.0,
+        plan=plans.encoded(messages, fates, made_at),
+        stable_prefix=stable,
         replanned=replanned,
         costs=tuple(costs),
         worths=tuple(map(float, shown)),
+        resent=resent,
     )
 
 
@@ -257,15 +264,14 @@ def _spans(
     return tuple(found)
 
 
-def _stable(sent: Sequence[ContextMessage], made: Sequence[ContextMessage]) -> float:
-    """How much of what the previous plan sent stands unchanged at the beginning, by bytes."""
+def _stable(sent: Sequence[ContextMessage], made: Sequence[ContextMessage]) -> tuple[float, int]:
+    """How much of what was sent before stands unchanged at the beginning, by bytes; the tokens of the rest."""
     total = sum(map(_bytes, sent))
-    same = 0
-    for one, other in zip(sent, made, strict=False):
-        if one != other:
-            break
-        same += _bytes(one)
-    return same / total if total else 1.0
+    same = next(
+        (n for n, (a, b) in enumerate(zip(sent, made, strict=False)) if a != b), min(len(sent), len(made))
+    )
+    stable = sum(map(_bytes, sent[:same])) / total if total else 1.0
+    return stable, _tokens(sent[same:])
 
 
 def _bytes(message: ContextMessage) -> int:

@@ -1,6 +1,7 @@
 """The fates of a plan as one word that a caller keeps and gives back: `700:k1-5,9;m7;d12.0.2`.
 
-It is of 700 messages, of which some are kept or masked, and of #12 its pieces 0 and 2 are cited.
+It is of 700 messages, of which some are kept or masked, and of #12 its pieces 0 and 2 are cited. `700@650:…` was made
+when there were 650.
 """
 
 from __future__ import annotations
@@ -14,16 +15,23 @@ from amgs.conversation.pieces import pieces_of
 from amgs.errors import UsageError
 from amgs.types.conversation import Message
 
-_PLAN = re.compile(r"(\d{1,9}):(?:k([\d,-]*))?(?:;m([\d,-]*))?(?:;d([\d,.]*))?")
+_PLAN = re.compile(r"(\d{1,9})(?:@\d{1,9})?:(?:k([\d,-]*))?(?:;m([\d,-]*))?(?:;d([\d,.]*))?")
 
 
-def encoded(messages: Sequence[Message], fates: Sequence[Fate]) -> str:
-    """The fates of all messages of a conversation."""
+def encoded(messages: Sequence[Message], fates: Sequence[Fate], made: int | None = None) -> str:
+    """The fates of all messages of a conversation. made: the number of the last message when the plan was made, None
+    for now.
+    """
     told = list(zip(messages, fates, strict=True))
     kept, masked = (written(runs(m.number for m, own in told if own == fate)) for fate in (KEPT, MASKED))
     cites = [".".join(map(str, (m.number, *own[1]))) for m, own in told if own[0] == "digested"]
     last = messages[-1].number if messages else 0
-    return f"{last}:k{kept}" + (f";m{masked}" if masked else "") + (f";d{','.join(cites)}" if cites else "")
+    since = f"@{made}" if made is not None and made != last else ""
+    return (
+        f"{last}{since}:k{kept}"
+        + (f";m{masked}" if masked else "")
+        + (f";d{','.join(cites)}" if cites else "")
+    )
 
 
 def decoded(plan: str, messages: Sequence[Message]) -> list[Fate]:
@@ -49,7 +57,12 @@ def decoded(plan: str, messages: Sequence[Message]) -> list[Fate]:
 
 def until(plan: str) -> int:
     """The number of the last message that a plan knows."""
-    return int(plan.partition(":")[0])
+    return int(plan.partition(":")[0].partition("@")[0])
+
+
+def made_at(plan: str) -> int:
+    """The number of the last message when a plan was made."""
+    return int(plan.partition(":")[0].rpartition("@")[2])
 
 
 def _digested(message: Message, given: Cited) -> Fate:

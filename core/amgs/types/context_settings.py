@@ -19,7 +19,8 @@ class ContextSettings:
     takes that is made because an earlier one no longer fits. recent: so many of the last messages are HIGH;
     recent_share: of the room beside what is CRITICAL, what they take at most. medium_share: likewise, for decisions,
     goals, commitments and questions that are open (MEDIUM); 0 protects none. recalled: so many atoms that answer a new
-    query come back into a plan that is kept.
+    query come back into a plan that is kept. trigger: a plan that takes more of its room than this is made anew at the
+    next natural boundary, once it has lasted `cooldown` messages; 1 for only when it no longer fits.
     """
 
     strategy: ContextStrategy = "extractive"
@@ -29,12 +30,14 @@ class ContextSettings:
     recent_share: float = 0.25
     medium_share: float = 0.0
     recalled: int = 4
+    trigger: float = 1.0
+    cooldown: int = 8
 
 
 CONTEXT_CONFIGURATIONS: Mapping[ContextConfiguration, ContextSettings] = {
     "default": ContextSettings(),
     "high-compression": ContextSettings(
-        strategy="levels", fill=0.5, soft=0.8, recent=2, recent_share=0.2, recalled=2
+        strategy="levels", fill=0.5, soft=0.6, recent=2, recent_share=0.2, recalled=2, trigger=0.9
     ),
     "high-fidelity": ContextSettings(soft=0.9, recent=8, recent_share=0.4, medium_share=0.1, recalled=8),
 }

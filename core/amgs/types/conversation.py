@@ -192,8 +192,9 @@ class OptimisedContext:
     estimated: whether the count is an estimate, no tokenizer being known. plan: give it back as `previous`, and what
     was sent stays as it was for as long as it fits. stable_prefix: in [0, 1], how much of what was sent before stands
     unchanged at the beginning; 1 without a previous plan. replanned: why the previous plan was given up or added to,
-    "" where it was kept or there was none. costs, worths: of every message, in order: tokens as it was said, and how
-    likely it is needed for the query, in [0, 1]; 0 where nothing had to go.
+    "" where it was kept or there was none. resent: tokens of what was sent before that stand at the beginning no
+    longer: what a provider has cached of them is lost. costs, worths: of every message, in order: tokens as it was
+    said, and how likely it is needed for the query, in [0, 1]; 0 where nothing had to go.
     """
 
     conversation: str
@@ -210,6 +211,7 @@ class OptimisedContext:
     plan: str
     stable_prefix: float = 1.0
     replanned: str = ""
+    resent: int = 0
     milliseconds: float = 0.0
     costs: tuple[int, ...] = ()
     worths: tuple[float, ...] = ()

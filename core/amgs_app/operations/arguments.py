@@ -34,6 +34,15 @@ WeightsText = Annotated[
     ),
     Takes("weights"),
 ]
+ConfigurationName = Literal["default", "high-compression", "high-fidelity"]
+Configuration = Annotated[
+    ConfigurationName,
+    Option(
+        "--configuration",
+        metavar="NAME",
+        help="default, high-compression or high-fidelity; see conversation stats.",
+    ),
+]
 Limit = Annotated[int, Option("--limit", metavar="N", min=1, help="Show at most N.")]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import Limit
+from amgs_app.operations.arguments import Configuration, Limit
 from amgs_app.results import ConversationList, ConversationShown
 
 if TYPE_CHECKING:
@@ -50,15 +50,6 @@ Strategy = Annotated[
         "--strategy",
         metavar="NAME",
         help="mask, extractive, digest, hybrid, levels; default: the configuration's.",
-    ),
-]
-ConfigurationName = Literal["default", "high-compression", "high-fidelity"]
-Configuration = Annotated[
-    ConfigurationName,
-    Option(
-        "--configuration",
-        metavar="NAME",
-        help="default, high-compression or high-fidelity; see conversation stats.",
     ),
 ]
 Previous = Annotated[
@@ -333,7 +324,8 @@ def survival(
     query: Query = "",
     *,
     budget: Budget = None,
-    strategy: Strategy = "extractive",
+    strategy: Strategy = None,
+    configuration: Configuration = "default",
     previous: Previous = "",
     until: Until = None,
     keep: Keep = None,
@@ -347,6 +339,7 @@ def survival(
         query,
         budget=budget,
         strategy=strategy,
+        configuration=configuration,
         previous=previous,
         until=until,
         keep=keep or (),

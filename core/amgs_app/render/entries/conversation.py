@@ -154,7 +154,9 @@ def optimised_context(result: OptimisedContext) -> ResultTable:
         f"budget {result.budget:,}, counted by {result.counter}",
         f"ledger: {stages}",
         f"planned anew: {result.replanned}" if result.replanned else "",
-        f"unchanged at the beginning: {result.stable_prefix:.1%}" if result.stable_prefix < 1 else "",
+        f"unchanged at the beginning: {result.stable_prefix:.1%}; {result.resent:,} tokens are sent anew"
+        if result.stable_prefix < 1
+        else "",
         f"plan: {result.plan}",
     )
     return sheet(title, "handle fate messages:n tokens:n shown:n worth:score because*", rows, notes)

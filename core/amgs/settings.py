@@ -5,7 +5,7 @@ The workstation reads them from TOML and the environment (`amgs_app.settings`); 
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -96,6 +96,39 @@ class ConversationSettings(SettingsSection):
         ge=0,
         description="Past requests through the gateway that are kept, so that `conversation exchange` shows what a "
         "model read; about 10 kB each. 0: none.",
+    )
+    decay: Literal["none", "exponential", "logarithmic", "step", "adaptive"] = Field(
+        default="none",
+        description="How what was said fades with the time since, in the choice of what a model reads. What is wanted, "
+        "promised or pinned fades more slowly.",
+    )
+    half_life_hours: float = Field(
+        default=720.0, gt=0, description="Hours after which an ordinary message counts half, by a decay."
+    )
+    importance_threshold: float = Field(
+        default=0.6,
+        gt=0,
+        lt=1,
+        description="With the adaptive decay, a message of more importance fades more slowly than the half-life.",
+    )
+    recent_hours: float = Field(
+        default=0.0, ge=0, description="A message of at most so many hours is lifted by the recency boost."
+    )
+    recency_boost: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="How much of what a decay has taken from a recent message is given back to it; 1: all.",
+    )
+    entities: bool = Field(
+        default=False,
+        description="A message that has the names in the query is worth more, beside its words.",
+    )
+    dates: bool = Field(
+        default=False, description="A message that tells of days which the query names is worth more."
+    )
+    goals: bool = Field(
+        default=False, description="A message with a goal or promise that is still open is worth more."
     )
 
 

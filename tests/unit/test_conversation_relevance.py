@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.conversation.boundaries import expected_topics
+from amgs.conversation.layers import LAYER_WEIGHTS, chosen_layers
 from amgs.conversation.relevance import LAYER_OF, WEIGHTS, MessageEvidence, passages, rates, weighed
 from amgs.conversation.surroundings import Floats, spread
 from amgs.retrieval.features import FEATURES
-from amgs.types.conversation import RELEVANCE_LAYERS
+from amgs.settings import ConversationSettings
+from amgs.types.conversation import RELEVANCE_LAYERS, Message
 
 
 def _evidence(linear: list[float], named: list[bool] | None = None) -> MessageEvidence:
     parts = np.zeros((len(linear), len(FEATURES)))
     parts[:, list(FEATURES).index("words")] = linear
-    return MessageEvidence(parts, np.array(linear), np.array(named or [False] * len(linear)))
+    return MessageEvidence(parts, np.array(named or [False] * len(linear)))
 
 
 def _spread_plainly(values: Floats, sessions: list[int], before: float, after: float) -> Floats:
@@ -77,7 +81,42 @@ def test_the_parts_of_a_message_sum_to_what_decides(size: int, seed: int) -> Non
     decided = found.parts.sum(axis=1)
     assert np.allclose(np.log(rates(found.worths)), decided - decided.max(), atol=1e-6)
     assert set(columns) | {"around", "itself"} == set(WEIGHTS)
-    assert {*FEATURES, *columns} == set(LAYER_OF) and set(LAYER_OF.values()) < set(RELEVANCE_LAYERS)
+    assert {*FEATURES, *columns, *LAYER_WEIGHTS} == set(LAYER_OF)
+    assert {*LAYER_OF.values(), "around"} == set(RELEVANCE_LAYERS)
+
+
+def test_layers_that_are_off_speak_where_the_settings_name_them() -> None:
+    now = datetime(2026, 3, 9, tzinfo=UTC)
+    told = (
+        "We met Dr. Okafor on 3 March 2026.",
+        "Nice.",
+        "I will send the report to Okafor tomorrow.",
+        "Fine by me then.",
+    )
+    said = [
+        Message(n, "user", text, now - timedelta(days=40 - 10 * n), speaker="Ann")
+        for n, text in enumerate(told, 1)
+    ]
+    assert chosen_layers("What did Ann ask Okafor?", said, now, ConversationSettings()) == {}
+    every = ConversationSettings(
+        entities=True, dates=True, goals=True, decay="exponential", half_life_hours=240
+    )
+    found = chosen_layers("What did Ann tell Okafor on 3 March 2026?", said, now, every)
+    assert set(found) == set(LAYER_WEIGHTS)
+    assert found["shared_entities"].tolist() == [1, 0, 0.5, 0]
+    assert found["shared_dates"].tolist() == [1, 0, 0, 0]
+    assert found["open_goals"].tolist() == [0, 0, 1, 0]
+    assert found["decay"][0] < found["decay"][2] < found["decay"][3] == 0
+
+
+@given(st.integers(2, 20), st.integers(0, 99))
+def test_a_decay_takes_from_a_message_and_never_gives(size: int, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    costs, evidence = np.full(size, 9.0), _evidence(chance.normal(0, 3, size).tolist())
+    fades = {"decay": np.log(chance.uniform(1e-9, 1, size))}
+    before = weighed(evidence, costs, [1] * size, {}).worths
+    after = weighed(evidence, costs, [1] * size, fades).worths
+    assert (after <= before + 1e-12).all() and (after >= 0).all()
 
 
 def test_a_passage_that_means_what_is_asked_and_whose_speaker_is_named_is_worth_more() -> None:

@@ -272,7 +272,7 @@ class Conversations:
         load(context.embedder, "the encoder")
         costs = [counter.cost(one.message) for one in stored]
         with context.derived.searching() as sources:
-            return relevance(query, stored, costs, context.storage, sources, context.settings.retrieval)
+            return relevance(query, stored, costs, context.storage, sources, context.settings)
 
     def _standing(self, conversation: str, messages: Sequence[Message]) -> frozenset[int]:
         """The numbers of messages that every context keeps, of these messages."""

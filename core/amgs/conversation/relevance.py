@@ -2,26 +2,28 @@
 
 First the evidence of the search for every message by itself. A message is then worth what stands around it, as far as a
 topic of its session reaches, for each of the tokens that it takes: an answer seldom stands alone. What whole passages
-say is laid over that: what they mean, which words they have, and who holds the floor.
+say is laid over that: what they mean, and who holds the floor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from amgs.conversation.cohesion import centred
 from amgs.conversation.keeping import sessions
+from amgs.conversation.layers import LAYER_WEIGHTS, chosen_layers
 from amgs.conversation.surroundings import spread
 from amgs.index.vector import unit
 from amgs.retrieval.features import FEATURES, Features
 from amgs.retrieval.similarity import FEW, SCALE, contributions, fused
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import RetrievalRequest, gather
-from amgs.settings import RetrievalSettings
+from amgs.settings import Settings
 from amgs.storage.messages import StoredMessage
 from amgs.storage.protocol import Storage
 from amgs.types import STATUSES, BlockFilter, Vector
@@ -32,16 +34,16 @@ Worths = Floats
 """(n,) in [0, 1], one for each message, as a search shows similarity; 0 where nothing speaks for it."""
 
 WEIGHTS: Mapping[str, float] = {
-    "around": 1.0,
+    "around": 1.11,
     "itself": 0.1,
     "passage_meaning": 0.47,
-    "passage_words": 0.21,
-    "floor": 1.3,
+    "floor": 1.26,
 }
 """around, itself: of the logarithms of what stands around a message and of itself. The others: of the columns that
 `passages` gives. Fitted as docs/results/conversation.md tells, which has what they reach on a form of conversation that
-they were not fitted on; but for `itself`, which was laid over the others.
+they were not fitted on; but for `itself`, which was laid over the others. LAYER_WEIGHTS has those that are off.
 """
+_ALL_WEIGHTS: Mapping[str, float] = {**WEIGHTS, **LAYER_WEIGHTS}
 BEFORE, AFTER = 0.1, 0.75
 """How far what is around a message reaches, in topics: what a topic is comes first, what is said of it follows."""
 _PASSAGE = 0.5
@@ -52,10 +54,12 @@ _FAINT = 1e-4
 LAYER_OF: Mapping[str, RelevanceLayer] = {
     **dict.fromkeys(("meaning", "subject", "document_meaning", "passage_meaning"), "semantic"),
     **dict.fromkeys(
-        ("words", "coverage", "window", "neighbour_words", "episode_words", "flow", "passage_words"),
+        ("words", "coverage", "window", "neighbour_words", "episode_words", "flow"),
         "lexical",
     ),
-    "shared_names": "entity",
+    **dict.fromkeys(("shared_names", "shared_entities"), "entity"),
+    **dict.fromkeys(("shared_dates", "decay"), "temporal"),
+    "open_goals": "goal",
     **dict.fromkeys(
         ("asked_of", "in_reply", "asking", "after_question", "turn_length", "part_length", "floor"),
         "structure",
@@ -81,13 +85,11 @@ class Relevance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageEvidence:
-    """What the search says of n messages: parts (n, k), what each of its FEATURES adds; words (n,), BM25 by the query's
-    best; named (n,), whether somebody whom the query names says it. Of a message in pieces the best piece speaks; one
-    without any is as bad as the worst.
+    """What the search says of n messages: parts (n, k), what each of its FEATURES adds; named (n,), whether somebody
+    whom the query names says it. Of a message in pieces the best piece speaks; one without any is as bad as the worst.
     """
 
     parts: Floats
-    words: Floats
     named: NDArray[np.bool_]
 
     @classmethod
@@ -99,7 +101,7 @@ class MessageEvidence:
         rows = [[row_of[n] for n in numbers if n in row_of] for numbers in pieces]
         worst = int(linear.argmin())
         best = np.array([max(each, key=lambda row: linear[row], default=worst) for each in rows])
-        return cls(parts[best], found.values[best, list(FEATURES).index("words")], found.named[best])
+        return cls(parts[best], found.named[best])
 
     @property
     def linear(self) -> Floats:
@@ -113,7 +115,7 @@ def relevance(
     costs: Sequence[int],
     storage: Storage,
     sources: Sources,
-    settings: RetrievalSettings,
+    settings: Settings,
 ) -> Relevance:
     """How likely each message is needed to answer a query, for each token. costs: tokens of each.
 
@@ -122,9 +124,10 @@ def relevance(
     numbers = storage.blocks.numbers_of(sorted({one for m in messages for one in m.blocks}))
     if not numbers or not any(c.isalnum() for c in query):
         return Relevance.none(len(messages))
+    sources = replace(sources, embed=cache(sources.embed))  # the query is asked for twice
     every = tuple(sorted(numbers.values()))
     request = RetrievalRequest(query, BlockFilter(statuses=STATUSES), within=every, present=every, most=0)
-    found = gather(request, sources, settings).evidence
+    found = gather(request, sources, settings.retrieval).evidence
     if found is None:
         return Relevance.none(len(messages))
     pieces = [[numbers[block] for block in m.blocks if block in numbers] for m in messages]
@@ -132,28 +135,26 @@ def relevance(
     said = [m.message for m in messages]
     meanings = centred([m.text for m in said], _vectors(pieces, sources))
     columns = passages(evidence, np.asarray(costs, float), sessions(said), meanings, sources.embed(query))
+    columns |= chosen_layers(query, said, sources.clock.now(), settings.conversation)
     return weighed(evidence, np.asarray(costs, float), sessions(said), columns)
 
 
 def passages(
     evidence: MessageEvidence, costs: Floats, of: Sequence[int], meanings: Vector, asked: Vector
 ) -> dict[str, Floats]:
-    """What the passages say that n messages stand in, a column (n,) for each of WEIGHTS but the first.
+    """What the passages say that n messages stand in, a column (n,) for each of the last WEIGHTS.
 
     of: sessions. meanings: (n, d), of the messages, see `centred`. asked: (d,), of the query.
-    passage_meaning: how near the query is to what was meant around a message, in deviations.
-    passage_words: BM25 around it, in deviations. floor: the share of what is said around it that somebody says whom the
-    query names, over their share of the whole.
+    passage_meaning: how near the query is to what was meant around a message, in deviations. floor: the share of what
+    is said around it that somebody says whom the query names, over their share of the whole.
     """
     around = spread(meanings, of, _PASSAGE, _PASSAGE)
     length = np.linalg.norm(around, axis=1)
     near = np.divide(around @ asked, length, out=np.zeros_like(length), where=length > 0)
-    words = spread(_deviations(evidence.words), of, BEFORE, AFTER)
     held = np.where(evidence.named, costs, 0.0)
     floor = spread(held, of, _FLOOR, _FLOOR) / spread(costs, of, _FLOOR, _FLOOR)
     return {
         "passage_meaning": _deviations(near),
-        "passage_words": words / spread(np.ones(costs.size), of, BEFORE, AFTER),
         "floor": floor - held.sum() / costs.sum(),
     }
 
@@ -171,18 +172,18 @@ def density(evidence: MessageEvidence, costs: Floats, of: Sequence[int]) -> dict
 def weighed(
     evidence: MessageEvidence, costs: Floats, of: Sequence[int], columns: Mapping[str, Floats]
 ) -> Relevance:
-    """The layers put together."""
+    """The layers put together; a decay only takes: without it the best of the messages is worth what it was."""
     near = density(evidence, costs, of)
-    total = sum(
-        (WEIGHTS[name] * column for name, column in {**near, **columns}.items()), np.zeros(costs.size)
-    )
-    worths = fused(evidence.linear.max() + total - total.max())
+    adds = {name: _ALL_WEIGHTS[name] * column for name, column in {**near, **columns}.items()}
+    total = sum(adds.values(), np.zeros(costs.size))
+    best = float((total - adds.get("decay", 0.0)).max())
+    worths = fused(evidence.linear.max() + total - best)
     place = {layer: number for number, layer in enumerate(RELEVANCE_LAYERS)}
     parts = np.zeros((total.size, len(RELEVANCE_LAYERS)))
     for name, column in zip(FEATURES, evidence.parts.T, strict=True):
         parts[:, place[LAYER_OF[name]]] += sum(WEIGHTS[one] for one in near) * column
-    for name, column in columns.items():
-        parts[:, place[LAYER_OF[name]]] += WEIGHTS[name] * column
+    for name in columns:
+        parts[:, place[LAYER_OF[name]]] += adds[name]
     parts -= parts.mean(axis=0)
     parts[:, place["around"]] = total - total.mean() - parts.sum(axis=1)
     return Relevance(worths, parts)

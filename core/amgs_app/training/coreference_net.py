@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,29 +11,38 @@ import torch
 from torch import nn
 
 from amgs.conversation.coreference.learned import FLOOR, WIDTH, with_read
+from amgs.conversation.coreference.pairs import FEATURES
+from amgs.conversation.coreference.passage import Kind
 from amgs.types import Vector
 from amgs_app.training.coreference_examples import Example
 from amgs_focus.training.data_parallel import DataParallel
+
+GAP = "gap"
+"""The form whose examples have two candidates each, both names."""
+_PRONOUNS = [FEATURES.index(f"candidate is {kind}") for kind in (Kind.PERSON, Kind.THEY, Kind.IT)]
+_BETWEEN = FEATURES.index("candidates between")
 
 
 @dataclass(frozen=True, slots=True)
 class CoreferenceTraining:
     """How a scorer is trained.
 
-    gap: share of examples of a step that are of GAP. unread: share of candidates of which the net is given the
-    features alone, as of one that stands too far away to be read with the pronoun. parts: what the net may read of
-    `attention` and `states`, besides the features. shuffled: right candidates are drawn anew, as a control.
+    A step is of one form, drawn evenly. named: share of the examples of texts that keep the candidates alone that are
+    no pronouns, where one of those is right, and half of these just one right and one wrong. unread: share of
+    candidates of which the net is given the features alone, as of one that stands too far away to be read with the
+    pronoun. parts: what the net may read of `attention` and `states`, besides the features. shuffled: right candidates
+    are drawn anew, as a control.
     """
 
-    steps: int = 800
-    batch: int = 48
+    steps: int = 300
+    batch: int = 32
     rate: float = 1e-3
     warmup: int = 50
     decay: float = 0.3
     projection: int = 64
     hidden: int = 64
     dropout: float = 0.5
-    gap: float = 0.4
+    named: float = 0.5
     unread: float = 0.2
     seed: int = 0
     parts: tuple[str, ...] = ("attention", "states")
@@ -120,6 +129,22 @@ def batch_of(examples: Sequence[Example]) -> Batch:
     )
 
 
+def named_only(one: Example, drawn: np.random.Generator) -> Example:
+    """The example with the candidates alone that are no pronouns, where one of those is right or none of all is; in
+    half of the cases with just one right and one wrong one. Text tells most pronouns by the pronoun before, from which
+    nothing is learned of names.
+    """
+    kept = np.flatnonzero(one.features[:, _PRONOUNS].sum(axis=1) == 0)
+    right = one.right[kept] > 0
+    if not len(kept) or (one.right.any() and not right.any()):
+        return one
+    if right.any() and not right.all() and drawn.random() < 0.5:
+        kept = np.sort([drawn.choice(kept[right]), drawn.choice(kept[~right])])
+    features = one.features[kept].copy()
+    features[:, _BETWEEN] = np.log1p(np.arange(len(kept))[::-1])
+    return Example(features, one.attention[kept], one.candidates[kept], one.anaphor, one.right[kept])
+
+
 def _forget(batch: Batch, share: float, drawn: np.random.Generator) -> None:
     """Takes what was read of some candidates, and of all candidates of as many examples by half."""
     size = tuple(batch.there.shape)
@@ -137,18 +162,16 @@ def likelihood_loss(scores: torch.Tensor, batch: Batch) -> torch.Tensor:
 
 
 class CoreferenceObjective:
-    """Steps that draw from GAP and from texts; judged on the examples of both that are kept apart."""
+    """Steps that draw from forms of text by their names; judged on the examples of each that are kept apart."""
 
     def __init__(
         self,
         net: TorchPairNet,
-        gap: Sequence[Example],
-        texts: Sequence[Example],
-        held_out: Sequence[Sequence[Example]],
+        forms: Mapping[str, Sequence[Example]],
+        held_out: Mapping[str, Sequence[Example]],
     ) -> None:
         self._net, self._settings = net, net.settings
-        self._gap, self._texts = gap, texts
-        self._held_out = held_out
+        self._forms, self._held_out = forms, held_out
 
     def rate(self, step: int) -> float:
         settings = self._settings
@@ -161,24 +184,22 @@ class CoreferenceObjective:
         drawn = np.random.default_rng([self._settings.seed, step, part.rank])
         torch.manual_seed(int(drawn.integers(2**31)))
         self._net.train()
-        chosen = []
-        for _ in range(self._settings.batch):
-            group = (
-                self._gap if drawn.random() < self._settings.gap and self._gap else self._texts or self._gap
-            )
-            chosen.append(group[int(drawn.integers(len(group)))])
+        name = sorted(self._forms)[int(drawn.integers(len(self._forms)))]
+        form = self._forms[name]
+        chosen = [form[int(i)] for i in drawn.integers(len(form), size=self._settings.batch)]
+        if name != GAP:
+            chosen = [named_only(e, drawn) if drawn.random() < self._settings.named else e for e in chosen]
         batch = batch_of(chosen)
         _forget(batch, self._settings.unread, drawn)
         loss = likelihood_loss(self._net(batch.plain, batch.anaphor, batch.candidates), batch)
         return loss, {}
 
     def validation(self) -> dict[str, float]:
-        """`nll_…` in nats and `right_…` in percent, of GAP and of texts."""
+        """`nll_…` in nats and `right_…` in percent, of each form."""
         self._net.eval()
         found = {}
-        for name, examples in zip(("gap", "texts"), self._held_out, strict=True):
-            if examples:
-                found[f"nll_{name}"], found[f"right_{name}"] = judged(self._net, examples)
+        for name, examples in self._held_out.items():
+            found[f"nll_{name}"], found[f"right_{name}"] = judged(self._net, examples)
         return found
 
 

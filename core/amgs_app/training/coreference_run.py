@@ -22,6 +22,7 @@ from amgs.text.minilm import MiniLM
 from amgs.types import Vector
 from amgs_app.training.coreference_examples import Example, load
 from amgs_app.training.coreference_net import (
+    GAP,
     CoreferenceObjective,
     CoreferenceTraining,
     TorchPairNet,
@@ -34,40 +35,47 @@ from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings
 from amgs_focus.training.training_state import TrainingState
 
 _AWAY = 1e6
-_HELD_OUT = 10  # one document in so many, and one shard of GAP's development half
+_HELD_OUT = 10  # one document in so many, and one example of GAP
 
 
-def read_examples(
-    cache: Path,
-) -> tuple[list[Example], list[Example], tuple[list[Example], list[Example]], list[str]]:
-    """GAP's and the texts' examples to train on, those of both kept apart, and the names of the texts kept apart."""
-    gap: list[Example] = []
-    texts: list[Example] = []
-    held: tuple[list[Example], list[Example]] = ([], [])
-    apart = []
-    for path in sorted(cache.glob("gap-development-*.npz")):
-        for number, one in enumerate(load(path)):
-            (held[0] if number % _HELD_OUT == 0 else gap).append(one)
-    for number, path in enumerate(p for p in sorted(cache.glob("*.npz")) if not p.name.startswith("gap-")):
-        if number % _HELD_OUT == 0:
-            apart.append(path.stem)
-            held[1].extend(load(path))
+Forms = dict[str, list[Example]]
+
+
+def read_examples(cache: Path, without: str = "") -> tuple[Forms, Forms, Forms]:
+    """Examples by form (GAP, LitBank, GUM): to train on, kept apart to choose by, and those of the form that is left
+    out. GAP's validation half, by which `bench conversation` judges, is never trained on.
+    """
+    trained: Forms = {}
+    apart: Forms = {}
+    left_out: Forms = {}
+    for number, path in enumerate(sorted(cache.glob("*.npz"))):
+        form = path.name.split("-")[0]
+        examples = load(path)
+        if form == without:
+            left_out.setdefault(form, []).extend(examples)
+        elif path.name.startswith("gap-validation"):
+            continue
+        elif form != GAP:
+            (apart if number % _HELD_OUT == 0 else trained).setdefault(form, []).extend(examples)
         else:
-            texts.extend(load(path))
-    return gap, texts, held, apart
+            apart.setdefault(form, []).extend(examples[::_HELD_OUT])
+            trained.setdefault(form, []).extend(e for i, e in enumerate(examples) if i % _HELD_OUT)
+    return trained, apart, left_out
 
 
-def train(settings: CoreferenceTraining, cache: Path, out: Path) -> TrainingState[TorchPairNet]:
+def train(
+    settings: CoreferenceTraining, forms: Forms, apart: Forms, out: Path
+) -> TrainingState[TorchPairNet]:
     """Runs what is left of the steps; the state lies in `out`, with a line a validation in log.jsonl."""
-    gap, texts, held, _ = read_examples(cache)
     if settings.shuffled:
         drawn = np.random.default_rng(settings.seed)
-        gap, texts = (
-            [replace(one, right=drawn.permutation(one.right)) for one in group] for group in (gap, texts)
-        )
+        forms = {
+            name: [replace(one, right=drawn.permutation(one.right)) for one in examples]
+            for name, examples in forms.items()
+        }
     torch.manual_seed(settings.seed)
-    mean, scale = _moments([*gap[:400], *texts[:800]])
-    net = TorchPairNet(settings, mean, scale, gap[0].anaphor.shape[0])
+    mean, scale = _moments([one for examples in forms.values() for one in examples[::3]])
+    net = TorchPairNet(settings, mean, scale, next(iter(forms.values()))[0].anaphor.shape[0])
     optimizer = torch.optim.AdamW(net.parameters(), lr=settings.rate, weight_decay=settings.decay)
     state = TrainingState(net, (optimizer,), told=asdict(settings))
     out.mkdir(parents=True, exist_ok=True)
@@ -86,7 +94,7 @@ def train(settings: CoreferenceTraining, cache: Path, out: Path) -> TrainingStat
     trainer = Trainer(
         TrainerSettings(settings.steps, clip=1.0, validate_every=100, save_every=100, best_by="-nll"),
         state,
-        CoreferenceObjective(net, gap, texts, held),
+        CoreferenceObjective(net, forms, apart),
     )
     trainer.run(progress, save=lambda held_state: held_state.save(kept))
     state.take_best()
@@ -137,6 +145,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--steps", type=int, default=CoreferenceTraining().steps)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--parts", default="attention,states", help="what is read besides the features")
+    parser.add_argument("--without", default="", help="the form that is left out: gap, litbank or gum")
     parser.add_argument("--shuffled", action="store_true", help="train on shuffled annotation, as a control")
     parser.add_argument("--staged", action="store_true", help="take the examples that are there")
     given = parser.parse_args(words)
@@ -151,19 +160,16 @@ def main(words: Sequence[str] | None = None) -> None:
         )
     parts = tuple(part for part in given.parts.split(",") if part)
     settings = CoreferenceTraining(steps=given.steps, seed=given.seed, parts=parts, shuffled=given.shuffled)
-    name = f"{'+'.join(parts) or 'features'}{'-shuffled' if given.shuffled else ''}-{given.seed}"
-    state = train(settings, cache, given.out / name)
-    _, _, held, apart = read_examples(cache)
-    validation = sorted(cache.glob("gap-validation-*.npz"))
-    judging = {
-        "gap": held[0],
-        "texts": held[1],
-        "gap_validation": [e for path in validation for e in load(path)],
-    }
-    figures = {which: judged(state.net.eval(), examples) for which, examples in judging.items() if examples}
-    print(json.dumps({"best_step": state.best_step, "nll_and_right": figures, "apart": apart}), flush=True)
+    ways = ("shuffled" if given.shuffled else "", f"without-{given.without}" if given.without else "")
+    name = "-".join(("+".join(parts) or "features", *filter(None, ways), str(given.seed)))
+    forms, apart, left_out = read_examples(cache, given.without)
+    state = train(settings, forms, apart, given.out / name)
+    figures = {which: judged(state.net.eval(), examples) for which, examples in (apart | left_out).items()}
+    print(json.dumps({"best_step": state.best_step, "nll_and_right": figures}), flush=True)
     if len(parts) == 2:
-        export(state, [*held[0], *held[1]], given.out / name / "pairs.npz")
+        export(
+            state, [one for examples in apart.values() for one in examples], given.out / name / "pairs.npz"
+        )
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ class RuleScorer:
     """A weighted sum of the features of a pair, with weights set by hand."""
 
     name = "rules"
-    reliability = 0.53
+    reliability = 0.57
     """On the he and she of eight episodes of Friends."""
 
     def __init__(self, weights: Mapping[str, float] = RULES) -> None:

@@ -72,6 +72,13 @@ class ContextChoosing(ListPane):
         shown("s", "strategy", "strategy", "conversation.strategy", "Choose the strategy"),
         shown("o", "choose", "open", "conversation.choose", "Choose a conversation"),
         shown("L", "live", "live", "conversation.live", "To the live end; follow the gateway"),
+        quiet(
+            "K",
+            "keep",
+            "keep",
+            "conversation.keep",
+            "Have every context keep it from now on, an agent's next request too; once more: no longer",
+        ),
         quiet("left_curly_bracket", "scrub(-10)", "scrub", "conversation.earlier_10", "Ten back"),
         quiet("right_curly_bracket", "scrub(10)", "scrub", "conversation.later_10", "Ten on"),
         *ListPane.BINDINGS,
@@ -131,7 +138,7 @@ class ContextChoosing(ListPane):
     # --- what is asked for -----------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        if action in ("restore", "read", "why"):
+        if action in ("restore", "read", "why", "keep"):
             return self.span is not None
         if action in ("ask", "budget", "strategy", "scrub", "compare"):
             return bool(self.wish.conversation)
@@ -273,6 +280,14 @@ class ContextChoosing(ListPane):
             self._restored = span.handle
             self.want(keep=(*self.wish.keep, span.handle))
 
+    def action_keep(self) -> None:
+        """Have every context keep the span, that of the gateway's next request too; once more lets it go."""
+        span = self.span
+        if span is not None:
+            mine = any(span.first <= last_of(one) <= span.last for one in self.wish.keep)
+            drop = not mine and getattr(span, "because", "") == "restored"
+            self.ask(operations.conversation.keep(self.wish.conversation, span.handle, drop=drop))
+
     def action_single(self) -> None:
         """List each message, or neighbours with the same fate as one; the cursor stays with its message."""
         span = self.span
@@ -282,8 +297,11 @@ class ContextChoosing(ListPane):
         self.repaint()
 
     def action_read(self) -> None:
+        """Every message of the span, whole, with what their words mean below."""
         if self.span is not None:
-            self.ask(operations.conversation.restore(self.wish.conversation, self.span.handle))
+            size = self.span.last - self.span.first + 1
+            show = operations.conversation.show
+            self.ask(show(self.wish.conversation, self.span.handle, limit=size, resolved=True))
 
     def action_why(self) -> None:
         span, wish = self.span, self.wish

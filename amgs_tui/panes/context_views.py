@@ -1,4 +1,4 @@
-"""What stands beside the spans of a context: what was said, what survives of it, what it is about, what is open."""
+"""What stands beside the spans: what was said, what survives, the topics, what is open, whom and what it names."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ VIEWS: Final[Mapping[str, str]] = {
     "survival": "conversation survival",
     "topics": "conversation topics",
     "open": "conversation acts",
+    "entities": "conversation entities",
 }
 """The views in their order, and the commands whose results they show."""
 
@@ -43,5 +44,7 @@ def call_of(view: str, wish: ContextWish, context: OptimisedContext) -> Call[Any
             )
         case "topics":
             return conversation.topics(wish.conversation)
+        case "entities":
+            return conversation.entities(wish.conversation)
         case _:
             return conversation.acts(wish.conversation)

@@ -18,8 +18,9 @@ from amgs_tui.panes.exchange_following import EXCHANGES, ExchangeFollowing, unto
 
 if TYPE_CHECKING:
     from amgs.types.conversation import ContextComparison, ConversationSummary, Message, OptimisedContext
+    from amgs.types.mentions import ResolvedMention
     from amgs_app.calls.call import Call
-    from amgs_app.results import ConversationList
+    from amgs_app.results import ConversationList, ConversationShown
     from amgs_app.row_filter import Row
     from amgs_tui.host import Host
 
@@ -42,6 +43,7 @@ class ConversationPane(ExchangeFollowing):
             "conversation survival",
             "conversation topics",
             "conversation acts",
+            "conversation entities",
         }
     )
     PURPOSE = """\
@@ -58,13 +60,15 @@ follows the agents: what the model had in front of it when it answered, and what
             "view",
             "view",
             "conversation.view",
-            "Beside the spans: what was said, what survives of each class of words, topics, what is open",
+            "Beside the spans: what was said, what survives of each class of words, topics, what is open, names",
         ),
     ]
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)
         self.originals: tuple[Message, ...] = ()
+        self.mentions: tuple[ResolvedMention, ...] = ()
+        """What words of the originals mean."""
         self.view = SAID
         self.viewed: Any = None
         """What the view shows; None where that is what was said, or is still to come."""
@@ -93,7 +97,7 @@ follows the agents: what the model had in front of it when it answered, and what
             case "conversation compare":
                 self.take_context(result.b, result)
             case "conversation show":
-                self._take_originals(result.conversation, result.messages)
+                self._take_originals(result)
             case _ if view_of(command) == self.view and result.conversation == self.wish.conversation:
                 self.viewed = result
 
@@ -107,11 +111,11 @@ follows the agents: what the model had in front of it when it answered, and what
         if self.wish.conversation and self.exchange is None and self.has_place:
             self.look_again()
 
-    def _take_originals(self, conversation: str, messages: Sequence[Message]) -> None:
-        span = self.span
+    def _take_originals(self, shown: ConversationShown) -> None:
+        span, messages = self.span, shown.messages
         fits = span is not None and messages and messages[0].number == span.first
-        if conversation == self.wish.conversation and fits:
-            self.originals = tuple(messages)
+        if shown.conversation == self.wish.conversation and fits:
+            self.originals, self.mentions = messages, shown.mentions
 
     def place_cursor(self, result: OptimisedContext | None, compared: ContextComparison | None) -> None:
         super().place_cursor(result, compared)
@@ -152,7 +156,8 @@ follows the agents: what the model had in front of it when it answered, and what
         if [m.number for m in self.originals] != list(range(span.first, last + 1)):
             self.originals = ()
             self.ask(
-                operations.conversation.show(self.wish.conversation, f"#{span.first}-{last}"), origin="screen"
+                operations.conversation.show(self.wish.conversation, f"#{span.first}-{last}", resolved=True),
+                origin="screen",
             )
 
     def rows_on_screen(self) -> Mapping[int, int] | None:
@@ -208,6 +213,7 @@ follows the agents: what the model had in front of it when it answered, and what
             exchange.said if exchange is not None else None,
             f"request {exchange.number}" if exchange is not None else "",
             self._beside,
+            self.mentions,
         )
 
     @property

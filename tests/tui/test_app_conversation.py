@@ -53,6 +53,9 @@ async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
         await driven.press("v")
         assert "topic" in driven.text and "chance" in driven.text
         await driven.press("v", "v")
+        assert "entities with a confidence" in driven.text
+        await driven.press("v", "end", "K")
+        assert "every context keeps" in driven.text
 
         gone = next(n for n, one in enumerate(pane.spans) if fate_of(one) == "dropped")
         await driven.press("home", *["down"] * gone, "w")

@@ -166,7 +166,7 @@ def resolve(engine: Engine, conversation: Name) -> ConversationResolved:
     return engine.memory.conversation.resolve(conversation)
 
 
-@operation("conversation entities", summary="List what a conversation speaks of.")
+@operation("conversation entities", summary="List what a conversation speaks of.", pane="conversation")
 def entities(
     engine: Engine,
     conversation: Name,

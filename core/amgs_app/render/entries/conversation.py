@@ -72,10 +72,14 @@ def conversation_list(result: ConversationList) -> ResultTable:
 
 
 def _read(result: ConversationShown, canvas: Canvas, now: datetime) -> RenderableType:
+    from amgs.conversation.handles import handle
     from amgs_app.render.figures.transcript import transcript
 
     del now
-    return transcript(title_of(result), result.messages, canvas)
+    shown = result.messages
+    told = f" {handle(shown[0].number, shown[-1].number)}" if shown else ""
+    title = f"{result.conversation}{told}: {plural(len(shown), 'message')}"
+    return transcript(title, shown, canvas, result.mentions)
 
 
 @entry(figure=tabled, page=_read)
@@ -107,7 +111,7 @@ def conversation_resolved(result: ConversationResolved) -> ResultTable:
     return facts(title, [("messages", result.messages), ("mentions", result.mentions)])
 
 
-@entry()
+@entry(figure=tabled)
 def conversation_entities(result: ConversationEntities) -> ResultTable:
     rows = [
         (one.name, one.type.replace("_", " "), len(one.mentions), one.confidence, _handles(one.handles))
@@ -324,7 +328,7 @@ def conversation_stats(result: ConversationStats) -> ResultTable:
     return facts(result.name, pairs)
 
 
-@entry(sentence=title_of)
+@entry(sentence=title_of, quiet=True)
 def conversation_kept(result: ConversationKept) -> ResultTable:
     done = f", as operation {result.operation}" if result.operation is not None else ""
     kept = f"every context keeps {', '.join(result.kept)}" if result.kept else "nothing is kept by hand"

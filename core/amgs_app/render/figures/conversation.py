@@ -18,10 +18,12 @@ from amgs.types.conversation import (
     OptimisedContext,
     SpanFate,
 )
+from amgs.types.mentions import ResolvedMention
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.format import count, milliseconds, plural, share
 from amgs_app.render.figures.glyphs import LEVELS, HeaderPart, bar, facts_line, gauge_pieces, wrap
 from amgs_app.render.figures.list_page import ListPage
+from amgs_app.render.figures.transcript import meanings
 from amgs_app.themes import Palette
 
 SIGNS: Final[dict[SpanFate, str]] = {"kept": "█", "masked": "▒", "digested": "▓", "dropped": "·"}
@@ -29,6 +31,9 @@ MIXED: Final = "▚"
 """A cell of the strip whose messages have different fates."""
 _WIDEST_CELL = 6
 _LEAST_REASON = 24
+_GUTTER = 40
+_WITH_GUTTER = 60
+"""From this width on what words mean stands beside them."""
 _BESIDE = 140
 """From this width on the ledger and the originals stand beside the spans."""
 
@@ -74,9 +79,10 @@ def figure(
     said: str | None = None,
     about: str = "",
     beside: Callable[[Region], None] | None = None,
+    mentions: Sequence[ResolvedMention] = (),
 ) -> Figure:
     """The same before it is rendered: it knows which span each of its lines shows. beside: draws what stands in
-    the place of the originals.
+    the place of the originals. mentions: what words of the originals mean.
     """
     sheet = Figure(canvas)
     spans = result.spans if rows is None else rows
@@ -98,7 +104,7 @@ def figure(
         side = rest.part(left + 2, 0)
         tall = len(result.ledger) + 2
         _ledger(side.part(0, 0, None, tall), result.ledger)
-        _beside(side.part(0, tall), chosen, originals, beside)
+        _beside(side.part(0, tall), chosen, originals, mentions, beside)
         return sheet
     detail = rest.height // (3 if beside is None else 2) if rest.height >= 11 else 0
     if chosen is None and beside is None:
@@ -110,7 +116,7 @@ def figure(
         _ledger_line(rest.part(0, listed, None, 1), result.ledger)
     elif ledger:
         _ledger(rest.part(0, listed, None, ledger), result.ledger)
-    _beside(rest.part(0, listed + ledger), chosen, originals, beside)
+    _beside(rest.part(0, listed + ledger), chosen, originals, mentions, beside)
     return sheet
 
 
@@ -316,19 +322,27 @@ def _beside(
     region: Region,
     chosen: ContextSpan | None,
     messages: Sequence[Message],
+    mentions: Sequence[ResolvedMention],
     beside: Callable[[Region], None] | None,
 ) -> None:
     """Another result, or else what the span under the cursor says."""
     if beside is not None:
         beside(region)
     else:
-        _originals(region, chosen, messages)
+        _originals(region, chosen, messages, mentions)
 
 
-def _originals(region: Region, chosen: ContextSpan | None, messages: Sequence[Message]) -> None:
+def _originals(
+    region: Region,
+    chosen: ContextSpan | None,
+    messages: Sequence[Message],
+    mentions: Sequence[ResolvedMention],
+) -> None:
     if chosen is not None:
         told = f"{chosen.fate}: {chosen.because}"
-        draw_originals(region, chosen.handle, chosen.first, chosen.last, told, messages, chosen.fate)
+        draw_originals(
+            region, chosen.handle, chosen.first, chosen.last, told, messages, chosen.fate, mentions
+        )
 
 
 def draw_originals(
@@ -339,10 +353,15 @@ def draw_originals(
     told: str,
     messages: Sequence[Message],
     fate: SpanFate | None = None,
+    mentions: Sequence[ResolvedMention] = (),
 ) -> None:
-    """The messages of a span as they were said, as many as there is room for, below what is told of them."""
+    """The messages of a span as they were said, as many as there is room for, below what is told of them; beside them
+    stands what their words mean.
+    """
     if region.height < 2:
         return
+    gutter = min(_GUTTER, region.width // 3) if mentions and region.width >= _WITH_GUTTER else 0
+    wide = region.width - gutter
     palette = region.palette
     size = last - first + 1
     region.rule(0, handle, plural(size, "message"), strong=True)
@@ -365,11 +384,15 @@ def draw_originals(
         calls = " ".join(f"{call.name}({call.arguments})" for call in message.calls)
         head = f"#{message.number} {cut(who, 16)}: "
         said = clean(f"{message.text} {calls}") or "says nothing"
-        lines = wrap(head + said, max(8, region.width - 2), max(1, room - (more > 1 and room > 1)))
-        for line in lines:
-            region.put(1, y, line, ink(palette.text))
-            y += 1
-        region.put(1, y - len(lines), head.rstrip(), ink(palette.accent))
+        most = max(1, room - (more > 1 and room > 1))
+        lines = wrap(head + said, max(8, wide - 2), most)
+        for below, text in enumerate(lines):
+            region.put(1, y + below, text, ink(palette.text))
+        region.put(1, y, head.rstrip(), ink(palette.accent))
+        meant = meanings(mentions, message.number)[:most] if gutter else []
+        for below, text in enumerate(meant):
+            region.put(wide, y + below, text, ink(palette.part_similarity), width=gutter - 1)
+        y += max(len(lines), len(meant))
 
 
 def _answer(region: Region, said: str) -> None:

@@ -8,17 +8,34 @@ from typing import Final
 from rich.text import Text
 
 from amgs.types.conversation import Message
+from amgs.types.mentions import ResolvedMention
 from amgs_app.printable import printable
 from amgs_app.render.figures.canvas import Canvas, Piece, clean, in_ascii, ink
-from amgs_app.render.figures.format import minute
+from amgs_app.render.figures.format import minute, share
 from amgs_app.render.figures.glyphs import wrap
 
 MOST_LINES: Final = 4000
 """Lines of a page; a message that begins on it is shown to its end, or to as many lines again."""
 
 
-def transcript(title: str, messages: Sequence[Message], canvas: Canvas) -> Text:
-    """As wide as the canvas and as high as it takes. The breaks of lines in a message stay."""
+def meanings(mentions: Sequence[ResolvedMention], number: int) -> list[str]:
+    """What words of a message mean and how sure that is, each once, in their order: `tomorrow = 2026-03-02 .90`."""
+    told: dict[str, None] = {}
+    for one in mentions:
+        if one.number == number:
+            means = ", ".join(one.means)
+            same = means.casefold() == one.text.casefold()
+            meant = f"{one.text}: {one.type.replace('_', ' ')}" if same else f"{one.text} = {means}"
+            told[clean(f"{meant} {share(one.confidence)}")] = None
+    return list(told)
+
+
+def transcript(
+    title: str, messages: Sequence[Message], canvas: Canvas, mentions: Sequence[ResolvedMention] = ()
+) -> Text:
+    """As wide as the canvas and as high as it takes. The breaks of lines in a message stay. mentions: what words mean,
+    below the message that has them.
+    """
     palette = canvas.palette
     quiet = ink(palette.muted)
     lines: list[Piece] = [(title, ink(palette.text, bold=True))]
@@ -37,6 +54,11 @@ def transcript(title: str, messages: Sequence[Message], canvas: Canvas) -> Text:
         for call in message.calls:
             called = _broken(f"{call.name}({call.arguments})", canvas.width - 2)
             lines += [(line, ink(palette.warn)) for line in called[:MOST_LINES]]
+        meant = "; ".join(meanings(mentions, message.number))
+        lines += [
+            (line, ink(palette.part_similarity))
+            for line in (_broken(f"▸ {meant}", canvas.width - 2) if meant else [])
+        ]
     told = in_ascii if canvas.symbols == "ascii" else str
     return Text.assemble(*((f"{told(line)}\n", style or "") for line, style in lines))
 

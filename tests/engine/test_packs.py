@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import amgs
+from amgs.clock import FixedClock
 from amgs.errors import InputError, NotFoundError, UnknownBlockError, UnknownPackError, UsageError
+from amgs.packs.continuum import needed, together, transitions
 from amgs.packs.keeping import pack_id
 from amgs.types.packs import PackMember
-from tests.engine.memory_world import consolidated, open_memory
+from amgs_app.benches.packs.continuum import RULES, invented, present
+from tests.engine.memory_world import NOW, consolidated, open_memory
 
 
 @pytest.fixture
@@ -159,3 +163,53 @@ def test_packs_have_one_id_where_they_say_the_same(
     a, b = ([PackMember(*one) for one in given] for given in (ours, theirs))  # type: ignore[arg-type]
     assert (pack_id(title, words, a) == pack_id(title, words, b)) == (a == b)
     assert pack_id(title, words, a) != pack_id(f"{title}.", words, a)
+
+
+def test_what_was_read_lately_and_often_is_needed_and_the_rest_is_forgotten_first(
+    memory: amgs.Memory,
+) -> None:
+    for name in ("daily", "once", "never"):
+        memory.packs.keep(name, query="dome", title=name)
+    for day in range(30):
+        memory.clock = FixedClock(NOW + timedelta(days=day))
+        memory.packs.use("daily", session=f"s{day}")
+        if day in (0, 1, 2, 3, 4):
+            memory.packs.use("once", session=f"s{day}")
+    seen = {one.usage.pack.name: one.needed for one in memory.packs.forecast(days=7).packs}
+    assert seen["daily"] > 0.9 and seen["once"] < 0.2 and 0 < seen["never"] < seen["daily"]
+    before = memory.change_counter
+    tokens = memory.packs.show("daily").usage.pack.tokens
+    plan = memory.packs.forecast(days=7, keep=tokens)
+    assert {one.usage.pack.name for one in plan.forgotten} == {"once", "never"} and plan.operation is None
+    assert memory.change_counter == before
+    done = memory.packs.forget(keep=tokens, days=7)
+    assert [one.pack.name for one in memory.packs.list()] == ["daily"] and done.operation is not None
+    memory.undo(done.operation)
+    assert len(memory.packs.list()) == 3
+    habits = memory.packs.habits()
+    assert habits.sessions == 30 and habits.sequences[0].likely > 0.5
+    assert habits.sets == ()  # as often as by chance: one of the two is in every session
+
+
+def test_sets_are_closed_and_beyond_chance() -> None:
+    sessions = [["a", "b", "c"]] * 6 + [["d"]] * 12 + [["a", "b"]]
+    assert [(one.names, one.count) for one in together(sessions)] == [(("a", "b"), 7), (("a", "b", "c"), 6)]
+    assert together([["a", "b"]] * 20) == ()
+    found = transitions(sessions, ["a", "b", "c", "d"])
+    assert found["a", "b"] > 0.8 and all(0 < one < 1 for one in found.values())
+
+
+@given(st.integers(0, 50), st.floats(0, 400), st.floats(0, 400), st.floats(0.1, 400))
+def test_a_chance_is_one_and_grows_with_the_horizon(
+    readings: int, last: float, more: float, horizon: float
+) -> None:
+    first = last if readings else 0.0
+    chance = needed(readings, first, first + more, horizon)
+    assert 0 <= chance <= needed(readings, first, first + more, 2 * horizon) <= 1
+    assert chance >= needed(readings, first, first + more + 30, horizon) - 1e-9
+
+
+def test_a_rule_that_knows_the_future_is_not_beaten_by_chance_and_all_is_there_with_all_the_room() -> None:
+    year = invented("mixed", 1)[:30]
+    assert all(present(year, rule, 1.0) == 1 for rule in RULES.values())
+    assert present(year, RULES["Belady"], 0.2) > present(year, RULES["at random"], 0.2)

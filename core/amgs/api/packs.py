@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from amgs import bounds
 from amgs.api.assembler import Assembler
 from amgs.api.context import MemoryContext
+from amgs.decay import hours_between
 from amgs.errors import InputError, NotFoundError, UsageError
 from amgs.identity import block_id
 from amgs.ingest import raw_blocks
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.log import journal
-from amgs.packs import document, keeping, reading, routing
+from amgs.packs import continuum, document, keeping, reading, routing
+from amgs.packs.continuum import PackWorth
 from amgs.packs.facets import facets
 from amgs.packs.keywords import keywords as best_keywords
 from amgs.packs.routing import RoutedItem
@@ -24,10 +27,15 @@ from amgs.types.packs import (
     Pack,
     PackContent,
     PackDifference,
+    PackForecast,
+    PackHabits,
     PackKept,
     PackMember,
+    PackOutlook,
     PackRole,
     PackRoute,
+    PackSequence,
+    PackSet,
     PackText,
     PackUsage,
     PackUse,
@@ -247,6 +255,68 @@ class Packs:
         storage = self._context.storage
         name = None if pack is None else keeping.find(storage.packs, pack).name
         return storage.packs.uses(name, bounds.count("A limit", limit))
+
+    def forecast(self, *, days: int = 30, keep: int | None = None) -> PackForecast:
+        """How likely each pack is read within so many days, by when it was read; and, where `keep` tokens are given,
+        which packs to retire so that the others take no more. A plan: nothing is written.
+        """
+        storage, now = self._context.storage, self._context.clock.now()
+        horizon = float(bounds.count("The days", days, least=1))
+        most = bounds.count("What is kept", keep)
+        with storage.snapshot():
+            every = self.list()
+            born = {one.pack.name: storage.packs.versions(one.pack.name)[0].created_at for one in every}
+        worths = []
+        for one in every:
+            age = max(hours_between(born[one.pack.name], now), 0.0) / 24.0
+            last = 0.0
+            if one.last_used is not None:
+                last = min(max(hours_between(born[one.pack.name], one.last_used), 0.0) / 24.0, age)
+            likely = continuum.needed(one.uses, last, age, horizon)
+            worths.append(PackWorth(one.pack.name, one.pack.tokens, likely))
+        gone = {one.name for one in continuum.to_forget(worths, most)} if most is not None else set()
+        likely_of = {one.name: one.needed for one in worths}
+        told = [PackOutlook(one, likely_of[one.pack.name], one.pack.name in gone) for one in every]
+        return PackForecast(
+            horizon,
+            sum(one.tokens for one in worths),
+            most,
+            tuple(sorted(told, key=lambda one: (-one.needed, one.usage.pack.name))),
+        )
+
+    def forget(self, *, keep: int, days: int = 30) -> PackForecast:
+        """Retire what `forecast` says, as one change that can be undone."""
+        storage = self._context.storage
+        with storage.transaction():
+            plan = self.forecast(days=days, keep=keep)
+            if not plan.forgotten:
+                return plan
+            names = [one.usage.pack.name for one in plan.forgotten]
+            told = f"retire {len(names)} packs, {', '.join(names)[:80]}"
+            entry = journal.write(storage, KIND, self._context.clock.now(), told, [])
+            for name in names:
+                storage.packs.retire(name, entry.id)
+            return replace(plan, operation=entry.id)
+
+    def habits(self) -> PackHabits:
+        """What is read after what, and what is read together, in sessions that have a name."""
+        sessions: dict[str, list[str]] = {}
+        for one in reversed(self._context.storage.packs.uses()):
+            if one.session:
+                sessions.setdefault(one.session, []).append(one.name)
+        read = list(sessions.values())
+        names = sorted({name for one in read for name in one})
+        found = continuum.transitions(read, names)
+        return PackHabits(
+            len(read),
+            tuple(
+                sorted(
+                    (PackSequence(a, b, likely) for (a, b), likely in found.items()),
+                    key=lambda one: (-one.likely, one.before, one.after),
+                )
+            ),
+            tuple(PackSet(one.names, one.count, one.lift) for one in continuum.together(read)),
+        )
 
     def retire(self, name: str) -> JournalEntry:
         """List and use a pack no more; its versions and its log stay. Raises UsageError where it is retired."""

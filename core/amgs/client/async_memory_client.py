@@ -79,6 +79,9 @@ class AsyncPacksCalls(_Part):
     route = Awaited(pack_calls.route)
     judge = Awaited(pack_calls.judge)
     uses = Awaited(pack_calls.uses)
+    forecast = Awaited(pack_calls.forecast)
+    forget = Awaited(pack_calls.forget)
+    habits = Awaited(pack_calls.habits)
     retire = Awaited(pack_calls.retire)
 
 

@@ -79,6 +79,9 @@ class PacksCalls(_Part):
     route = Blocking(pack_calls.route)
     judge = Blocking(pack_calls.judge)
     uses = Blocking(pack_calls.uses)
+    forecast = Blocking(pack_calls.forecast)
+    forget = Blocking(pack_calls.forget)
+    habits = Blocking(pack_calls.habits)
     retire = Blocking(pack_calls.retire)
 
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from amgs.types.packs import (
         PackContent,
         PackDifference,
+        PackForecast,
+        PackHabits,
         PackKept,
         PackRole,
         PackRoute,
@@ -78,6 +80,21 @@ def judge(use: int, *, useful: bool) -> Ask[PackUse]:
 def uses(pack: str | None = None, limit: int = 50) -> Ask[tuple[PackUse, ...]]:
     """What was read, the newest first; of one pack when it is named."""
     return operation("pack_uses", part("uses"), pack=pack, limit=limit)
+
+
+def forecast(*, days: int = 30, keep: int | None = None) -> Ask[PackForecast]:
+    """How likely each pack is read within so many days, and what to retire so that the others take `keep` tokens."""
+    return operation("pack_forecast", days=days, keep=keep)
+
+
+def forget(*, keep: int, days: int = 30) -> Ask[PackForecast]:
+    """Retire what `forecast` says, as one change that can be undone."""
+    return operation("pack_forget", writes=True, keep=keep, days=days)
+
+
+def habits() -> Ask[PackHabits]:
+    """What is read after what, and what is read together, in sessions that have a name."""
+    return operation("pack_habits")
 
 
 def retire(name: str) -> Ask[JournalEntry]:

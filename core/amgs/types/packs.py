@@ -158,3 +158,58 @@ class PackRoute:
     facets: tuple[tuple[str, float, float], ...]
     left_out: tuple[RoutedPack, ...]
     rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class PackOutlook:
+    """A pack, how likely it is read within the horizon, and whether it would be retired."""
+
+    usage: PackUsage
+    needed: float
+    forget: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PackForecast:
+    """What packs are worth to the days that come, the most likely needed first. tokens: of all of them; keep: tokens
+    that those which are not forgotten take at most, None where nothing is to be forgotten. operation: of the journal,
+    None for a plan.
+    """
+
+    days: float
+    tokens: int
+    keep: int | None
+    packs: tuple[PackOutlook, ...]
+    operation: int | None = None
+
+    @property
+    def forgotten(self) -> tuple[PackOutlook, ...]:
+        """Those that would be, or were, retired."""
+        return tuple(one for one in self.packs if one.forget)
+
+
+@dataclass(frozen=True, slots=True)
+class PackSequence:
+    """How likely `after` is the pack that is read next in a session where `before` was."""
+
+    before: str
+    after: str
+    likely: float
+
+
+@dataclass(frozen=True, slots=True)
+class PackSet:
+    """Packs that sessions read together: in how many, and how many times more than by chance."""
+
+    names: tuple[str, ...]
+    sessions: int
+    lift: float
+
+
+@dataclass(frozen=True, slots=True)
+class PackHabits:
+    """What the log of readings says of sessions: their number, what follows what, and what is read together."""
+
+    sessions: int
+    sequences: tuple[PackSequence, ...]
+    sets: tuple[PackSet, ...]

@@ -110,6 +110,28 @@ def bench_conversation(
     return run(_rig(engine, progress), folder, model, questions)
 
 
+@operation("bench packs", summary="Measure what is kept of packs.", long=True)
+def bench_packs(
+    engine: Engine,
+    *,
+    data: Annotated[
+        Path | None, Option("--data", metavar="DIR", help="A folder with multihop/ and others.")
+    ] = None,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Measure every subject that the folder has data for, each with its controls and its ceiling beside it: which packs
+    of an invented year are there when they are needed.
+
+    Does not touch the session's own store.
+    """
+    from amgs_app.benches.packs.run import run
+
+    del as_json
+    folder = given(data, "No data given.", "Give their folder: `bench packs --data DIR`.")
+    return run(_rig(engine, progress), folder)
+
+
 @operation("bench facts", summary="Measure finding short facts among long documents.", long=True)
 def bench_facts(
     engine: Engine,

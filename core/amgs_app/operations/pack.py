@@ -1,4 +1,5 @@
-"""Packs: `pack keep|list|show|diff|use|route|judge|uses|retire|export|import`."""
+"""Packs: `pack keep|list|show|diff|use|route|judge|uses|forecast|forget|habits|retire|export|
+import`."""
 
 from __future__ import annotations
 
@@ -13,11 +14,24 @@ from amgs_app.results import PackExported, PackList, PackUses
 
 if TYPE_CHECKING:
     from amgs.types import JournalEntry
-    from amgs.types.packs import PackContent, PackDifference, PackKept, PackRoute, PackText, PackUse
+    from amgs.types.packs import (
+        PackContent,
+        PackDifference,
+        PackForecast,
+        PackHabits,
+        PackKept,
+        PackRoute,
+        PackText,
+        PackUse,
+    )
     from amgs_app.engine import Engine
 
 Reference = Annotated[
     str, Arg(metavar="NAME[@VERSION]", help="A pack, in its latest version unless one is named.")
+]
+Days = Annotated[int, Option("--days", metavar="N", min=1, help="How many days ahead.")]
+Room = Annotated[
+    int | None, Option("--keep", metavar="TOKENS", min=0, help="What would go so that the others fit.")
 ]
 Budget = Annotated[
     int | None, Option("--budget", metavar="TOKENS", min=1, help="At most so many; default: 2,048.")
@@ -146,6 +160,35 @@ def uses(
 ) -> PackUses:
     """List readings, the newest first, with what they were for and their outcome."""
     return PackUses(engine.memory.packs.uses(pack, limit))
+
+
+@operation("pack forecast", summary="Show which packs will be needed.")
+def forecast(engine: Engine, *, days: Days = 30, keep: Room = None) -> PackForecast:
+    """Show how likely each pack is read within the next days, by when it was read so far. With --keep, also what
+    `pack forget` would retire so that the others fit.
+    """
+    return engine.memory.packs.forecast(days=days, keep=keep)
+
+
+@operation("pack forget", summary="Retire the packs that are least likely needed.", writes=True)
+def forget(
+    engine: Engine,
+    keep: Annotated[int, Arg(metavar="TOKENS", help="The others take at most so many.")],
+    *,
+    days: Days = 30,
+) -> PackForecast:
+    """Retire packs until the others fit, as one change; `pack forecast --keep` shows them before, `undo` brings them
+    back.
+    """
+    return engine.memory.packs.forget(keep=keep, days=days)
+
+
+@operation("pack habits", summary="Show which packs are read one after another, and together.")
+def habits(engine: Engine) -> PackHabits:
+    """Show what follows what in sessions that have a name, and sets of packs that are read together at least five times
+    and half as often again as by chance: kept as one pack they save a choice.
+    """
+    return engine.memory.packs.habits()
 
 
 @operation("pack retire", summary="List and use a pack no more.", writes=True)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
         Pack,
         PackContent,
         PackDifference,
+        PackForecast,
+        PackHabits,
         PackKept,
         PackRoute,
         PackText,
@@ -176,4 +178,38 @@ def pack_exported(result: PackExported) -> ResultTable:
     return facts(
         f"{result.name}: {plural(result.members, 'member')} written to {result.path}",
         [("path", result.path), ("members", result.members)],
+    )
+
+
+@entry()
+def pack_forecast(result: PackForecast) -> ResultTable:
+    rows = [
+        (
+            one.usage.pack.name,
+            one.needed,
+            one.usage.uses,
+            one.usage.last_used,
+            one.usage.pack.tokens,
+            ("retired" if result.operation is not None else "would go") if one.forget else None,
+        )
+        for one in result.packs
+    ]
+    gone = result.forgotten
+    done = f", {len(gone)} retired as operation {result.operation}" if result.operation is not None else ""
+    title = f"{plural(len(rows), 'pack')}, {result.tokens:,} tokens, over the next {result.days:g} days{done}"
+    left = result.tokens - sum(one.usage.pack.tokens for one in gone)
+    note = f"What stays takes {left:,} of {result.keep:,} tokens." if result.keep is not None else ""
+    return sheet(title, "name* needed:score uses:n last:at tokens:n forgotten", rows, (note,))
+
+
+@entry()
+def pack_habits(result: PackHabits) -> ResultTable:
+    rows: list[tuple[Any, ...]] = [
+        ("together", " + ".join(one.names), one.sessions, None, f"{one.lift:.1f} × chance")
+        for one in result.sets
+    ]
+    rows += [("next", f"{one.before} → {one.after}", None, one.likely, None) for one in result.sequences]
+    note = "" if rows else "`pack use NAME --session TASK` joins what is read for one task."
+    return sheet(
+        plural(result.sessions, "session"), "what packs* sessions:n likely:score lift", rows, (note,)
     )

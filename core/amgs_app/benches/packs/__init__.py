@@ -1,0 +1,1 @@
+"""`bench packs`: what packs promise, measured; one file a subject."""

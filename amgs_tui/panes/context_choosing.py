@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 from amgs_app import operations
 from amgs_app.render.figures.format import ago, plural
 from amgs_tui.keys import quiet, shown
-from amgs_tui.panes.context_wish import STRATEGIES, ContextWish, fate_of, last_of
+from amgs_tui.panes.context_wish import CONFIGURATIONS, STRATEGIES, ContextWish, fate_of, last_of
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class ContextChoosing(ListPane):
             "conversation.compare",
             "Compare with another strategy at the same budget; once more: back",
         ),
-        shown("s", "strategy", "strategy", "conversation.strategy", "Choose the strategy"),
+        shown("s", "strategy", "strategy", "conversation.strategy", "Choose the strategy or a configuration"),
         shown("o", "choose", "open", "conversation.choose", "Choose a conversation"),
         shown("L", "live", "live", "conversation.live", "To the live end; follow the gateway"),
         quiet(
@@ -218,19 +218,26 @@ class ContextChoosing(ListPane):
             self.notify("Give a number of tokens, such as 4000.", title="No budget", severity="warning")
 
     def action_strategy(self) -> None:
+        """Choose a strategy, or a configuration, which brings its own."""
+        from amgs.types.context_settings import CONTEXT_CONFIGURATIONS
         from amgs.types.conversation import CONTEXT_STRATEGIES
         from amgs_tui.dialogs.chooser import Choice, Chooser
 
+        here = self.wish.configuration
         choices = [
-            Choice(name, name, STRATEGIES[name], marked=name == self.wish.strategy)
+            Choice(name, name, STRATEGIES[name], marked=here == "default" and name == self.wish.strategy)
             for name in CONTEXT_STRATEGIES
         ]
+        choices += [Choice(each, each, told, marked=each == here) for each, told in CONFIGURATIONS.items()]
+        brought = {each: CONTEXT_CONFIGURATIONS[each].strategy for each in CONFIGURATIONS}
 
         def chose(name: str | None) -> None:
-            if name is not None:
-                self.want(strategy=name, other=None)
+            if name in brought:
+                self.want(configuration=name, strategy=brought[name], other=None)
+            elif name is not None:
+                self.want(configuration="default", strategy=name, other=None)
 
-        self.app.push_screen(Chooser("Which strategy?", choices), chose)
+        self.app.push_screen(Chooser("Which strategy, or which configuration?", choices), chose)
 
     def action_choose(self) -> None:
         from amgs_tui.dialogs.chooser import Choice, Chooser
@@ -313,6 +320,7 @@ class ContextChoosing(ListPane):
                     self.context.query,
                     budget=self.context.budget,
                     strategy=wish.strategy,
+                    configuration=wish.configuration,
                     until=wish.until,
                     keep=list(wish.keep) or None,
                 )

@@ -38,6 +38,7 @@ def call_of(view: str, wish: ContextWish, context: OptimisedContext) -> Call[Any
                 context.query,
                 budget=context.budget,
                 strategy=context.strategy,
+                configuration=wish.configuration,
                 previous=context.plan,
                 until=wish.until,
                 keep=list(wish.keep) or None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from amgs_app import operations
 
 if TYPE_CHECKING:
+    from amgs.types.context_settings import ContextConfiguration
     from amgs.types.conversation import ContextSpan, ContextStrategy, FateChange, SpanFate
     from amgs_app.calls.call import Call
 
@@ -21,6 +22,12 @@ STRATEGIES: Final[Mapping[ContextStrategy, str]] = {
 }
 """What each does, in a few words."""
 
+CONFIGURATIONS: Final[Mapping[ContextConfiguration, str]] = {
+    "high-compression": "half of the budget, each topic by what it is worth",
+    "high-fidelity": "more of the latest messages, and what was decided and is owed",
+}
+"""Beside the default one, what each does, in a few words."""
+
 
 @dataclass(frozen=True, slots=True)
 class ContextWish:
@@ -32,6 +39,7 @@ class ContextWish:
     query: str = ""
     budget: int | None = None
     strategy: ContextStrategy = "extractive"
+    configuration: ContextConfiguration = "default"
     until: int | None = None
     keep: tuple[str, ...] = ()
     other: ContextStrategy | None = None
@@ -53,6 +61,7 @@ class ContextWish:
             self.query,
             budget=self.budget,
             strategy=self.strategy,
+            configuration=self.configuration,
             until=self.until,
             keep=list(self.keep) or None,
         )

@@ -171,6 +171,8 @@ follows the agents: what the model had in front of it when it answered, and what
         if self.comparison is not None:
             return "A above, B below · a back · [ ] scrub"
         kept = f"{', '.join(self.wish.keep)} restored · " if self.wish.keep else ""
+        if self.wish.configuration != "default":
+            kept = f"{self.wish.configuration} · {kept}"
         if self.context is None:
             return kept
         if self.context.count("kept") == sum(one.last - one.first + 1 for one in self.context.spans):

@@ -60,8 +60,10 @@ async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
         gone = next(n for n, one in enumerate(pane.spans) if fate_of(one) == "dropped")
         await driven.press("home", *["down"] * gone, "w")
         assert isinstance(driven.app.screen, TextReader) and "a larger budget" in driven.text
-        await driven.press("escape", "s", "home", "enter")
-        assert pane.context.strategy == "mask"
+        await driven.press("escape", "s", "end", "enter")
+        assert pane_of(driven).wish.configuration == "high-fidelity" and "high-fidelity ·" in driven.text
+        await driven.press("s", "home", "enter")
+        assert pane.context.strategy == "mask" and pane_of(driven).wish.configuration == "default"
         await driven.press("a", "home", "enter")
         compared = pane.comparison
         assert compared is not None and (compared.a.strategy, compared.b.strategy) == ("extractive", "mask")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from amgs.conversation.asked import asked_classes, is_bare
 from amgs.conversation.optimise import optimise
 from amgs.conversation.tokens import MessageCounter
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
-from amgs_app.benches.conversation.histories import agent, history
+from amgs_app.benches.conversation.histories import BARE, agent, history
 from amgs_app.benches.conversation.survival import measure_survival, whole
 from amgs_app.benches.rig import MemoryRig
 
@@ -21,7 +22,17 @@ def test_planted_facts_stay_in_reach_and_nothing_is_torn() -> None:
     found = measure_survival(rig, histories=40, turns=12).metrics
     assert found["survival_in_reach"] == 100.0
     assert found["survival_in_window_amgs"] > found["survival_in_window_random"]
+    assert found["survival_class_only"] >= 90.0 and found["survival_class_only_after_five_folds"] == 1.0
     assert (found["orphans"], found["stable_prefix"]) == (0.0, 1.0)
+
+
+def test_a_bare_question_names_a_class_and_no_subject() -> None:
+    assert all(kind in asked_classes(question) for kind, question in BARE.items())
+    assert all(map(is_bare, BARE.values())) and is_bare("Remind me again: which file did you use?")
+    assert not any(is_bare(fact.question) for fact in agent(0)[1])
+    assert not any(
+        map(is_bare, ("When did Mara leave?", "the path to Rome", "How are you?", "", "What of 12?"))
+    )
 
 
 def test_a_context_that_lost_a_call_is_torn() -> None:

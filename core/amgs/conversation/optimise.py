@@ -16,6 +16,7 @@ from amgs.conversation.protection import Protection, protection
 from amgs.conversation.relevance import rates
 from amgs.conversation.render import gap, mark_cost, masked, render
 from amgs.conversation.strategies import STRATEGIES
+from amgs.conversation.strategies.asked import cite_asked
 from amgs.conversation.summaries import AbstractiveSummariser
 from amgs.conversation.tokens import MessageCounter
 from amgs.conversation.trigger import Topics, due
@@ -99,7 +100,7 @@ def optimise(
         nonlocal fates, because, made
         draft = Draft.of(planned, list(fates), _tokens(made))
         draft.because = list(because)
-        back = _recalled(draft, settings.recalled)
+        back = _recalled(draft, settings.recalled) + cite_asked(draft)
         again = rendered(draft.fates, len(messages)) if back else made
         if not back or _tokens(again) > budget:  # a line may shrink by less than what is taken out of it
             return 0
@@ -122,6 +123,8 @@ def optimise(
         planned = material(target)
         for _ in range(_TRIES):
             draft = _drafted(replace(planned, budget=target), budget)
+            if strategy != "mask":
+                cite_asked(draft)
             STRATEGIES[strategy](draft)
             _fill(draft)
             fates, because = draft.fates, draft.because

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +62,17 @@ class HiddenFact:
     value: str
     question: str
     message: int
+
+
+BARE: Mapping[str, str] = {
+    "number": "What number was it?",
+    "date": "When was that?",
+    "path": "What was the path?",
+    "id": "Which id was it again?",
+    "command": "What was the command?",
+    "commitment": "What did I promise?",
+}
+"""Questions that name a class and no subject."""
 
 
 def agent(seed: int, turns: int = 60) -> tuple[list[dict[str, Any]], list[HiddenFact]]:

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from amgs.conversation.asked import asked_classes, holding
+from amgs.conversation.citing import source
 from amgs.conversation.optimise import optimise
 from amgs.conversation.tokens import MessageCounter
 from amgs.errors import ImpossibleBudgetError
@@ -21,7 +23,7 @@ from amgs.memory import Memory
 from amgs.types.conversation import CONTEXT_STRATEGIES, Message, OptimisedContext
 from amgs_app.bench_results import BenchTable, Comparator
 from amgs_app.benches.conversation.evidence import SHARE, greedy
-from amgs_app.benches.conversation.histories import HiddenFact, agent, history
+from amgs_app.benches.conversation.histories import BARE, HiddenFact, agent, history
 from amgs_app.benches.conversation.subject import SubjectResult
 from amgs_app.benches.references import Bm25
 from amgs_app.benches.rig import MemoryRig
@@ -30,6 +32,8 @@ from amgs_app.benches.stores import STILL, BenchClock
 GOALS: Mapping[str, tuple[Comparator, float]] = {
     "survival_in_reach": (">=", 100.0),
     "survival_in_window_worst": (">=", 90.0),
+    "survival_class_only_worst": (">=", 90.0),
+    "survival_class_only_after_five_folds": (">=", 1.0),
     "survival_after_five_folds": (">=", 1.0),
     "growth_after_five_folds": ("<=", 1.05),
     "stable_prefix": (">=", 0.95),
@@ -50,6 +54,7 @@ def measure_survival(rig: MemoryRig, histories: int = HISTORIES, turns: int = 60
         memory.apply_consolidation(memory.plan_consolidation())
         metrics, table = _survival(memory, facts, rig.seed)
         metrics["restore_p95_ms"] = _restore(memory, facts)
+        bare, other = _class_only(memory, facts, rig.seed)
     metrics["stable_prefix"], metrics["stable_prefix_share_replanned"] = _stable(said, rig)
     torn, impossible = _torn(histories)
     metrics |= {
@@ -57,7 +62,7 @@ def measure_survival(rig: MemoryRig, histories: int = HISTORIES, turns: int = 60
         "orphans_histories": float(histories),
         "orphans_refused": float(impossible),
     }
-    return SubjectResult(metrics, GOALS, (table,))
+    return SubjectResult(metrics | bare, GOALS, (table, other))
 
 
 def _survival(memory: Memory, facts: list[HiddenFact], seed: int) -> tuple[dict[str, float], BenchTable]:
@@ -108,6 +113,62 @@ def _survival(memory: Memory, facts: list[HiddenFact], seed: int) -> tuple[dict[
         )
     title = f"Planted facts in the window, percent, in 1/{SHARE} of the tokens; {len(facts)} facts"
     return metrics, BenchTable(title, ("method", *kinds, "all"), tuple(rows))
+
+
+def _class_only(memory: Memory, facts: list[HiddenFact], seed: int) -> tuple[dict[str, float], BenchTable]:
+    """What is in the window for a question that names a class and no subject: "What was the path?".
+
+    The plainest rival keeps whole what holds one of the class, by the same expressions, the newest first.
+    """
+    messages = memory.conversation.show(_NAME)
+    budget = memory.conversation.stats(_NAME).tokens // SHARE
+    counter = MessageCounter.of(memory._opened.count_tokens)
+    costs = np.array([counter.cost(m) for m in messages])
+    chance = np.random.default_rng(seed)
+    bm25 = Bm25([m.text for m in messages])
+    latest = np.arange(float(costs.size))
+    kept: dict[str, dict[str, float]] = {}
+    folded: list[tuple[int, ...]] = []
+    for kind, question in BARE.items():
+        own = [fact for fact in facts if fact.kind == kind]
+        if not own:
+            continue
+        scores = bm25.scores(question)
+        around = np.convolve(scores, (0.3, 1.0, 0.3), mode="same")
+        holds = np.array([bool(holding(source(m), asked_classes(question))) for m in messages])
+        there = {
+            "BM25 + neighbours": greedy(around, costs, budget),
+            "messages that hold the class": greedy(latest + costs.size * holds, costs, budget),
+            "recent": greedy(latest, costs, budget),
+            "random": greedy(chance.random(costs.size), costs, budget),
+        }
+        shares = {name: [bool(held[fact.message - 1]) for fact in own] for name, held in there.items()}
+        for strategy in CONTEXT_STRATEGIES:
+            found = memory.conversation.optimise(_NAME, question, budget=budget, strategy=strategy)
+            shares[f"amgs, {strategy}"] = [_holds(found, fact) for fact in own]
+            if strategy == "extractive":
+                first = again = found
+        for _ in range(5):
+            again = memory.conversation.optimise(_NAME, question, budget=budget, previous=again.plan)
+        folded.append(tuple(sum(_holds(one, fact) for fact in own) for one in (first, again)))
+        for name, yes in shares.items():
+            kept.setdefault(name, {})[kind] = 100.0 * float(np.mean(yes))
+    kinds = [kind for kind in BARE if any(fact.kind == kind for fact in facts)]
+    rows: tuple[tuple[str | float, ...], ...] = tuple(
+        (name, *(by[kind] for kind in kinds), float(np.mean(list(by.values())))) for name, by in kept.items()
+    )
+    ours = kept["amgs, extractive"]
+    rivals = [by for name, by in kept.items() if not name.startswith("amgs")]
+    metrics = {
+        "survival_class_only_worst": min(ours.values()),
+        "survival_class_only": float(np.mean(list(ours.values()))),
+        "survival_class_only_best_control": max(float(np.mean(list(by.values()))) for by in rivals),
+        "survival_class_only_after_five_folds": (
+            sum(one[1] for one in folded) / max(sum(one[0] for one in folded), 1)
+        ),
+    }
+    title = f"The same facts, asked for by their class alone, percent, in 1/{SHARE} of the tokens"
+    return metrics, BenchTable(title, ("method", *kinds, "all"), rows)
 
 
 def _holds(context: OptimisedContext, fact: HiddenFact) -> bool:

@@ -117,6 +117,7 @@ if TYPE_CHECKING:
         RestoredSpan,
         ToolCall,
     )
+    from amgs.types.conversation_memories import ConversationMemories, MemoryMember
     from amgs.types.conversation_text import ClassSurvival, ConversationSurvival, TextPiece
     from amgs.types.conversation_views import (
         ConversationAct,
@@ -255,6 +256,7 @@ _HOMES = {
         "RestoredSpan",
         "ToolCall",
     ),
+    "amgs.types.conversation_memories": ("ConversationMemories", "MemoryMember"),
     "amgs.types.conversation_text": ("ClassSurvival", "ConversationSurvival", "TextPiece"),
     "amgs.types.conversation_views": (
         "ConversationAct",
@@ -321,6 +323,7 @@ __all__ = [
     "ConversationEntity",
     "ConversationExtract",
     "ConversationKept",
+    "ConversationMemories",
     "ConversationReferences",
     "ConversationResolved",
     "ConversationStats",
@@ -364,6 +367,7 @@ __all__ = [
     "Lifecycle",
     "Memory",
     "MemoryClient",
+    "MemoryMember",
     "Message",
     "MessageError",
     "MiniLM",

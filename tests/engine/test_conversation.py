@@ -483,6 +483,24 @@ def test_messages_are_restored_at_four_levels(memory: amgs.Memory) -> None:
         made.restore("levels", "#17-99", "minimal")
 
 
+def test_four_memories_are_views_of_the_messages(memory: amgs.Memory) -> None:
+    made = memory.conversation
+    call = {"id": "late", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    made.add(
+        "four", [*agent(3), {"role": "assistant", "content": "Shall I look again?", "tool_calls": [call]}]
+    )
+    found = made.memories("four", recent=4)
+    assert [one.handle for one in found.of("short-term")] == ["#11", "#12", "#13", "#14"]
+    assert [(one.kind, one.handle) for one in found.of("working")] == [("question", "#14"), ("call", "#14")]
+    (session,) = found.of("long-term")
+    costs = [made.stats("four").tokens, session.tokens, sum(one.tokens for one in found.of("episodic"))]
+    assert session.handle == "#1-14" and len(set(costs)) == 1 and session.text.startswith("0 of ")
+    surprises = [one.surprise for one in found.of("episodic")]
+    assert surprises == sorted(surprises, reverse=True)
+    assert (found.turns, found.calls_done, found.asked_back) == (3, 3, True)
+    assert made.memories("four", recent=4) == found
+
+
 def test_why_names_changes_that_do_keep_the_messages(memory: amgs.Memory) -> None:
     """The budget is enough and one less is not; what a restored span displaces is what goes."""
     made = memory.conversation

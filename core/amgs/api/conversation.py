@@ -9,7 +9,7 @@ from functools import cache, partial
 from amgs import bounds
 from amgs.api.context import MemoryContext
 from amgs.api.sources import SourceLibrary
-from amgs.conversation import handles, keeping, optimise, standing, views, why
+from amgs.conversation import handles, keeping, memories, optimise, standing, views, why
 from amgs.conversation.citing import source, text_of
 from amgs.conversation.coreference.antecedents import RuleScorer
 from amgs.conversation.coreference.confidence import ABSTAINS_BELOW
@@ -48,6 +48,7 @@ from amgs.types.conversation import (
     RestoredSpan,
     SpanReason,
 )
+from amgs.types.conversation_memories import ConversationMemories
 from amgs.types.conversation_text import RESTORE_LEVELS, ConversationSurvival, RestoreLevel
 from amgs.types.conversation_views import (
     SUMMARY_LEVELS,
@@ -424,6 +425,28 @@ class Conversations:
             stored = keeping.held(self._context.storage, conversation)
             vectors = self._vectors(stored)
         return views.topics(conversation, stored, vectors)
+
+    def memories(self, conversation: str, *, recent: int = 20) -> ConversationMemories:
+        """What is at hand, what is open, what is held for long and which episodes there were; and the state of the
+        conversation: turns, topic, calls that are done, whether the user is asked back. Writes nothing.
+
+        recent: messages at hand.
+        """
+        most = bounds.count("recent", recent)
+        storage = self._context.storage
+        with storage.snapshot():
+            stored = keeping.held(storage, conversation)
+            vectors = self._vectors(stored)
+            blocks = storage.blocks.get(sorted({block for one in stored for block in one.blocks}))
+        return memories.memories(
+            conversation,
+            stored,
+            views.acts_of(conversation, stored, closed=False),
+            views.topics(conversation, stored, vectors),
+            {number: block.status for number, block in blocks.items()},
+            MessageCounter.of(self._context.count_tokens),
+            most,
+        )
 
     def acts(self, conversation: str, *, closed: bool = False) -> ConversationActs:
         """Questions, goals and commitments that are open; the closed ones too where they are asked for."""

@@ -58,6 +58,7 @@ class AsyncConversationsCalls(_Part):
     validate = Awaited(parts.validate_text)
     topics = Awaited(parts.conversation_topics)
     acts = Awaited(parts.conversation_acts)
+    memories = Awaited(parts.conversation_memories)
     summary = Awaited(parts.conversation_summary)
     references = Awaited(parts.conversation_references)
     keep = Awaited(parts.keep_messages)

@@ -58,6 +58,7 @@ class ConversationsCalls(_Part):
     validate = Blocking(parts.validate_text)
     topics = Blocking(parts.conversation_topics)
     acts = Blocking(parts.conversation_acts)
+    memories = Blocking(parts.conversation_memories)
     summary = Blocking(parts.conversation_summary)
     references = Blocking(parts.conversation_references)
     keep = Blocking(parts.keep_messages)

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         OptimisedContext,
         RestoredSpan,
     )
+    from amgs.types.conversation_memories import ConversationMemories
     from amgs.types.conversation_text import ConversationSurvival, RestoreLevel
     from amgs.types.conversation_views import (
         ConversationActs,
@@ -220,6 +221,11 @@ def restore_messages(
 def conversation_topics(conversation: str) -> Ask[ConversationTopics]:
     """What is talked of, in the order of time, and which topics are on the same thing."""
     return operation("conversation_topics", conversation=conversation)
+
+
+def conversation_memories(conversation: str, *, recent: int = 20) -> Ask[ConversationMemories]:
+    """What is at hand, what is open, what is held for long and which episodes there were."""
+    return operation("conversation_memories", conversation=conversation, recent=recent)
 
 
 def conversation_acts(conversation: str, *, closed: bool = False) -> Ask[ConversationActs]:

@@ -1,5 +1,5 @@
 """Conversations: `conversation add|list|show|stats|clear`, what of one a model should read: `conversation optimise|
-compare|why|survival|validate|restore`, and what it is about: `conversation topics|acts|summary`.
+compare|why|survival|validate|restore`, and what it is about: `conversation topics|acts|memories|summary`.
 compare|why|restore`, and what it is about: `conversation topics|acts|summary|entities|references`.
 """
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         RestoredSpan,
         SpanReason,
     )
+    from amgs.types.conversation_memories import ConversationMemories
     from amgs.types.conversation_text import ConversationSurvival
     from amgs.types.conversation_views import ConversationActs, ConversationExtract, ConversationTopics
     from amgs.types.mentions import ConversationEntities, ConversationResolved
@@ -377,6 +378,21 @@ def acts(
 ) -> ConversationActs:
     """List what was asked, wanted and promised and is still open. What closed one is named beside it."""
     return engine.memory.conversation.acts(conversation, closed=closed)
+
+
+@operation("conversation memories", summary="Show the four memories of a conversation.")
+def memories(
+    engine: Engine,
+    conversation: Name,
+    *,
+    recent: Annotated[int, Option("--recent", metavar="N", min=1, help="Messages that are at hand.")] = 20,
+) -> ConversationMemories:
+    """Show what is at hand (short-term), what is open (working: questions, goals, commitments, calls without a result),
+    what is held by session (long-term) and the topics, those first where the talk turned most surely (episodic).
+
+    All are views of the messages; a handle restores them, and nothing is written.
+    """
+    return engine.memory.conversation.memories(conversation, recent=recent)
 
 
 @operation("conversation summary", summary="Summarise a conversation in its own words.")

@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from amgs.types.conversation import SPAN_FATES
+from amgs.types.conversation_memories import MEMORY_KINDS
 from amgs_app.render.catalogue import entry, title_of
 from amgs_app.render.drawing import places, tabled
 from amgs_app.render.figures.format import plural
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         RestoredSpan,
         SpanReason,
     )
+    from amgs.types.conversation_memories import ConversationMemories
     from amgs.types.conversation_text import ClassSurvival, ConversationSurvival
     from amgs.types.conversation_views import ConversationActs, ConversationExtract, ConversationTopics
     from amgs.types.mentions import ConversationEntities, ConversationResolved
@@ -340,6 +342,26 @@ def conversation_topics(result: ConversationTopics) -> ResultTable:
     rows = [(one.handle, one.messages, one.thread, one.chance, ", ".join(one.terms)) for one in result.topics]
     title = f"{result.conversation}: {plural(len(rows), 'topic')}"
     return sheet(title, "handle messages:n thread:n chance:score terms*", rows)
+
+
+@entry(figure=tabled)
+def conversation_memories(result: ConversationMemories) -> ResultTable:
+    rows = [
+        (one.memory, one.kind, one.handle, one.tokens, one.surprise or None, one.text)
+        for one in result.members
+    ]
+    counted = [(memory, result.of(memory)) for memory in MEMORY_KINDS]
+    sizes = "; ".join(
+        f"{memory}: {len(held):,}, {sum(one.tokens for one in held):,} tokens" for memory, held in counted
+    )
+    notes = (
+        f"{sizes}, counted by {result.counter}",
+        f"now: {', '.join(result.topic)}" if result.topic else "",
+        f"calls of tools done: {result.calls_done:,}",
+        "the user is asked back" if result.asked_back else "",
+    )
+    title = f"{result.conversation}: {plural(len(result.of('working')), 'thing')} open, {plural(result.turns, 'turn')}"
+    return sheet(title, "memory kind handle tokens:n surprise:score text*", rows, notes)
 
 
 @entry(figure=tabled)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from amgs.clock import FixedClock
 from amgs.errors import InputError, NotFoundError, UnknownBlockError, UnknownPackError, UsageError
 from amgs.packs.continuum import needed, together, transitions
 from amgs.packs.keeping import pack_id
+from amgs.packs.pruning import choose
 from amgs.types.packs import PackMember
 from amgs_app.benches.packs.continuum import RULES, invented, present
 from tests.engine.memory_world import NOW, consolidated, open_memory
@@ -213,3 +215,49 @@ def test_a_rule_that_knows_the_future_is_not_beaten_by_chance_and_all_is_there_w
     year = invented("mixed", 1)[:30]
     assert all(present(year, rule, 1.0) == 1 for rule in RULES.values())
     assert present(year, RULES["Belady"], 0.2) > present(year, RULES["at random"], 0.2)
+
+
+def test_pruning_keeps_the_sentences_that_answer_and_cites_every_member_of_them(memory: amgs.Memory) -> None:
+    pack = memory.packs.keep("dome", query="why did the dome stall?").pack
+    held = {one.id: one.content for one in memory.packs.show("dome").blocks}
+    keeper = next(one for one, text in held.items() if "Keeps the" in text)
+    memory.packs.keep("keeper", blocks=[keeper])
+    most = memory.packs.use("keeper", "who keeps the valve?", prune=True, log=False).tokens - 1
+    cut = memory.packs.use("keeper", "who keeps the valve?", budget=most, prune=True)
+    assert cut.tokens <= most and "Keeps the QX-7741-B valve." in cut.text and "…" in cut.text
+    assert (cut.blocks, cut.shortened) == ((keeper,), (keeper,)) and keeper[:8] in cut.text
+    made = memory.packs.use("dome", "who keeps the valve?", budget=70, prune=True)
+    assert made.tokens <= 70 and keeper in made.blocks and made.left_out
+    for one in (cut, made):
+        assert "".join(one.text[span.start : span.end] for span in one.spans) == one.text
+        for span in one.spans:
+            assert span.block_id is None or one.text[span.start : span.end] in held[span.block_id]
+    assert {*made.blocks, *made.left_out} == set(pack.blocks) and not {*made.blocks} & {*made.left_out}
+    whole = memory.packs.use("dome", "who keeps the valve?", prune=True)
+    assert whole.shortened == () and set(whole.blocks) == set(held)
+    assert memory.packs.use("dome", "valve", budget=1, prune=True).text == ""
+    with pytest.raises(UsageError, match="Nothing is asked"):
+        memory.packs.use("dome", prune=True)
+
+
+@given(st.data())
+def test_what_is_chosen_keeps_to_the_budget_and_leaves_out_nothing_better_that_fits(
+    data: st.DataObject,
+) -> None:
+    size = data.draw(st.integers(0, 12))
+
+    def some(most: int, n: int = size) -> list[int]:
+        return data.draw(st.lists(st.integers(0, most), min_size=n, max_size=n))
+
+    worths, costs = np.array(some(5), np.float64), np.array(some(9), np.int64)
+    members, openings = np.array(some(2), np.int64), np.array(some(9, 3), np.int64)
+    budget = data.draw(st.integers(0, 60))
+    kept = choose(worths, costs, members, openings, budget)
+    used = int(costs[kept].sum()) + sum(int(openings[m]) for m in set(members[kept].tolist()))
+    assert used <= budget
+    for place in np.flatnonzero(~kept).tolist():
+        better = kept & ((worths > worths[place]) | ((worths == worths[place]) & (np.arange(size) < place)))
+        opened = set(members[better].tolist())
+        spent = int(costs[better].sum()) + sum(int(openings[m]) for m in opened)
+        opening = 0 if members[place] in opened else int(openings[members[place]])
+        assert spent + int(costs[place]) + opening > budget

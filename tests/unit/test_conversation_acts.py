@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from amgs.conversation.acts import acts
 from amgs.conversation.questions import is_question
-from amgs.conversation.sentences import sentences
+from amgs.text.sentences import sentences
 from amgs_app.benches.conversation.acts import closed_requests
 from amgs_app.benches.conversation.fit_questions import fit_questions
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -16,11 +16,12 @@ from amgs.identity import block_id
 from amgs.ingest import raw_blocks
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.log import journal
-from amgs.packs import continuum, document, keeping, reading, routing
+from amgs.packs import continuum, document, keeping, pruning, reading, routing
 from amgs.packs.continuum import PackWorth
 from amgs.packs.facets import facets
 from amgs.packs.keywords import keywords as best_keywords
 from amgs.packs.routing import RoutedItem
+from amgs.packs.sentence_relevance import SearchRelevance
 from amgs.text.loading import load
 from amgs.types import Block, JournalEntry
 from amgs.types.packs import (
@@ -162,12 +163,20 @@ class Packs:
         )
 
     def use(
-        self, pack: str, query: str = "", *, budget: int | None = None, session: str = "", log: bool = True
+        self,
+        pack: str,
+        query: str = "",
+        *,
+        budget: int | None = None,
+        prune: bool = False,
+        session: str = "",
+        log: bool = True,
     ) -> PackText:
         """A pack as a text in at most `budget` tokens (2,048 unless given); that it was read is logged.
 
+        prune: the sentences that answer the query, in place of whole members; " … " where something is left out.
         session: a name that joins what is read for one task. log: False for a look that leaves no trace. Raises
-        UsageError for a pack that is retired.
+        UsageError for a pack that is retired, or to prune without a query.
         """
         storage, now = self._context.storage, self._context.clock.now()
         allowed = BUDGET if budget is None else bounds.count("The budget", budget, least=1)
@@ -179,7 +188,10 @@ class Packs:
                 way_out="Undo that, keep it anew, or use another.",
             )
         held = self._live(found)
-        made = reading.read(found, held, query, allowed, now, self._context.count_tokens)
+        if prune:
+            made = self._pruned(found, held, query, allowed, now)
+        else:
+            made = reading.read(found, held, query, allowed, now, self._context.count_tokens)
         number = None
         if log and not storage.read_only:
             with storage.transaction():
@@ -195,7 +207,20 @@ class Packs:
             made.left_out,
             tuple(one for one in found.blocks if one not in held),
             number,
+            made.shortened,
         )
+
+    def _pruned(
+        self, pack: Pack, held: Mapping[str, Block], query: str, budget: int, now: datetime
+    ) -> reading.PackReading:
+        if not any(c.isalnum() for c in query):
+            raise UsageError("Nothing is asked.", way_out="Give a query, or read without pruning.")
+        context = self._context
+        load(context.embedder, "the encoder")
+        with context.derived.searching() as sources:
+            numbers = context.storage.blocks.numbers_of(sorted(held))
+            relevance = SearchRelevance(sources, context.settings.retrieval, numbers)
+            return pruning.prune(pack, held, query, budget, now, context.count_tokens, relevance)
 
     def route(self, query: str, *, budget: int | None = None, role: PackRole | None = None) -> PackRoute:
         """The packs that a question should be given, whole, within `budget` tokens (2,048 unless given).

@@ -62,9 +62,13 @@ def diff(left: str, right: str = "") -> Ask[PackDifference]:
     return operation("pack_diff", left=left, right=right)
 
 
-def use(pack: str, query: str = "", *, budget: int | None = None, session: str = "") -> Ask[PackText]:
+def use(
+    pack: str, query: str = "", *, budget: int | None = None, prune: bool = False, session: str = ""
+) -> Ask[PackText]:
     """A pack as a text in at most `budget` tokens; that it was read is logged."""
-    return operation("pack_use", writes=True, pack=pack, query=query, budget=budget, session=session)
+    return operation(
+        "pack_use", writes=True, pack=pack, query=query, budget=budget, prune=prune, session=session
+    )
 
 
 def route(query: str, *, budget: int | None = None, role: PackRole | None = None) -> Ask[PackRoute]:

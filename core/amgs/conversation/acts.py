@@ -12,7 +12,7 @@ from typing import Literal
 
 from amgs.conversation.closing import Reports
 from amgs.conversation.questions import THRESHOLD, question_chance, question_words
-from amgs.conversation.sentences import sentences
+from amgs.text.sentences import sentences
 
 ActKind = Literal["question", "goal", "commitment"]
 

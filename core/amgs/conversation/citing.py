@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from amgs.conversation.handles import handle
-from amgs.conversation.sentences import sentences
 from amgs.types.conversation import ContextMessage, Message
 from amgs.types.conversation_text import TextPiece
 
 GAP = " … "
-_LINE = re.compile(r"[^\n]*\S[^\n]*")
 
 
 def source(message: Message | ContextMessage) -> str:
     """What a message says: its text, then its calls of tools, a line each; the text's characters keep their places."""
     calls = [f"{call.name} {call.arguments}" for call in message.calls]
     return "\n".join([message.text, *calls]) if calls else message.text
-
-
-def units(text: str) -> Iterator[tuple[int, int]]:
-    """(start, end) of the sentences of a text, and of the lines that are none, as in blocks of code."""
-    last = 0
-    for start, end in sentences(text):
-        yield from _lines(text, last, start)
-        yield start, end
-        last = end
-    yield from _lines(text, last, len(text))
 
 
 def cited(message: Message, start: int, end: int) -> TextPiece:
@@ -72,9 +59,3 @@ def extract(message: Message, spans: Iterable[tuple[int, int]]) -> list[TextPiec
 def text_of(pieces: Sequence[TextPiece]) -> str:
     """The text that pieces make."""
     return "".join(piece.text for piece in pieces)
-
-
-def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    for found in _LINE.finditer(text, start, end):
-        left = len(found[0]) - len(found[0].lstrip())
-        yield found.start() + left, found.start() + len(found[0].rstrip())

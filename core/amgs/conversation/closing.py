@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from amgs.conversation.cohesion import stems
-from amgs.conversation.sentences import sentences
+from amgs.text.sentences import sentences
 
 _IRREGULAR = (
     "begin began begun|bring brought|build built|buy bought|catch caught|choose chose chosen|come came|cut|"

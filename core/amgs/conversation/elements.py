@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Literal, TypeGuard
 
 from amgs.conversation.acts import commits
-from amgs.conversation.citing import units
 from amgs.conversation.slots import slots_in
+from amgs.text.sentences import units
 
 ElementClass = Literal[
     "decision", "commitment", "negation", "name", "number", "date", "path", "command", "id"

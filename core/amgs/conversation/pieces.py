@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import datetime
 from functools import lru_cache
 
-from amgs.conversation.citing import units
 from amgs.conversation.slots import Slot, slots_in
+from amgs.text.sentences import units
 
 _LONGEST = 200_000
 """Characters of a message of which pieces are cited."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from amgs.conversation.acts import acts
-from amgs.conversation.citing import cited, extract, glue, heading, source, units
+from amgs.conversation.citing import cited, extract, glue, heading, source
 from amgs.conversation.handles import handle
 from amgs.conversation.segments import sittings
 from amgs.conversation.summaries import key_sentences
 from amgs.conversation.survival import Element
+from amgs.text.sentences import units
 from amgs.types.conversation import Message
 from amgs.types.conversation_text import RestoreLevel, TextPiece
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from amgs.conversation.names import names_of
-from amgs.conversation.sentences import sentences
 from amgs.text.intervals.grammar import dates_in
+from amgs.text.sentences import sentences
 
 Slot = Literal[
     "sentence", "decision", "question", "commitment", "name", "number", "date", "path", "command", "id"

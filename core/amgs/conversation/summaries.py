@@ -17,8 +17,8 @@ from typing import Literal, Protocol
 from amgs.conversation.acts import DialogueAct
 from amgs.conversation.cohesion import stems
 from amgs.conversation.names import names_of
-from amgs.conversation.sentences import sentences
 from amgs.conversation.slots import SLOTS, Slot, slots_in
+from amgs.text.sentences import sentences
 
 _OF_SLOT = 8
 """Spans of one slot in a part, sentences aside."""

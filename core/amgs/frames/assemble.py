@@ -30,6 +30,10 @@ class TextSpan:
     block_id: str | None = None
 
 
+Content = Callable[[Candidate], tuple[TextSpan, ...]]
+"""What of a block is written."""
+
+
 @dataclass(frozen=True, slots=True)
 class FrameSection:
     """The chosen blocks of one atomic frame; title is empty where the frame stands alone."""
@@ -66,9 +70,9 @@ class Template:
         """The title of a section."""
         return f"## {title}\n\n" if title and self.assembly in ("template", "summary") else ""
 
-    def block(self, candidate: Candidate) -> tuple[TextSpan, ...]:
+    def block(self, candidate: Candidate, content: Content | None = None) -> tuple[TextSpan, ...]:
         """One block with the words around it, which cite its source and id; its content stands in full, but for a
-        passage of it and in a summary.
+        passage of it and in a summary. content: what of it is written in a text instead.
         """
         block = candidate.block
         if self.assembly == "structured":
@@ -77,8 +81,8 @@ class Template:
             sentence = TextSpan(key_sentence(block.content, self.query), block.id)
             return TextSpan("- "), sentence, TextSpan(f" {citation(candidate)}\n")
         if self.assembly == "raw":
-            return *_content(candidate), TextSpan(f"\n{citation(candidate)}\n\n")
-        return TextSpan(_dateline(candidate)), *_content(candidate), TextSpan("\n\n")
+            return *(content or _content)(candidate), TextSpan(f"\n{citation(candidate)}\n\n")
+        return TextSpan(_dateline(candidate)), *(content or _content)(candidate), TextSpan("\n\n")
 
     def cost(self, candidate: Candidate, count_tokens: CountTokens) -> int:
         """Tokens of one block with the words around it."""
@@ -93,8 +97,13 @@ class Assembled:
     spans: tuple[Span, ...]
 
 
-def assemble(template: Template, sections: Sequence[FrameSection], count_tokens: CountTokens) -> Assembled:
-    """Write the sections; without a single block the text is empty."""
+def assemble(
+    template: Template,
+    sections: Sequence[FrameSection],
+    count_tokens: CountTokens,
+    content: Content | None = None,
+) -> Assembled:
+    """Write the sections; without a single block the text is empty. content: see `Template.block`."""
     filled = [section for section in sections if section.candidates]
     if not filled:
         return Assembled("", ())
@@ -105,7 +114,7 @@ def assemble(template: Template, sections: Sequence[FrameSection], count_tokens:
         for candidate in section.candidates:
             if template.assembly == "structured":
                 pieces.append(TextSpan("\n" if first else ",\n"))
-            pieces.extend(template.block(candidate))
+            pieces.extend(template.block(candidate, content))
             first = False
     pieces.append(TextSpan(template.closing()))
     return _joined(pieces, count_tokens)

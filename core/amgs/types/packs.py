@@ -111,7 +111,7 @@ class PackUse:
 class PackText:
     """What was read of a pack: its text, whose spans tile it, and the members for which there was no room.
 
-    use: the number of the log's row; None where nothing is logged.
+    use: the number of the log's row; None where nothing is logged. shortened: members of which sentences are left out.
     """
 
     pack: Pack
@@ -124,6 +124,7 @@ class PackText:
     left_out: tuple[str, ...]
     gone: tuple[str, ...]
     use: int | None
+    shortened: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,12 +115,19 @@ def use(
     query: Annotated[str, Arg(metavar="QUERY", help="What it is read for; noted in the log.")] = "",
     *,
     budget: Budget = None,
+    prune: Annotated[
+        bool, Option("--prune", help="The sentences that answer the query, in place of whole members.")
+    ] = False,
     session: Annotated[
         str, Option("--session", metavar="NAME", help="Joins what is read for one task.")
     ] = "",
 ) -> PackText:
-    """Write a pack as one text: its learnings, then its sources, while they fit. That it was read is logged."""
-    return engine.memory.packs.use(pack, query, budget=budget, session=session)
+    """Write a pack as one text: its learnings, then its sources, while they fit. That it was read is logged.
+
+    With --prune the sentences stand in it that answer the query, by words, titles and the search's evidence, and each
+    member that has one is cited.
+    """
+    return engine.memory.packs.use(pack, query, budget=budget, prune=prune, session=session)
 
 
 @operation("pack route", summary="Choose the packs for a question, within a budget.")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from amgs.conversation.questions import question_words
-from amgs.conversation.sentences import sentences
 from amgs.errors import InputError
+from amgs.text.sentences import sentences
 
 _SESSION = re.compile(r"session_\d+")
 _ASKED = re.compile(r"\?[?!]*[\"'”’)\]]*$")

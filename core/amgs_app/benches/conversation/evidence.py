@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.conversation.citing import units
 from amgs.conversation.keeping import sessions
 from amgs.conversation.surroundings import spread
 from amgs.conversation.tokens import MessageCounter
 from amgs.memory import Memory
+from amgs.text.sentences import units
 from amgs.types.conversation import ContextStrategy, Message, OptimisedContext
 from amgs_app.bench_results import BenchTable, Comparator
 from amgs_app.benches import measures

@@ -121,6 +121,7 @@ def pack_text(result: PackText) -> ResultTable:
     notes = (
         f"{plural(out, 'member')} for which there was no room" if out else "",
         f"{plural(gone, 'member')} no longer held" if gone else "",
+        f"{plural(len(result.shortened), 'member')} shortened" if result.shortened else "",
     )
     return sheet(title, "text*", [(result.text,)], notes)
 

@@ -1,4 +1,4 @@
-"""The sentences of a message by where they stand in it; blocks of code are none."""
+"""The sentences of a text by where they stand in it; blocks of code are none, their lines are units."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 _END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|\n+")
 _SHORT = re.compile(r"(?:\b(?:[A-Z]|Mr|Mrs|Ms|Dr|St|vs|etc|e\.g|i\.e|approx|No|Jr|Sr|Prof))\.$")
+_LINE = re.compile(r"[^\n]*\S[^\n]*")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*?^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE | re.DOTALL)
 
 
@@ -17,6 +18,22 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
         yield from _within(text, last, fence.start())
         last = fence.end()
     yield from _within(text, last, len(text))
+
+
+def units(text: str) -> Iterator[tuple[int, int]]:
+    """(start, end) of the sentences of a text, and of the lines that are none, as in blocks of code."""
+    last = 0
+    for start, end in sentences(text):
+        yield from _lines(text, last, start)
+        yield start, end
+        last = end
+    yield from _lines(text, last, len(text))
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for found in _LINE.finditer(text, start, end):
+        left = len(found[0]) - len(found[0].lstrip())
+        yield found.start() + left, found.start() + len(found[0].rstrip())
 
 
 def _within(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

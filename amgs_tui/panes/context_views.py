@@ -19,6 +19,7 @@ VIEWS: Final[Mapping[str, str]] = {
     "topics": "conversation topics",
     "open": "conversation acts",
     "entities": "conversation entities",
+    "memories": "conversation memories",
 }
 """The views in their order, and the commands whose results they show."""
 
@@ -47,5 +48,7 @@ def call_of(view: str, wish: ContextWish, context: OptimisedContext) -> Call[Any
             return conversation.topics(wish.conversation)
         case "entities":
             return conversation.entities(wish.conversation)
+        case "memories":
+            return conversation.memories(wish.conversation)
         case _:
             return conversation.acts(wish.conversation)

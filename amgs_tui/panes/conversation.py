@@ -44,6 +44,7 @@ class ConversationPane(ExchangeFollowing):
             "conversation topics",
             "conversation acts",
             "conversation entities",
+            "conversation memories",
         }
     )
     PURPOSE = """\

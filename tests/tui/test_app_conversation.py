@@ -54,6 +54,8 @@ async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
         assert "topic" in driven.text and "chance" in driven.text
         await driven.press("v", "v")
         assert "entities with a confidence" in driven.text
+        await driven.press("v")
+        assert "short-term" in driven.text and "things open" in driven.text
         await driven.press("v", "end", "K")
         assert "every context keeps" in driven.text
 

@@ -380,7 +380,7 @@ def acts(
     return engine.memory.conversation.acts(conversation, closed=closed)
 
 
-@operation("conversation memories", summary="Show the four memories of a conversation.")
+@operation("conversation memories", summary="Show the four memories of a conversation.", pane="conversation")
 def memories(
     engine: Engine,
     conversation: Name,

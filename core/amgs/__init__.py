@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from amgs.api.sources import SourceLibrary
     from amgs.client import AsyncMemoryClient, MemoryClient
     from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock
+    from amgs.conversation.agent import AgentConversation
     from amgs.conversation.summaries import AbstractiveSummariser
     from amgs.errors import (
         AmbiguousIdError,
@@ -167,6 +168,7 @@ _HOMES = {
     "amgs.api.conversation": ("Conversations",),
     "amgs.api.gateway": ("GatewayLog",),
     "amgs.api.packs": ("Packs",),
+    "amgs.conversation.agent": ("AgentConversation",),
     "amgs.conversation.summaries": ("AbstractiveSummariser",),
     "amgs.client": ("AsyncMemoryClient", "MemoryClient"),
     "amgs.clock": ("Clock", "FixedClock", "ShiftedClock", "SystemClock"),
@@ -300,6 +302,7 @@ _HOMES = {
 }
 __all__ = [
     "AbstractiveSummariser",
+    "AgentConversation",
     "AmbiguousIdError",
     "AmgsError",
     "AsyncMemoryClient",

@@ -425,6 +425,20 @@ def test_a_plan_is_kept_while_it_fits_and_then_made_anew_with_room_to_spare(memo
     assert stable == [1.0] * len(stable)
 
 
+def test_an_agent_s_contexts_go_on_from_each_other(memory: amgs.Memory) -> None:
+    said = agent(12)
+    talk = amgs.AgentConversation(memory.conversation, "carried", budget=700)
+    talk.say(*said[:25])
+    first = talk.context()
+    assert talk.plan == first.plan and first.tokens <= 700
+    talk.say(*said[25:29])
+    alone = memory.conversation.optimise("carried", budget=700, previous=first.plan)
+    assert replace(talk.context(), milliseconds=0.0) == replace(alone, milliseconds=0.0)
+    assert talk.stats().messages == 29
+    memory.undo(talk.clear().id)
+    assert talk.stats().messages == 29 and talk.plan == ""
+
+
 def test_topics_acts_and_summaries_cite_the_messages(memory: amgs.Memory) -> None:
     said = [*agent(6), {"role": "user", "content": "Who will paint the hull?"}]
     memory.conversation.add("views", said)
@@ -557,13 +571,15 @@ def test_what_was_restored_stays_beside_a_previous_plan(memory: amgs.Memory) -> 
 
 def test_the_samples_of_the_page_run(memory: amgs.Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (Path(__file__).parents[2] / "docs" / "conversation.md").read_text(encoding="utf-8")
-    (sample,) = re.findall(r"```python\n(.*?)```", page, flags=re.S)
+    sample, carried = re.findall(r"```python\n(.*?)```", page, flags=re.S)
     monkeypatch.setattr(amgs, "open", lambda path: nullcontext(memory))
     space: dict[str, Any] = {}
     exec(compile(sample.replace('"ship"', '"page"'), "conversation.md", "exec"), space)
     assert space["context"].tokens <= 300
     assert any("mended sail 7 with 21 stitches" in one.text for one in space["context"].messages)
     assert space["back"].messages
+    exec(compile(carried, "conversation.md", "exec"), space)
+    assert space["talk"].stats().messages == 2 and space["window"].plan
 
 
 def test_what_a_new_question_needs_comes_back_into_a_plan_that_is_kept(memory: amgs.Memory) -> None:

@@ -202,6 +202,19 @@ def test_a_blocks_dates_are_written_as_intervals_and_read_back() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "year"),
+    [
+        ("Ada decided: ship by the 15th of April.", 2026),
+        ("I fixed the parser; the report is needed by 15 April.", 2026),
+        ("We had finished by 15 April.", 2025),
+    ],
+)
+def test_a_deadline_is_ahead_unless_the_verb_is_past(text: str, year: int) -> None:
+    (found,) = dates_in(text, WEDNESDAY)
+    assert found.interval.last == date(year, 4, 15)
+
+
 def test_a_front_matter_date_is_an_aware_instant_or_none() -> None:
     assert note_date("2025-05-16T03:10:00Z") == datetime(2025, 5, 16, 3, 10, tzinfo=UTC)
     assert note_date("2025-05-16T05:10:00+02:00") == datetime(2025, 5, 16, 3, 10, tzinfo=UTC)

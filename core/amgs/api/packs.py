@@ -18,7 +18,7 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.log import journal
 from amgs.packs import continuum, document, keeping, pruning, reading, routing
 from amgs.packs.continuum import PackWorth
-from amgs.packs.facets import facets
+from amgs.packs.facets import Facets, facets
 from amgs.packs.keywords import keywords as best_keywords
 from amgs.packs.routing import RoutedItem
 from amgs.packs.sentence_relevance import SearchRelevance
@@ -131,7 +131,10 @@ class Packs:
         """The latest version of each pack, by name, with what its log says. retired: those that are retired, too."""
         with self._context.storage.snapshot():
             every = self._context.storage.packs.latest()
-            return tuple(self._usage(one) for one in every if retired or not one.retired)
+            read: dict[str, list[PackUse]] = {}
+            for use in self._context.storage.packs.uses():
+                read.setdefault(use.name, []).append(use)
+        return tuple(_usage(one, read.get(one.name, ())) for one in every if retired or not one.retired)
 
     def show(self, pack: str) -> PackContent:
         """A pack, `NAME` or `NAME@VERSION`, with its members as they are now."""
@@ -141,7 +144,12 @@ class Packs:
             held = self._live(found)
             blocks = tuple(held[one] for one in found.blocks if one in held)
             gone = tuple(one for one in found.blocks if one not in held)
-            return PackContent(self._usage(found), blocks, gone, storage.packs.versions(found.name))
+            return PackContent(
+                _usage(found, storage.packs.uses(found.name)),
+                blocks,
+                gone,
+                storage.packs.versions(found.name),
+            )
 
     def diff(self, left: str, right: str = "") -> PackDifference:
         """From one version to another; the latest of the same name unless given."""
@@ -227,32 +235,9 @@ class Packs:
 
         Writes nothing. role: only the members of this role are read. Raises UsageError for a question without words.
         """
-        if not any(one.isalnum() for one in query):
-            raise UsageError("Packs are routed for a question.", way_out="Ask in words.")
-        context, allowed = (
-            self._context,
-            BUDGET if budget is None else bounds.count("The budget", budget, least=1),
-        )
-        load(context.embedder, "the encoder")
-        with context.storage.snapshot():
-            every = [one for one in self.list() if _of_role(one.pack, role)]
-            held = context.storage.blocks.get([block for one in every for block in _of_role(one.pack, role)])
-            live = {i: block for i, block in held.items() if block.status in _LIVE}
-            number_of = context.storage.blocks.numbers_of(list(live))
-        numbers = {
-            one.pack.name: [number_of[i] for i in _of_role(one.pack, role) if i in number_of] for one in every
-        }
-        tokens = {
-            one.pack.name: sum(
-                context.count_tokens(live[i].content) for i in _of_role(one.pack, role) if i in live
-            )
-            for one in every
-        }
-        now = context.clock.now()
-        with context.derived.searching() as sources:
-            found = facets(query, every, numbers, tokens, now, sources, context.settings.retrieval)
+        allowed = BUDGET if budget is None else bounds.count("The budget", budget, least=1)
+        found, packs = self._facets(query, role=role)
         made = routing.route(found.items, found.shares, allowed)
-        packs = {one.pack.name: one.pack for one in every}
 
         def told(one: RoutedItem) -> RoutedPack:
             return RoutedPack(packs[one.id], one.tokens, *one.gains)
@@ -262,10 +247,32 @@ class Packs:
             allowed,
             made.tokens,
             tuple(map(told, made.chosen)),
-            tuple(zip(found.names, found.shares, made.covered, strict=True)),
+            tuple((word, any(word in found.said[one.id] for one in made.chosen)) for word in found.words),
+            sum(share * there for share, there in zip(found.shares, made.covered, strict=True)),
             tuple(map(told, made.left_out)),
             made.rounds,
         )
+
+    def _facets(self, query: str, *, role: PackRole | None = None) -> tuple[Facets, dict[str, Pack]]:
+        """What a question asks for, how far each pack answers it, and the packs by name; `route` chooses by it."""
+        if not any(one.isalnum() for one in query):
+            raise UsageError("Packs are routed for a question.", way_out="Ask in words.")
+        context = self._context
+        load(context.embedder, "the encoder")
+        with context.storage.snapshot():
+            every = [one for one in self.list() if _of_role(one.pack, role)]
+            held = context.storage.blocks.get([i for one in every for i in _of_role(one.pack, role)])
+            live = {i: block for i, block in held.items() if block.status in _LIVE}
+            number_of = context.storage.blocks.numbers_of(list(live))
+        blocks = {one.pack.name: [i for i in _of_role(one.pack, role) if i in number_of] for one in every}
+        numbers = {name: [number_of[i] for i in own] for name, own in blocks.items()}
+        tokens = {
+            name: sum(context.count_tokens(live[i].content) for i in own) for name, own in blocks.items()
+        }
+        now = context.clock.now()
+        with context.derived.searching() as sources:
+            found = facets(query, every, numbers, tokens, now, sources, context.settings.retrieval)
+        return found, {one.pack.name: one.pack for one in every}
 
     def judge(self, use: int, *, useful: bool) -> PackUse:
         """Note whether what was read was useful; raises NotFoundError for a use that is not logged."""
@@ -403,16 +410,17 @@ class Packs:
         held = self._context.storage.blocks.get(list(pack.blocks))
         return {one: block for one, block in held.items() if block.status in _LIVE}
 
-    def _usage(self, pack: Pack) -> PackUsage:
-        uses = self._context.storage.packs.uses(pack.name)
-        judged = [one.outcome for one in uses if one.outcome is not None]
-        return PackUsage(
-            pack,
-            len(uses),
-            uses[0].at if uses else None,
-            len(judged),
-            sum(judged) / len(judged) if judged else None,
-        )
+
+def _usage(pack: Pack, uses: Sequence[PackUse]) -> PackUsage:
+    """uses: the newest first."""
+    judged = [one.outcome for one in uses if one.outcome is not None]
+    return PackUsage(
+        pack,
+        len(uses),
+        uses[0].at if uses else None,
+        len(judged),
+        sum(judged) / len(judged) if judged else None,
+    )
 
 
 def _of_role(pack: Pack, role: PackRole | None) -> tuple[str, ...]:

@@ -1,10 +1,10 @@
 """Which packs a question should be given, within a budget of tokens.
 
-One objective, of which each agent holds a term. Relevance is the coverage of the question's facets, which more of the
-same hardly adds to (probabilistic coverage: 1 − Π(1 − cᵢ)); efficiency, quality, recency and domain are added for each
-pack, in the measure in which it covers anything. All terms together are monotone and submodular, so the greedy choice
-by gain for each token, or the best single pack where that is more, comes to at least (1 − 1/e)/2 of the best there is
-(Khuller, Moss and Naor 1999).
+One objective, of which each agent holds a term. Relevance is the coverage of what may answer, each facet as likely as
+it is to, to which more of the same adds nothing (probabilistic coverage: 1 − Π(1 − cᵢ)); efficiency, quality, recency
+and domain are added for each pack, in the measure in which it covers anything. All terms together are monotone and
+submodular, so the greedy choice by gain for each token, or the best single pack where that is more, comes to at least
+(1 − 1/e)/2 of the best there is (Khuller, Moss and Naor 1999).
 """
 
 from __future__ import annotations

@@ -147,8 +147,9 @@ class RoutedPack:
 
 @dataclass(frozen=True, slots=True)
 class PackRoute:
-    """The packs for a question within a budget, in the order of choice. facets: (name, what it counts, how likely the
-    choice answers it). left_out: packs that were not chosen, with what each would still add. rounds: of proposals and
+    """The packs for a question within a budget, in the order of choice. words: those of the question that say what is
+    asked about, and whether a chosen pack holds each. likely: how likely what answers is among the chosen, if any pack
+    has it. left_out: packs that were not chosen, with what each would still add. rounds: of proposals and
     exchanges until no agent wanted another.
     """
 
@@ -156,7 +157,8 @@ class PackRoute:
     budget: int
     tokens: int
     packs: tuple[RoutedPack, ...]
-    facets: tuple[tuple[str, float, float], ...]
+    words: tuple[tuple[str, bool], ...]
+    likely: float
     left_out: tuple[RoutedPack, ...]
     rounds: int
 

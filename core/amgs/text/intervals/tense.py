@@ -8,7 +8,7 @@ _REACH = 160
 _AHEAD = re.compile(
     r"""\b(?:
     (?:will|would|should|shall|must|may|might|can|could|to|not)(?:\s+(?!be\b)\w+){0,2}?\s+be(?:\s+\w+)?|
-    to\s+\w+(?:\s+\w+){0,2}\s+by(?=\s*$)|
+    to\s+\w+(?:\s+\w+){0,2}\s+by(?=\s*$)|(?:is|are)\s+(?:need|requir|want)ed|
     will|shall|won['’]t|going\ to|gonna|'ll|’ll|would|should|must|can|
     can['’]t\ wait|may|might|need(?:s)?\ to|
     want(?:s)?\ to|to\ be|let['’]s|plan(?:s|ned|ning)?(?:\ (?:to|on|for))?|expect(?:s|ed|ing)?|schedul(?:e[sd]?|ing)|
@@ -26,7 +26,9 @@ _IRREGULAR = (
 _BACK = re.compile(
     rf"\b(?:{_IRREGULAR}|(?!(?:need|seed|feed|speed|indeed|red|bed|wed)\b)[a-z]{{2,}}ed)\b", re.IGNORECASE
 )
-_STOP = re.compile(r"[.!?]\s+(?=[\"'“‘(]?[A-Z])|\n\s*\n|[!?]\s|;")
+_STOP = re.compile(r"[.!?]\s+(?=[\"'“‘(]?[A-Z])|\n\s*\n|[!?]\s|;|:\s")
+_DEADLINE = re.compile(r"\b(?:by|until|till)\s+(?:the\s+)?\S+(?:\s+\S+){0,3}$", re.IGNORECASE)
+"""What a sentence without any other cue sets an end to, ending with the date: `ship by the 15th of March`."""
 _ABBREVIATED = re.compile(
     r"\b(?:Mr|Mrs|Ms|Dr|St|No|Corp|Inc|Co|Ltd|Jan|Feb|Aug|Sept|Oct|Nov|Dec|[A-Z])\.\s+$"
 )
@@ -35,8 +37,9 @@ _ABBREVIATED = re.compile(
 def side_of(text: str, start: int, end: int) -> int:
     """-1 past, 1 future, 0 undecided, for what stands in characters [start, end) of a text.
 
-    The nearest cue of its sentence decides; what stands before it is read first, and the sentences before where its
-    own has none. A cue for what is to come wins over a past form that overlaps it ("expected", "was scheduled to").
+    The nearest cue of its sentence decides; what stands before it is read first. A sentence without one sets a
+    deadline, or goes on in the time of the sentences before. A cue for what is to come wins over a past form that
+    overlaps it ("expected", "was scheduled to").
     """
     earlier, after = text[max(0, start - _REACH) : start], text[end : end + _REACH]
     before = earlier
@@ -48,7 +51,10 @@ def side_of(text: str, start: int, end: int) -> int:
         if not _ABBREVIATED.search(after[: stop.end()]):
             after = after[: stop.start()]
             break
-    return _last_cue(before) or _first_cue(after) or _last_cue(earlier)
+    found = _last_cue(before) or _first_cue(after)
+    if not found and _DEADLINE.search(before + text[start:end]):
+        return 1
+    return found or _last_cue(earlier)
 
 
 def _last_cue(text: str) -> int:

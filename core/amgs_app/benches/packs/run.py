@@ -10,12 +10,14 @@ from amgs_app.benches.conversation.subject import SubjectResult
 from amgs_app.benches.frame import Bench
 from amgs_app.benches.packs.continuum import measure_continuum
 from amgs_app.benches.packs.pruning import measure_pruning
+from amgs_app.benches.packs.routing import measure_routing
 from amgs_app.benches.rig import MemoryRig
 
 BENCH = Bench("packs")
 SUBJECTS: Mapping[str, Callable[[MemoryRig, Path], SubjectResult | None]] = {
     "continuum": measure_continuum,
     "pruning": measure_pruning,
+    "routing": measure_routing,
 }
 """By name; None where the folder lacks the data of a subject. What is invented needs none."""
 

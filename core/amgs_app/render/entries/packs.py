@@ -135,12 +135,13 @@ def _routed(one: RoutedPack, place: int | None) -> tuple[Any, ...]:
 def pack_route(result: PackRoute) -> ResultTable:
     rows = [_routed(one, n) for n, one in enumerate(result.packs, 1)]
     rows += [_routed(one, None) for one in result.left_out]
-    told = ", ".join(f"{name} {found:.2f}" for name, _, found in result.facets)
+    missing = ", ".join(word for word, there in result.words if not there)
     title = f"{plural(len(result.packs), 'pack')}, {result.tokens:,} of {result.budget:,} tokens"
     notes = (
-        f"how likely each facet is answered: {told}"
+        f"What answers is among them with a likelihood of {result.likely:.0%}, if any pack has it."
         if result.packs
         else "No pack fits, or none says anything of it.",
+        f"No chosen pack says: {missing}" if missing and result.packs else "",
         "A pack without a number was not chosen; its figures say what it would still add.",
     )
     columns = "#:n pack* tokens:n gain:score relevance:score efficiency:score quality:score recency:score domain:score"

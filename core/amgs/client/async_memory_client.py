@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from amgs import extras
-from amgs.client import calls, pack_calls
+from amgs.client import calls, conversation_calls, pack_calls
 from amgs.client import part_calls as parts
 from amgs.client.ask import Ask, Awaited, SendsLater
 from amgs.client.connection import ADDRESS, TIMEOUT, any_operation, connection, lost
@@ -49,24 +49,24 @@ class AsyncFramesCalls(_Part):
 class AsyncConversationsCalls(_Part):
     """Conversations that are kept whole, and what of one a model should read for a question."""
 
-    add = Awaited(parts.add_conversation)
-    list = Awaited(parts.list_conversations)
-    show = Awaited(parts.show_conversation)
-    optimise = Awaited(parts.optimise_conversation)
-    restore = Awaited(parts.restore_messages)
-    survival = Awaited(parts.conversation_survival)
-    validate = Awaited(parts.validate_text)
-    topics = Awaited(parts.conversation_topics)
-    acts = Awaited(parts.conversation_acts)
-    memories = Awaited(parts.conversation_memories)
-    summary = Awaited(parts.conversation_summary)
-    references = Awaited(parts.conversation_references)
-    keep = Awaited(parts.keep_messages)
-    resolve = Awaited(parts.resolve_conversation)
-    mentions = Awaited(parts.conversation_mentions)
-    entities = Awaited(parts.conversation_entities)
-    stats = Awaited(parts.conversation_stats)
-    clear = Awaited(parts.clear_conversation)
+    add = Awaited(conversation_calls.add)
+    list = Awaited(conversation_calls.list_conversations)
+    show = Awaited(conversation_calls.show)
+    optimise = Awaited(conversation_calls.optimise)
+    restore = Awaited(conversation_calls.restore)
+    survival = Awaited(conversation_calls.survival)
+    validate = Awaited(conversation_calls.validate)
+    topics = Awaited(conversation_calls.topics)
+    acts = Awaited(conversation_calls.acts)
+    memories = Awaited(conversation_calls.memories)
+    summary = Awaited(conversation_calls.summary)
+    references = Awaited(conversation_calls.references)
+    keep = Awaited(conversation_calls.keep)
+    resolve = Awaited(conversation_calls.resolve)
+    mentions = Awaited(conversation_calls.mentions)
+    entities = Awaited(conversation_calls.entities)
+    stats = Awaited(conversation_calls.stats)
+    clear = Awaited(conversation_calls.clear)
 
 
 class AsyncPacksCalls(_Part):
@@ -89,8 +89,8 @@ class AsyncPacksCalls(_Part):
 class AsyncGatewayLogCalls(_Part):
     """What agents asked their model through the gateway, and what the model read when it answered."""
 
-    exchanges = Awaited(parts.gateway_exchanges)
-    exchange = Awaited(parts.gateway_exchange)
+    exchanges = Awaited(conversation_calls.gateway_exchanges)
+    exchange = Awaited(conversation_calls.gateway_exchange)
 
 
 class AsyncEntitiesCalls(_Part):

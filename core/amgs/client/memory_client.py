@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from amgs import extras
-from amgs.client import calls, pack_calls
+from amgs.client import calls, conversation_calls, pack_calls
 from amgs.client import part_calls as parts
 from amgs.client.ask import Ask, Blocking, SendsNow
 from amgs.client.connection import ADDRESS, TIMEOUT, any_operation, connection, lost
@@ -49,24 +49,24 @@ class FramesCalls(_Part):
 class ConversationsCalls(_Part):
     """Conversations that are kept whole, and what of one a model should read for a question."""
 
-    add = Blocking(parts.add_conversation)
-    list = Blocking(parts.list_conversations)
-    show = Blocking(parts.show_conversation)
-    optimise = Blocking(parts.optimise_conversation)
-    restore = Blocking(parts.restore_messages)
-    survival = Blocking(parts.conversation_survival)
-    validate = Blocking(parts.validate_text)
-    topics = Blocking(parts.conversation_topics)
-    acts = Blocking(parts.conversation_acts)
-    memories = Blocking(parts.conversation_memories)
-    summary = Blocking(parts.conversation_summary)
-    references = Blocking(parts.conversation_references)
-    keep = Blocking(parts.keep_messages)
-    resolve = Blocking(parts.resolve_conversation)
-    mentions = Blocking(parts.conversation_mentions)
-    entities = Blocking(parts.conversation_entities)
-    stats = Blocking(parts.conversation_stats)
-    clear = Blocking(parts.clear_conversation)
+    add = Blocking(conversation_calls.add)
+    list = Blocking(conversation_calls.list_conversations)
+    show = Blocking(conversation_calls.show)
+    optimise = Blocking(conversation_calls.optimise)
+    restore = Blocking(conversation_calls.restore)
+    survival = Blocking(conversation_calls.survival)
+    validate = Blocking(conversation_calls.validate)
+    topics = Blocking(conversation_calls.topics)
+    acts = Blocking(conversation_calls.acts)
+    memories = Blocking(conversation_calls.memories)
+    summary = Blocking(conversation_calls.summary)
+    references = Blocking(conversation_calls.references)
+    keep = Blocking(conversation_calls.keep)
+    resolve = Blocking(conversation_calls.resolve)
+    mentions = Blocking(conversation_calls.mentions)
+    entities = Blocking(conversation_calls.entities)
+    stats = Blocking(conversation_calls.stats)
+    clear = Blocking(conversation_calls.clear)
 
 
 class PacksCalls(_Part):
@@ -89,8 +89,8 @@ class PacksCalls(_Part):
 class GatewayLogCalls(_Part):
     """What agents asked their model through the gateway, and what the model read when it answered."""
 
-    exchanges = Blocking(parts.gateway_exchanges)
-    exchange = Blocking(parts.gateway_exchange)
+    exchanges = Blocking(conversation_calls.gateway_exchanges)
+    exchange = Blocking(conversation_calls.gateway_exchange)
 
 
 class EntitiesCalls(_Part):

@@ -5,7 +5,6 @@ Where `Memory` has a part of that name, the names and arguments are its own.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from amgs.api.graph import Communities, GraphPath
     from amgs.api.sources import SourceSummary
     from amgs.calibration.results import Calibrated, CalibrationPlan
-    from amgs.conversation.messages import GivenMessage
     from amgs.frames.results import CachedFrame, History, Replay
     from amgs.lifecycle.decay_forecast import DecayPreview
     from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt
@@ -48,29 +46,7 @@ if TYPE_CHECKING:
         UndoPlan,
         Weights,
     )
-    from amgs.types.context_settings import ContextConfiguration
-    from amgs.types.conversation import (
-        ContextStrategy,
-        ConversationAdded,
-        ConversationKept,
-        ConversationReferences,
-        ConversationStats,
-        ConversationSummary,
-        Message,
-        OptimisedContext,
-        RestoredSpan,
-    )
-    from amgs.types.conversation_memories import ConversationMemories
-    from amgs.types.conversation_text import ConversationSurvival, RestoreLevel
-    from amgs.types.conversation_views import (
-        ConversationActs,
-        ConversationExtract,
-        ConversationTopics,
-        SummaryLevel,
-    )
     from amgs.types.decay import CategoryCurves
-    from amgs.types.gateway import GatewayExchange
-    from amgs.types.mentions import ConversationEntities, ConversationResolved, MentionType, ResolvedMention
 
 
 Method = Literal["isotonic", "platt"]
@@ -126,192 +102,6 @@ def replay(assembly_id: str) -> Ask[Replay]:
 def why_then(assembly_id: str, block: str) -> Ask[Explanation]:
     """Why a block was in a frame that was assembled before, or was not."""
     return operation("frame_why", assembly=assembly_id, block=block)
-
-
-# --- conversations ---------------------------------------------------------------------------------------
-
-
-def add_conversation(conversation: str, messages: Sequence[GivenMessage]) -> Ask[ConversationAdded]:
-    """Keep messages that follow on those that are held, and take them in as raw blocks."""
-    from amgs.types.conversation import Message
-
-    told = [one.as_object() if isinstance(one, Message) else dict(one) for one in messages]
-    written = json.dumps(told, ensure_ascii=False, default=str)
-    return operation("conversation_add", writes=True, conversation=conversation, messages=written)
-
-
-def list_conversations() -> Ask[tuple[ConversationSummary, ...]]:
-    """The conversations that are held, by name."""
-    return operation("conversation_list", part("conversations"))
-
-
-def show_conversation(conversation: str, handle: str = "") -> Ask[tuple[Message, ...]]:
-    """The messages of a conversation, or those that a handle names."""
-    return operation(
-        "conversation_show",
-        part("messages"),
-        conversation=conversation,
-        handle=handle or None,
-        limit=1_000_000_000,
-    )
-
-
-def optimise_conversation(
-    conversation: str,
-    query: str = "",
-    *,
-    budget: int | None = None,
-    strategy: ContextStrategy | None = None,
-    configuration: ContextConfiguration = "default",
-    previous: str = "",
-    until: int | None = None,
-    keep: Sequence[str] = (),
-) -> Ask[OptimisedContext]:
-    """What of a conversation a model should read for a query, in at most `budget` tokens; writes nothing."""
-    return operation(
-        "conversation_optimise",
-        conversation=conversation,
-        query=query or None,
-        budget=budget,
-        strategy=strategy,
-        configuration=configuration,
-        previous=previous or None,
-        until=until,
-        keep=list(keep) or None,
-    )
-
-
-def conversation_survival(
-    conversation: str,
-    query: str = "",
-    *,
-    budget: int | None = None,
-    strategy: ContextStrategy | None = None,
-    configuration: ContextConfiguration = "default",
-    previous: str = "",
-    until: int | None = None,
-    keep: Sequence[str] = (),
-) -> Ask[ConversationSurvival]:
-    """What of each class of words a context has in its window, what is one handle away, and what is lost."""
-    return operation(
-        "conversation_survival",
-        conversation=conversation,
-        query=query or None,
-        budget=budget,
-        strategy=strategy,
-        configuration=configuration,
-        previous=previous or None,
-        until=until,
-        keep=list(keep) or None,
-    )
-
-
-def validate_text(conversation: str, text: str, handle: str = "") -> Ask[ConversationSurvival]:
-    """What of a conversation is in a text that somebody else made of it, and what that makes up."""
-    return operation("conversation_validate", conversation=conversation, text=text, handle=handle or None)
-
-
-def restore_messages(
-    conversation: str, handle: str, level: RestoreLevel = "complete", *, most: int = 12
-) -> Ask[RestoredSpan]:
-    """The messages that a handle names, byte for byte as they were said, or at a shorter level."""
-    return operation("conversation_restore", conversation=conversation, handle=handle, level=level, most=most)
-
-
-def conversation_topics(conversation: str) -> Ask[ConversationTopics]:
-    """What is talked of, in the order of time, and which topics are on the same thing."""
-    return operation("conversation_topics", conversation=conversation)
-
-
-def conversation_memories(conversation: str, *, recent: int = 20) -> Ask[ConversationMemories]:
-    """What is at hand, what is open, what is held for long and which episodes there were."""
-    return operation("conversation_memories", conversation=conversation, recent=recent)
-
-
-def conversation_acts(conversation: str, *, closed: bool = False) -> Ask[ConversationActs]:
-    """Questions, goals and commitments that are open; the closed ones too where they are asked for."""
-    return operation("conversation_acts", conversation=conversation, closed=closed)
-
-
-def conversation_summary(
-    conversation: str, level: SummaryLevel = "cumulative", *, sentences: int = 5
-) -> Ask[ConversationExtract]:
-    """A summary in the words of a conversation, by turn, topic, session or of all; always from the originals."""
-    return operation("conversation_summary", conversation=conversation, level=level, sentences=sentences)
-
-
-def conversation_references(
-    conversation: str, handle: str = "", *, least: float = 0.75
-) -> Ask[ConversationReferences]:
-    """Whom the pronouns, names and nouns of a conversation mean; writes nothing."""
-    return operation(
-        "conversation_references",
-        conversation=conversation,
-        handle=handle or None,
-        least=least,
-        limit=1_000_000_000,
-    )
-
-
-def keep_messages(conversation: str, handle: str = "", *, drop: bool = False) -> Ask[ConversationKept]:
-    """Have every context of a conversation keep messages whole from now on, or, with `drop`, no longer."""
-    return operation(
-        "conversation_keep", writes=True, conversation=conversation, handle=handle or None, drop=drop
-    )
-
-
-def resolve_conversation(conversation: str) -> Ask[ConversationResolved]:
-    """Read the messages that were added since the last time with the parser, and keep what they mention beside them."""
-    return operation("conversation_resolve", writes=True, conversation=conversation)
-
-
-def conversation_mentions(
-    conversation: str, handle: str = "", *, least: float = 0.75
-) -> Ask[tuple[ResolvedMention, ...]]:
-    """What words of a conversation mean, of all its messages or of those a handle names."""
-    return operation(
-        "conversation_show",
-        part("mentions"),
-        conversation=conversation,
-        handle=handle or None,
-        resolved=True,
-        least=least,
-        limit=1_000_000_000,
-    )
-
-
-def conversation_entities(
-    conversation: str, *, type: MentionType | None = None, least: float = 0.75
-) -> Ask[ConversationEntities]:
-    """What a conversation speaks of, the most often mentioned first, with each mention; writes nothing."""
-    return operation(
-        "conversation_entities", conversation=conversation, kind=type, least=least, limit=1_000_000_000
-    )
-
-
-def conversation_stats(conversation: str) -> Ask[ConversationStats]:
-    """What a conversation holds, by role and in tokens."""
-    return operation("conversation_stats", conversation=conversation)
-
-
-def clear_conversation(conversation: str) -> Ask[JournalEntry]:
-    """Hold a conversation no longer: its messages go, and what no other source holds of them is archived."""
-    return operation("conversation_clear", writes=True, conversation=conversation)
-
-
-# --- the gateway -----------------------------------------------------------------------------------------
-
-
-def gateway_exchanges(limit: int = 50) -> Ask[tuple[GatewayExchange, ...]]:
-    """The latest requests, the newest first, without what was sent."""
-    return operation("conversation_exchanges", part("exchanges"), limit=limit)
-
-
-def gateway_exchange(number: int) -> Ask[GatewayExchange]:
-    """A request with what its model read, put together from the conversation and held against the digest of what was
-    sent.
-    """
-    return operation("conversation_exchange", number=number)
 
 
 # --- entities --------------------------------------------------------------------------------------------

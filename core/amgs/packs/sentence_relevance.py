@@ -6,14 +6,13 @@ sentence that answers most of it; and so does a member whose title the best sent
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.index.bm25 import TextBm25
 from amgs.index.keyword import KeywordIndex
 from amgs.packs.pruning import PackSentence, Worths
 from amgs.retrieval.similarity import contributions
@@ -38,7 +37,6 @@ for the question and the best sentence by words and evidence. named: whether the
 title of its member. asked_for: whether the question does. evidence: the search's linear score of its member, under that
 of the best. Chosen by hand; docs/results/packs.md has what they reach and what fitted ones do.
 """
-_K1, _B = 1.2, 0.75
 _BEST = (1.0, 0.75, 0.5)
 """What naming a title counts in the best sentence, the second and the third."""
 _EVIDENCE = 1 / 8
@@ -101,30 +99,17 @@ class SearchRelevance:
 
 
 class SentenceWords:
-    """BM25 (Robertson and Zaragoza 2009) over some texts, with words as a keyword index reads them."""
+    """BM25 over some texts, with words as a keyword index reads them."""
 
     def __init__(self, texts: Sequence[str], index: KeywordIndex) -> None:
         self._index = index
         self._stems: dict[str, tuple[str, ...]] = {}
         self._common = {stem for word in COMMON_WORDS for stem in index.stems(word)}
-        counted = [Counter(self._words(text)) for text in texts]
-        lengths = np.array([sum(one.values()) for one in counted], dtype=np.float64)
-        self._norm = _K1 * (1 - _B + _B * lengths / max(float(lengths.mean()), 1.0))
-        self._holders: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for row, words in enumerate(counted):
-            for word, count in words.items():
-                self._holders[word].append((row, count))
+        self._bm25 = TextBm25([self._words(text) for text in texts])
 
     def scores(self, query: str) -> Floats:
         """(n,) one score a text."""
-        size = self._norm.size
-        total = np.zeros(size)
-        for word in dict.fromkeys(self._words(query)):
-            held = self._holders.get(word, [])
-            weight = math.log(1 + (size - len(held) + 0.5) / (len(held) + 0.5))
-            for row, count in held:
-                total[row] += weight * count * (_K1 + 1) / (count + self._norm[row])
-        return total
+        return self._bm25.scores(self._words(query))
 
     def _words(self, text: str) -> list[str]:
         found = []

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.index.bm25 import TextBm25
 from amgs.index.terms import word_analyzer
 from amgs.text.stop_words import COMMON_WORDS
 
-K1, B = 1.2, 0.75
 NEIGHBOURS = 0.3
 """The weight of the turn before and after, as the protocol's reference has it."""
 
@@ -24,29 +22,16 @@ Scores = NDArray[np.float64]
 
 
 class Bm25:
-    """BM25 over stemmed words without stop words, as it stands in the textbook."""
+    """BM25 over stemmed words without stop words."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._analyzer = word_analyzer()
         self._common = {stem for word in COMMON_WORDS for stem in self._analyzer.analyze(word)}
-        counted = [Counter(self._words(text)) for text in texts]
-        lengths = np.array([sum(words.values()) for words in counted], dtype=np.float64)
-        self._norm = K1 * (1 - B + B * lengths / max(float(lengths.mean()), 1.0))
-        self._holders: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for row, words in enumerate(counted):
-            for word, count in words.items():
-                self._holders[word].append((row, count))
+        self._bm25 = TextBm25([self._words(text) for text in texts])
 
     def scores(self, query: str) -> Scores:
         """(n,) one score a text."""
-        size = self._norm.size
-        total = np.zeros(size)
-        for word in dict.fromkeys(self._words(query)):
-            held = self._holders.get(word, [])
-            weight = math.log(1 + (size - len(held) + 0.5) / (len(held) + 0.5))
-            for row, count in held:
-                total[row] += weight * count * (K1 + 1) / (count + self._norm[row])
-        return total
+        return self._bm25.scores(self._words(query))
 
     def _words(self, text: str) -> list[str]:
         return [word for word in self._analyzer.analyze(text) if word not in self._common]

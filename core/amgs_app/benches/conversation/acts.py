@@ -27,8 +27,8 @@ from amgs_app.benches.conversation.act_data import (
     unmarked,
 )
 from amgs_app.benches.conversation.histories import agent
-from amgs_app.benches.conversation.subject import SubjectResult
 from amgs_app.benches.rig import MemoryRig
+from amgs_app.benches.subject import SubjectResult
 
 GOALS: Mapping[str, tuple[Comparator, float]] = {"question_f1": (">=", 0.80)}
 _WH = frozenset({"what", "who", "where", "when", "why", "which", "how", "whose", "whom"})

@@ -25,10 +25,10 @@ from amgs.types.conversation import Message, OptimisedContext
 from amgs_app.bench_results import BenchTable, Comparator
 from amgs_app.benches.conversation.answer_data import LENGTH, AnsweredQuestion, Stretch, drawn, stretches
 from amgs_app.benches.conversation.evidence import SHARE, greedy
-from amgs_app.benches.conversation.subject import SubjectResult
 from amgs_app.benches.references import Bm25, with_neighbours
 from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.stores import BenchClock
+from amgs_app.benches.subject import SubjectResult
 
 if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel

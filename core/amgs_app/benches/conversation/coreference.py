@@ -44,8 +44,8 @@ from amgs_app.benches.conversation.coreference_judging import (
     read_episode,
     read_gap_passage,
 )
-from amgs_app.benches.conversation.subject import SubjectResult
 from amgs_app.benches.rig import MemoryRig
+from amgs_app.benches.subject import SubjectResult
 
 GOALS: dict[str, tuple[Comparator, float]] = {
     "friends_accuracy": (">=", 75.0),

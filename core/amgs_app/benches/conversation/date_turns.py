@@ -17,8 +17,8 @@ from amgs.text.intervals import dates_in
 from amgs.text.intervals.calendar import Days, around, shifted
 from amgs.text.intervals.vocabulary import MONTHS, WEEKDAYS
 from amgs_app.bench_results import BenchTable
-from amgs_app.benches.conversation.subject import SubjectResult
 from amgs_app.benches.locomo_data import TEMPORAL, read_folder, session_time
+from amgs_app.benches.subject import SubjectResult
 
 _FULL = re.compile(
     r"(\d{1,2})(?:st|nd|rd|th)?\s*,?\s*([A-Za-z]+),?\s*(\d{4})|([A-Za-z]+)\s+(\d{1,2})(?:st|nd|rd|th)?,?\s*(\d{4})"

@@ -23,8 +23,8 @@ from amgs.text.intervals import DayInterval, Grain, dates_in, interval_of
 from amgs.text.intervals.calendar import around
 from amgs_app.bench_results import BenchTable, Comparator
 from amgs_app.benches.conversation.date_turns import measure_turns
-from amgs_app.benches.conversation.subject import SubjectResult
 from amgs_app.benches.rig import MemoryRig
+from amgs_app.benches.subject import SubjectResult
 
 Ends = tuple[date | None, date | None]
 Reader = Callable[["DatedPhrase"], DayInterval | None]

@@ -30,10 +30,10 @@ from amgs_app.bench_results import BenchTable, Comparator
 from amgs_app.benches import measures
 from amgs_app.benches.conversation import evidence_data
 from amgs_app.benches.conversation.evidence_data import EvidenceQuestion, QuestionedConversation
-from amgs_app.benches.conversation.subject import SubjectResult
 from amgs_app.benches.references import Bm25, with_neighbours
 from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.stores import BenchClock
+from amgs_app.benches.subject import SubjectResult
 
 SHARE = 7
 GOALS: Mapping[str, tuple[Comparator, float]] = {

@@ -31,10 +31,10 @@ from amgs_app.bench_results import BenchTable
 from amgs_app.benches.conversation import evidence_data
 from amgs_app.benches.conversation.evidence import SHARE, greedy
 from amgs_app.benches.conversation.evidence_data import QuestionedConversation
-from amgs_app.benches.conversation.subject import SubjectResult
 from amgs_app.benches.references import Bm25, with_neighbours
 from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.stores import BenchClock
+from amgs_app.benches.subject import SubjectResult
 
 _CONVERSATIONS, _QUESTIONS = 2, 20
 """Of each corpus: whose shortened forms are compared with the whole."""

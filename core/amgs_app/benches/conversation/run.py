@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from amgs.errors import InputError
 from amgs.extras import install_line, installed
-from amgs_app.bench_results import BenchResult, BenchTable, Comparator
+from amgs_app.bench_results import BenchResult, BenchTable
 from amgs_app.benches.conversation.acts import measure_acts
 from amgs_app.benches.conversation.answers import QUESTIONS, measure_answers
 from amgs_app.benches.conversation.coreference import measure_coreference
@@ -16,16 +16,16 @@ from amgs_app.benches.conversation.dates import measure_dates
 from amgs_app.benches.conversation.evidence import measure_evidence
 from amgs_app.benches.conversation.peers import measure_peers
 from amgs_app.benches.conversation.segments import measure_segments
-from amgs_app.benches.conversation.subject import SubjectResult
 from amgs_app.benches.conversation.survival import measure_survival
 from amgs_app.benches.frame import Bench
 from amgs_app.benches.rig import MemoryRig
+from amgs_app.benches.subject import Measure, SubjectResult, joined, measured
 
 if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel
 
 BENCH = Bench("conversation")
-SUBJECTS: Mapping[str, Callable[[MemoryRig, Path], SubjectResult | None]] = {
+SUBJECTS: Mapping[str, Measure] = {
     "acts": measure_acts,
     "coreference": measure_coreference,
     "dates": measure_dates,
@@ -43,38 +43,21 @@ def run(
 
     model: gives the language model that judges answers to so many questions; without it none are judged.
     """
-    metrics: dict[str, float] = {}
-    goals: dict[str, tuple[Comparator, float]] = {}
-    tables: list[BenchTable] = []
-    done: list[str] = []
-    for place, (name, measure) in enumerate(SUBJECTS.items()):
-        rig.progress(place, len(SUBJECTS), name)
-        found = measure(rig, data)
-        if found is not None:
-            done.append(name)
-            metrics |= found.metrics
-            goals |= found.goals
-            tables += found.tables
+    found = measured(rig, data, SUBJECTS)
     if model is not None:
         rig.progress(len(SUBJECTS), len(SUBJECTS), "answers")
         judged = _judged(rig, data, model, questions)
         if judged is not None:
-            done.append("answers")
-            metrics |= judged.metrics
-            goals |= judged.goals
-            tables += judged.tables
-    if not done:
+            found["answers"] = judged
+    if not found:
         raise InputError(
             f"{data} holds no data that conversations are measured with.",
             way_out="Give --data the folder that holds coref/, temporal/, segmentation/, mrda/, locomo/ and the rest.",
         )
     rig.progress(len(SUBJECTS), len(SUBJECTS), "survival")
-    survived = measure_survival(rig)
-    metrics |= survived.metrics
-    goals |= survived.goals
-    tables += survived.tables
-    done.append("survival")
-    return BENCH.result({"subjects": done}, metrics, tuple(tables), goals=goals)
+    found["survival"] = measure_survival(rig)
+    every = joined(found.values())
+    return BENCH.result({"subjects": list(found)}, dict(every.metrics), every.tables, goals=dict(every.goals))
 
 
 def _judged(

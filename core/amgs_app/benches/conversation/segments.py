@@ -30,8 +30,8 @@ from amgs.types import Vector
 from amgs_app.bench_results import BenchTable, Comparator
 from amgs_app.benches import measures
 from amgs_app.benches.conversation.segment_metrics import Cuts, cuts_of, pk, window_diff
-from amgs_app.benches.conversation.subject import SubjectResult
 from amgs_app.benches.rig import MemoryRig
+from amgs_app.benches.subject import SubjectResult
 
 GOALS: Mapping[str, tuple[Comparator, float]] = {
     "pk_dialseg_711": ("<=", 25.0),

@@ -24,10 +24,10 @@ from amgs.types.conversation import CONTEXT_STRATEGIES, Message, OptimisedContex
 from amgs_app.bench_results import BenchTable, Comparator
 from amgs_app.benches.conversation.evidence import SHARE, greedy
 from amgs_app.benches.conversation.histories import BARE, HiddenFact, agent, history
-from amgs_app.benches.conversation.subject import SubjectResult
 from amgs_app.benches.references import Bm25
 from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.stores import STILL, BenchClock
+from amgs_app.benches.subject import SubjectResult
 
 GOALS: Mapping[str, tuple[Comparator, float]] = {
     "survival_in_reach": (">=", 100.0),

@@ -18,8 +18,8 @@ from statistics import mean
 
 from amgs.packs.continuum import needed
 from amgs_app.bench_results import BenchTable, Comparator
-from amgs_app.benches.conversation.subject import SubjectResult
 from amgs_app.benches.rig import MemoryRig
+from amgs_app.benches.subject import SubjectResult
 
 DAYS = 365.0
 _PACKS = 100

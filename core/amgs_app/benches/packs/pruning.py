@@ -22,11 +22,11 @@ from amgs.memory import Memory
 from amgs.packs.pruning import PackSentence, choose
 from amgs.packs.sentence_relevance import WEIGHTS, SearchRelevance
 from amgs_app.bench_results import BenchTable, Comparator
-from amgs_app.benches.conversation.subject import SubjectResult
 from amgs_app.benches.packs import pruning_data
 from amgs_app.benches.packs.pruning_data import PruningQuestion
 from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.stores import STILL, drafts_store
+from amgs_app.benches.subject import SubjectResult
 
 Floats = NDArray[np.float64]
 SHARE = 6.3

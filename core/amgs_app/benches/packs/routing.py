@@ -18,9 +18,9 @@ from amgs.packs.routing import AGENTS, RouteItem, route
 from amgs_app.bench_results import BenchTable, Comparator
 from amgs_app.benches.conversation import evidence_data
 from amgs_app.benches.conversation.evidence_data import QuestionedConversation
-from amgs_app.benches.conversation.subject import SubjectResult
 from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.stores import BenchClock
+from amgs_app.benches.subject import SubjectResult
 
 BUDGETS = (512, 1024)
 OURS = "amgs"

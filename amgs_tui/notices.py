@@ -64,7 +64,8 @@ class Notices:
     def error(self, title: str, message: str, way_out: str = "") -> None:
         """Say once what went wrong and what to do: in the status line where that has the room, else in a toast."""
         line = f"{title}: {message} {way_out}".rstrip()
-        if len(line) < self._line.size.width and "\n" not in line and not self._runs.keeps_the_line:
+        # The line spans the screen, and has no width of its own while a prompt stands in its place.
+        if len(line) < self._app.size.width and "\n" not in line and not self._runs.keeps_the_line:
             self.say(line, "bad")
         else:
             words = f"{message}\n{way_out}".rstrip()

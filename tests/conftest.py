@@ -20,10 +20,10 @@ settings.register_profile("reseeded", deadline=None, max_examples=60)
 settings.register_profile("explore", deadline=None, max_examples=200, print_blob=True)
 settings.load_profile("workstation")
 HOSTILE_DRAWS = 60
+SCHEDULED = frozenset(ROOT / "tests" / name for name in ("tui", "service", "gateway", "golden"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--run-benches", action="store_true", help="run the benchmarks in tests/bench too")
     parser.addoption("--hostile", type=int, metavar="N", help="draws of each hostile harness: 60")
     parser.addoption("--slow", action="store_true", help="run the tests that take minutes too")
 
@@ -42,14 +42,13 @@ def draws(request: pytest.FixtureRequest) -> Draws:
     return Draws(count, seed or "0")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Benchmarks are measured on demand, not on every run."""
-    if config.getoption("--run-benches"):
-        return
-    skip = pytest.mark.skip(reason="a benchmark: give --run-benches")
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What runs threads, processes and servers is run once more where it fails, and the summary names it.
+
+    A crowded machine may starve one of them for longer than a test can wait. Whatever else fails has failed."""
     for item in items:
-        if ROOT / "tests" / "bench" in item.path.parents:
-            item.add_marker(skip)
+        if not SCHEDULED.isdisjoint(item.path.parents):
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.fixture(scope="session", autouse=True)

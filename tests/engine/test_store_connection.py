@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import duckdb
 import pytest
 
 from amgs.errors import StoreCorruptError, StoreError, StoreLockedError, StoreTooNewError
+from amgs.storage.duckdb import files
 from amgs.storage.duckdb.migrations import LATEST, MIGRATIONS
 from amgs.storage.duckdb.storage import DuckDBStorage
 
@@ -32,6 +34,23 @@ def test_a_missing_folder_is_named_and_not_made(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=f"folder {path.parent} does not exist"):
         DuckDBStorage.open(path)
     assert not list(tmp_path.iterdir())
+
+
+def test_one_at_a_time_makes_a_store_and_who_opens_one_waits_for_nobody(tmp_path: Path) -> None:
+    """A file that another process is just making is empty for a moment, and would be refused as no store."""
+    path = tmp_path / "s.duckdb"
+    folder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with files.one_maker(path), pytest.raises(BlockingIOError):
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(folder, fcntl.LOCK_UN)
+        DuckDBStorage.open(path).close()
+        with files.one_maker(path):
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(folder)
+    DuckDBStorage.open(path, create=False).close()
 
 
 def test_a_missing_store_is_not_made_for_a_reader(tmp_path: Path) -> None:

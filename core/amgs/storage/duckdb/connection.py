@@ -83,18 +83,11 @@ class Connection:
         Raises StoreLockedError, StoreTooNewError, StoreCorruptError, or StoreError for anything else.
         """
         name = str(path)
-        if name != MEMORY:
-            files.check(Path(name), create=create and not read_only)
-            if not accept_loss and Note(Path(name)).finds_damage():
-                raise StoreCorruptError(
-                    f"The write-ahead file of {name} does not match what was committed.",
-                    way_out="Restore a complete backup, or accept the loss and continue with what is left.",
-                    about="loss",
-                )
-        try:
-            connection = duckdb.connect(name, read_only=read_only)
-        except (duckdb.Error, UnicodeError, ValueError) as error:
-            raise _translated(error, name) from error
+        if name == MEMORY:
+            connection = duckdb.connect(name)
+        else:
+            with files.one_maker(Path(name)):
+                connection = _connected(name, read_only=read_only, create=create, accept_loss=accept_loss)
         store = cls(connection, name, read_only=read_only)
         try:
             connection.execute(_THRESHOLD)
@@ -430,6 +423,21 @@ class Connection:
             told = _translated(error, self.path)
             self._sound = self._sound and not isinstance(told, StoreCorruptError)
             raise told from error
+
+
+def _connected(name: str, *, read_only: bool, create: bool, accept_loss: bool) -> duckdb.DuckDBPyConnection:
+    """DuckDB's connection to a file that is a store, or that may be made one."""
+    files.check(Path(name), create=create and not read_only)
+    if not accept_loss and Note(Path(name)).finds_damage():
+        raise StoreCorruptError(
+            f"The write-ahead file of {name} does not match what was committed.",
+            way_out="Restore a complete backup, or accept the loss and continue with what is left.",
+            about="loss",
+        )
+    try:
+        return duckdb.connect(name, read_only=read_only)
+    except (duckdb.Error, UnicodeError, ValueError) as error:
+        raise _translated(error, name) from error
 
 
 def _translated(error: Exception, path: str) -> AmgsError:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from amgs.errors import StoreCorruptError, StoreError
@@ -39,6 +41,20 @@ def check(path: Path, *, create: bool) -> None:
         )
 
 
+@contextlib.contextmanager
+def one_maker(path: Path) -> Iterator[None]:
+    """Let one process at a time make a store at the path: a file that is just being made is empty for a moment.
+
+    A store that is there is not waited for, and where the folder cannot be locked nobody waits."""
+    with contextlib.ExitStack() as stack:
+        if not _size(path):
+            with contextlib.suppress(OSError):
+                folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+                stack.callback(os.close, folder)
+                fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+
+
 def is_new(path: Path) -> bool:
     """Whether nothing lies at the path of a store, nor beside it what belongs to one."""
     return not any(os.path.lexists(one) for one in _parts(path))
@@ -62,6 +78,14 @@ def _mode(path: Path) -> int:
     """What lies at a path; 0 for nothing, and for what can be no path, such as one that is too long."""
     try:
         return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0
+
+
+def _size(path: Path) -> int:
+    """Bytes at a path; 0 where there is nothing."""
+    try:
+        return path.stat().st_size
     except (OSError, ValueError):
         return 0
 

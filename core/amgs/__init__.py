@@ -135,6 +135,7 @@ if TYPE_CHECKING:
         ConversationResolved,
         ResolvedMention,
     )
+    from amgs.types.pack_families import PackGraph, PackLink
     from amgs.types.packs import (
         Pack,
         PackContent,
@@ -275,6 +276,7 @@ _HOMES = {
         "ConversationResolved",
         "ResolvedMention",
     ),
+    "amgs.types.pack_families": ("PackGraph", "PackLink"),
     "amgs.types.packs": (
         "Pack",
         "PackContent",
@@ -385,8 +387,10 @@ __all__ = [
     "PackContent",
     "PackDifference",
     "PackForecast",
+    "PackGraph",
     "PackHabits",
     "PackKept",
+    "PackLink",
     "PackMember",
     "PackOutlook",
     "PackRole",

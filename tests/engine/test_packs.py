@@ -261,3 +261,19 @@ def test_what_is_chosen_keeps_to_the_budget_and_leaves_out_nothing_better_that_f
         spent = int(costs[better].sum()) + sum(int(openings[m]) for m in opened)
         opening = 0 if members[place] in opened else int(openings[members[place]])
         assert spent + int(costs[place]) + opening > budget
+
+
+def test_packs_are_linked_by_the_relations_of_their_members(memory: amgs.Memory) -> None:
+    texts = ("The dome stalled.", "Its motor drew too much.", "The goat stands on the terrace.")
+    stall, motor, goat = (memory.ingest_text(one).added[0] for one in texts)
+    memory.consolidate()
+    for name, blocks in (("dome", [stall]), ("both", [stall, motor]), ("motor", [motor]), ("goat", [goat])):
+        memory.packs.keep(name, blocks=blocks)
+    memory.packs.retire("motor")
+    memory.add_edge(motor, stall, kind="causes")
+    memory.add_edge(stall, motor, kind="reminds_me_of")
+    found = memory.packs.graph()
+    assert [one.name for one in found.packs] == ["both", "dome", "goat"]
+    told = {(one.a, one.b, one.family): one.count for one in found.links}
+    assert told["both", "dome", "causal"] == 1 and told["both", "dome", "semantic"] >= 1
+    assert all("goat" not in pair or family != "causal" for *pair, family in told)

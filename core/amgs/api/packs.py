@@ -9,7 +9,7 @@ from typing import Any
 
 from amgs import bounds
 from amgs.api.assembler import Assembler
-from amgs.api.context import MemoryContext
+from amgs.api.pack_families import PackFamilies
 from amgs.decay import hours_between
 from amgs.errors import InputError, NotFoundError, UsageError
 from amgs.identity import block_id
@@ -49,11 +49,8 @@ BUDGET = 2_048
 _LIVE = ("raw", "consolidated")
 
 
-class Packs:
+class Packs(PackFamilies):
     """See the module. A version is never written over; `undo` takes back what `keep`, `retire` and `load` did."""
-
-    def __init__(self, context: MemoryContext) -> None:
-        self._context = context
 
     def keep(
         self,

@@ -78,6 +78,7 @@ class AsyncPacksCalls(_Part):
     diff = Awaited(pack_calls.diff)
     use = Awaited(pack_calls.use)
     route = Awaited(pack_calls.route)
+    graph = Awaited(pack_calls.graph)
     judge = Awaited(pack_calls.judge)
     uses = Awaited(pack_calls.uses)
     forecast = Awaited(pack_calls.forecast)

@@ -78,6 +78,7 @@ class PacksCalls(_Part):
     diff = Blocking(pack_calls.diff)
     use = Blocking(pack_calls.use)
     route = Blocking(pack_calls.route)
+    graph = Blocking(pack_calls.graph)
     judge = Blocking(pack_calls.judge)
     uses = Blocking(pack_calls.uses)
     forecast = Blocking(pack_calls.forecast)

@@ -9,6 +9,7 @@ from amgs.client.ask import Ask, operation, part
 
 if TYPE_CHECKING:
     from amgs.types import JournalEntry
+    from amgs.types.pack_families import PackGraph
     from amgs.types.packs import (
         PackContent,
         PackDifference,
@@ -74,6 +75,11 @@ def use(
 def route(query: str, *, budget: int | None = None, role: PackRole | None = None) -> Ask[PackRoute]:
     """The packs that a question should be given, whole, within `budget` tokens; writes nothing."""
     return operation("pack_route", query=query, budget=budget, role=role)
+
+
+def graph() -> Ask[PackGraph]:
+    """The packs and how many relations of each family there are between the members of each two."""
+    return operation("pack_graph")
 
 
 def judge(use: int, *, useful: bool) -> Ask[PackUse]:

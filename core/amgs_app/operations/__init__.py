@@ -27,6 +27,7 @@ NOUNS = (
     "frame_definitions",
     "conversation",
     "pack",
+    "pack_families",
     "graph",
     "decay",
     "calibration",
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from amgs_app.operations import maintenance as maintenance
     from amgs_app.operations import montecarlo as montecarlo
     from amgs_app.operations import pack as pack
+    from amgs_app.operations import pack_families as pack_families
     from amgs_app.operations import script as script
     from amgs_app.operations import search as search
     from amgs_app.operations import source as source

@@ -29,6 +29,7 @@ NOUNS = (
     "consolidation",
     "conversation",
     "packs",
+    "pack_families",
     "decay",
     "entities",
     "focus",

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from amgs.clock import parse_instant
+from amgs.conversation.messages import messages_in, read_messages
 from amgs.types.conversation import ContextMessage
 from amgs_app.gateway.answers import said_in, tokens_in
 from amgs_app.gateway.conversing import changes_of
@@ -85,6 +87,33 @@ def roles(form: Format, request: dict[str, Any]) -> list[str]:
 )
 def test_a_request_without_changes_is_the_same(form: Format, request_: dict[str, Any]) -> None:
     assert form.write(request_, {}, {}) == request_
+
+
+@pytest.mark.parametrize(
+    ("form", "request_"),
+    [(ChatCompletions(), CHAT), (AnthropicMessages(), ANTHROPIC), (Responses(), RESPONSES)],
+)
+def test_a_memory_that_is_told_reads_what_the_gateway_reads(form: Format, request_: dict[str, Any]) -> None:
+    told = read_messages(messages_in(request_), parse_instant("2026-03-02T09:00:00Z")).messages
+    read = [each for each in form.read(request_) or () if each.text or each.calls]
+    if form.__class__ is Responses:
+        del read[0]  # `instructions` stand in no list
+    assert [(m.role, m.text, m.calls, m.answers) for m in told] == [
+        (each.role, each.text, each.calls, each.answers) for each in read
+    ]
+
+
+def test_what_a_provider_runs_itself_waits_for_no_result() -> None:
+    search = {"type": "server_tool_use", "id": "s", "name": "search", "input": {"q": "sky"}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}
+    (said,) = read_messages(
+        [{"role": "assistant", "content": [search, found]}], parse_instant("2026-03-02T09:00:00Z")
+    ).messages
+    assert not said.calls and said.text == 'search({"q": "sky"})\n\n[web_search_tool_result]'
+    read = AnthropicMessages().read({"messages": [{"role": "assistant", "content": [search, found]}]})
+    assert read is not None
+    (sent,) = read
+    assert sent.more and not sent.calls
 
 
 def test_messages_of_chat_completions() -> None:

@@ -5,7 +5,6 @@ In the style of OpenAI (chat completions and responses), of Anthropic, or plainl
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -14,25 +13,13 @@ from typing import Any
 from amgs.clock import as_utc
 from amgs.errors import MessageError
 from amgs.exchange.importers.fields import instant, name
-from amgs.exchange.importers.parts import CALLS, text_of
+from amgs.exchange.importers.parts import THOUGHTS, text_of
 from amgs.exchange.importers.records import Records
-from amgs.exchange.importers.transcripts import TIMES, unwrapped
+from amgs.exchange.importers.transcripts import LISTS, TIMES, unwrapped
+from amgs.exchange.said import SaidMessage, said_in
 from amgs.settings import IngestSettings
-from amgs.types.conversation import Message, Role, ToolCall
+from amgs.types.conversation import ROLES, Message, Role
 
-_ROLES: Mapping[str, Role] = {
-    "system": "system",
-    "developer": "system",
-    "user": "user",
-    "human": "user",
-    "assistant": "assistant",
-    "ai": "assistant",
-    "model": "assistant",
-    "tool": "tool",
-    "function": "tool",
-}
-_LISTS = ("messages", "input", "items")
-_RESULTS = ("tool_result", "function_call_output")
 _EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 _AHEAD = timedelta(days=1)
 """So far ahead of the clock a message may be dated: clocks differ, and so do time zones."""
@@ -69,7 +56,7 @@ def messages_in(data: Any) -> list[Any]:
     Raises MessageError for any other.
     """
     if isinstance(data, dict):
-        held = next((data[key] for key in _LISTS if isinstance(data.get(key), list)), None)
+        held = next((data[key] for key in LISTS if isinstance(data.get(key), list)), None)
         if held is None:
             return [data]
         system = data.get("system")
@@ -101,9 +88,12 @@ class _Reading:
         if not isinstance(one, Mapping):
             raise _wrong(place, "is no object", "Give an object with a role and a content.")
         said = unwrapped(one)
+        if said.get("type") in THOUGHTS:
+            self._note(place, "what the model thought is no memory")
+            return
         at = self._time({**one, **said}, place)
-        for message in self._messages(said, place):
-            self._add(replace(message, at=at), place)
+        for each in said_in(said):
+            self._add(replace(self._message(each, said, place), at=at), place)
 
     def notes(self) -> Iterator[str]:
         """What was not taken as it was given: a line for each reason, however many messages it befell."""
@@ -115,52 +105,18 @@ class _Reading:
     def _note(self, place: int, reason: str, example: str = "") -> None:
         self._left.setdefault(reason, []).append((place, example))
 
-    def _messages(self, said: Mapping[str, Any], place: int) -> list[Message]:
-        """Results first, then what is said beside them: in the style of Anthropic both stand in one message."""
-        kind = name(said.get("type"))
-        if kind == "function_call":
-            return [Message(0, "assistant", "", calls=(_call(said, place, 0),))]
-        if kind == "function_call_output":
-            return [Message(0, "tool", self._text(said.get("output"), place), answers=_id(said))]
-        role = self._role(said, place)
-        content = said.get("content", said.get("text"))
-        parts = content if isinstance(content, list) else []
-        results = [p for p in parts if isinstance(p, dict) and p.get("type") in _RESULTS]
-        calls = [p for p in parts if isinstance(p, dict) and p.get("type") in CALLS]
-        rest = [p for p in parts if p not in results and p not in calls] if parts else content
-        made = [
-            Message(0, "tool", self._text(p.get("content", p.get("output")), place), answers=_id(p))
-            for p in results
-        ]
-        called = [*calls, *_listed(said.get("tool_calls"))]
-        if isinstance(said.get("function_call"), dict):
-            called.append(said["function_call"])
-        text = self._text(rest, place)
-        speaker = name(said.get("speaker", said.get("name")))
-        answers = _id(said) if role == "tool" else ""
-        if text or called or not made:
-            made.append(
-                Message(
-                    0,
-                    role,
-                    text,
-                    speaker=speaker,
-                    calls=tuple(_call(one, place, n) for n, one in enumerate(called)),
-                    answers=answers or (self._last_call(speaker) if role == "tool" else ""),
-                    pinned=said.get("pinned") is True,
-                )
-            )
-        return made
-
-    def _role(self, said: Mapping[str, Any], place: int) -> Role:
-        given = said.get("role")
-        if given is None and "speaker" in said:
-            return "user"
-        role = _ROLES.get(str(given).lower()) if isinstance(given, str) else None
-        if role is None:
-            told = "has no role" if given is None else f"has the role {name(given)!r}"
-            raise _wrong(place, told, "The roles are system, user, assistant and tool.")
-        return role
+    def _message(self, said: SaidMessage, item: Mapping[str, Any], place: int) -> Message:
+        if any(not call.name for call in said.calls):
+            raise _wrong(place, "makes a call that names no tool", "Name the function that is called.")
+        return Message(
+            0,
+            _role(said.role, place),
+            self._text(said.content, place),
+            speaker=said.speaker,
+            calls=said.calls,
+            answers=said.answers or (self._last_call(said.speaker) if said.role == "tool" else ""),
+            pinned=item.get("pinned") is True and said.part is None,
+        )
 
     def _text(self, content: Any, place: int) -> str:
         if content is None or isinstance(content, str):
@@ -247,23 +203,9 @@ def _check_text(message: Message, place: int) -> None:
             ) from None
 
 
-def _listed(given: Any) -> list[dict[str, Any]]:
-    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-
-
-def _call(given: Mapping[str, Any], place: int, n: int) -> ToolCall:
-    del n
-    inner = given.get("function")
-    function: Mapping[str, Any] = inner if isinstance(inner, Mapping) else given
-    called = name(function.get("name"))
-    if not called:
-        raise _wrong(place, "makes a call that names no tool", "Name the function that is called.")
-    arguments = function.get("arguments", function.get("input"))
-    if not isinstance(arguments, str):
-        arguments = json.dumps({} if arguments is None else arguments, ensure_ascii=False, default=str)
-    return ToolCall(name(given.get("call_id") or given.get("id")), called, arguments)
-
-
-def _id(given: Mapping[str, Any]) -> str:
-    keys = ("tool_call_id", "tool_use_id", "call_id")
-    return next((told for key in keys if (told := name(given.get(key)))), "")
+def _role(told: str, place: int) -> Role:
+    role = next((known for known in ROLES if known == told), None)
+    if role is None:
+        told = f"has the role {told!r}" if told else "has no role"
+        raise _wrong(place, told, "The roles are system, user, assistant and tool.")
+    return role

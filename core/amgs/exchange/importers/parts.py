@@ -10,9 +10,9 @@ from amgs.exchange.importers.fields import name, text
 from amgs.exchange.importers.records import Records
 
 _DEEPEST = 8
-_TEXTS = ("text", "input_text", "output_text", "summary_text")
-_THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
-CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "function_call")
+TEXTS = ("text", "input_text", "output_text", "summary_text")
+THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
+_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call")
 ANTHROPIC = ("tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use")
 """Types of parts that only the Anthropic interface has."""
 
@@ -57,16 +57,16 @@ def _texts(records: Records, content: Any, path: str, depth: int) -> Iterator[st
 def _part(records: Records, part: dict[str, Any], path: str, depth: int) -> Iterator[str]:
     kind = name(part.get("type")) or "part"
     said = text(part.get("text"))
-    if kind in _THOUGHTS:
+    if kind in THOUGHTS:
         records.note("reasoning", path, "what the model thought is no memory")
-    elif kind in CALLS:
+    elif kind in _CALLS:
         yield call_text(part.get("name"), part.get("input", part.get("arguments")))
     elif kind in ("tool_result", "function_call_output"):
         yield from _texts(records, part.get("content", part.get("output")), f"{path}.content", depth + 1)
     elif kind == "refusal" and isinstance(part.get("refusal"), str):
         yield part["refusal"]
     elif said is not None:
-        if kind not in _TEXTS:
+        if kind not in TEXTS:
             records.note("part", path, f"it is a {kind}; its text alone was taken")
         yield said
     elif kind == "document" and isinstance(part.get("source"), dict) and text(part["source"].get("data")):

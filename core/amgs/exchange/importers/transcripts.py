@@ -14,7 +14,7 @@ TIMES = ("timestamp", "created_at", "create_time", "created", "time", "date")
 _TITLES = ("title", "name", "subject")
 _IDS = ("id", "conversation_id", "thread_id", "session_id", "sessionId", "uuid")
 _ITEMS = ("function_call", "function_call_output", "reasoning")
-_LISTS = ("messages", "input", "items")
+LISTS = ("messages", "input", "items")
 _FOREIGN = ("mapping", "chat_messages", "agents", "core_memory", "role_type")
 """Fields of other formats that have lists of messages too."""
 
@@ -30,7 +30,7 @@ def is_conversation(one: Mapping[str, Any]) -> bool:
     """Whether an object holds a list of messages."""
     return not any(key in one for key in _FOREIGN) and any(
         isinstance(one.get(key), list) and any(isinstance(m, dict) and is_message(m) for m in one[key])
-        for key in _LISTS
+        for key in LISTS
     )
 
 
@@ -48,7 +48,7 @@ def is_anthropic(data: Any) -> bool:
         if not isinstance(one, dict):
             continue
         inside = [
-            m for key in _LISTS if isinstance(one.get(key), list) for m in one[key] if isinstance(m, dict)
+            m for key in LISTS if isinstance(one.get(key), list) for m in one[key] if isinstance(m, dict)
         ]
         if inside and "system" in one:
             return True
@@ -83,7 +83,7 @@ def take(records: Records, data: Any) -> None:
 
 
 def _take_one(records: Records, found: Mapping[str, Any], path: str) -> None:
-    key = next((key for key in _LISTS if isinstance(found.get(key), list)), "")
+    key = next((key for key in LISTS if isinstance(found.get(key), list)), "")
     if not key:
         records.conversation(list(_messages(records, found, path)), path)
         return
@@ -95,7 +95,7 @@ def _take_one(records: Records, found: Mapping[str, Any], path: str) -> None:
     for here, one in records.objects("message", found[key], within):
         messages += _messages(records, one, here)
     at, _ = _time(records, found, path)
-    meta = records.original(found, path, without=(*_LISTS, "system", *_TITLES))
+    meta = records.original(found, path, without=(*LISTS, "system", *_TITLES))
     title = next((told for key in _TITLES if (told := name(found.get(key)))), "")
     id = next((told for key in _IDS if (told := name(found.get(key)))), "")
     records.conversation(messages, path, id=id, title=title, at=at, meta=meta)

@@ -6,13 +6,14 @@ Source: the reference of Anthropic's messages interface.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-from amgs.types.conversation import ToolCall
-from amgs_app.gateway.formats.chat_completions import with_note
-from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, holds_more, objects, string, text_of
+from amgs.exchange.said import objects, plain_text
+from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, spoken_in, string, with_note
+
+_STAYS: Final = ("tool_result", "tool_use", "thinking", "redacted_thinking")
+"""Types of parts that a text which replaces what is said leaves where they are."""
 
 
 class AnthropicMessages:
@@ -23,8 +24,8 @@ class AnthropicMessages:
         items = request.get("messages")
         if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
             return None
-        found = [each for place, one in enumerate(items) for each in _spoken(one, place)]
-        system = text_of(request.get("system"), "text")
+        found = [each for place, one in enumerate(items) for each in spoken_in(one, place)]
+        system = plain_text(request.get("system"))
         return [Spoken("system", system, -1), *found] if system else found
 
     def write(
@@ -53,7 +54,7 @@ class AnthropicMessages:
 
     def answer(self, answer: Body) -> Sequence[Spoken]:
         """See `Format.answer`."""
-        found = _spoken({"role": "assistant", "content": answer.get("content")}, 0)
+        found = spoken_in({"role": "assistant", "content": answer.get("content")}, 0)
         return [each for each in found if each.text or each.calls]
 
     def collected(self, events: Sequence[Body]) -> Sequence[Spoken]:
@@ -77,31 +78,6 @@ class AnthropicMessages:
         return self.answer({"content": [blocks[place] for place in sorted(blocks)]})
 
 
-def _spoken(item: Body, place: int) -> Iterator[Spoken]:
-    """The results of tools of an item, each a message; then what is said beside them."""
-    content, role = item.get("content"), string(item.get("role"))
-    if not isinstance(content, list):
-        yield Spoken(role, string(content), place)
-        return
-    rest, calls = [], []
-    for number, part in enumerate(content):
-        kind = part.get("type") if isinstance(part, dict) else None
-        if kind == "tool_result":
-            answers = string(part.get("tool_use_id"))
-            inner = part.get("content")
-            more = holds_more(inner, "text")
-            yield Spoken("tool", text_of(inner, "text"), place, number, answers=answers, more=more)
-        elif kind == "tool_use":
-            given = part.get("input")
-            arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-            calls.append(ToolCall(string(part.get("id")), string(part.get("name")), arguments))
-        elif kind not in ("thinking", "redacted_thinking"):
-            rest.append(part)
-    text = text_of(rest, "text")
-    if text or calls or role == "assistant":
-        yield Spoken(role, text, place, -1, calls=tuple(calls), more=holds_more(rest, "text"))
-
-
 def _changed(item: dict[str, Any], changes: Sequence[tuple[Spoken, MessageChange | None]]) -> dict[str, Any]:
     """The item with what becomes of its messages; the very item where nothing does."""
     if all(change is None for _, change in changes):
@@ -118,7 +94,7 @@ def _changed(item: dict[str, Any], changes: Sequence[tuple[Spoken, MessageChange
         if number in results:
             text = results[number].text
             parts += [] if text is None else [{**part, "content": text}]
-        elif said is None or kind in ("tool_result", "tool_use", "thinking", "redacted_thinking"):
+        elif said is None or kind in _STAYS:
             parts.append(part)
     if said is not None and said.text:
         parts.append({"type": "text", "text": said.text})

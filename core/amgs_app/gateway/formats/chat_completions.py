@@ -8,10 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from amgs.types.conversation import ToolCall
-from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, holds_more, objects, string, text_of
-
-_ROLES = {"developer": "system", "function": "tool"}
+from amgs.exchange.said import objects
+from amgs_app.gateway.formats.spoken import (
+    Body,
+    MessageChange,
+    Spoken,
+    one_each,
+    spoken_in,
+    string,
+    with_note,
+)
 
 
 class ChatCompletions:
@@ -19,10 +25,7 @@ class ChatCompletions:
 
     def read(self, request: Body) -> list[Spoken] | None:
         """See `Format.read`."""
-        items = request.get("messages")
-        if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
-            return None
-        return [_spoken(one, place) for place, one in enumerate(items)]
+        return one_each(request.get("messages"))
 
     def write(
         self, request: Body, changes: Mapping[int, MessageChange], notes: Mapping[int, str]
@@ -43,7 +46,7 @@ class ChatCompletions:
         """See `Format.answer`: the first choice."""
         choices = objects(answer.get("choices"))
         message = choices[0].get("message") if choices else None
-        return [_spoken({"role": "assistant", **message}, 0)] if isinstance(message, dict) else []
+        return spoken_in({"role": "assistant", **message}, 0) if isinstance(message, dict) else []
 
     def collected(self, events: Sequence[Body]) -> Sequence[Spoken]:
         """See `Format.collected`: the pieces of the first choice put together."""
@@ -65,30 +68,6 @@ class ChatCompletions:
                         made["name"] += string(function.get("name"))
                         made["arguments"] += string(function.get("arguments"))
         text = "".join(said)
-        made_calls = tuple(ToolCall(**calls[place]) for place in sorted(calls))
-        return [Spoken("assistant", text, 0, calls=made_calls)] if text or made_calls else []
-
-
-def with_note(note: str, content: Any, kind: str = "text") -> list[Any]:
-    """A content with a part before it."""
-    parts = content if isinstance(content, list) else [{"type": kind, "text": content}] if content else []
-    return [{"type": kind, "text": note}, *parts]
-
-
-def _spoken(item: Body, place: int) -> Spoken:
-    role = string(item.get("role"))
-    calls = []
-    for call in objects(item.get("tool_calls")):
-        function = call.get("function")
-        function = function if isinstance(function, dict) else {}
-        calls.append(
-            ToolCall(string(call.get("id")), string(function.get("name")), string(function.get("arguments")))
-        )
-    return Spoken(
-        _ROLES.get(role, role),
-        text_of(item.get("content"), "text") or string(item.get("refusal")),
-        place,
-        calls=tuple(calls),
-        answers=string(item.get("tool_call_id")),
-        more=holds_more(item.get("content"), "text", "refusal"),
-    )
+        made_calls = [calls[place] for place in sorted(calls)]
+        item = {"role": "assistant", "content": text, "tool_calls": made_calls}
+        return spoken_in(item, 0) if text or made_calls else []

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from amgs.exchange.said import holds_more, plain_text, said_in
 from amgs.types.conversation import ToolCall
 
 Body = Mapping[str, Any]
@@ -62,31 +63,34 @@ class Format(Protocol):
         ...
 
 
-def text_of(content: Any, *kinds: str) -> str:
-    """The text of a content: itself, or that of its parts of these types, a blank line between."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    found = []
-    for part in content:
-        if not isinstance(part, dict):
-            continue
-        if part.get("type") in kinds and isinstance(part.get("text"), str):
-            found.append(part["text"])
-        elif part.get("type") not in kinds:
-            found.append(f"[{part.get('type', 'part')}]")
-    return "\n\n".join(found)
+def spoken_in(item: Body, place: int) -> list[Spoken]:
+    """The messages of an item at a place of a request's list; at least one."""
+    return [
+        Spoken(
+            each.role or "assistant",
+            plain_text(each.content),
+            place,
+            each.part,
+            each.calls,
+            each.answers,
+            holds_more(each.content),
+        )
+        for each in said_in(item)
+    ]
 
 
-def holds_more(content: Any, *kinds: str) -> bool:
-    """Whether a content has parts that are of none of these types."""
-    return any(part.get("type") not in kinds for part in objects(content))
+def one_each(items: Any) -> list[Spoken] | None:
+    """The messages of items that hold one each; None for anything else."""
+    if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
+        return None
+    found = [each for place, one in enumerate(items) for each in spoken_in(one, place)]
+    return found if len(found) == len(items) else None
 
 
-def objects(value: Any) -> list[dict[str, Any]]:
-    """The objects of a list; nothing for what is none."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+def with_note(note: str, content: Any, kind: str = "text") -> list[Any]:
+    """A content with a part before it."""
+    parts = content if isinstance(content, list) else [{"type": kind, "text": content}] if content else []
+    return [{"type": kind, "text": note}, *parts]
 
 
 def string(value: Any) -> str:

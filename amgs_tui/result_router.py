@@ -155,7 +155,8 @@ class ResultRouter:
             self._dispatcher.submit("ingest")
         else:
             self._dispatcher.submit("layout use", slot="layout", origin="screen")
-        self._screen.pane("conversation").look()  # it has no place before it knows of a conversation
+        for name in ("conversation", "packs"):
+            self._screen.pane(name).look()  # it has no place before it knows that there is one
 
     def _show(self, event: Finished) -> None:
         """Results that are shown in front of the panes."""

@@ -11,6 +11,7 @@ from amgs_tui.panes.frame import FramePane
 from amgs_tui.panes.graph import GraphPane
 from amgs_tui.panes.inbox import InboxPane
 from amgs_tui.panes.overview import OverviewPane
+from amgs_tui.panes.packs import PacksPane
 
 PANE_TYPES: tuple[type[Pane], ...] = (
     InboxPane,
@@ -21,6 +22,7 @@ PANE_TYPES: tuple[type[Pane], ...] = (
     FocusPane,
     OverviewPane,
     ConversationPane,
+    PacksPane,
 )
 
 __all__ = ["PANE_TYPES", "Pane"]

@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-PANES = ("inbox", "frame", "graph", "decay", "calibration", "focus", "overview", "conversation")
-"""The panes in the order of their keys 1 to 8."""
+PANES = ("inbox", "frame", "graph", "decay", "calibration", "focus", "overview", "conversation", "packs")
+"""The panes in the order of their keys 1 to 9."""
 
 COMPANIONS: dict[str, tuple[str, str, str]] = {
     "inbox": ("overview", "graph", "decay"),
@@ -18,6 +18,7 @@ COMPANIONS: dict[str, tuple[str, str, str]] = {
     "focus": ("frame", "graph", "decay"),
     "overview": ("inbox", "calibration", "graph"),
     "conversation": ("graph", "decay", "frame"),
+    "packs": ("frame", "graph", "decay"),
 }
 """The panes that stand under a large one where there is room: what its question leads to."""
 
@@ -95,14 +96,17 @@ def _split(width: int, height: int, main: str, wanted: tuple[str, ...]) -> dict[
 
 
 def _tiled(width: int, height: int, gone: Collection[str]) -> dict[str, Box]:
-    """All but those that are gone; the working context and the conversation share the foot."""
+    """All but those that are gone; the working context, the conversation and the packs share the foot."""
     top = round(height * 0.34)
     middle = round(height * 0.28)
     return (
         _row(*_left(("inbox", "frame", "overview"), (0.26, 0.46, 0.28), gone), width, 0, top)
         | _row(*_left(("graph", "decay", "calibration"), (0.34, 0.33, 0.33), gone), width, top, middle)
         | _row(
-            *_left(("focus", "conversation"), (0.5, 0.5), gone), width, top + middle, height - top - middle
+            *_left(("focus", "conversation", "packs"), (0.36, 0.32, 0.32), gone),
+            width,
+            top + middle,
+            height - top - middle,
         )
     )
 

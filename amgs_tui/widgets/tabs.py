@@ -19,6 +19,7 @@ TITLES: dict[str, tuple[str, str]] = {
     "focus": ("Working context", "Context"),
     "overview": ("Overview", "Over"),
     "conversation": ("Conversation", "Conv"),
+    "packs": ("Packs", "Pack"),
 }
 """Full and short title of each pane."""
 

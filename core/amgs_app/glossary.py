@@ -163,6 +163,19 @@ SCREEN: Final[dict[str, Words]] = {
         ("worth", "From 0 to 1: how likely the best message of the span is needed for the question."),
         ("ledger", "What each stage took from the tokens and added to them; each row goes on from the last."),
     ),
+    "packs": (
+        ("○ source", "A member that was taken in as it is."),
+        ("◆ learning", "A member that was made of other blocks and cites them."),
+        ("read, useful", "How often a version was read; of the judged readings, how many were useful."),
+        (
+            "needed",
+            "From 0 to 1: how likely the pack is read within the next days, by when it was read so far.",
+        ),
+        (
+            "if not read",
+            "The same from now on for three times as long, each sign a quarter later, where nobody reads it.",
+        ),
+    ),
 }
 """The words of each pane's picture, by pane."""
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-Pane = Literal["inbox", "frame", "graph", "decay", "calibration", "focus", "overview", "conversation"]
+Pane = Literal[
+    "inbox", "frame", "graph", "decay", "calibration", "focus", "overview", "conversation", "packs"
+]
 PANES: tuple[Pane, ...] = (
     "inbox",
     "frame",
@@ -14,4 +16,5 @@ PANES: tuple[Pane, ...] = (
     "focus",
     "overview",
     "conversation",
+    "packs",
 )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import Block, Candidate, Fate, Forecast, ForecastCase, Frame, JournalEntry, Neighbourhood
     from amgs.types.conversation import ContextSpan, FateChange
+    from amgs.types.packs import PackOutlook
     from amgs_app.pane_names import Pane
     from amgs_focus.views import EntryView
 
@@ -62,6 +63,11 @@ LISTINGS: dict[Pane, Listing] = {
         ("handle", "fate", "reason"),
         ("worth", "tokens", "shown", "messages", "first"),
         ("worth", "tokens", "fate"),
+    ),
+    "packs": Listing(
+        ("name", "keywords", "state"),
+        ("needed", "gain", "uses", "useful", "tokens", "members", "days"),
+        ("needed", "uses", "days", "tokens", "name"),
     ),
 }
 """The panes that hold a list, and the fields of its rows."""
@@ -320,6 +326,26 @@ def of_changes(changes: Sequence[FateChange]) -> list[Row]:
             "first": one.first,
         }
         for one in changes
+    ]
+
+
+def of_packs(packs: Sequence[PackOutlook], now: datetime) -> list[Row]:
+    """The rows of the packs. days: since it was read last. state: would go, where others are to fit."""
+    return [
+        {
+            "name": one.usage.pack.name,
+            "keywords": " ".join(one.usage.pack.keywords),
+            "state": "would go" if one.forget else "",
+            "needed": one.needed,
+            "uses": one.usage.uses,
+            "useful": one.usage.success,
+            "tokens": one.usage.pack.tokens,
+            "members": len(one.usage.pack.members),
+            "days": None
+            if one.usage.last_used is None
+            else (now - one.usage.last_used).total_seconds() / 86400,
+        }
+        for one in packs
     ]
 
 

@@ -63,7 +63,7 @@ async def test_tab_walks_round_and_back(size: tuple[int, int]) -> None:
 
 async def test_the_layout_follows_the_terminal_live() -> None:
     async with drive(World(consolidated=6), (200, 60)) as driven:
-        assert set(driven.app.main.body.shown) == set(PANES) - {"conversation"}
+        assert set(driven.app.main.body.shown) == set(PANES) - {"conversation", "packs"}
         await driven.pilot.resize_terminal(120, 40)
         await driven.settle()
         assert len(driven.app.main.body.shown) == 3
@@ -76,7 +76,7 @@ async def test_the_layout_follows_the_terminal_live() -> None:
         assert "30×8" in driven.text
         await driven.pilot.resize_terminal(200, 60)
         await driven.settle()
-        assert set(driven.app.main.body.shown) == set(PANES) - {"conversation"}
+        assert set(driven.app.main.body.shown) == set(PANES) - {"conversation", "packs"}
 
 
 async def test_z_gives_the_focused_pane_the_whole_body_and_back() -> None:
@@ -84,7 +84,7 @@ async def test_z_gives_the_focused_pane_the_whole_body_and_back() -> None:
         await driven.press("4", "z")
         assert driven.app.main.body.shown == ("decay",)
         await driven.press("escape")
-        assert set(driven.app.main.body.shown) == set(PANES) - {"conversation"}
+        assert set(driven.app.main.body.shown) == set(PANES) - {"conversation", "packs"}
 
 
 async def test_a_click_on_a_tab_goes_to_the_pane() -> None:

@@ -47,6 +47,8 @@ KIND = "pack"
 BUDGET = 2_048
 """Tokens of a reading unless given."""
 _LIVE = ("raw", "consolidated")
+_QUARTERS = 12
+"""Quarters of the horizon for which a forecast says what a pack is worth where it is not read."""
 
 
 class Packs(PackFamilies):
@@ -141,11 +143,14 @@ class Packs(PackFamilies):
             held = self._live(found)
             blocks = tuple(held[one] for one in found.blocks if one in held)
             gone = tuple(one for one in found.blocks if one not in held)
+            made_of = dict.fromkeys(one for block in blocks for one in keeping.origins_of(block))
+            origins = storage.blocks.get(list(made_of))
             return PackContent(
                 _usage(found, storage.packs.uses(found.name)),
                 blocks,
                 gone,
                 storage.packs.versions(found.name),
+                tuple(origins[one] for one in made_of if one in origins),
             )
 
     def diff(self, left: str, right: str = "") -> PackDifference:
@@ -295,17 +300,23 @@ class Packs(PackFamilies):
         with storage.snapshot():
             every = self.list()
             born = {one.pack.name: storage.packs.versions(one.pack.name)[0].created_at for one in every}
-        worths = []
+        worths, ahead_of = [], {}
         for one in every:
             age = max(hours_between(born[one.pack.name], now), 0.0) / 24.0
             last = 0.0
             if one.last_used is not None:
                 last = min(max(hours_between(born[one.pack.name], one.last_used), 0.0) / 24.0, age)
-            likely = continuum.needed(one.uses, last, age, horizon)
-            worths.append(PackWorth(one.pack.name, one.pack.tokens, likely))
+            ahead = tuple(
+                continuum.needed(one.uses, last, age + step * horizon / 4, horizon)
+                for step in range(_QUARTERS + 1)
+            )
+            ahead_of[one.pack.name] = ahead
+            worths.append(PackWorth(one.pack.name, one.pack.tokens, ahead[0]))
         gone = {one.name for one in continuum.to_forget(worths, most)} if most is not None else set()
-        likely_of = {one.name: one.needed for one in worths}
-        told = [PackOutlook(one, likely_of[one.pack.name], one.pack.name in gone) for one in every]
+        told = []
+        for one in every:
+            ahead = ahead_of[one.pack.name]
+            told.append(PackOutlook(one, ahead[0], one.pack.name in gone, ahead))
         return PackForecast(
             horizon,
             sum(one.tokens for one in worths),

@@ -26,6 +26,12 @@ def role_of(block: Block) -> PackRole:
     return "learning" if block.meta.get(_MERGED) else "source"
 
 
+def origins_of(block: Block) -> tuple[str, ...]:
+    """Ids of the blocks that a learning was made of."""
+    made_of = block.meta.get(_MERGED)
+    return tuple(map(str, made_of)) if isinstance(made_of, list | tuple) else ()
+
+
 def check_name(name: str) -> None:
     """Raise UsageError for a name that cannot be one."""
     if name.strip() != name or not 0 < len(name) <= _LONGEST_NAME or "@" in name or not name.isprintable():

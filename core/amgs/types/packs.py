@@ -70,12 +70,15 @@ class PackUsage:
 
 @dataclass(frozen=True, slots=True)
 class PackContent:
-    """A pack with its members as they are now. gone: ids of members that the memory no longer holds or uses."""
+    """A pack with its members as they are now. gone: ids of members that the memory no longer holds or uses.
+    origins: the blocks that its learnings were made of, as far as they are held.
+    """
 
     usage: PackUsage
     blocks: tuple[Block, ...]
     gone: tuple[str, ...]
     versions: tuple[Pack, ...]
+    origins: tuple[Block, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +168,15 @@ class PackRoute:
 
 @dataclass(frozen=True, slots=True)
 class PackOutlook:
-    """A pack, how likely it is read within the horizon, and whether it would be retired."""
+    """A pack, how likely it is read within the horizon, and whether it would be retired.
+
+    ahead: (13,) the same now, and after each quarter of the horizon more in which it is not read.
+    """
 
     usage: PackUsage
     needed: float
     forget: bool
+    ahead: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

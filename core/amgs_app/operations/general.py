@@ -104,6 +104,8 @@ def _call_of(operator: Operator, pane: Pane) -> Call[Any] | None:
             return operations.focus.view()
         case "conversation":
             return None if pane in operator.panes else operations.conversation.conversations()
+        case "packs":
+            return operations.pack.forecast()
 
 
 @operation("theme", summary="Choose the colour theme.")

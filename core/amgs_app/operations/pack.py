@@ -74,7 +74,7 @@ def keep(
     )
 
 
-@operation("pack list", summary="List the packs that are kept.")
+@operation("pack list", summary="List the packs that are kept.", pane="packs")
 def packs(
     engine: Engine,
     *,
@@ -85,7 +85,10 @@ def packs(
 
 
 @operation(
-    "pack show", summary="Show a pack's members.", lists=lambda found: [block.id for block in found.blocks]
+    "pack show",
+    summary="Show a pack's members.",
+    pane="packs",
+    lists=lambda found: [block.id for block in found.blocks],
 )
 def show(engine: Engine, pack: Reference) -> PackContent:
     """Show a pack with its members as they are now, its keywords and its versions."""
@@ -158,7 +161,7 @@ def judge(
     return engine.memory.packs.judge(use, useful=useful)
 
 
-@operation("pack uses", summary="List when packs were read.")
+@operation("pack uses", summary="List when packs were read.", pane="packs")
 def uses(
     engine: Engine,
     pack: Annotated[str | None, Arg(metavar="NAME", help="Only of this pack.")] = None,
@@ -169,7 +172,7 @@ def uses(
     return PackUses(engine.memory.packs.uses(pack, limit))
 
 
-@operation("pack forecast", summary="Show which packs will be needed.")
+@operation("pack forecast", summary="Show which packs will be needed.", pane="packs")
 def forecast(engine: Engine, *, days: Days = 30, keep: Room = None) -> PackForecast:
     """Show how likely each pack is read within the next days, by when it was read so far. With --keep, also what
     `pack forget` would retire so that the others fit.
@@ -177,7 +180,7 @@ def forecast(engine: Engine, *, days: Days = 30, keep: Room = None) -> PackForec
     return engine.memory.packs.forecast(days=days, keep=keep)
 
 
-@operation("pack forget", summary="Retire the packs that are least likely needed.", writes=True)
+@operation("pack forget", summary="Retire the packs that are least likely needed.", pane="packs", writes=True)
 def forget(
     engine: Engine,
     keep: Annotated[int, Arg(metavar="TOKENS", help="The others take at most so many.")],

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from amgs_app.render.catalogue import entry, title_of
+from amgs_app.render.catalogue import FigureOf, entry, title_of
+from amgs_app.render.drawing import places
 from amgs_app.render.figures.format import plural, title_told
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from amgs.types.packs import (
         Pack,
         PackContent,
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
         PackUse,
         RoutedPack,
     )
+    from amgs_app.operator import Operator
+    from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results import PackExported, PackList, PackUses
 
 _MEMBERS = "#:n id:id role title* category created:at"
@@ -49,7 +54,7 @@ def _usage(one: PackUsage) -> tuple[Any, ...]:
     )
 
 
-@entry(sentence=title_of)
+@entry(sentence=title_of, quiet=True)
 def pack_kept(result: PackKept) -> ResultTable:
     pack = result.pack
     done = f"kept, as operation {result.operation}" if result.operation is not None else "kept already"
@@ -65,7 +70,7 @@ def pack_kept(result: PackKept) -> ResultTable:
     return facts(f"{_named(pack)} is {done}", pairs)
 
 
-@entry()
+@entry(figure=FigureOf("pack forecast"))
 def pack_list(result: PackList) -> ResultTable:
     note = "" if result.packs else "`pack keep NAME QUERY` keeps one."
     return sheet(
@@ -76,7 +81,14 @@ def pack_list(result: PackList) -> ResultTable:
     )
 
 
-@entry()
+def _content_drawn(operator: Operator, result: PackContent, canvas: Canvas) -> Text:
+    from amgs_app.render.figures.packs import content
+
+    del operator
+    return content(result, canvas)
+
+
+@entry(figure=_content_drawn)
 def pack_content(result: PackContent) -> ResultTable:
     pack, usage = result.usage.pack, result.usage
     role = {one.block: one.role for one in pack.members}
@@ -164,18 +176,18 @@ def _use(one: PackUse) -> tuple[Any, ...]:
 _USES = "use:n pack at:at tokens:n blocks:n outcome session~ query*"
 
 
-@entry(sentence=title_of)
+@entry(sentence=title_of, quiet=True)
 def pack_use(result: PackUse) -> ResultTable:
     told = _verdict(result.outcome) or "not judged"
     return sheet(f"Use {result.number} of {result.name}@{result.version}: {told}", _USES, [_use(result)])
 
 
-@entry()
+@entry(figure=FigureOf("pack forecast"))
 def pack_uses(result: PackUses) -> ResultTable:
     return sheet(plural(len(result.uses), "reading"), _USES, map(_use, result.uses))
 
 
-@entry(sentence=title_of)
+@entry(sentence=title_of, quiet=True)
 def pack_exported(result: PackExported) -> ResultTable:
     return facts(
         f"{result.name}: {plural(result.members, 'member')} written to {result.path}",
@@ -183,7 +195,15 @@ def pack_exported(result: PackExported) -> ResultTable:
     )
 
 
-@entry()
+def _forecast_drawn(operator: Operator, result: PackForecast, canvas: Canvas) -> Text:
+    from amgs_app.render.figures.packs import forecast
+    from amgs_app.row_fields import of_packs
+
+    kept = places(operator, "packs", of_packs(result.packs, operator.engine.clock.now()))
+    return forecast(result, canvas, rows=None if kept is None else [result.packs[n] for n in kept])
+
+
+@entry(figure=_forecast_drawn)
 def pack_forecast(result: PackForecast) -> ResultTable:
     rows = [
         (

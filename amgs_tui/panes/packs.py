@@ -1,0 +1,303 @@
+"""9 Packs: what is kept, how likely it is needed, what stands in it, and what was read of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from rich.text import Text
+
+from amgs_app import operations
+from amgs_app.render.figures.canvas import Canvas, Figure, Region
+from amgs_app.render.figures.empty_state import notice
+from amgs_app.render.figures.format import plural, title_told
+from amgs_app.row_fields import of_packs
+from amgs_tui.keys import shown
+from amgs_tui.panes.lists import ListPane
+from amgs_tui.panes.pack_acting import ACTING, PackActing
+
+if TYPE_CHECKING:
+    from amgs.types import Block
+    from amgs.types.packs import PackContent, PackForecast, PackOutlook
+    from amgs_app.calls.call import Call
+    from amgs_app.render.figures.packs import PackMemberRow
+    from amgs_app.row_filter import Row
+    from amgs_tui.host import Host
+
+READINGS: Final = 50
+"""Readings of a pack that are shown at most."""
+VIEWS: Final = ("members", "readings")
+"""What stands beside the list, in its order."""
+
+
+class PacksPane(PackActing, ListPane):
+    """The packs; one of them with its members; or what a learning in it was made of.
+
+    inside: whether the members of a pack are listed in place of the packs; learning: whose origins are listed.
+    """
+
+    NAME = "packs"
+    SHOWS = frozenset({"pack list", "pack forecast", "pack forget", "pack show", "pack uses"})
+    PURPOSE = """\
+A pack is a frame that was kept: the blocks that answered a question once, under a name, to be read again. The list says
+how likely each is read within the next days, and behind it how that goes down while it is not read. enter shows its
+members: ○ a source was taken in, ◆ a learning was made of others, which enter on it lists. r reads a pack, u and x say
+whether that was useful. K keeps the present frame. What is kept or retired stands in the journal: U there undoes it."""
+
+    BINDINGS: ClassVar[list[Any]] = [
+        shown("enter,right", "open", "open", "packs.open", "Its members; of a learning: what it was made of"),
+        shown("left,backspace", "back", "back", "packs.back", "Back to the packs"),
+        *ACTING,
+        shown("v", "view", "view", "packs.view", "Beside the list: its members, or when it was read"),
+        *ListPane.BINDINGS,
+    ]
+
+    def __init__(self, host: Host) -> None:
+        super().__init__(host)
+        self.content: PackContent | None = None
+        self.inside = False
+        self.learning: Block | None = None
+        self.view = VIEWS[0]
+        self._back_to: list[int] = []
+
+    # --- what is looked at ----------------------------------------------------------------------------------
+
+    def asks(self) -> Iterable[Call[Any]]:
+        return [operations.pack.forecast(keep=self.room)]
+
+    def look(self) -> None:
+        """As every pane; without a place too, it asks whether there is a pack by now."""
+        super().look()
+        if self.stale:
+            for call in self.asks():
+                self.ask(call, origin="screen")
+
+    def take(self, command: str, result: Any) -> None:
+        match command:
+            case "pack list":
+                self.look()
+            case "pack forecast" | "pack forget":
+                self._take_forecast(result)
+            case "pack show":
+                self._take_content(result)
+            case "pack uses":
+                chosen = self.chosen
+                self.readings = tuple(
+                    one for one in result.uses if chosen is not None and one.name == chosen.usage.pack.name
+                )
+
+    def _take_forecast(self, result: PackForecast) -> None:
+        before = self.chosen.usage.pack.name if self.chosen is not None else ""
+        self.forecast = result
+        self.room = result.keep if result.operation is None else None
+        if self.inside:
+            if before not in {one.usage.pack.name for one in self.packs}:
+                self._leave()
+            self._ask_chosen()
+            return
+        self._place_on(before)
+
+    def _place_on(self, name: str) -> None:
+        """Put the cursor on a pack; where it is not listed, it stays in its place."""
+        here = (n for n, one in enumerate(self.packs) if one.usage.pack.name == name)
+        self.cursor = next(here, max(0, min(self.cursor, len(self.packs) - 1)))
+        self._ask_chosen()
+
+    def _take_content(self, result: PackContent) -> None:
+        self.content = result
+        if self.inside and self.learning is not None:
+            held = {one.id: one for one in result.blocks}
+            self.learning = held.get(self.learning.id)
+        self.cursor = max(0, min(self.cursor, self.rows - 1)) if self.inside else self.cursor
+
+    def _ask_chosen(self) -> None:
+        """Ask what stands in the pack under the cursor, and when it was read."""
+        chosen = self.chosen
+        if chosen is None:
+            self.content, self.readings = None, ()
+        elif self.has_place:
+            name = chosen.usage.pack.name
+            if self.content is not None and self.content.usage.pack.name != name:
+                self.content, self.readings = None, ()
+            self.ask(operations.pack.show(name), origin="screen")
+            self.ask(operations.pack.uses(name, limit=READINGS), origin="screen")
+
+    # --- rows -----------------------------------------------------------------------------------------------
+
+    @property
+    def empty(self) -> bool:
+        return self.forecast is None or not self.forecast.packs
+
+    @property
+    def packs(self) -> Sequence[PackOutlook]:
+        """The packs that the filter leaves."""
+        every = self.forecast.packs if self.forecast is not None else ()
+        return [every[place] for place in self.places] if self.sift else every
+
+    @property
+    def chosen(self) -> PackOutlook | None:
+        """The pack that is looked at."""
+        place = self._back_to[0] if self._back_to else self.cursor
+        return self.packs[place] if 0 <= place < len(self.packs) else None
+
+    @property
+    def members(self) -> Sequence[PackMemberRow]:
+        """The members of the pack, or the blocks that a learning in it was made of."""
+        from amgs_app.render.figures.packs import PackMemberRow, members_of
+
+        if self.content is None:
+            return ()
+        if self.learning is None:
+            return members_of(self.content)
+        from amgs.packs.keeping import origins_of, role_of
+
+        held = {one.id: one for one in self.content.origins}
+        return [PackMemberRow(held[i], role_of(held[i])) for i in origins_of(self.learning) if i in held]
+
+    @property
+    def member(self) -> PackMemberRow | None:
+        """The member under the cursor."""
+        rows = self.members if self.inside else ()
+        return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
+
+    def all_rows(self) -> Sequence[Row]:
+        return of_packs(self.forecast.packs, self.host.now()) if self.forecast is not None else ()
+
+    @property
+    def rows(self) -> int:
+        return len(self.members) if self.inside else len(self.packs)
+
+    def sifted(self) -> None:
+        self._leave()
+        self.cursor = 0
+        self.moved()
+
+    def moved(self) -> None:
+        """Inside a pack the member is selected everywhere; in the list what stands in the pack is read."""
+        if not self.inside:
+            self._ask_chosen()
+        elif self.member is not None:
+            self.post_message(self.Picked(self.member.block.id))
+
+    def rows_on_screen(self) -> Mapping[int, int] | None:
+        return self._figure(self.canvas()).rows if not self.empty else {}
+
+    # --- drawing --------------------------------------------------------------------------------------------
+
+    def subtitle(self) -> str:
+        if self.inside:
+            return f"{plural(self.rows, 'member')} · ← back"
+        if self.empty:
+            return ""
+        if self.room is not None and self.forecast is not None and self.forecast.forgotten:
+            return f"{plural(len(self.forecast.forgotten), 'pack')} would go · c retires · f changes it"
+        return f"enter opens · v {self._next_view}"
+
+    @property
+    def _next_view(self) -> str:
+        return VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)]
+
+    def draw(self, canvas: Canvas) -> Text:
+        from amgs_app.render.figures.packs import KEEP_FIRST, NO_PACK
+
+        if self.forecast is None:
+            return notice(canvas, "Packs", (), self.waits)
+        if self.empty:
+            return notice(canvas, "No pack yet", ("K  keep the present frame", KEEP_FIRST), NO_PACK)
+        return self._figure(canvas).render()
+
+    def _figure(self, canvas: Canvas) -> Figure:
+        from amgs_app.render.figures.packs import members_figure, packs_figure
+
+        assert self.forecast is not None
+        if self.inside and self.content is not None:
+            of = title_told(self.learning) if self.learning is not None else ""
+            return members_figure(
+                self.content, self.members, canvas, cursor=self.cursor, of=of, outlook=self.chosen
+            )
+        return packs_figure(
+            self.forecast,
+            canvas,
+            rows=self.packs if self.sift else None,
+            cursor=self.cursor,
+            now=self.host.now(),
+            beside=self._beside,
+        )
+
+    def _beside(self, region: Region) -> None:
+        from amgs_app.render.figures.packs import draw_content, draw_readings
+
+        if self.content is None:
+            return
+        if self.view == "readings":
+            draw_readings(region, self.content.usage.pack, self.readings, self.host.now())
+        else:
+            draw_content(region, self.content, self.chosen)
+
+    # --- what the keys do -----------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "open":
+            return self.member is not None if self.inside else self.content is not None
+        if action == "back":
+            return self.inside
+        if action in ("view", "filter_rows", "sort_rows"):
+            return not self.inside
+        return super().check_action(action, parameters)
+
+    def action_open(self) -> None:
+        """Into the pack, then into a learning; a source is read in full."""
+        member = self.member
+        if not self.inside:
+            self.inside = self.content is not None
+            self._enter()
+        elif member is not None and member.origins and self.learning is None:
+            self.learning = member.block
+            self._enter()
+        elif member is not None:
+            self.host.pick(member.block.id)
+            self.host.read_block()
+
+    def _enter(self) -> None:
+        self._back_to.append(self.cursor)
+        self.cursor = 0
+        self.moved()
+        self._changed()
+
+    def action_back(self) -> None:
+        if self.inside:
+            if self.learning is not None:
+                self.learning = None
+            else:
+                self.inside = False
+            self.cursor = self._back_to.pop()
+            self.moved()
+            self._changed()
+
+    def _leave(self) -> None:
+        """Out to the packs."""
+        self.cursor = self._back_to[0] if self._back_to else self.cursor
+        self.inside, self.learning, self._back_to = False, None, []
+
+    def action_view(self) -> None:
+        """The next view."""
+        self.view = self._next_view
+        self._changed()
+
+    def _changed(self) -> None:
+        self._say()
+        self.repaint()
+        self.refresh_bindings()
+
+    def shown_to_operator(self, command: str, result: Any) -> None:
+        """What the operator typed themselves is shown: the pack that they named, or its readings."""
+        if command == "pack show":
+            self._leave()
+            self._place_on(result.usage.pack.name)
+            self.content, self.inside = result, True
+            self._enter()
+        elif command == "pack uses" and result.uses:
+            self._leave()
+            self.view = "readings"
+            self._place_on(result.uses[0].name)
+            self._changed()

@@ -1,0 +1,87 @@
+"""The Packs pane: kept from the frame, read and judged, opened down to what a learning was made of, retired, undone."""
+
+from __future__ import annotations
+
+from amgs.identity import block_id
+from amgs.ingest.raw_blocks import RawBlock
+from amgs.types import BlockFilter
+from amgs_tui.dialogs.reader import TextReader
+from amgs_tui.panes.packs import PacksPane
+from tests.tui.app_drive import Drive, drive
+from tests.tui.app_world import NOW, World
+
+
+def pane_of(driven: Drive) -> PacksPane:
+    pane = driven.app.main.pane("packs")
+    assert isinstance(pane, PacksPane)
+    return pane
+
+
+def kept() -> World:
+    """A memory that holds two packs, one of them with a learning."""
+    world = World(raw=0, consolidated=8)
+    with world.open() as session:
+        memory = session.engine.memory
+        ids = [block.id for block in memory.blocks(BlockFilter(statuses=("consolidated",)))]
+        meta = {"title": "Cold nights", "derived_from": ids[:2]}
+        learning = RawBlock("In cold nights the encoder slips.", NOW, meta)
+        memory.ingest_many([learning])
+        memory.packs.keep("dome", blocks=[ids[2], block_id(learning.content)])
+        memory.packs.keep("school", query="the valley school")
+    return world
+
+
+async def test_a_frame_is_kept_read_judged_and_retired_and_that_is_undone() -> None:
+    async with drive(World(raw=0, consolidated=8), (80, 24)) as driven:
+        await driven.press("9")
+        assert "No pack yet" in driven.text and "keep the present frame" in driven.text
+        await driven.press("2", "e")
+        await driven.type("the dome motor", "enter")
+        await driven.press("9", "K")
+        await driven.type("dome", "enter")
+        pane = pane_of(driven)
+        assert [one.usage.pack.name for one in pane.packs] == ["dome"] and "dome@1" in driven.text
+        assert pane.content is not None and pane.content.usage.pack.title == "the dome motor"
+        await driven.press("r")
+        assert isinstance(driven.app.screen, TextReader) and "dome@1" in driven.text
+        await driven.press("escape", "u", "v")
+        assert [one.outcome for one in pane.readings] == [1.0] and "1 reading" in driven.text
+        assert pane.packs[0].usage.success == 1.0
+        await driven.press("f")
+        await driven.type("1", "enter")
+        assert pane.forecast is not None and len(pane.forecast.forgotten) == 1 and "would go" in driven.text
+        await driven.press("c", "enter")
+        assert pane.empty and "No pack yet" in driven.text
+        await driven.press("colon")
+        await driven.type("undo", "enter")
+        await driven.press("enter")
+        assert [one.forget for one in pane_of(driven).packs] == [False]
+        await driven.press("9", "D", "enter")
+        assert pane_of(driven).empty
+
+
+async def test_a_pack_is_opened_down_to_what_a_learning_was_made_of() -> None:
+    async with drive(kept(), (120, 40)) as driven:
+        await driven.press("9")
+        pane = pane_of(driven)
+        assert pane.rows == 2 and "if not read" in driven.text
+        for _ in range(2):
+            if pane.chosen is not None and pane.chosen.usage.pack.name != "dome":
+                await driven.press("down")
+        assert "◆ learning of 2" in driven.text
+        await driven.press("enter")
+        member = pane.member
+        assert pane.inside and member is not None and member.role == "learning"
+        assert driven.app.selected == member.block.id and "In cold nights" in driven.text
+        await driven.press("enter")
+        assert [one.role for one in pane.members] == ["source", "source"] and "was made of" in driven.text
+        assert pane.member is not None and pane.member.block.content.splitlines()[-1] in driven.text
+        await driven.press("left", "left")
+        assert not pane_of(driven).inside and pane_of(driven).rows == 2
+        driven.app.dispatcher.look()
+        await driven.settle()
+        assert pane_of(driven).content is not None and "dome@1 ─" in driven.text
+        await driven.press("colon")
+        await driven.type("pack show school", "enter")
+        await driven.press("escape")
+        assert pane_of(driven).inside and "school@1 ─" in driven.text

@@ -35,6 +35,8 @@ def status(amgs: Amgs) -> object:
     [
         (["ingest", ""], 3, "empty"),
         (["ingest", "  \n\t"], 3, "empty"),
+        (["ingest", "/no/such/folder"], 2, "no file or folder"),
+        (["ingest", "notse.md"], 2, "no file or folder"),
         (["block", "show", "a"], 2, "'a'"),
         (["block", "show", "../../etc/passwd"], 2, "passwd"),
         (["block", "show", "'; DROP TABLE memory_blocks; --"], 2, "DROP"),

@@ -120,7 +120,7 @@ def written(path: Path, lines: Iterator[str]) -> int:
         raise InputError(
             f"{path} cannot be written: {error.strerror or error}.",
             title="Cannot write the file",
-            way_out="Free some space there, or choose a folder that can be written to; the store is unchanged.",
+            way_out="Choose a folder that is there, has room and can be written to; the store is unchanged.",
         ) from error
     except BaseException:
         beside.unlink(missing_ok=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
@@ -184,12 +185,23 @@ def _of_path(
     return engine.memory.ingest_folder(Path() if batch is None else batch, progress)
 
 
+_IS_PATH: Final = re.compile(r"(?:/|~/|\.{1,2}/)\S+|[^\s:]+\.md")
+"""One word that can only be meant as a path: nobody writes a note of it."""
+
+
 def _path_of(text: str) -> Path | None:
     """The folder or the file that a text names: one that is there, written as a path."""
     if "\n" in text or not ("/" in text or text.endswith(".md")):
         return None
     path = Path(text.strip())
-    return path.expanduser() if lies_there(path) else None
+    if lies_there(path):
+        return path.expanduser()
+    if _IS_PATH.fullmatch(text.strip()):
+        raise UsageError(
+            f"There is no file or folder {path}.",
+            way_out="Check the path. A text is taken in with a space in it.",
+        )
+    return None
 
 
 @operation(

@@ -1,8 +1,4 @@
-"""The connection of one open store: its lock, transactions, snapshots and the change counter.
-
-Parts are written inside `with storage.transaction():` and read anywhere. A
-read in another thread sees the last committed state, a read inside a transaction sees the transaction.
-"""
+"""The connection of a store in one DuckDB file: opening it, its lock, its cursors, and the note of its last commit."""
 
 from __future__ import annotations
 
@@ -12,14 +8,12 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
 import duckdb
 from numpy.typing import NDArray
 
-from amgs.clock import as_utc
 from amgs.errors import (
     AmgsError,
     StoreCorruptError,
@@ -29,11 +23,11 @@ from amgs.errors import (
     UsageError,
 )
 from amgs.storage.duckdb import files
-from amgs.storage.duckdb.change_log import ChangeLog
 from amgs.storage.duckdb.last_commit import LastCommit, Note
 from amgs.storage.duckdb.migrations import LATEST, migrate, schema_version
 from amgs.storage.duckdb.read_gate import ReadGate
-from amgs.types import EdgeKey
+from amgs.storage.sql.change_log import ChangeLog
+from amgs.storage.sql.connection import SqlConnection
 
 MEMORY = ":memory:"
 
@@ -49,28 +43,17 @@ _DAMAGED = re.compile(
 )
 
 
-class Connection:
+class Connection(SqlConnection):
     """An open store. Make one with `Connection.open`; close it, or use it as a context manager."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: str, *, read_only: bool) -> None:
+        super().__init__(path, read_only=read_only)
         self._writer = connection
-        self.path = path
-        self.read_only = read_only
-        self._lock = threading.RLock()
         self._readers_lock = threading.Lock()
         self._gate = ReadGate()
-        self._owner: int | None = None
-        self._dirty = False
-        self._structural = False
         self._readers: list[duckdb.DuckDBPyConnection] = []
-        self._local = threading.local()
-        self._closed = False
         self._sound = True
         self._note = Note(Path(path)) if path != MEMORY else None
-        self.edge_changes = ChangeLog[EdgeKey]()
-        self.clock_changes = ChangeLog[str]()
-        self.lost = ""
-        """What was missing when the store was opened, where that was accepted; in words."""
 
     @classmethod
     def open(
@@ -171,16 +154,6 @@ class Connection:
             raise StoreCorruptError(f"{self.path} has no change counter.", way_out="Restore a backup.")
         return LastCommit(str(row[0]), int(row[1]), int(row[2]))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
-
-    @property
-    def closed(self) -> bool:
-        return self._closed
-
     # --- reading ----------------------------------------------------------------------------------------
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -196,106 +169,43 @@ class Connection:
         with self._passing(), self._translate():
             return dict(self._cursor().execute(sql, list(parameters)).fetchnumpy())
 
-    def value(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
-        """The single value of a query, None when it has no row."""
-        found = self.rows(sql, parameters)
-        return found[0][0] if found else None
-
-    @property
-    def change_counter(self) -> int:
-        """Rises by one with every committed writing transaction."""
-        return int(self.value("SELECT value FROM change_counter"))
-
-    @property
-    def structure_counter(self) -> int:
-        """The change counter at the last change that indexes must follow.
-
-        Not reinforcement, logs or caches.
-        """
-        return int(self.value("SELECT structure FROM change_counter"))
-
-    @property
-    def counters(self) -> tuple[int, int]:
-        """The change counter and the structure counter, in one look."""
-        value, structure = self.rows("SELECT value, structure FROM change_counter")[0]
-        return int(value), int(structure)
-
     @property
     def schema_version(self) -> int:
         return schema_version(self._cursor())
 
     @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """Whatever this thread reads inside is of one committed state, however others go on. One inside another, or
-        inside a transaction of this thread, joins it.
-        """
-        if self._owner == threading.get_ident() or getattr(self._local, "still", False):
-            yield
-            return
+    def _one_state(self) -> Iterator[None]:
         with self._gate.passing():
             cursor = self._cursor()
             with self._translate():
                 cursor.execute("BEGIN TRANSACTION")
-            self._local.still = True
             try:
                 yield
             finally:
-                self._local.still = False
                 with suppress(duckdb.Error):  # closed meanwhile, or ended by the error that is on its way
                     cursor.execute("ROLLBACK")
 
     # --- writing ----------------------------------------------------------------------------------------
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All writes inside commit together or not at all; one inside another joins it."""
-        with self._lock:
-            if self._owner == threading.get_ident():
-                yield
-                return
-            if self.read_only:
-                raise StoreError(f"{self.path} was opened for reading only.", way_out="Open it for writing.")
-            if self._closed:
-                raise self._gone()
-            with self._translate():
-                self._writer.execute("BEGIN TRANSACTION")
-            self._owner, self._dirty, self._structural = threading.get_ident(), False, False
-            try:
-                self.edge_changes.begin()
-                self.clock_changes.begin()
-                yield
-                if self._dirty:
-                    revision = self.revision()
-                    self.edge_changes.commit(revision)
-                    self.clock_changes.commit(revision)
-                with self._translate():
-                    if self._structural:
-                        self._writer.execute("UPDATE change_counter SET structure = value + 1")
-                    if self._dirty:
-                        self._writer.execute("UPDATE change_counter SET value = value + 1")
-                    after = self._state() if self._dirty and self._note is not None else None
-                    self._writer.execute("COMMIT")
-                if after is not None:
-                    self._note_commit(after)
-            except BaseException:
-                self._roll_back()
-                raise
-            finally:
-                self._owner = None
+    def _begin(self) -> None:
+        with self._translate():
+            self._writer.execute("BEGIN TRANSACTION")
 
-    def execute(
-        self, sql: str, parameters: Sequence[Any] = (), *, structural: bool = True, counted: bool = True
-    ) -> None:
-        """Run a writing statement; only inside a transaction.
-
-        structural: whether derived indexes must follow it; logs, clocks and caches are not. counted: whether
-        the change counter rises; what a screen remembers is no change of the memory.
-        """
-        self._in_transaction()
-        self._dirty = self._dirty or counted
-        self._structural = self._structural or (structural and counted)
+    def _write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
         with self._translate():
             self._writer.execute(sql, list(parameters))
+
+    def _commit(self) -> None:
+        with self._translate():
+            after = self._state() if self._dirty and self._note is not None else None
+            self._writer.execute("COMMIT")
+        if after is not None:
+            self._note_commit(after)
+
+    def _roll_back(self) -> None:
+        # The statement that failed may have ended the transaction already.
+        with suppress(duckdb.Error):
+            self._writer.execute("ROLLBACK")
 
     @contextmanager
     def arrays(self, name: str, table: Any) -> Iterator[None]:
@@ -307,14 +217,6 @@ class Connection:
         finally:
             self._writer.unregister(name)
 
-    def revision(self) -> int:
-        """What the change counter will be when the running transaction commits.
-
-        The stamp of the rows it writes.
-        """
-        self._in_transaction()
-        return self.change_counter + 1
-
     # --- the file -----------------------------------------------------------------------------------------
 
     def compact(self, wait: float, last: tuple[str, Sequence[Any]]) -> bool:
@@ -322,7 +224,7 @@ class Connection:
         parameters, carried out in the new file. False, and nothing is done, where a reader takes longer than `wait`
         seconds. A process killed meanwhile leaves the old file or the new one.
         """
-        if self._owner == threading.get_ident() or getattr(self._local, "still", False):
+        if self._inside:
             return False
         with self._lock, self._gate.shut(wait) as shut:
             if not shut:
@@ -379,15 +281,11 @@ class Connection:
     @contextmanager
     def _passing(self) -> Iterator[None]:
         """Read while the file stays in its place; who writes, or is in a snapshot, has seen to that already."""
-        if self._owner == threading.get_ident() or getattr(self._local, "still", False):
+        if self._inside:
             yield
             return
         with self._gate.passing():
             yield
-
-    def _in_transaction(self) -> None:
-        if self._owner != threading.get_ident():
-            raise RuntimeError("a store is written inside `with store.transaction():`")
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         if self._closed:
@@ -404,16 +302,6 @@ class Connection:
                 self._readers.append(reader)
             self._local.reader = reader
         return reader
-
-    def _gone(self) -> StoreError:
-        return StoreError(f"{self.path} is closed.", way_out="Open it again.")
-
-    def _roll_back(self) -> None:
-        try:
-            self._writer.execute("ROLLBACK")
-        except duckdb.Error:
-            # The statement that failed has already ended the transaction; its own error is the one to show.
-            return
 
     @contextmanager
     def _translate(self) -> Iterator[None]:
@@ -479,17 +367,3 @@ def _translated(error: Exception, path: str) -> AmgsError:
         way_out="Nothing was changed. Verify the store to see whether it is sound.",
         about="check",
     )
-
-
-# --- values between Python and the tables -----------------------------------------------------------------
-
-
-def stored(instant: datetime) -> datetime:
-    """An aware instant as the naive UTC TIMESTAMP that the tables hold."""
-    return as_utc(instant).replace(tzinfo=None)
-
-
-def microseconds(instants: Sequence[datetime]) -> list[int]:
-    """Instants as microseconds since 1970, for bulk inserts: (n,)."""
-    epoch = datetime(1970, 1, 1, tzinfo=UTC)
-    return [(as_utc(i) - epoch) // timedelta(microseconds=1) for i in instants]

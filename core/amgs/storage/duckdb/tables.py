@@ -1,18 +1,13 @@
-"""Whole tables, row by row and exactly: for copies, exports and imports."""
+"""What tables a DuckDB file has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
-from amgs.storage.duckdb.connection import Connection
-from amgs.storage.tables import BATCH, TableColumn, TableRow, TableStorage
+from amgs.storage.sql.tables import SqlTables
+from amgs.storage.tables import TableColumn
 
 
-class DuckDBTables(TableStorage):
-    """`TableStorage` in DuckDB."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+class DuckDBTables(SqlTables):
+    """`TableStorage` in DuckDB, whose names of types are those of the export format."""
 
     def schema(self) -> dict[str, tuple[TableColumn, ...]]:
         found: dict[str, list[TableColumn]] = {}
@@ -22,47 +17,3 @@ class DuckDBTables(TableStorage):
         ):
             found.setdefault(str(table), []).append(TableColumn(str(name), str(kind), not nullable))
         return {table: tuple(columns) for table, columns in found.items()}
-
-    def rows(self, table: str, columns: Sequence[TableColumn]) -> Iterator[list[TableRow]]:
-        chosen = ", ".join(_read(column) for column in columns)
-        last = -1
-        while True:
-            found = self._connection.rows(
-                f'SELECT rowid, {chosen} FROM "{table}" WHERE rowid > ? ORDER BY rowid LIMIT ?', [last, BATCH]
-            )
-            if not found:
-                return
-            last = int(found[-1][0])
-            yield [row[1:] for row in found]
-
-    def clear(self, table: str) -> None:
-        self._connection.edge_changes.forget()
-        self._connection.clock_changes.forget()
-        self._connection.execute(f'DELETE FROM "{table}"')
-
-    def insert(self, table: str, columns: Sequence[TableColumn], batch: Sequence[TableRow]) -> None:
-        if batch:
-            self._connection.edge_changes.forget()
-            self._connection.clock_changes.forget()
-            names = ", ".join(f'"{column.name}"' for column in columns)
-            values = ", ".join(_written(column) for column in columns)
-            given = [list(values_of) for values_of in zip(*batch, strict=True)]
-            self._connection.execute(f'INSERT INTO "{table}" ({names}) SELECT {values}', given)
-
-    def count(self, table: str) -> int:
-        return int(self._connection.value(f'SELECT count(*) FROM "{table}"'))
-
-    def set_counter(self, value: int) -> None:
-        self._connection.execute("UPDATE change_counter SET value = ?, structure = ?", [value, value])
-
-
-def _read(column: TableColumn) -> str:
-    if column.type == "TIMESTAMP":
-        return f'epoch_us("{column.name}")'
-    return f'"{column.name}"::VARCHAR' if column.type == "JSON" else f'"{column.name}"'
-
-
-def _written(column: TableColumn) -> str:
-    if column.type == "TIMESTAMP":
-        return "make_timestamp(unnest(?::BIGINT[]))"
-    return "unnest(?::VARCHAR[])::JSON" if column.type == "JSON" else f"unnest(?::{column.type}[])"

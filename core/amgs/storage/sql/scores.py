@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from amgs.storage.duckdb.connection import Connection, stored
 from amgs.storage.scores import ScoreStorage
+from amgs.storage.sql.connection import SqlConnection, stored
 
 
-class DuckDBScores(ScoreStorage):
-    """`ScoreStorage` in DuckDB."""
+class SqlScores(ScoreStorage):
+    """`ScoreStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def put(self, frame: str, scores: Mapping[str, float], at: datetime) -> None:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from amgs.storage.bulk import BulkBlocks, BulkEdges, BulkStorage
-from amgs.storage.duckdb.connection import Connection
 from amgs.storage.meta import MetaStorage
+from amgs.storage.sql.connection import SqlConnection
 
 
-class DuckDBBulk(BulkStorage):
-    """`BulkStorage` in DuckDB."""
+class SqlBulk(BulkStorage):
+    """`BulkStorage` in SQL."""
 
-    def __init__(self, connection: Connection, meta: MetaStorage) -> None:
+    def __init__(self, connection: SqlConnection, meta: MetaStorage) -> None:
         self._connection = connection
         self._meta = meta
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from amgs.clock import as_utc
 from amgs.storage.assemblies import AssemblyRecord, AssemblyStorage, version_of, version_text
-from amgs.storage.duckdb.connection import Connection, stored
 from amgs.storage.frames import decode
+from amgs.storage.sql.connection import SqlConnection, stored
 from amgs.types import COMPONENTS, EdgeKey, FrameDefinition, Weights
 
 _COLUMNS = (
@@ -18,16 +18,16 @@ _COLUMNS = (
 )
 
 
-class DuckDBAssemblies(AssemblyStorage):
-    """`AssemblyStorage` in DuckDB."""
+class SqlAssemblies(AssemblyStorage):
+    """`AssemblyStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def standing(self) -> tuple[int, int, int]:
         number = self._connection.value("SELECT coalesce(max(number), 0) FROM memory_blocks")
         last, undone = self._connection.rows(
-            "SELECT coalesce(max(id), 0), count(*) FILTER (undone) FROM operations"
+            "SELECT coalesce(max(id), 0), count(*) FILTER (WHERE undone) FROM operations"
         )[0]
         return int(number), int(last), int(undone)
 

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from amgs.clock import as_utc
-from amgs.storage.duckdb.connection import Connection, microseconds, stored
 from amgs.storage.edges import EdgeColumns, EdgeStorage, WalkColumns
+from amgs.storage.sql.connection import SqlConnection, microseconds, stored
+from amgs.storage.sql.filters import FADED
 from amgs.types import Edge, EdgeKey
 
 _COLUMNS = (
@@ -23,12 +24,15 @@ _KEYS = (
     "SELECT unnest(?::VARCHAR[]) AS source_id, unnest(?::VARCHAR[]) AS target_id, "
     "unnest(?::VARCHAR[]) AS relation_type"
 )
+_OF_KEYS = (
+    f"JOIN (SELECT DISTINCT * FROM ({_KEYS}) AS given) AS k USING (source_id, target_id, relation_type)"
+)
 
 
-class DuckDBEdges(EdgeStorage):
-    """`EdgeStorage` in DuckDB."""
+class SqlEdges(EdgeStorage):
+    """`EdgeStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     # --- writing ------------------------------------------------------------------------------------------
@@ -70,15 +74,14 @@ class DuckDBEdges(EdgeStorage):
 
     def existing(self, keys: Iterable[EdgeKey]) -> set[EdgeKey]:
         found = self._connection.rows(
-            f"SELECT source_id, target_id, relation_type FROM edges SEMI JOIN ({_KEYS}) AS k "
-            "USING (source_id, target_id, relation_type)",
+            f"SELECT source_id, target_id, relation_type FROM edges {_OF_KEYS}",
             _split(keys),
         )
         return {(str(s), str(t), str(r)) for s, t, r in found}
 
     def get(self, keys: Iterable[EdgeKey]) -> dict[EdgeKey, Edge]:
         found = self._connection.rows(
-            f"SELECT {_COLUMNS} FROM edges SEMI JOIN ({_KEYS}) AS k USING (source_id, target_id, relation_type)",
+            f"SELECT {_COLUMNS} FROM edges {_OF_KEYS}",
             _split(keys),
         )
         return {e.key: e for e in map(_edge, found)}
@@ -101,8 +104,7 @@ class DuckDBEdges(EdgeStorage):
         return self._columns("", [])
 
     def rows(self, keys: Iterable[EdgeKey]) -> EdgeColumns:
-        only = f"SEMI JOIN ({_KEYS}) AS k USING (source_id, target_id, relation_type)"
-        return self._columns(only, _split(keys))
+        return self._columns(_OF_KEYS, _split(keys))
 
     def changed(self, since: int) -> frozenset[EdgeKey] | None:
         return self._connection.edge_changes.after(since)
@@ -134,7 +136,7 @@ class DuckDBEdges(EdgeStorage):
             "SELECT s.number AS source, t.number AS target, w.relation_type AS relation, "
             "epoch_us(max(w.timestamp)) AS reinforced FROM edge_walks w "
             "JOIN memory_blocks s ON s.id = w.source_id JOIN memory_blocks t ON t.id = w.target_id "
-            "WHERE w.timestamp >= make_timestamp(?) GROUP BY ALL ORDER BY 1, 2, 3",
+            "WHERE w.timestamp >= make_timestamp(?) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
             [since],
         )
         return WalkColumns(
@@ -150,8 +152,7 @@ class DuckDBEdges(EdgeStorage):
     def faded(self, now: datetime, below: float) -> int:
         return int(
             self._connection.value(
-                "SELECT count(*) FROM edges WHERE weight * confidence * exp(-decay_lambda * greatest(0, "
-                "epoch_us(?::TIMESTAMP) - epoch_us(last_reinforced_at)) / 3.6e9) < ?",
+                f"SELECT count(*) FROM edges WHERE weight * confidence * {FADED} < ?",
                 [stored(now), below],
             )
         )
@@ -185,20 +186,19 @@ class DuckDBEdges(EdgeStorage):
 
     def repeated(self) -> tuple[EdgeKey, ...]:
         found = self._connection.rows(
-            "SELECT source_id, target_id, relation_type FROM edges GROUP BY ALL HAVING count(*) > 1 ORDER BY "
+            "SELECT source_id, target_id, relation_type FROM edges GROUP BY 1, 2, 3 HAVING count(*) > 1 ORDER BY "
             "1, 2, 3"
         )
         return tuple((str(s), str(t), str(r)) for s, t, r in found)
 
     def out_of_range(self) -> tuple[tuple[EdgeKey, str], ...]:
         found = self._connection.rows(
-            "SELECT source_id, target_id, relation_type, "
+            "SELECT * FROM (SELECT source_id, target_id, relation_type, "
             "CASE WHEN source_id = target_id THEN 'it ends where it begins' "
             "WHEN NOT weight BETWEEN 0 AND 1 THEN 'its weight is ' || weight "
             "WHEN NOT confidence BETWEEN 0 AND 1 THEN 'its confidence is ' || confidence "
-            "WHEN NOT (decay_lambda >= 0 AND isfinite(decay_lambda)) THEN 'its decay constant is ' || "
-            "decay_lambda END "
-            "AS what FROM edges WHERE what IS NOT NULL ORDER BY 1, 2, 3"
+            "WHEN NOT (decay_lambda >= 0 AND isfinite(decay_lambda)) THEN 'its decay constant is ' || decay_lambda "
+            "END AS what FROM edges) AS seen WHERE what IS NOT NULL ORDER BY 1, 2, 3"
         )
         return tuple(((str(s), str(t), str(r)), str(what)) for s, t, r, what in found)
 

@@ -9,23 +9,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.storage.duckdb.connection import Connection, stored
 from amgs.storage.reviews import ReviewStorage
+from amgs.storage.sql.connection import SqlConnection, stored
 from amgs.types import Review
 
 _STANDING = (
     "SELECT r.id, r.kind, r.older_id, r.newer_id, r.because, r.confidence, r.found_at, "
     "CASE WHEN v.id IS NULL OR v.undone THEN 'open' ELSE r.verdict END AS state, "
-    "CASE WHEN v.id IS NULL OR v.undone THEN NULL ELSE v.id END "
+    "CASE WHEN v.id IS NULL OR v.undone THEN NULL ELSE v.id END AS decided_by "
     "FROM reviews r JOIN operations f ON f.id = r.found_by AND NOT f.undone "
     "LEFT JOIN operations v ON v.id = r.operation_id"
 )
 
 
-class DuckDBReviews(ReviewStorage):
-    """`ReviewStorage` in DuckDB."""
+class SqlReviews(ReviewStorage):
+    """`ReviewStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def add(self, found: Sequence[Review], operation: int) -> None:
@@ -52,7 +52,9 @@ class DuckDBReviews(ReviewStorage):
         return int(self._connection.value(f"SELECT count(*) FROM ({_STANDING}) WHERE state = 'open'"))
 
     def everything(self) -> tuple[Review, ...]:
-        found = self._connection.rows(f"{_STANDING} ORDER BY state <> 'open', r.confidence DESC, r.id")
+        found = self._connection.rows(
+            f"SELECT * FROM ({_STANDING}) AS r ORDER BY state <> 'open', confidence DESC, id"
+        )
         return tuple(_review(row) for row in found)
 
     def decide(self, review: int, verdict: str, operation: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.storage.duckdb.connection import Connection
+from amgs.storage.sql.connection import SqlConnection
 from amgs.storage.undone import UndoneStorage
 from amgs.types import Edge, EdgeKey
 
@@ -20,10 +20,10 @@ _OF_EDGES = "(SELECT key FROM operation_rows WHERE operation_id = ? AND target =
 _KEY = "concat(source_id, ' ', target_id, ' ', relation_type)"
 
 
-class DuckDBUndone(UndoneStorage):
-    """`UndoneStorage` in DuckDB."""
+class SqlUndone(UndoneStorage):
+    """`UndoneStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def keep_found(self, operation: int) -> None:

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.storage.duckdb.connection import Connection, stored
 from amgs.storage.messages import MessageStorage, StoredMessage
+from amgs.storage.sql.connection import SqlConnection, stored
 from amgs.types.conversation import ConversationSummary, Message, ToolCall
 
 STANDING = (
@@ -17,13 +17,13 @@ STANDING = (
     "ON e.id = m.ended_by WHERE a.undone IS NOT TRUE AND (m.ended_by IS NULL OR e.undone))"
 )
 """The messages whose operations stand and that no standing operation has ended."""
-_COLUMNS = "number, role, content, said_at, speaker, calls, answers, pinned, blocks"
+_COLUMNS = "number, role, content, said_at, speaker, calls::VARCHAR, answers, pinned, blocks::VARCHAR"
 
 
-class DuckDBMessages(MessageStorage):
-    """`MessageStorage` in DuckDB."""
+class SqlMessages(MessageStorage):
+    """`MessageStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def add(self, conversation: str, messages: Sequence[StoredMessage], operation: int) -> None:

@@ -5,16 +5,17 @@ The schema's number, the embedder its vectors came from, the last consolidation.
 
 from __future__ import annotations
 
-from amgs.storage.duckdb.connection import Connection
 from amgs.storage.meta import DIMENSION, EMBEDDER, MetaStorage
+from amgs.storage.sql.connection import SqlConnection
 
 _KEPT = "kept:"
+_PUT = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 
 
-class DuckDBMeta(MetaStorage):
-    """`MetaStorage` in DuckDB."""
+class SqlMeta(MetaStorage):
+    """`MetaStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def get(self, key: str) -> str | None:
@@ -22,15 +23,13 @@ class DuckDBMeta(MetaStorage):
         return None if value is None else str(value)
 
     def put(self, key: str, value: str) -> None:
-        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [key, value])
+        self._connection.execute(_PUT, [key, value])
 
     def keep(self, name: str, value: str | None) -> None:
         if value is None:
             self._connection.execute("DELETE FROM meta WHERE key = ?", [_KEPT + name], counted=False)
         else:
-            self._connection.execute(
-                "INSERT OR REPLACE INTO meta VALUES (?, ?)", [_KEPT + name, value], counted=False
-            )
+            self._connection.execute(_PUT, [_KEPT + name, value], counted=False)
 
     def kept(self, prefix: str) -> dict[str, str]:
         rows = self._connection.rows(

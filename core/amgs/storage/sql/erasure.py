@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Sequence
 
-from amgs.storage.duckdb.connection import Connection
 from amgs.storage.erasure import ErasureStorage
+from amgs.storage.meta import MetaStorage
+from amgs.storage.sql.connection import SqlConnection
+from amgs.storage.sql.filters import texts_of
 
 _UNFINISHED = "erasure_unfinished"
 _IDS = "(SELECT unnest(?::VARCHAR[]))"
@@ -26,16 +28,17 @@ _BY_ID = {
 _DIGITS = 16
 """Of an id: what was kept of searches and assemblies names blocks by so many."""
 _BLANK = "(erased)"
-_OWN = "list_has_any(CAST(blocks AS VARCHAR[]), ?::VARCHAR[])"
+_OWN = f"{texts_of('blocks')} && ?::VARCHAR[]"
 _OWN_MESSAGES = f"(SELECT DISTINCT conversation, number, added_by FROM messages WHERE {_OWN})"
 """Messages that the blocks are pieces of."""
 
 
-class DuckDBErasure(ErasureStorage):
-    """`ErasureStorage` in DuckDB."""
+class SqlErasure(ErasureStorage):
+    """`ErasureStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection, meta: MetaStorage) -> None:
         self._connection = connection
+        self._meta = meta
 
     def take(self, ids: Collection[str], tells: Callable[[str], bool]) -> dict[str, int]:
         every = list(ids)
@@ -49,7 +52,7 @@ class DuckDBErasure(ErasureStorage):
         changed["messages"] = self._take_messages(every)
         changed |= self._take_packs(every, tells)
         changed |= self._take_texts(every, tells)
-        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, 'yes')", [_UNFINISHED])
+        self._meta.put(_UNFINISHED, "yes")
         return {table: rows for table, rows in changed.items() if rows}
 
     def holds(self, word: str) -> bool:
@@ -58,7 +61,7 @@ class DuckDBErasure(ErasureStorage):
 
     @property
     def unfinished(self) -> bool:
-        return self._connection.value("SELECT value FROM meta WHERE key = ?", [_UNFINISHED]) is not None
+        return self._meta.get(_UNFINISHED) is not None
 
     def compact(self, wait: float = 5.0) -> bool:
         return self._connection.compact(wait, ("DELETE FROM meta WHERE key = ?", [_UNFINISHED]))
@@ -75,8 +78,9 @@ class DuckDBErasure(ErasureStorage):
         """The rows of the blocks and of their edges, and what the summaries of their operations say."""
         own = [ids] * 3
         touched = self._connection.rows(
-            "SELECT o.id, o.summary, any_value(o.blocks + o.edges) = count(*), count(*) FILTER (target = 'edge'), "
-            f"count(*) FROM operation_rows r JOIN operations o ON o.id = r.operation_id WHERE {_OWN_ROWS} "
+            "SELECT o.id, o.summary, any_value(o.blocks + o.edges) = count(*), "
+            f"count(*) FILTER (WHERE target = 'edge'), count(*) FROM operation_rows r "
+            f"JOIN operations o ON o.id = r.operation_id WHERE {_OWN_ROWS} "
             "GROUP BY o.id, o.summary",
             own,
         )
@@ -104,7 +108,7 @@ class DuckDBErasure(ErasureStorage):
     def _take_exchanges(self, ids: list[str], tells: Callable[[str], bool]) -> int:
         """Requests that held messages of which the blocks are pieces, and those whose records give the texts away."""
         own = "SELECT 1 FROM messages m WHERE m.conversation = e.conversation AND m.number <= e.last AND "
-        own += "list_has_any(CAST(m.blocks AS VARCHAR[]), ?::VARCHAR[])"
+        own += f"{texts_of('m.blocks')} && ?::VARCHAR[]"
         found = self._connection.rows(f"SELECT number FROM exchanges e WHERE EXISTS ({own})", [ids])
         rest = self._connection.rows("SELECT number, record FROM exchanges")
         gone = {int(row[0]) for row in found} | {int(n) for n, record in rest if tells(str(record))}
@@ -113,10 +117,11 @@ class DuckDBErasure(ErasureStorage):
     def _take_mentions(self, ids: list[str], tells: Callable[[str], bool]) -> int:
         """What words of the blocks' messages mean, and what was told by them, or tells what they said."""
         rows = self._connection.rows(
-            "SELECT n.rowid, n.means, own.number IS NOT NULL OR told.number IS NOT NULL FROM mentions n LEFT JOIN "
-            f"{_OWN_MESSAGES} own ON own.conversation = n.conversation AND own.number = n.number AND own.added_by IS "
-            f"NOT DISTINCT FROM n.said_by LEFT JOIN {_OWN_MESSAGES} told ON told.conversation = n.conversation AND "
-            "told.number = CAST(n.antecedent->>'$[0]' AS BIGINT)",
+            "SELECT n.rowid, n.means::VARCHAR, own.number IS NOT NULL OR told.number IS NOT NULL FROM mentions n "
+            f"LEFT JOIN {_OWN_MESSAGES} own ON own.conversation = n.conversation AND own.number = n.number "
+            f"AND own.added_by IS NOT DISTINCT FROM n.said_by "
+            f"LEFT JOIN {_OWN_MESSAGES} told ON told.conversation = n.conversation AND "
+            "told.number = CAST(n.antecedent->>0 AS BIGINT)",
             [ids, ids],
         )
         gone = [int(row) for row, means, own in rows if own or tells(" ".join(json.loads(means)))]
@@ -124,22 +129,26 @@ class DuckDBErasure(ErasureStorage):
 
     def _take_messages(self, ids: list[str]) -> int:
         """The texts of messages that the blocks are pieces of; their places stay, so that no number changes."""
-        own = _OWN
-        rows = int(self._connection.value(f"SELECT count(*) FROM messages WHERE {own}", [ids]))
-        if rows:
+        rows = self._connection.rows(
+            f"SELECT conversation, number, added_by, calls::VARCHAR FROM messages WHERE {_OWN}", [ids]
+        )
+        for conversation, number, added_by, calls in rows:
+            bare = json.dumps([[call[0], call[1], "{}"] for call in json.loads(calls)], ensure_ascii=False)
             self._connection.execute(
-                f"UPDATE messages SET content = ?, speaker = '', blocks = '[]', calls = CAST(list_transform("
-                f"CAST(calls AS VARCHAR[][]), lambda call: [call[1], call[2], '{{}}']) AS JSON) WHERE {own}",
-                [_BLANK, ids],
+                "UPDATE messages SET content = ?, speaker = '', blocks = '[]', calls = ? WHERE conversation = ? "
+                "AND number = ? AND added_by IS NOT DISTINCT FROM ?",
+                [_BLANK, bare, conversation, number, added_by],
             )
-        return rows
+        return len(rows)
 
     def _take_packs(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
         """The blocks as members of packs, and the words by which packs and what was asked of them may tell their texts.
         A pack keeps its id, which then says of more members than it has.
         """
         gone, changed = set(ids), {"packs": 0, "pack_uses": 0}
-        packs = self._connection.rows("SELECT name, version, title, members, keywords, query FROM packs")
+        packs = self._connection.rows(
+            "SELECT name, version, title, members::VARCHAR, keywords::VARCHAR, query FROM packs ORDER BY name, version"
+        )
         for name, version, title, members, keywords, query in packs:
             kept = [one for one in json.loads(members) if one[0] not in gone]
             less = len(kept) < len(json.loads(members))
@@ -151,7 +160,7 @@ class DuckDBErasure(ErasureStorage):
                     "UPDATE packs SET title = ?, members = ?, keywords = ?, query = ? WHERE name = ? AND version = ?",
                     [told[0], json.dumps(kept), json.dumps(words), told[1], name, version],
                 )
-        uses = self._connection.rows("SELECT number, query, blocks FROM pack_uses")
+        uses = self._connection.rows("SELECT number, query, blocks::VARCHAR FROM pack_uses")
         for number, query, blocks in uses:
             read = [one for one in json.loads(blocks) if one not in gone]
             told_query = _BLANK if tells(str(query)) else str(query)
@@ -166,7 +175,7 @@ class DuckDBErasure(ErasureStorage):
     def _take_texts(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
         """Past searches and assemblies, what is remembered under a name, and every cached frame."""
         starts = [one[:_DIGITS] for one in ids]
-        named = "list_bool_or(list_transform(?::VARCHAR[], lambda start: contains({0}, start)))".format
+        named = "EXISTS (SELECT 1 FROM (SELECT unnest(?::VARCHAR[]) AS start) s WHERE contains({0}, start))".format
         changed = {
             "waterfalls": self._delete("waterfalls", named("candidates"), [starts]),
             "searches": self._delete("searches", named("candidates"), [starts]),

@@ -10,15 +10,15 @@ from datetime import datetime
 from amgs.clock import as_utc, parse_instant
 from amgs.storage.as_of import AsOfStorage
 from amgs.storage.blocks import BlockStorage
-from amgs.storage.duckdb.connection import Connection, stored
 from amgs.storage.edges import EdgeStorage
+from amgs.storage.sql.connection import SqlConnection, stored
 from amgs.types import EdgeKey
 
 
-class DuckDBAsOf(AsOfStorage):
-    """`AsOfStorage` in DuckDB."""
+class SqlAsOf(AsOfStorage):
+    """`AsOfStorage` in SQL."""
 
-    def __init__(self, connection: Connection, blocks: BlockStorage, edges: EdgeStorage) -> None:
+    def __init__(self, connection: SqlConnection, blocks: BlockStorage, edges: EdgeStorage) -> None:
         self._connection = connection
         self._blocks = blocks
         self._edges = edges

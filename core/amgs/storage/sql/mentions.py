@@ -6,9 +6,9 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from amgs.storage.duckdb.connection import Connection
-from amgs.storage.duckdb.messages import STANDING
 from amgs.storage.mentions import MentionStorage
+from amgs.storage.sql.connection import SqlConnection
+from amgs.storage.sql.messages import STANDING
 from amgs.types.mentions import ResolvedMention
 
 _OF_STANDING = (
@@ -18,10 +18,10 @@ _OF_STANDING = (
 """Mentions whose operation stands, of messages that do."""
 
 
-class DuckDBMentions(MentionStorage):
-    """`MentionStorage` in DuckDB."""
+class SqlMentions(MentionStorage):
+    """`MentionStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def add(self, conversation: str, mentions: Sequence[ResolvedMention], operation: int) -> None:
@@ -54,8 +54,8 @@ class DuckDBMentions(MentionStorage):
     def held(self, conversation: str, first: int = 1, last: int | None = None) -> tuple[ResolvedMention, ...]:
         upto = "" if last is None else " AND n.number <= ?"
         rows = self._connection.rows(
-            "SELECT n.number, span_start, span_end, m.content, n.kind, type, means, confidence, because, detector, "
-            f"antecedent FROM {_OF_STANDING} AND n.conversation = ? AND n.number >= ?{upto} "
+            "SELECT n.number, span_start, span_end, m.content, n.kind, type, means::VARCHAR, confidence, because, "
+            f"detector, antecedent::VARCHAR FROM {_OF_STANDING} AND n.conversation = ? AND n.number >= ?{upto} "
             "ORDER BY n.number, span_start, span_end DESC, n.kind, detector",
             [conversation, first, *([] if last is None else [last])],
         )
@@ -63,7 +63,7 @@ class DuckDBMentions(MentionStorage):
 
     def mark(self, conversation: str, numbers: Collection[int], operation: int) -> None:
         self._connection.execute(
-            "UPDATE messages SET resolved_by = ? WHERE conversation = ? AND list_contains(?::BIGINT[], number) AND "
+            "UPDATE messages SET resolved_by = ? WHERE conversation = ? AND number IN (SELECT unnest(?::BIGINT[])) AND "
             "added_by NOT IN (SELECT id FROM operations WHERE undone) AND (ended_by IS NULL OR ended_by IN "
             "(SELECT id FROM operations WHERE undone))",
             [operation, conversation, list(numbers)],
@@ -84,7 +84,7 @@ class DuckDBMentions(MentionStorage):
             "'it is of characters that the message has not' END FROM mentions n LEFT JOIN messages m ON "
             "m.conversation = n.conversation AND m.number = n.number AND m.added_by IS NOT DISTINCT FROM n.said_by "
             "WHERE m.number IS NULL OR span_start < 0 OR span_start >= span_end OR span_end > length(m.content) "
-            "ORDER BY ALL"
+            "ORDER BY 1, 2, 3"
         )
         return tuple((str(name), int(number), str(told)) for name, number, told in rows)
 

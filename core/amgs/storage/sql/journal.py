@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 
 from amgs.clock import as_utc
-from amgs.storage.duckdb.connection import Connection, stored
 from amgs.storage.journal import ERASED, PROPOSAL, RECALIBRATION, JournalRow, JournalStorage, JournalTarget
+from amgs.storage.sql.connection import SqlConnection, stored
 from amgs.types import JournalEntry
 
 _COLUMNS = "id, kind, timestamp, summary, blocks, edges, undone"
 
 
-class DuckDBJournal(JournalStorage):
-    """`JournalStorage` in DuckDB."""
+class SqlJournal(JournalStorage):
+    """`JournalStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def append(
@@ -98,7 +98,7 @@ class DuckDBJournal(JournalStorage):
 
     def latest_redoable(self) -> int | None:
         found = self._connection.value(
-            "SELECT coalesce(min(id) FILTER (id > (SELECT coalesce(max(id), 0) FROM operations "
+            "SELECT coalesce(min(id) FILTER (WHERE id > (SELECT coalesce(max(id), 0) FROM operations "
             "WHERE NOT undone AND kind NOT IN (?, ?))), max(id)) FROM operations WHERE undone",
             [PROPOSAL, ERASED],
         )
@@ -143,8 +143,9 @@ class DuckDBJournal(JournalStorage):
 
     def edge_counts(self, operation_id: int) -> tuple[int, int, int]:
         found = self._connection.rows(
-            "SELECT count(*) FILTER (before IS NULL), count(*) FILTER (before IS NOT NULL AND after IS NOT NULL), "
-            "count(*) FILTER (after IS NULL) FROM operation_rows WHERE operation_id = ? AND target = 'edge'",
+            "SELECT count(*) FILTER (WHERE before IS NULL), count(*) FILTER (WHERE before IS NOT NULL AND after "
+            "IS NOT NULL), count(*) FILTER (WHERE after IS NULL) FROM operation_rows "
+            "WHERE operation_id = ? AND target = 'edge'",
             [operation_id],
         )[0]
         return int(found[0]), int(found[1]), int(found[2])
@@ -184,8 +185,8 @@ class DuckDBJournal(JournalStorage):
 
     def unowned(self) -> tuple[int, ...]:
         found = self._connection.rows(
-            "SELECT DISTINCT operation_id FROM operation_rows ANTI JOIN operations ON id = operation_id ORDER "
-            "BY 1"
+            "SELECT DISTINCT operation_id FROM operation_rows r WHERE NOT EXISTS (SELECT 1 FROM operations o "
+            "WHERE o.id = r.operation_id) ORDER BY 1"
         )
         return tuple(int(row[0]) for row in found)
 

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.storage.duckdb.connection import Connection, stored
 from amgs.storage.packs import PackStorage
+from amgs.storage.sql.connection import SqlConnection, stored
 from amgs.types.packs import Pack, PackMember, PackUse
 
 _STANDING = (
@@ -18,14 +18,16 @@ _STANDING = (
     "WHERE a.undone IS NOT TRUE)"
 )
 """The versions whose operations stand, and whether one that stands has retired them."""
-_COLUMNS = "name, version, id, title, members, keywords, tokens, created_at, query, frame, retired"
-_USES = "number, name, version, pack, used_at, query, session, tokens, blocks, outcome"
+_COLUMNS = (
+    "name, version, id, title, members::VARCHAR, keywords::VARCHAR, tokens, created_at, query, frame, retired"
+)
+_USES = "number, name, version, pack, used_at, query, session, tokens, blocks::VARCHAR, outcome"
 
 
-class DuckDBPacks(PackStorage):
-    """`PackStorage` in DuckDB."""
+class SqlPacks(PackStorage):
+    """`PackStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def put(self, pack: Pack, operation: int) -> None:
@@ -63,8 +65,7 @@ class DuckDBPacks(PackStorage):
 
     def latest(self) -> tuple[Pack, ...]:
         rows = self._connection.rows(
-            f"SELECT {_COLUMNS} FROM {_STANDING} "
-            "QUALIFY row_number() OVER (PARTITION BY name ORDER BY version DESC) = 1 ORDER BY name"
+            f"SELECT DISTINCT ON (name) {_COLUMNS} FROM {_STANDING} ORDER BY name, version DESC"
         )
         return tuple(map(_pack, rows))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from amgs.storage.duckdb.connection import stored
-from amgs.storage.duckdb.sources import STANDING
+from amgs.storage.sql.connection import stored
+from amgs.storage.sql.sources import STANDING
 from amgs.types import BlockFilter
 
 _HELD = (
@@ -14,6 +14,17 @@ _HELD = (
     f"(SELECT block_id FROM {STANDING} WHERE since <= ? AND until > ?))"
 )
 """What held at an instant: by its own validity, or because a source held it then and has dropped it since."""
+
+FADED = (
+    "exp(greatest(-700, -decay_lambda * greatest(0, epoch_us(?::TIMESTAMP) - epoch_us(last_reinforced_at)) "
+    "/ 3.6e9))"
+)
+"""What is left of a row of full strength at an instant; no exponent is so low that a database refuses it."""
+
+
+def texts_of(column: str) -> str:
+    """The list of texts that a column of JSON holds."""
+    return f"from_json({column}, '[\"VARCHAR\"]')"
 
 
 def where(wanted: BlockFilter) -> tuple[str, list[Any]]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from amgs.clock import as_utc, microseconds_of
-from amgs.storage.duckdb.connection import Connection, microseconds, stored
-from amgs.storage.duckdb.filters import where
+from amgs.storage.sql.connection import SqlConnection, microseconds, stored
+from amgs.storage.sql.filters import FADED, texts_of, where
 from amgs.types import Block, BlockFilter, Vector
 
 if TYPE_CHECKING:
@@ -35,11 +35,14 @@ _PLAIN = (
     "meta::VARCHAR, valid_from, valid_to"
 )
 
+_PLACES = texts_of("meta->'sources'")
+"""Every place of its sources that a block stands at."""
 
-class DuckDBBlocks(BlockStorage):
-    """`BlockStorage` in DuckDB."""
 
-    def __init__(self, connection: Connection, meta: MetaStorage) -> None:
+class SqlBlocks(BlockStorage):
+    """`BlockStorage` in SQL."""
+
+    def __init__(self, connection: SqlConnection, meta: MetaStorage) -> None:
         self._connection = connection
         self._meta = meta
 
@@ -247,7 +250,7 @@ class DuckDBBlocks(BlockStorage):
 
     def texts(self, wanted: Sequence[int]) -> list[tuple[int, str, Mapping[str, Any]]]:
         sql = (
-            "SELECT number, content, meta->>'$.title', meta->>'$.document', meta->>'$.headings' FROM memory_blocks "
+            "SELECT number, content, meta->>'title', meta->>'document', meta->>'headings' FROM memory_blocks "
             "WHERE number IN (SELECT unnest(?::BIGINT[])) ORDER BY number"
         )
         return [
@@ -257,24 +260,24 @@ class DuckDBBlocks(BlockStorage):
 
     def with_source(self, source: str) -> tuple[str, ...]:
         found = self._connection.rows(
-            "SELECT id FROM memory_blocks WHERE meta->>'$.source' = ? OR (starts_with(meta->>'$.source', ? || '#') AND "
-            "regexp_replace(meta->>'$.source', '(#[0-9]+){1,2}$', '') = regexp_replace(?, '(#[0-9]+){1,2}$', '')) "
-            "OR list_contains(CAST(meta->'$.sources' AS VARCHAR[]), ?) ORDER BY number",
+            "SELECT id FROM memory_blocks WHERE meta->>'source' = ? OR (starts_with(meta->>'source', ? || '#') AND "
+            "regexp_replace(meta->>'source', '(#[0-9]+){1,2}$', '') = regexp_replace(?, '(#[0-9]+){1,2}$', '')) "
+            f"OR ? = ANY({_PLACES}) ORDER BY number",
             [source, source, source, source],
         )
         return tuple(str(row[0]) for row in found)
 
     def of_sources(self, sources: Sequence[str]) -> set[str]:
         found = self._connection.rows(
-            "SELECT id FROM memory_blocks WHERE meta->>'$.source' IN (SELECT unnest(?::VARCHAR[])) "
-            "OR list_has_any(CAST(meta->'$.sources' AS VARCHAR[]), ?::VARCHAR[])",
+            "SELECT id FROM memory_blocks WHERE meta->>'source' IN (SELECT unnest(?::VARCHAR[])) "
+            f"OR {_PLACES} && ?::VARCHAR[]",
             [list(sources), list(sources)],
         )
         return {str(row[0]) for row in found}
 
     def outlines(self) -> list[tuple[str, str, str]]:
         found = self._connection.rows(
-            "SELECT id, coalesce(meta->>'$.title', ''), left(content, 200) FROM memory_blocks "
+            "SELECT id, coalesce(meta->>'title', ''), left(content, 200) FROM memory_blocks "
             "WHERE status <> 'pruned' ORDER BY number"
         )
         return [(str(i), str(t), str(c)) for i, t, c in found]
@@ -299,15 +302,13 @@ class DuckDBBlocks(BlockStorage):
             "SELECT id, meta->>?, category FROM memory_blocks WHERE contains(meta::VARCHAR, ?) "
             "AND meta->>? IS NOT NULL "
             "ORDER BY number",
-            [f"$.{name}", f'"{name}"', f"$.{name}"],
+            [name, f'"{name}"', name],
         )
         return [(str(i), str(value), str(category)) for i, value, category in found]
 
     def mean_relevance(self, now: datetime) -> float:
         value = self._connection.value(
-            "SELECT avg(exp(-decay_lambda * greatest(0, epoch_us(?::TIMESTAMP) - epoch_us(last_reinforced_at)) "
-            "/ 3.6e9)) "
-            "FROM memory_blocks WHERE status = 'consolidated'",
+            f"SELECT avg({FADED}) FROM memory_blocks WHERE status = 'consolidated'",
             [stored(now)],
         )
         return 0.0 if value is None else float(value)

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.storage.duckdb.connection import Connection, stored
 from amgs.storage.searches import SearchRow, SearchStorage
+from amgs.storage.sql.connection import SqlConnection, stored
 
 _COLUMNS = "serial, made_at, query, places, pool, candidates"
 
 
-class DuckDBSearches(SearchStorage):
-    """`SearchStorage` in DuckDB."""
+class SqlSearches(SearchStorage):
+    """`SearchStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def put(self, rows: Sequence[SearchRow], keep: int) -> None:

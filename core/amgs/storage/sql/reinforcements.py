@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import as_utc
-from amgs.storage.duckdb.connection import Connection, stored
 from amgs.storage.reinforcements import ReinforcementStorage
+from amgs.storage.sql.connection import SqlConnection, stored
 from amgs.types import ReinforcementEvent
 
 
-class DuckDBReinforcements(ReinforcementStorage):
-    """`ReinforcementStorage` in DuckDB."""
+class SqlReinforcements(ReinforcementStorage):
+    """`ReinforcementStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def append(self, ids: Sequence[str], event_type: str, at: datetime, source: str) -> None:
@@ -77,13 +77,14 @@ class DuckDBReinforcements(ReinforcementStorage):
 
     def walks(self) -> dict[tuple[str, str, str], int]:
         found = self._connection.rows(
-            "SELECT source_id, target_id, relation_type, count(*) FROM edge_walks GROUP BY ALL"
+            "SELECT source_id, target_id, relation_type, count(*) FROM edge_walks GROUP BY 1, 2, 3"
         )
         return {(str(s), str(t), str(r)): int(n) for s, t, r, n in found}
 
     def assemblies(self) -> dict[str, frozenset[str]]:
         found = self._connection.rows(
-            "SELECT block_id, list(DISTINCT source) FROM reinforcement_log WHERE event_type = 'assembled' GROUP BY 1"
+            "SELECT block_id, array_agg(DISTINCT source) FROM reinforcement_log WHERE event_type = 'assembled' "
+            "GROUP BY 1"
         )
         return {str(i): frozenset(str(s) for s in sources) for i, sources in found}
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from amgs.storage.duckdb.connection import Connection
 from amgs.storage.edge_forecasts import EdgeForecastStorage, EdgeVerdicts
+from amgs.storage.sql.connection import SqlConnection
 from amgs.types import EdgeKey
 
 
-class DuckDBEdgeForecasts(EdgeForecastStorage):
-    """`EdgeForecastStorage` in DuckDB."""
+class SqlEdgeForecasts(EdgeForecastStorage):
+    """`EdgeForecastStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def insert(self, walked: Iterable[tuple[str, EdgeKey]]) -> None:
@@ -30,7 +30,7 @@ class DuckDBEdgeForecasts(EdgeForecastStorage):
         only = (
             ""
             if predictions is None
-            else "SEMI JOIN (SELECT source_id, target_id, relation_type FROM edge_forecasts WHERE prediction_id IN "
+            else "JOIN (SELECT DISTINCT source_id, target_id, relation_type FROM edge_forecasts WHERE prediction_id IN "
             "(SELECT unnest(?::VARCHAR[]))) AS p ON p.source_id = e.source_id AND p.target_id = e.target_id AND "
             "p.relation_type = e.relation_type "
         )

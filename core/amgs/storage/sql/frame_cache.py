@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from amgs.clock import as_utc
-from amgs.storage.duckdb.connection import Connection, stored
 from amgs.storage.frame_cache import CacheRow, FrameCacheStorage
+from amgs.storage.sql.connection import SqlConnection, stored
 
 
-class DuckDBFrameCache(FrameCacheStorage):
-    """`FrameCacheStorage` in DuckDB."""
+class SqlFrameCache(FrameCacheStorage):
+    """`FrameCacheStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def put(self, row: CacheRow) -> None:

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.storage.duckdb.connection import Connection, microseconds, stored
 from amgs.storage.forecasts import CaseRow, ForecastGroup, ForecastStorage, GroupRow
+from amgs.storage.sql.connection import SqlConnection, microseconds, stored
 from amgs.types import Outcome
 
 _COLUMNS = "prediction_id, predicted, actual, brier_score, timestamp, block_id, frame_name, category"
@@ -19,10 +19,10 @@ _CONDITIONS: dict[ForecastGroup, str] = {
 }
 
 
-class DuckDBForecasts(ForecastStorage):
-    """`ForecastStorage` in DuckDB."""
+class SqlForecasts(ForecastStorage):
+    """`ForecastStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def next_serial(self) -> int:
@@ -147,7 +147,7 @@ class DuckDBForecasts(ForecastStorage):
             "SELECT prediction_id, predicted, actual, brier_score, coalesce(decided_at, timestamp), block_id, "
             "frame_name, category, coalesce((SELECT any_value(query) FROM assemblies a "
             "WHERE a.id = c.assembly_id), ''), "
-            "(SELECT list(DISTINCT relation_type ORDER BY relation_type) FROM edge_forecasts e "
+            "(SELECT array_agg(DISTINCT relation_type ORDER BY relation_type) FROM edge_forecasts e "
             "WHERE e.prediction_id = c.prediction_id), timestamp FROM calibration_log c "
             f"WHERE {' AND '.join(conditions)} ORDER BY coalesce(decided_at, timestamp) DESC, serial DESC LIMIT ?",
             [*values, limit],
@@ -176,7 +176,7 @@ class DuckDBForecasts(ForecastStorage):
         )
 
     def groups(self) -> tuple[GroupRow, ...]:
-        of_decided = "avg(predicted) FILTER (actual IS NOT NULL), avg(actual), avg(brier_score)"
+        of_decided = "avg(predicted) FILTER (WHERE actual IS NOT NULL), avg(actual), avg(brier_score)"
         found = self._connection.rows(
             f"SELECT 'all', '', count(*), count(actual), {of_decided}, 0 AS place FROM calibration_log "
             f"UNION ALL SELECT 'frame', frame_name, count(*), count(actual), {of_decided}, 1 FROM calibration_log "

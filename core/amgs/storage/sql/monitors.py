@@ -6,15 +6,15 @@ import json
 from collections.abc import Sequence
 
 from amgs.clock import as_utc
-from amgs.storage.duckdb.connection import Connection, stored
 from amgs.storage.monitors import MonitorStorage, MonitorValue
+from amgs.storage.sql.connection import SqlConnection, stored
 from amgs.types import EdgeKey
 
 
-class DuckDBMonitors(MonitorStorage):
-    """`MonitorStorage` in DuckDB."""
+class SqlMonitors(MonitorStorage):
+    """`MonitorStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def append(self, seen: Sequence[MonitorValue]) -> None:

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from amgs.errors import StoreCorruptError, WeightsError
-from amgs.storage.duckdb.connection import Connection
 from amgs.storage.frames import FrameStorage, decode_rule, encode_rule, encode_weights
+from amgs.storage.sql.connection import SqlConnection
 from amgs.types import ChildFrame, FrameDefinition, Weights
 
 
-class DuckDBFrames(FrameStorage):
-    """`FrameStorage` in DuckDB."""
+class SqlFrames(FrameStorage):
+    """`FrameStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def put(self, definitions: Sequence[FrameDefinition]) -> None:

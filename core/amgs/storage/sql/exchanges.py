@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.storage.duckdb.connection import Connection, stored
 from amgs.storage.exchanges import ExchangeRow, ExchangeStorage
+from amgs.storage.sql.connection import SqlConnection, stored
 
 _COLUMNS = "number, made_at, conversation, last, record"
 
 
-class DuckDBExchanges(ExchangeStorage):
-    """`ExchangeStorage` in DuckDB."""
+class SqlExchanges(ExchangeStorage):
+    """`ExchangeStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def put(self, row: ExchangeRow, keep: int) -> None:

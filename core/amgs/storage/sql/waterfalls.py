@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from amgs.storage.duckdb.connection import Connection
+from amgs.storage.sql.connection import SqlConnection
 from amgs.storage.waterfalls import WaterfallRow, WaterfallStorage
 
 
-class DuckDBWaterfalls(WaterfallStorage):
-    """`WaterfallStorage` in DuckDB."""
+class SqlWaterfalls(WaterfallStorage):
+    """`WaterfallStorage` in SQL."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def put(self, row: WaterfallRow, keep: int) -> None:

@@ -1,0 +1,217 @@
+"""The connection of one open store, whatever database is behind it: transactions, snapshots and the change counter.
+
+Parts are written inside `with storage.transaction():` and read anywhere. A read in another thread sees the last
+committed state, a read inside a transaction sees the transaction.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from amgs.clock import as_utc
+from amgs.errors import StoreError
+from amgs.storage.sql.change_log import ChangeLog
+from amgs.types import EdgeKey
+
+
+class SqlConnection(ABC):
+    """What the parts of a store ask of its database."""
+
+    def __init__(self, path: str, *, read_only: bool) -> None:
+        self.path = path
+        self.read_only = read_only
+        self._lock = threading.RLock()
+        self._owner: int | None = None
+        self._dirty = False
+        self._structural = False
+        self._local = threading.local()
+        self._closed = False
+        self.edge_changes = ChangeLog[EdgeKey]()
+        self.clock_changes = ChangeLog[str]()
+        self.lost = ""
+        """What was missing when the store was opened, where that was accepted; in words."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the store; a second call does nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    # --- reading ----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+
+    @abstractmethod
+    def columns(self, sql: str, parameters: Sequence[Any] = ()) -> dict[str, NDArray[Any]]:
+        """The query's columns as arrays of length n: the fast way for many rows.
+
+        NULLs come as masked arrays.
+        """
+
+    def value(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
+        """The single value of a query, None when it has no row."""
+        found = self.rows(sql, parameters)
+        return found[0][0] if found else None
+
+    @property
+    def change_counter(self) -> int:
+        """Rises by one with every committed writing transaction."""
+        return int(self.value("SELECT value FROM change_counter"))
+
+    @property
+    def structure_counter(self) -> int:
+        """The change counter at the last change that indexes must follow.
+
+        Not reinforcement, logs or caches.
+        """
+        return int(self.value("SELECT structure FROM change_counter"))
+
+    @property
+    def counters(self) -> tuple[int, int]:
+        """The change counter and the structure counter, in one look."""
+        value, structure = self.rows("SELECT value, structure FROM change_counter")[0]
+        return int(value), int(structure)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Whatever this thread reads inside is of one committed state, however others go on. One inside another, or
+        inside a transaction of this thread, joins it.
+        """
+        if self._inside:
+            yield
+            return
+        with self._one_state():
+            self._local.still = True
+            try:
+                yield
+            finally:
+                self._local.still = False
+
+    # --- writing ----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All writes inside commit together or not at all; one inside another joins it."""
+        with self._lock:
+            if self._owner == threading.get_ident():
+                yield
+                return
+            if self.read_only:
+                raise StoreError(f"{self.path} was opened for reading only.", way_out="Open it for writing.")
+            if self._closed:
+                raise self._gone()
+            self._begin()
+            self._owner, self._dirty, self._structural = threading.get_ident(), False, False
+            try:
+                self.edge_changes.begin()
+                self.clock_changes.begin()
+                yield
+                if self._dirty:
+                    revision = self.revision()
+                    self.edge_changes.commit(revision)
+                    self.clock_changes.commit(revision)
+                    if self._structural:
+                        self._write("UPDATE change_counter SET structure = value + 1")
+                    self._write("UPDATE change_counter SET value = value + 1")
+                self._commit()
+            except BaseException:
+                self._roll_back()
+                raise
+            finally:
+                self._owner = None
+
+    def execute(
+        self, sql: str, parameters: Sequence[Any] = (), *, structural: bool = True, counted: bool = True
+    ) -> None:
+        """Run a writing statement; only inside a transaction.
+
+        structural: whether derived indexes must follow it; logs, clocks and caches are not. counted: whether
+        the change counter rises; what a screen remembers is no change of the memory.
+        """
+        self._in_transaction()
+        self._dirty = self._dirty or counted
+        self._structural = self._structural or (structural and counted)
+        self._write(sql, parameters)
+
+    @abstractmethod
+    def arrays(self, name: str, table: Any) -> AbstractContextManager[None]:
+        """Offer an Arrow table under `name` to the statements inside; only inside a transaction."""
+
+    def revision(self) -> int:
+        """What the change counter will be when the running transaction commits.
+
+        The stamp of the rows it writes.
+        """
+        self._in_transaction()
+        return self.change_counter + 1
+
+    @abstractmethod
+    def compact(self, wait: float, last: tuple[str, Sequence[Any]]) -> bool:
+        """Leave nothing of deleted rows where the store is kept; `last`: a statement and its parameters, carried out
+        with it. False, and nothing is done, where a reader takes longer than `wait` seconds.
+        """
+
+    # --- of each backend ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _one_state(self) -> AbstractContextManager[None]:
+        """Inside, what this thread reads is of one committed state."""
+
+    @abstractmethod
+    def _begin(self) -> None: ...
+
+    @abstractmethod
+    def _write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
+        """Run a statement in the running transaction."""
+
+    @abstractmethod
+    def _commit(self) -> None: ...
+
+    @abstractmethod
+    def _roll_back(self) -> None:
+        """End the transaction; an error in this is not raised: the one that led here is the one to show."""
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    @property
+    def _inside(self) -> bool:
+        """Whether this thread is in a transaction or a snapshot."""
+        return self._owner == threading.get_ident() or getattr(self._local, "still", False)
+
+    def _in_transaction(self) -> None:
+        if self._owner != threading.get_ident():
+            raise RuntimeError("a store is written inside `with store.transaction():`")
+
+    def _gone(self) -> StoreError:
+        return StoreError(f"{self.path} is closed.", way_out="Open it again.")
+
+
+# --- values between Python and the tables -----------------------------------------------------------------
+
+
+def stored(instant: datetime) -> datetime:
+    """An aware instant as the naive UTC TIMESTAMP that the tables hold."""
+    return as_utc(instant).replace(tzinfo=None)
+
+
+def microseconds(instants: Sequence[datetime]) -> list[int]:
+    """Instants as microseconds since 1970, for bulk inserts: (n,)."""
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    return [(as_utc(i) - epoch) // timedelta(microseconds=1) for i in instants]

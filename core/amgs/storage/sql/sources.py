@@ -1,0 +1,109 @@
+"""The tables `sources` and `source_blocks`: which source holds which block, from when to when."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from amgs.clock import as_utc
+from amgs.storage.sources import SourceName, SourcePiece, SourceStorage
+from amgs.storage.sql.connection import SqlConnection, microseconds
+
+STANDING = (
+    "(SELECT h.source, h.position, h.locator, h.block_id, h.since, "
+    "CASE WHEN e.undone THEN NULL ELSE h.until END AS until FROM source_blocks h "
+    "LEFT JOIN operations a ON a.id = h.added_by LEFT JOIN operations e ON e.id = h.ended_by "
+    "WHERE a.undone IS NOT TRUE)"
+)
+"""The pieces whose operations stand."""
+
+_PIECE = "source, position, locator, block_id, since, until"
+
+
+class SqlSources(SourceStorage):
+    """`SourceStorage` in SQL."""
+
+    def __init__(self, connection: SqlConnection) -> None:
+        self._connection = connection
+
+    def names(self) -> tuple[SourceName, ...]:
+        rows = self._connection.rows("SELECT name, root, path FROM sources ORDER BY name")
+        return tuple(SourceName(str(name), str(root), str(path)) for name, root, path in rows)
+
+    def put_names(self, names: Iterable[SourceName]) -> None:
+        every = list({one.name: one for one in names}.values())
+        if every:
+            self._connection.execute(
+                "INSERT INTO sources SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]) "
+                "ON CONFLICT (name) DO UPDATE SET root = excluded.root, path = excluded.path",
+                [[one.name for one in every], [one.root for one in every], [one.path for one in every]],
+                structural=False,
+            )
+
+    def add(self, pieces: Sequence[SourcePiece], operation: int | None) -> None:
+        if pieces:
+            self._connection.execute(
+                "INSERT INTO source_blocks SELECT unnest(?::VARCHAR[]), unnest(?::BIGINT[]), unnest(?::VARCHAR[]), "
+                "unnest(?::VARCHAR[]), make_timestamp(unnest(?::BIGINT[])), NULL, ?, NULL",
+                [
+                    [p.source for p in pieces],
+                    [p.position for p in pieces],
+                    [p.locator for p in pieces],
+                    [p.block_id for p in pieces],
+                    microseconds([p.since for p in pieces]),
+                    operation,
+                ],
+                structural=False,
+            )
+
+    def end(self, pieces: Sequence[SourcePiece], operation: int) -> None:
+        if pieces:
+            self._connection.execute(
+                "UPDATE source_blocks SET until = greatest(since, g.at), ended_by = ? FROM (SELECT "
+                "make_timestamp(unnest(?::BIGINT[])) AS at, unnest(?::VARCHAR[]) AS of, unnest(?::BIGINT[]) AS place, "
+                "unnest(?::VARCHAR[]) AS id) AS g "
+                "WHERE source = g.of AND position = g.place AND block_id = g.id "
+                "AND (ended_by IS NULL OR ended_by IN (SELECT id FROM operations WHERE undone)) "
+                "AND (added_by IS NULL OR added_by NOT IN (SELECT id FROM operations WHERE undone))",
+                [
+                    operation,
+                    microseconds([p.until or p.since for p in pieces]),
+                    [p.source for p in pieces],
+                    [p.position for p in pieces],
+                    [p.block_id for p in pieces],
+                ],
+                structural=False,
+            )
+
+    def held(self, sources: Sequence[str] | None = None) -> tuple[SourcePiece, ...]:
+        if sources is None:
+            return self._pieces("until IS NULL", [])
+        return self._pieces("until IS NULL AND source IN (SELECT unnest(?::VARCHAR[]))", [list(sources)])
+
+    def holding(self, ids: Sequence[str]) -> tuple[SourcePiece, ...]:
+        return self._pieces("until IS NULL AND block_id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
+
+    def history(self, source: str) -> tuple[SourcePiece, ...]:
+        return self._pieces("source = ?", [source], "since, position")
+
+    @abstractmethod
+    def adopt(self) -> None: ...
+
+    def _pieces(
+        self, where: str, given: list[Any], order: str = "source, position"
+    ) -> tuple[SourcePiece, ...]:
+        rows = self._connection.rows(
+            f"SELECT {_PIECE} FROM {STANDING} WHERE {where} ORDER BY {order}, locator", given
+        )
+        return tuple(
+            SourcePiece(
+                str(source),
+                int(position),
+                str(locator),
+                str(block),
+                as_utc(since),
+                None if until is None else as_utc(until),
+            )
+            for source, position, locator, block, since, until in rows
+        )

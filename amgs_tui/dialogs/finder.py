@@ -54,6 +54,12 @@ class Finder(ModalScreen[str | None]):
         self._search = search
         self._title = title
         self._first = tuple(first)
+        self._asked = ""
+        """What was searched for last."""
+        self._listed = ""
+        """What the rows answer."""
+        self._entered = ""
+        """What was entered before its rows were there: the best of them is meant."""
 
     def compose(self) -> ComposeResult:
         with Vertical() as frame:
@@ -69,7 +75,7 @@ class Finder(ModalScreen[str | None]):
         self._offer()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        text = event.value.strip()
+        text = self._asked = event.value.strip()
         if text:
             self.query_one(Static).update("Searching …")
             self._search(text)
@@ -78,6 +84,7 @@ class Finder(ModalScreen[str | None]):
 
     def _offer(self) -> None:
         """What can be chosen before anything is typed."""
+        self._listed = ""
         self._list(self._first)
         near = f"{plural(len(self._first), 'neighbour')}; type to search all blocks." if self._first else ""
         self.query_one(Static).update(near or "Type to search.")
@@ -90,10 +97,15 @@ class Finder(ModalScreen[str | None]):
             listed.highlighted = 0
 
     def found(self, blocks: tuple[Block, ...]) -> None:
-        """Show what was found, the best first."""
+        """Show what was found, the best first; it answers what was searched for last."""
         if not self.query_one(Input).value.strip():
             return
+        self._listed = self._asked
         self._list(blocks)
+        entered, self._entered = self._entered, ""
+        if blocks and entered == self._listed:
+            self.dismiss(blocks[0].id)
+            return
         note = f"{len(blocks)} found" if blocks else "No match. Try fewer letters."
         self.query_one(Static).update(note)
 
@@ -105,8 +117,11 @@ class Finder(ModalScreen[str | None]):
         (listed.action_cursor_down if by > 0 else listed.action_cursor_up)()
 
     def action_choose(self) -> None:
-        listed = self.query_one(OptionList)
-        if listed.highlighted is not None:
+        """Select the row, or, where the rows answer fewer letters than are typed, the first of those that come."""
+        text, listed = self.query_one(Input).value.strip(), self.query_one(OptionList)
+        if text != self._listed:
+            self._entered = text
+        elif listed.highlighted is not None:
             self.dismiss(listed.get_option_at_index(listed.highlighted).id)
 
     def action_leave(self) -> None:

@@ -241,6 +241,19 @@ async def test_the_finder_selects_a_block_for_all_panes() -> None:
         assert world.session.engine.memory.block(driven.app.selected).title == "Mirror cleaning procedure"
 
 
+async def test_what_is_entered_before_its_rows_are_there_selects_the_first_of_them() -> None:
+    world = World(consolidated=6)
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("slash")
+        finder = driven.app.screen
+        assert isinstance(finder, Finder)
+        finder.query_one(Input).value = "mirror"
+        finder.action_choose()
+        await driven.until(lambda: driven.app.screen is not finder)
+        assert driven.app.selected is not None
+        assert world.session.engine.memory.block(driven.app.selected).title == "Mirror cleaning procedure"
+
+
 # --- errors and leaving -----------------------------------------------------------------------------------
 
 

@@ -11,11 +11,13 @@ from amgs_tui.keys import shown
 from amgs_tui.panes.base import Pane
 
 if TYPE_CHECKING:
-    from amgs.types.packs import PackForecast, PackOutlook, PackUse
+    from amgs.types.packs import PackForecast, PackOutlook, PackRoute, PackUse
     from amgs_tui.host import Host
 
 
 ACTING: Final[list[Any]] = [
+    shown("e", "ask", "question", "packs.ask", "Ask which packs a question is given"),
+    shown("b", "budget", "budget", "packs.budget", "Change the budget, in tokens"),
     shown("K", "keep", "keep frame", "packs.keep", "Keep the present frame as a pack"),
     shown("r", "use", "read", "packs.use", "Read the pack; that it was read is logged"),
     shown("u", "judge(True)", "useful", "packs.useful", "The last reading of this pack was useful"),
@@ -30,15 +32,19 @@ ACTING: Final[list[Any]] = [
 class PackActing(Pane):
     """A pane over packs, one of which is chosen.
 
-    forecast: all of them. room: tokens that are to be enough, None for no plan. readings: of the chosen one.
+    forecast: all of them. route: those for a question, None for no question. room: tokens that are to be enough, None
+    for no plan. readings: of the chosen one.
     """
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)
         self.forecast: PackForecast | None = None
+        self.route: PackRoute | None = None
+        self.question = ""
+        self.budget: int | None = None
         self.readings: tuple[PackUse, ...] = ()
         self.room: int | None = None
-        self._typing: Literal["name", "room"] = "name"
+        self._typing: Literal["name", "room", "question", "budget"] = "name"
 
     @property
     def chosen(self) -> PackOutlook | None:
@@ -50,8 +56,10 @@ class PackActing(Pane):
             return self.chosen is not None
         if action == "judge":
             return bool(self.readings)
-        if action == "forget":
+        if action in ("forget", "ask"):
             return self.forecast is not None and bool(self.forecast.packs)
+        if action == "budget":
+            return bool(self.question)
         if action == "apply":
             return self.room is not None and self.forecast is not None and bool(self.forecast.forgotten)
         return super().check_action(action, parameters)
@@ -74,21 +82,39 @@ class PackActing(Pane):
         room = str(self.room) if self.room is not None else ""
         self.host.ask_line(self.NAME, "room in tokens", room, hint=hint, replace=True, blank=True)
 
+    def action_ask(self) -> None:
+        self._typing = "question"
+        hint = "Which packs should it be given? Blank: all packs."
+        self.host.ask_line(self.NAME, "question", self.question, hint=hint, replace=True, blank=True)
+
+    def action_budget(self) -> None:
+        self._typing = "budget"
+        self.host.ask_line(self.NAME, "budget in tokens", str(self.budget or ""), replace=True)
+
     def answered(self, line: str) -> None:
-        if self._typing == "room":
-            self._plan(line.replace(",", "").strip())
-            return
+        line = line.strip()
+        if self._typing == "question" and not line:
+            self.all_packs()
+        elif self._typing == "question":
+            self.ask(operations.pack.route(line, budget=self.budget))
+        elif self._typing == "name":
+            self._keep(line)
+        elif (size := line.replace(",", "")) and not (size.isdecimal() and int(size)):
+            self.notify("Give a number of tokens, such as 4000.", title="No budget", severity="warning")
+        elif self._typing == "budget":
+            self.ask(operations.pack.route(self.question, budget=int(size)))
+        else:
+            self.room = int(size) if size else None
+            self.ask(operations.pack.forecast(keep=self.room))
+
+    def all_packs(self) -> None:
+        """No question any more."""
+
+    def _keep(self, name: str) -> None:
         frame = self.host.last_frame
         if frame is not None:
             blocks = [one.block.id for one in frame.selected]
-            self.ask(operations.pack.keep(line.strip(), block=blocks, title=frame.query or ""))
-
-    def _plan(self, line: str) -> None:
-        if line and not line.isdecimal():
-            self.notify("Give a number of tokens, such as 4000.", title="No room", severity="warning")
-            return
-        self.room = int(line) if line else None
-        self.ask(operations.pack.forecast(keep=self.room))
+            self.ask(operations.pack.keep(name, block=blocks, title=frame.query or ""))
 
     def action_apply(self) -> None:
         from amgs_tui.dialogs.dialog import Confirm

@@ -11,14 +11,14 @@ from amgs_app import operations
 from amgs_app.render.figures.canvas import Canvas, Figure, Region
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import plural, title_told
-from amgs_app.row_fields import of_packs
+from amgs_app.row_fields import of_packs, of_routed
 from amgs_tui.keys import shown
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.pack_acting import ACTING, PackActing
 
 if TYPE_CHECKING:
     from amgs.types import Block
-    from amgs.types.packs import PackContent, PackForecast, PackOutlook
+    from amgs.types.packs import PackContent, PackForecast, PackOutlook, PackRoute, RoutedPack
     from amgs_app.calls.call import Call
     from amgs_app.render.figures.packs import PackMemberRow
     from amgs_app.row_filter import Row
@@ -37,12 +37,13 @@ class PacksPane(PackActing, ListPane):
     """
 
     NAME = "packs"
-    SHOWS = frozenset({"pack list", "pack forecast", "pack forget", "pack show", "pack uses"})
+    SHOWS = frozenset({"pack list", "pack forecast", "pack forget", "pack route", "pack show", "pack uses"})
     PURPOSE = """\
 A pack is a frame that was kept: the blocks that answered a question once, under a name, to be read again. The list says
 how likely each is read within the next days, and behind it how that goes down while it is not read. enter shows its
-members: ○ a source was taken in, ◆ a learning was made of others, which enter on it lists. r reads a pack, u and x say
-whether that was useful. K keeps the present frame. What is kept or retired stands in the journal: U there undoes it."""
+members: ○ a source was taken in, ◆ a learning was made of others, which enter on it lists. e asks which packs a
+question is given, and what each adds for each agent. r reads a pack, u and x say whether that was useful. K keeps the
+present frame. What is kept or retired stands in the journal: U there undoes it."""
 
     BINDINGS: ClassVar[list[Any]] = [
         shown("enter,right", "open", "open", "packs.open", "Its members; of a learning: what it was made of"),
@@ -63,7 +64,9 @@ whether that was useful. K keeps the present frame. What is kept or retired stan
     # --- what is looked at ----------------------------------------------------------------------------------
 
     def asks(self) -> Iterable[Call[Any]]:
-        return [operations.pack.forecast(keep=self.room)]
+        yield operations.pack.forecast(keep=self.room)
+        if self.question:
+            yield operations.pack.route(self.question, budget=self.budget)
 
     def look(self) -> None:
         """As every pane; without a place too, it asks whether there is a pack by now."""
@@ -78,6 +81,8 @@ whether that was useful. K keeps the present frame. What is kept or retired stan
                 self.look()
             case "pack forecast" | "pack forget":
                 self._take_forecast(result)
+            case "pack route":
+                self._take_route(result)
             case "pack show":
                 self._take_content(result)
             case "pack uses":
@@ -87,20 +92,37 @@ whether that was useful. K keeps the present frame. What is kept or retired stan
                 )
 
     def _take_forecast(self, result: PackForecast) -> None:
-        before = self.chosen.usage.pack.name if self.chosen is not None else ""
+        before = self.name_at_cursor
         self.forecast = result
         self.room = result.keep if result.operation is None else None
-        if self.inside:
-            if before not in {one.usage.pack.name for one in self.packs}:
-                self._leave()
+        self._stay_with(before)
+
+    def _take_route(self, result: PackRoute) -> None:
+        fresh = self.route is None or self.route.query != result.query
+        before = self.name_at_cursor
+        self.route, self.question, self.budget = result, result.query, result.budget
+        if fresh:
+            self._leave()
+            self.cursor = 0
             self._ask_chosen()
-            return
-        self._place_on(before)
+        else:
+            self._stay_with(before)
+
+    def _stay_with(self, name: str) -> None:
+        """The list is another: the cursor stays with the pack, inside it too."""
+        if not self.inside:
+            self._place_on(name)
+        elif name in self.names:
+            self._back_to[0] = self.names.index(name)
+            self._ask_chosen()
+        else:
+            self._leave()
+            self._place_on(name)
 
     def _place_on(self, name: str) -> None:
         """Put the cursor on a pack; where it is not listed, it stays in its place."""
-        here = (n for n, one in enumerate(self.packs) if one.usage.pack.name == name)
-        self.cursor = next(here, max(0, min(self.cursor, len(self.packs) - 1)))
+        names = self.names
+        self.cursor = names.index(name) if name in names else max(0, min(self.cursor, len(names) - 1))
         self._ask_chosen()
 
     def _take_content(self, result: PackContent) -> None:
@@ -135,10 +157,29 @@ whether that was useful. K keeps the present frame. What is kept or retired stan
         return [every[place] for place in self.places] if self.sift else every
 
     @property
-    def chosen(self) -> PackOutlook | None:
-        """The pack that is looked at."""
+    def routed(self) -> Sequence[RoutedPack]:
+        """The packs for the question that the filter leaves, those that were not chosen too."""
+        every = (*self.route.packs, *self.route.left_out) if self.route is not None else ()
+        return [every[place] for place in self.places] if self.sift else every
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The packs that are listed."""
+        if self.route is not None:
+            return [one.pack.name for one in self.routed]
+        return [one.usage.pack.name for one in self.packs]
+
+    @property
+    def name_at_cursor(self) -> str:
+        """The name of the pack that is looked at, "" for none."""
         place = self._back_to[0] if self._back_to else self.cursor
-        return self.packs[place] if 0 <= place < len(self.packs) else None
+        names = self.names
+        return names[place] if 0 <= place < len(names) else ""
+
+    @property
+    def chosen(self) -> PackOutlook | None:
+        every, name = self.forecast.packs if self.forecast is not None else (), self.name_at_cursor
+        return next((one for one in every if one.usage.pack.name == name), None)
 
     @property
     def members(self) -> Sequence[PackMemberRow]:
@@ -161,11 +202,13 @@ whether that was useful. K keeps the present frame. What is kept or retired stan
         return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
 
     def all_rows(self) -> Sequence[Row]:
+        if self.route is not None:
+            return of_routed(self.route)
         return of_packs(self.forecast.packs, self.host.now()) if self.forecast is not None else ()
 
     @property
     def rows(self) -> int:
-        return len(self.members) if self.inside else len(self.packs)
+        return len(self.members) if self.inside else len(self.names)
 
     def sifted(self) -> None:
         self._leave()
@@ -191,7 +234,7 @@ whether that was useful. K keeps the present frame. What is kept or retired stan
             return ""
         if self.room is not None and self.forecast is not None and self.forecast.forgotten:
             return f"{plural(len(self.forecast.forgotten), 'pack')} would go · c retires · f changes it"
-        return f"enter opens · v {self._next_view}"
+        return f"← all packs · v {self._next_view}" if self.route else f"e asks · v {self._next_view}"
 
     @property
     def _next_view(self) -> str:
@@ -214,6 +257,18 @@ whether that was useful. K keeps the present frame. What is kept or retired stan
             of = title_told(self.learning) if self.learning is not None else ""
             return members_figure(
                 self.content, self.members, canvas, cursor=self.cursor, of=of, outlook=self.chosen
+            )
+        if self.route is not None:
+            from amgs_app.render.figures.pack_route import route_figure
+
+            known = len(self.route.packs) + len(self.route.left_out)
+            return route_figure(
+                self.route,
+                self.routed,
+                canvas,
+                cursor=self.cursor,
+                larger=max(0, len(self.forecast.packs) - known),
+                beside=self._beside,
             )
         return packs_figure(
             self.forecast,
@@ -240,7 +295,7 @@ whether that was useful. K keeps the present frame. What is kept or retired stan
         if action == "open":
             return self.member is not None if self.inside else self.content is not None
         if action == "back":
-            return self.inside
+            return self.inside or self.route is not None
         if action in ("view", "filter_rows", "sort_rows"):
             return not self.inside
         return super().check_action(action, parameters)
@@ -273,6 +328,16 @@ whether that was useful. K keeps the present frame. What is kept or retired stan
             self.cursor = self._back_to.pop()
             self.moved()
             self._changed()
+        else:
+            self.all_packs()
+
+    def all_packs(self) -> None:
+        """From the packs for a question back to all of them; the cursor stays with its pack."""
+        name = self.name_at_cursor
+        self._leave()
+        self.route, self.question = None, ""
+        self._place_on(name)
+        self._changed()
 
     def _leave(self) -> None:
         """Out to the packs."""
@@ -293,6 +358,7 @@ whether that was useful. K keeps the present frame. What is kept or retired stan
         """What the operator typed themselves is shown: the pack that they named, or its readings."""
         if command == "pack show":
             self._leave()
+            self.route, self.question = None, ""
             self._place_on(result.usage.pack.name)
             self.content, self.inside = result, True
             self._enter()

@@ -175,6 +175,16 @@ SCREEN: Final[dict[str, Words]] = {
             "if not read",
             "The same from now on for three times as long, each sign a quarter later, where nobody reads it.",
         ),
+        (
+            "adds",
+            "What a pack adds to all agents' terms together, after those chosen before it: the bar's length.",
+        ),
+        (
+            "relevance, efficiency, quality, recency, domain",
+            "The agents of the router: what answers the question, in few tokens, judged useful, read of late, by its "
+            "keywords.",
+        ),
+        ("in, out", "Chosen within the budget or not, and why not."),
     ),
 }
 """The words of each pane's picture, by pane."""

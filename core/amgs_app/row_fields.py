@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import Block, Candidate, Fate, Forecast, ForecastCase, Frame, JournalEntry, Neighbourhood
     from amgs.types.conversation import ContextSpan, FateChange
-    from amgs.types.packs import PackOutlook
+    from amgs.types.packs import PackOutlook, PackRoute
     from amgs_app.pane_names import Pane
     from amgs_focus.views import EntryView
 
@@ -67,7 +67,7 @@ LISTINGS: dict[Pane, Listing] = {
     "packs": Listing(
         ("name", "keywords", "state"),
         ("needed", "gain", "uses", "useful", "tokens", "members", "days"),
-        ("needed", "uses", "days", "tokens", "name"),
+        ("needed", "gain", "uses", "days", "tokens", "name"),
     ),
 }
 """The panes that hold a list, and the fields of its rows."""
@@ -346,6 +346,22 @@ def of_packs(packs: Sequence[PackOutlook], now: datetime) -> list[Row]:
             else (now - one.usage.last_used).total_seconds() / 86400,
         }
         for one in packs
+    ]
+
+
+def of_routed(result: PackRoute) -> list[Row]:
+    """The rows of the packs for a question. state: in or out. gain: what each adds to all terms."""
+    return [
+        {
+            "name": one.pack.name,
+            "keywords": " ".join(one.pack.keywords),
+            "state": state,
+            "gain": one.gain,
+            "tokens": one.tokens,
+            "members": len(one.pack.members),
+        }
+        for state, routed in (("in", result.packs), ("out", result.left_out))
+        for one in routed
     ]
 
 

@@ -85,3 +85,23 @@ async def test_a_pack_is_opened_down_to_what_a_learning_was_made_of() -> None:
         await driven.type("pack show school", "enter")
         await driven.press("escape")
         assert pane_of(driven).inside and "school@1 ─" in driven.text
+
+
+async def test_which_packs_a_question_is_given_is_shown_by_agent_within_a_budget() -> None:
+    async with drive(kept(), (120, 40)) as driven:
+        await driven.press("9", "e")
+        await driven.type("What comes on the ninth to look at Saturn?", "enter")
+        pane = pane_of(driven)
+        assert pane.route is not None and [one.pack.name for one in pane.route.packs][:1] == ["school"]
+        assert "? What comes on the ninth" in driven.text and "█ relevance" in driven.text
+        assert pane.name_at_cursor == "school" and "school@1 ─" in driven.text
+        await driven.press("b")
+        await driven.type("100", "enter")
+        assert [one.pack.name for one in (*pane.route.packs, *pane.route.left_out)] == ["dome"]
+        assert pane.route.budget == 100 and "1 pack larger than that" in driven.text
+        driven.app.dispatcher.look()
+        await driven.settle()
+        assert pane.route.budget == 100 and pane.name_at_cursor == "dome"
+        await driven.press("left")
+        assert pane_of(driven).route is None and "if not read" in driven.text
+        assert pane.name_at_cursor == "dome"

@@ -22,6 +22,8 @@ from amgs_app.render.figures import (
     header,
     inbox,
     overview,
+    pack_route,
+    packs,
     plan,
     recalibration,
 )
@@ -29,6 +31,7 @@ from amgs_app.render.figures.canvas import Canvas
 from amgs_app.terminal import Symbols
 from amgs_app.themes import Palette
 from tests.tui import figure_samples as samples
+from tests.tui import pack_samples
 
 VIEW = samples.focus_view(24_000)
 CHOSEN = VIEW.entries[17]
@@ -40,6 +43,7 @@ COMPARED = samples.comparison()
 ODD = samples.block(
     1, content="漢字 \x1b[31mred\x1b[0m\tnote 👩‍👩‍👧 with\na very\r\nlong" + "g" * 300 + " word\x00"
 )
+KEPT = pack_samples.content()
 
 Draw = Callable[[Canvas], Text]
 PICTURES: dict[str, Draw] = {
@@ -113,6 +117,24 @@ PICTURES: dict[str, Draw] = {
         TALK, c, cursor=9, total=300, said="It was built in 1900.", about="request 3"
     ),
     "conversation compared": lambda c: conversation_comparison.comparison(COMPARED, c, cursor=2),
+    "packs": lambda c: packs.packs_figure(
+        pack_samples.forecast(),
+        c,
+        cursor=4,
+        now=samples.NOW,
+        beside=lambda region: packs.draw_content(region, KEPT, pack_samples.forecast().packs[3]),
+    ).render(),
+    "packs read": lambda c: packs.packs_figure(
+        pack_samples.forecast(),
+        c,
+        cursor=2,
+        now=samples.NOW,
+        beside=lambda region: packs.draw_readings(
+            region, pack_samples.pack(2), pack_samples.uses(), samples.NOW
+        ),
+    ).render(),
+    "pack": lambda c: packs.members_figure(KEPT, packs.members_of(KEPT), c, cursor=1).render(),
+    "pack route": lambda c: pack_route.route(pack_samples.route(), c),
     "overview early": lambda c: overview.overview(samples.status(0), c),
 }
 EMPTY: dict[str, Draw] = {
@@ -128,6 +150,7 @@ EMPTY: dict[str, Draw] = {
     "calibration": lambda c: calibration.calibration(samples.EMPTY_RELIABILITY, c, now=samples.NOW),
     "focus": lambda c: focus.focus(None, c),
     "overview": lambda c: overview.overview(None, c),
+    "packs": lambda c: packs.forecast(pack_samples.forecast(0), c),
 }
 SIZES = [(80, 24), (120, 40), (200, 60), (60, 15)]
 SMALL = [(60, 5), (40, 12), (24, 6), (3, 2)]
@@ -180,7 +203,7 @@ def test_no_text_is_hidden_in_its_own_background(name: str) -> None:
 @pytest.mark.parametrize("name", [*EMPTY])
 def test_an_empty_pane_names_the_verb_that_fills_it(name: str) -> None:
     plain = EMPTY[name](Canvas(80, 20)).plain
-    verbs = ("ingest", "consolidate", "frame", "search", "graph", "block", "decay", "amgs", "Consolidation")
+    verbs = ("ingest", "consolidate", "frame", "search", "graph", "block", "decay", "amgs", "pack keep")
     assert any(verb in plain for verb in verbs)
 
 

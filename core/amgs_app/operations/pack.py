@@ -133,7 +133,7 @@ def use(
     return engine.memory.packs.use(pack, query, budget=budget, prune=prune, session=session)
 
 
-@operation("pack route", summary="Choose the packs for a question, within a budget.")
+@operation("pack route", summary="Choose the packs for a question, within a budget.", pane="packs")
 def route(
     engine: Engine,
     query: Annotated[str, Arg(metavar="QUERY", help="The question.")],

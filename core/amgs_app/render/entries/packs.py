@@ -143,7 +143,14 @@ def _routed(one: RoutedPack, place: int | None) -> tuple[Any, ...]:
     return (place, _named(one.pack), one.tokens, one.gain, *parts)
 
 
-@entry()
+def _route_drawn(operator: Operator, result: PackRoute, canvas: Canvas) -> Text:
+    from amgs_app.render.figures.pack_route import route
+
+    del operator
+    return route(result, canvas)
+
+
+@entry(figure=_route_drawn)
 def pack_route(result: PackRoute) -> ResultTable:
     rows = [_routed(one, n) for n, one in enumerate(result.packs, 1)]
     rows += [_routed(one, None) for one in result.left_out]

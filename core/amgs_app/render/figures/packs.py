@@ -91,18 +91,22 @@ def packs_figure(
         told = f"{plural(len(result.forgotten), 'pack')} {done} for {count(result.keep)} tok"
         facts.append(HeaderPart(1, ((told, ink(palette.warn)),)))
     facts_line(sheet, 0, facts, x=1)
-    body = sheet.part(0, 1)
-    if beside is None or body.height < 8:
-        _list(body, listed, cursor, now)
-    elif body.width >= _BESIDE and body.height >= 10:
-        left = body.width // 2
-        _list(body.part(0, 0, left), listed, cursor, now)
-        beside(body.part(left + 2, 0))
-    else:
-        high = max(4, min(len(listed) + 1, body.height * 2 // 5))
-        _list(body.part(0, 0, None, high), listed, cursor, now)
-        beside(body.part(0, high))
+    top, rest = beside_or_below(sheet.part(0, 1), len(listed) + 1, beside is not None)
+    _list(top, listed, cursor, now)
+    if beside is not None and rest is not None:
+        beside(rest)
     return sheet
+
+
+def beside_or_below(body: Region, lines: int, divided: bool) -> tuple[Region, Region | None]:
+    """Where a list of so many lines stands, and the rest: beside it or below; None where there is no room."""
+    if not divided or body.height < 8:
+        return body, None
+    if body.width >= _BESIDE and body.height >= 10:
+        left = body.width // 2
+        return body.part(0, 0, left), body.part(left + 2, 0)
+    high = max(4, min(lines, body.height * 2 // 5))
+    return body.part(0, 0, None, high), body.part(0, high)
 
 
 @dataclass(frozen=True, slots=True)

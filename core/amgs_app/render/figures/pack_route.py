@@ -1,0 +1,180 @@
+"""The packs that a question is given: what each adds for each agent as a stacked bar, and why the others are out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from rich.text import Text
+
+from amgs.types.packs import PackRoute, RoutedPack
+from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, ink, width_of
+from amgs_app.render.figures.format import count, plural, share
+from amgs_app.render.figures.glyphs import HeaderPart, apportion, facts_line, gauge_pieces
+from amgs_app.render.figures.list_page import ListPage
+from amgs_app.render.figures.packs import Beside, beside_or_below, named
+
+AGENTS: Final = ("relevance", "efficiency", "quality", "recency", "domain")
+_SIGNS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
+    {
+        "relevance": ("█", "R", "part_similarity"),
+        "efficiency": ("▓", "E", "part_confidence"),
+        "quality": ("▚", "Q", "part_reinforcement"),
+        "recency": ("▒", "T", "part_recency"),
+        "domain": ("░", "D", "part_centrality"),
+    }
+)
+"""How each agent's part is drawn, with and without more than ASCII, and its colour."""
+_NOTHING = 1e-9
+_LEAST_BAR = 20
+
+
+def route(result: PackRoute, canvas: Canvas) -> Text:
+    """The chosen packs, then the others."""
+    return route_figure(result, routed_of(result), canvas).render()
+
+
+def routed_of(result: PackRoute) -> tuple[RoutedPack, ...]:
+    """The packs as they are listed: the chosen ones in the order of choice, then the others."""
+    return (*result.packs, *result.left_out)
+
+
+def why_out(one: RoutedPack, result: PackRoute) -> tuple[str, str]:
+    """Why a pack was not chosen, in few words, and what more there is to say of it."""
+    left = result.budget - result.tokens
+    if one.gain <= _NOTHING:
+        return "adds nothing", ""
+    if one.tokens > left:
+        return "no room", f": {count(left)} tok left"
+    return "adds less", " for its tokens"
+
+
+def route_figure(
+    result: PackRoute,
+    rows: Sequence[RoutedPack],
+    canvas: Canvas,
+    *,
+    cursor: int | None = None,
+    larger: int = 0,
+    beside: Beside | None = None,
+) -> Figure:
+    """The picture before it is rendered. rows: those that are listed. larger: how many packs are larger than the
+    budget. beside: draws what stands in the rest.
+    """
+    sheet = Figure(canvas)
+    palette = sheet.palette
+    x = sheet.put(1, 0, "? ", ink(palette.accent, bold=True))
+    sheet.put(x, 0, clean(result.query), ink(palette.text, bold=True), width=sheet.width - x - 1)
+    used = result.tokens / result.budget if result.budget else 0.0
+    gauged = gauge_pieces(used, 8, sheet.symbols, ink(palette.accent), ink(palette.faint))
+    tokens = (f"{count(result.tokens)}/{count(result.budget)} tok ", ink(palette.text))
+    facts = [
+        HeaderPart(0, ((f"{plural(len(result.packs), 'pack')} chosen", ink(palette.accent, bold=True)),)),
+        HeaderPart(1, (tokens, *gauged)),
+        HeaderPart(
+            2, (("holds what answers ", ink(palette.muted)), (share(result.likely), ink(palette.text)))
+        ),
+        HeaderPart(4, ((plural(result.rounds, "round"), ink(palette.muted)),)),
+    ]
+    if larger:
+        facts.append(HeaderPart(3, ((f"{plural(larger, 'pack')} larger than that", ink(palette.warn)),)))
+    facts_line(sheet, 1, facts, x=1)
+    _words(sheet.part(0, 2, None, 1), result.words)
+    body = sheet.part(0, 3)
+    top, rest = beside_or_below(body, len(rows) + 2, beside is not None)
+    _list(top, rows, result, cursor)
+    if beside is not None and rest is not None:
+        beside(rest)
+    return sheet
+
+
+def _words(region: Region, words: Sequence[tuple[str, bool]]) -> None:
+    """The words of the question, those first that no chosen pack says."""
+    palette = region.palette
+    missing = [word for word, there in words if not there]
+    there = [word for word, held in words if held]
+    pieces: list[Piece] = []
+    if missing:
+        pieces += [
+            ("no chosen pack says ", ink(palette.muted)),
+            (clean(" ".join(missing)), ink(palette.warn)),
+        ]
+        pieces.append(("   ", None))
+    if there:
+        pieces += [("said ", ink(palette.muted)), (clean(" ".join(there)), ink(palette.good))]
+    region.pieces(1, 0, pieces, width=region.width - 2)
+
+
+def _list(region: Region, rows: Sequence[RoutedPack], result: PackRoute, cursor: int | None) -> None:
+    if region.height < 1:
+        return
+    palette = region.palette
+    quiet = ink(palette.muted)
+    legend = region.height >= 4
+    page = ListPage.around(rows, region.height - 1 - legend, cursor)
+    chosen_ids = {id(one) for one in result.packs}
+    name_w = min(24, max([4, *(width_of(clean(named(one.pack))) for one in rows)]))
+    bar_x = 2 + name_w + 2 + 7 + 6
+    whys: dict[int, str] = {}
+    for words in (2, 1, 0):
+        for one in rows:
+            told = "".join(why_out(one, result)[:words])
+            whys[id(one)] = "in" if id(one) in chosen_ids else f"out · {told}" if told else "out"
+        why_w = max([3, *map(width_of, whys.values())])
+        if bar_x + _LEAST_BAR + 2 + why_w <= region.width:
+            break
+    bar_w = max(4, region.width - bar_x - 2 - why_w - 1)
+    most = max([_NOTHING, *(one.gain for one in rows)])
+    region.put(2, 0, "pack", quiet)
+    region.put(2 + name_w + 2, 0, "tok", quiet, width=6, align="right")
+    region.put(bar_x - 6, 0, "adds", quiet, width=5, align="right")
+    region.put(bar_x, 0, page.note, quiet)
+    if legend:
+        _legend(region, 1, bar_x)
+    if not rows and region.height > 1 + legend:
+        region.put(2, 1 + legend, "No pack fits, or none says anything of it.", quiet)
+
+    def paint(line: Region, one: RoutedPack, marked: bool) -> None:
+        taken = id(one) in chosen_ids
+        main = ink(palette.text, bold=marked) if taken else quiet
+        line.put(2, 0, clean(named(one.pack)), main, width=name_w)
+        line.put(2 + name_w + 2, 0, count(one.tokens), main, width=6, align="right")
+        line.put(bar_x - 6, 0, share(one.gain), ink(palette.text, bold=taken), width=5, align="right")
+        line.pieces(bar_x, 0, _stack(line, one, most, bar_w, faded=not taken), width=bar_w)
+        line.put(
+            bar_x + bar_w + 2, 0, whys[id(one)], ink(palette.good if taken else palette.warn), width=why_w
+        )
+
+    page.draw(region.part(0, 1 + legend), paint)
+
+
+def _sign(region: Region, agent: str) -> str:
+    return _SIGNS[agent][region.symbols == "ascii"]
+
+
+def _legend(region: Region, y: int, bar_x: int) -> None:
+    """The agents with their signs, in words as long as they fit: over the bars, else from the left."""
+    palette = region.palette
+    for x, letters in ((bar_x, 10), (2, 10), (2, 4), (2, 1)):
+        pieces: list[Piece] = []
+        for name in AGENTS:
+            pieces.append((f"{_sign(region, name)} ", ink(getattr(palette, _SIGNS[name][2]))))
+            pieces.append((f"{name[:letters]}  ", ink(palette.muted)))
+        if x + sum(width_of(text) for text, _ in pieces) <= region.width:
+            region.pieces(x, y, pieces)
+            return
+
+
+def _stack(region: Region, one: RoutedPack, most: float, cells: int, *, faded: bool) -> list[Piece]:
+    """The parts of a gain as one bar, as long as the gain by the largest; what is there has its share of cells."""
+    palette = region.palette
+    values = [max(0.0, getattr(one, name)) for name in AGENTS]
+    length = round(min(1.0, sum(values) / most) * cells)
+    lengths = apportion(values, max(length, 1 if sum(values) > _NOTHING else 0))
+    pieces: list[Piece] = []
+    for name, wide in zip(AGENTS, lengths, strict=True):
+        colour = getattr(palette, _SIGNS[name][2])
+        pieces.append((_sign(region, name) * wide, ink(palette.fade(colour, 0.45) if faded else colour)))
+    pieces.append(("·" * (cells - sum(lengths)), ink(palette.faint)))
+    return pieces

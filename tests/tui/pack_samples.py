@@ -1,0 +1,75 @@
+"""Invented packs for the pictures: many of them, with names and texts that no line was made for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from amgs.types.packs import (
+    Pack,
+    PackContent,
+    PackForecast,
+    PackMember,
+    PackOutlook,
+    PackRoute,
+    PackUsage,
+    PackUse,
+    RoutedPack,
+)
+from tests.tui.figure_samples import BLOCKS, NOW
+
+ORIGINS = BLOCKS[20:23]
+LEARNING = replace(BLOCKS[9], meta={"title": "Learnt 漢字", "derived_from": [one.id for one in ORIGINS]})
+
+
+def pack(number: int) -> Pack:
+    """The pack of this number; every third has a learning."""
+    members = [PackMember(one.id) for one in BLOCKS[number % 7 : number % 7 + 5]]
+    members += [PackMember(LEARNING.id, "learning")] if number % 3 == 0 else []
+    name = (
+        f"dome {number}" if number != 2 else "漢字\x1b[31m and a name that is far too long for any list " * 2
+    )
+    return Pack(
+        name, number % 4 + 1, f"{number:064x}", "", tuple(members), ("dome", "encoder"), 90 * number, NOW
+    )
+
+
+def usage(number: int) -> PackUsage:
+    """How often it was read."""
+    last = NOW - timedelta(days=number) if number else None
+    return PackUsage(pack(number), number, last, number // 2, 0.5 if number > 1 else None)
+
+
+def forecast(packs: int = 30) -> PackForecast:
+    """What is needed, and what would go."""
+    likely = [0.97**n for n in range(packs)]
+    told = tuple(
+        PackOutlook(usage(n), p, n > 20, tuple(p * 0.9**k for k in range(13))) for n, p in enumerate(likely)
+    )
+    return PackForecast(30.0, 40_000, 9_000, told)
+
+
+def content() -> PackContent:
+    """A pack that is held but for one member."""
+    held = (*BLOCKS[3:7], LEARNING)
+    return PackContent(usage(3), held, (BLOCKS[7].id,), (pack(3),), ORIGINS)
+
+
+def route() -> PackRoute:
+    """Three packs for a question, and five that are left out."""
+    every = [RoutedPack(pack(n), 90 * n, 0.8**n, 0.02, 0.01, 0.03, 0.0) for n in range(1, 9)]
+    every[-1] = replace(every[-1], relevance=0.0, efficiency=0.0, quality=0.0, recency=0.0)
+    words = (("dome", True), ("漢字", False))
+    return PackRoute(
+        "Why did the dome 漢字 stall?", 600, 540, tuple(every[:3]), words, 0.7, tuple(every[3:]), 4
+    )
+
+
+def uses() -> tuple[PackUse, ...]:
+    """Forty readings, the newest first."""
+    return tuple(
+        PackUse(
+            n, "dome 3", 1, "", NOW - timedelta(hours=n), "why?", "night", 300, (), (None, 1.0, 0.0)[n % 3]
+        )
+        for n in range(40)
+    )

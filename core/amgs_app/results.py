@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from amgs.types.conversation import ConversationSummary, Message
     from amgs.types.gateway import GatewayExchange
     from amgs.types.mentions import ResolvedMention
+    from amgs.types.pack_learning import PackProposal
     from amgs.types.packs import PackUsage, PackUse
     from amgs_app.service_event import ServiceEvent
     from amgs_app.settings import Setting
@@ -96,6 +97,13 @@ class PackUses:
     """`pack uses`: readings, the newest first."""
 
     uses: tuple[PackUse, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PackProposalList:
+    """`pack proposals`: in the order of their list."""
+
+    proposals: tuple[PackProposal, ...]
 
 
 @dataclass(frozen=True, slots=True)

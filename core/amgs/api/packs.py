@@ -10,6 +10,7 @@ from typing import Any
 from amgs import bounds
 from amgs.api.assembler import Assembler
 from amgs.api.pack_families import PackFamilies
+from amgs.api.pack_learning import PackLearning
 from amgs.decay import hours_between
 from amgs.errors import InputError, NotFoundError, UsageError
 from amgs.identity import block_id
@@ -19,6 +20,7 @@ from amgs.log import journal
 from amgs.packs import continuum, document, keeping, pruning, reading, routing
 from amgs.packs.continuum import PackWorth
 from amgs.packs.facets import Facets, facets
+from amgs.packs.keeping import usage
 from amgs.packs.keywords import keywords as best_keywords
 from amgs.packs.routing import RoutedItem
 from amgs.packs.sentence_relevance import SearchRelevance
@@ -51,7 +53,7 @@ _QUARTERS = 12
 """Quarters of the horizon for which a forecast says what a pack is worth where it is not read."""
 
 
-class Packs(PackFamilies):
+class Packs(PackFamilies, PackLearning):
     """See the module. A version is never written over; `undo` takes back what `keep`, `retire` and `load` did."""
 
     def keep(
@@ -133,7 +135,7 @@ class Packs(PackFamilies):
             read: dict[str, list[PackUse]] = {}
             for use in self._context.storage.packs.uses():
                 read.setdefault(use.name, []).append(use)
-        return tuple(_usage(one, read.get(one.name, ())) for one in every if retired or not one.retired)
+        return tuple(usage(one, read.get(one.name, ())) for one in every if retired or not one.retired)
 
     def show(self, pack: str) -> PackContent:
         """A pack, `NAME` or `NAME@VERSION`, with its members as they are now."""
@@ -146,7 +148,7 @@ class Packs(PackFamilies):
             made_of = dict.fromkeys(one for block in blocks for one in keeping.origins_of(block))
             origins = storage.blocks.get(list(made_of))
             return PackContent(
-                _usage(found, storage.packs.uses(found.name)),
+                usage(found, storage.packs.uses(found.name)),
                 blocks,
                 gone,
                 storage.packs.versions(found.name),
@@ -417,18 +419,6 @@ class Packs(PackFamilies):
     def _live(self, pack: Pack) -> dict[str, Block]:
         held = self._context.storage.blocks.get(list(pack.blocks))
         return {one: block for one, block in held.items() if block.status in _LIVE}
-
-
-def _usage(pack: Pack, uses: Sequence[PackUse]) -> PackUsage:
-    """uses: the newest first."""
-    judged = [one.outcome for one in uses if one.outcome is not None]
-    return PackUsage(
-        pack,
-        len(uses),
-        uses[0].at if uses else None,
-        len(judged),
-        sum(judged) / len(judged) if judged else None,
-    )
 
 
 def _of_role(pack: Pack, role: PackRole | None) -> tuple[str, ...]:

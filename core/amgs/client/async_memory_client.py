@@ -85,6 +85,10 @@ class AsyncPacksCalls(_Part):
     forget = Awaited(pack_calls.forget)
     habits = Awaited(pack_calls.habits)
     retire = Awaited(pack_calls.retire)
+    propose = Awaited(pack_calls.propose)
+    proposals = Awaited(pack_calls.proposals)
+    accept = Awaited(pack_calls.accept)
+    reject = Awaited(pack_calls.reject)
 
 
 class AsyncGatewayLogCalls(_Part):

@@ -85,6 +85,10 @@ class PacksCalls(_Part):
     forget = Blocking(pack_calls.forget)
     habits = Blocking(pack_calls.habits)
     retire = Blocking(pack_calls.retire)
+    propose = Blocking(pack_calls.propose)
+    proposals = Blocking(pack_calls.proposals)
+    accept = Blocking(pack_calls.accept)
+    reject = Blocking(pack_calls.reject)
 
 
 class GatewayLogCalls(_Part):

@@ -10,6 +10,7 @@ from amgs.client.ask import Ask, operation, part
 if TYPE_CHECKING:
     from amgs.types import JournalEntry
     from amgs.types.pack_families import PackGraph
+    from amgs.types.pack_learning import PackProposal, PackProposals
     from amgs.types.packs import (
         PackContent,
         PackDifference,
@@ -110,3 +111,23 @@ def habits() -> Ask[PackHabits]:
 def retire(name: str) -> Ask[JournalEntry]:
     """List and use a pack no more; its versions and its log stay."""
     return operation("pack_retire", writes=True, name=name)
+
+
+def propose(*, limit: int | None = None, explore: float = 0.0, queue: bool = False) -> Ask[PackProposals]:
+    """What could be done with packs, what is worth most first; changes no pack."""
+    return operation("pack_propose", writes=True, limit=limit, explore=explore, queue=queue)
+
+
+def proposals(*, every: bool = False) -> Ask[tuple[PackProposal, ...]]:
+    """The open proposals of the latest list in their order; every: those of all lists, decided or not."""
+    return operation("pack_proposals", part("proposals"), every=every)
+
+
+def accept(number: int) -> Ask[JournalEntry]:
+    """Carry a proposal out, as one change that `undo` takes back."""
+    return operation("pack_accept", writes=True, number=number)
+
+
+def reject(number: int) -> Ask[JournalEntry]:
+    """Say that a proposal is not wanted; it is not made again while its packs stay as they are."""
+    return operation("pack_reject", writes=True, number=number)

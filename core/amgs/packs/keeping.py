@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from amgs.errors import UnknownPackError, UsageError
 from amgs.storage.packs import PackStorage
 from amgs.types import Block
-from amgs.types.packs import Pack, PackMember, PackRole
+from amgs.types.packs import Pack, PackMember, PackRole, PackUsage, PackUse
 
 _LONGEST_NAME = 80
 _MERGED = "derived_from"
@@ -58,3 +58,15 @@ def find(storage: PackStorage, reference: str) -> Pack:
             f"{name!r} has no version {number[:20]!r}.", way_out=f"Its latest versions are {numbers}."
         )
     return found
+
+
+def usage(pack: Pack, uses: Sequence[PackUse]) -> PackUsage:
+    """A pack with what its log says; uses: of its name, the newest first."""
+    judged = [one.outcome for one in uses if one.outcome is not None]
+    return PackUsage(
+        pack,
+        len(uses),
+        uses[0].at if uses else None,
+        len(judged),
+        sum(judged) / len(judged) if judged else None,
+    )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from amgs.types.pack_learning import PackProposals
 from amgs.types.packs import Pack, PackUse
 
 
@@ -46,4 +47,16 @@ class PackStorage(Protocol):
 
     def session(self, session: str) -> tuple[PackUse, ...]:
         """What was read in a session, in order."""
+        ...
+
+    def queue(self, plan: PackProposals, operation: int) -> PackProposals:
+        """Put a plan's proposals into the queue; returns it with their numbers, which are not given out twice."""
+        ...
+
+    def decide(self, number: int, verdict: str, operation: int) -> None:
+        """Note a verdict on a proposal and the operation that carried it out."""
+        ...
+
+    def proposals(self) -> tuple[PackProposals, ...]:
+        """What was queued and stands, the latest first; a verdict counts while its own operation stands."""
         ...

@@ -28,6 +28,7 @@ NOUNS = (
     "conversation",
     "pack",
     "pack_families",
+    "pack_learning",
     "graph",
     "decay",
     "calibration",
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
     from amgs_app.operations import montecarlo as montecarlo
     from amgs_app.operations import pack as pack
     from amgs_app.operations import pack_families as pack_families
+    from amgs_app.operations import pack_learning as pack_learning
     from amgs_app.operations import script as script
     from amgs_app.operations import search as search
     from amgs_app.operations import source as source

@@ -30,6 +30,7 @@ NOUNS = (
     "conversation",
     "packs",
     "pack_families",
+    "pack_learning",
     "decay",
     "entities",
     "focus",

@@ -422,6 +422,33 @@ CREATE TABLE mentions (
 ALTER TABLE messages ADD COLUMN resolved_by BIGINT;
 """
 
+_PACK_PROPOSALS = """
+-- What could be done with packs. place: in its list, from 1 up; 0 for a candidate that was looked at and not queued.
+-- packs, come, gone: JSON, names with versions, ids of blocks. features: JSON. found_by: the row counts while that
+-- operation stands; verdict: while decided_by does.
+CREATE TABLE pack_proposals (
+    number BIGINT NOT NULL,
+    found_by BIGINT NOT NULL,
+    found_at TIMESTAMP NOT NULL,
+    policy VARCHAR NOT NULL,
+    explore DOUBLE NOT NULL,
+    place BIGINT NOT NULL,
+    propensity DOUBLE NOT NULL,
+    action VARCHAR NOT NULL,
+    packs JSON NOT NULL,
+    name VARCHAR NOT NULL,
+    come JSON NOT NULL,
+    gone JSON NOT NULL,
+    because VARCHAR NOT NULL,
+    features JSON NOT NULL,
+    sure DOUBLE NOT NULL,
+    likely DOUBLE,
+    bound DOUBLE NOT NULL,
+    verdict VARCHAR,
+    decided_by BIGINT
+);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _LIFECYCLE,
@@ -436,6 +463,7 @@ MIGRATIONS: tuple[str, ...] = (
     _STANDING_MESSAGES,
     _PACKS,
     _MENTIONS,
+    _PACK_PROPOSALS,
 )
 """Step i brings a store from schema i to i + 1."""
 

@@ -142,10 +142,11 @@ class SqlErasure(ErasureStorage):
         return len(rows)
 
     def _take_packs(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
-        """The blocks as members of packs, and the words by which packs and what was asked of them may tell their texts.
+        """The blocks as members of packs, proposed ones too, and the words by which packs and what was asked of them
+        may tell their texts.
         A pack keeps its id, which then says of more members than it has.
         """
-        gone, changed = set(ids), {"packs": 0, "pack_uses": 0}
+        gone, changed = set(ids), {"packs": 0, "pack_uses": 0, "pack_proposals": 0}
         packs = self._connection.rows(
             "SELECT name, version, title, members::VARCHAR, keywords::VARCHAR, query FROM packs ORDER BY name, version"
         )
@@ -169,6 +170,18 @@ class SqlErasure(ErasureStorage):
                 self._connection.execute(
                     "UPDATE pack_uses SET query = ?, blocks = ? WHERE number = ?",
                     [told_query, json.dumps(read), number],
+                )
+        proposed = self._connection.rows(
+            "SELECT number, come::VARCHAR, gone::VARCHAR FROM pack_proposals ORDER BY number"
+        )
+        for number, come, out in proposed:
+            before = [json.loads(come), json.loads(out)]
+            after = [[one for one in own if one not in gone] for own in before]
+            if after != before:
+                changed["pack_proposals"] += 1
+                self._connection.execute(
+                    "UPDATE pack_proposals SET come = ?, gone = ? WHERE number = ?",
+                    [*map(json.dumps, after), number],
                 )
         return changed
 

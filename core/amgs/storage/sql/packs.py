@@ -1,4 +1,4 @@
-"""The tables `packs` and `pack_uses`."""
+"""The tables `packs` and `pack_uses`; those of proposals stand beside."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 from amgs.clock import as_utc
 from amgs.storage.packs import PackStorage
-from amgs.storage.sql.connection import SqlConnection, stored
+from amgs.storage.sql.connection import stored
+from amgs.storage.sql.pack_proposals import SqlPackProposals
 from amgs.types.packs import Pack, PackMember, PackUse
 
 _STANDING = (
@@ -24,11 +25,8 @@ _COLUMNS = (
 _USES = "number, name, version, pack, used_at, query, session, tokens, blocks::VARCHAR, outcome"
 
 
-class SqlPacks(PackStorage):
+class SqlPacks(SqlPackProposals, PackStorage):
     """`PackStorage` in SQL."""
-
-    def __init__(self, connection: SqlConnection) -> None:
-        self._connection = connection
 
     def put(self, pack: Pack, operation: int) -> None:
         self._connection.execute(

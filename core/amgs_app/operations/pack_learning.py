@@ -1,0 +1,67 @@
+"""What could be done with packs, and what decisions taught: `pack propose|proposals|accept|reject`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from amgs_app.calls.marks import Arg, Option
+from amgs_app.calls.operation import operation
+from amgs_app.results import PackProposalList
+
+if TYPE_CHECKING:
+    from amgs.types import JournalEntry
+    from amgs.types.pack_learning import PackProposals
+    from amgs_app.engine import Engine
+
+Number = Annotated[int, Arg(metavar="N", help="The proposal, as `pack proposals` numbers them.")]
+
+
+@operation("pack propose", summary="Propose to merge, update, retire or join packs.", writes=True)
+def propose(
+    engine: Engine,
+    *,
+    limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="At most N proposals.")] = None,
+    explore: Annotated[
+        float,
+        Option(
+            "--explore",
+            metavar="P",
+            min=0.0,
+            max=1.0,
+            help="Give each place to any candidate with this chance.",
+        ),
+    ] = 0.0,
+    queue: Annotated[
+        bool, Option("--queue", help="Let them wait for `pack accept` or `pack reject`.")
+    ] = False,
+) -> PackProposals:
+    """Propose what could be done with packs; no pack is changed before a proposal is accepted.
+
+    MERGE: two packs whose members say the same. UPDATE: members that were superseded. DELETE: packs that are hardly
+    needed any more. ADD: packs that are read together become one. A rule proposes, and is the default: learning is
+    asked only where decisions show that it is better (`pack policy`). --explore lets chance into the order, so that
+    decisions can show it; what would not be proposed without it may stand in the list too.
+    """
+    return engine.memory.packs.propose(limit=limit, explore=explore, queue=queue)
+
+
+@operation("pack proposals", summary="List proposals about packs that wait for a decision.")
+def proposals(
+    engine: Engine,
+    *,
+    every: Annotated[bool, Option("--every", help="Those of earlier lists, and those decided, too.")] = False,
+) -> PackProposalList:
+    """List what `pack propose --queue` left to decide, in its order."""
+    return PackProposalList(engine.memory.packs.proposals(every=every))
+
+
+@operation("pack accept", summary="Carry a proposal about packs out.", writes=True)
+def accept(engine: Engine, number: Number) -> JournalEntry:
+    """Carry a proposal out as one change, which `undo` takes back; no block is changed."""
+    return engine.memory.packs.accept(number)
+
+
+@operation("pack reject", summary="Say that a proposal about packs is not wanted.", writes=True)
+def reject(engine: Engine, number: Number) -> JournalEntry:
+    """Say that a proposal is not wanted: it is not made again while its packs stay as they are."""
+    return engine.memory.packs.reject(number)

@@ -1,0 +1,53 @@
+"""Proposals about packs, and what was learned of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from amgs_app.render.catalogue import entry
+from amgs_app.render.figures.format import plural
+from amgs_app.render.sheet import ResultTable, sheet
+
+if TYPE_CHECKING:
+    from amgs.types.pack_learning import PackProposal, PackProposals
+    from amgs_app.results import PackProposalList
+
+_PROPOSALS = "#:n number:n action packs* why* sure:score likely:score accepted≥:score propensity:score state"
+
+
+def _rows(proposals: Sequence[PackProposal]) -> list[tuple[Any, ...]]:
+    return [
+        (
+            one.place,
+            one.number,
+            one.action,
+            " + ".join(one.packs),
+            one.because,
+            one.sure,
+            one.likely,
+            one.bound,
+            one.propensity,
+            one.state,
+        )
+        for one in proposals
+    ]
+
+
+@entry()
+def pack_proposals(result: PackProposals) -> ResultTable:
+    queued = f", queued as operation {result.operation}" if result.operation is not None else ""
+    title = f"{plural(len(result.proposals), 'proposal')} by the {result.policy} policy{queued}"
+    passed = f"{plural(len(result.passed_over), 'candidate')} passed over"
+    notes = (
+        passed if result.passed_over else "",
+        ""
+        if result.operation is not None or not result.proposals
+        else "`pack propose --queue` lets them wait.",
+    )
+    return sheet(title, _PROPOSALS, _rows(result.proposals), notes)
+
+
+@entry()
+def pack_proposal_list(result: PackProposalList) -> ResultTable:
+    return sheet(plural(len(result.proposals), "proposal"), _PROPOSALS, _rows(result.proposals))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 
@@ -15,19 +15,16 @@ from amgs_app.row_fields import of_packs, of_routed
 from amgs_tui.keys import shown
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.pack_acting import ACTING, PackActing
+from amgs_tui.panes.pack_views import VIEWS, calls_of, next_of
 
 if TYPE_CHECKING:
     from amgs.types import Block
+    from amgs.types.pack_families import PackGraph
     from amgs.types.packs import PackContent, PackForecast, PackOutlook, PackRoute, RoutedPack
     from amgs_app.calls.call import Call
     from amgs_app.render.figures.packs import PackMemberRow
     from amgs_app.row_filter import Row
     from amgs_tui.host import Host
-
-READINGS: Final = 50
-"""Readings of a pack that are shown at most."""
-VIEWS: Final = ("members", "readings")
-"""What stands beside the list, in its order."""
 
 
 class PacksPane(PackActing, ListPane):
@@ -37,7 +34,7 @@ class PacksPane(PackActing, ListPane):
     """
 
     NAME = "packs"
-    SHOWS = frozenset({"pack list", "pack forecast", "pack forget", "pack route", "pack show", "pack uses"})
+    SHOWS = frozenset({"pack list", "pack forecast", "pack forget", "pack route", *VIEWS.values()})
     PURPOSE = """\
 A pack is a frame that was kept: the blocks that answered a question once, under a name, to be read again. The list says
 how likely each is read within the next days, and behind it how that goes down while it is not read. enter shows its
@@ -49,7 +46,7 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
         shown("enter,right", "open", "open", "packs.open", "Its members; of a learning: what it was made of"),
         shown("left,backspace", "back", "back", "packs.back", "Back to the packs"),
         *ACTING,
-        shown("v", "view", "view", "packs.view", "Beside the list: its members, or when it was read"),
+        shown("v", "view", "view", "packs.view", "Beside the list: members, readings, links to other packs"),
         *ListPane.BINDINGS,
     ]
 
@@ -58,7 +55,8 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
         self.content: PackContent | None = None
         self.inside = False
         self.learning: Block | None = None
-        self.view = VIEWS[0]
+        self.view = next(iter(VIEWS))
+        self.graph: PackGraph | None = None
         self._back_to: list[int] = []
 
     # --- what is looked at ----------------------------------------------------------------------------------
@@ -86,10 +84,9 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
             case "pack show":
                 self._take_content(result)
             case "pack uses":
-                chosen = self.chosen
-                self.readings = tuple(
-                    one for one in result.uses if chosen is not None and one.name == chosen.usage.pack.name
-                )
+                self.readings = tuple(one for one in result.uses if one.name == self.name_at_cursor)
+            case "pack graph":
+                self.graph = result
 
     def _take_forecast(self, result: PackForecast) -> None:
         before = self.name_at_cursor
@@ -141,8 +138,8 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
             name = chosen.usage.pack.name
             if self.content is not None and self.content.usage.pack.name != name:
                 self.content, self.readings = None, ()
-            self.ask(operations.pack.show(name), origin="screen")
-            self.ask(operations.pack.uses(name, limit=READINGS), origin="screen")
+            for call in calls_of(self.view, name):
+                self.ask(call, origin="screen")
 
     # --- rows -----------------------------------------------------------------------------------------------
 
@@ -234,11 +231,7 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
             return ""
         if self.room is not None and self.forecast is not None and self.forecast.forgotten:
             return f"{plural(len(self.forecast.forgotten), 'pack')} would go · c retires · f changes it"
-        return f"← all packs · v {self._next_view}" if self.route else f"e asks · v {self._next_view}"
-
-    @property
-    def _next_view(self) -> str:
-        return VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)]
+        return f"← all packs · v {next_of(self.view)}" if self.route else f"e asks · v {next_of(self.view)}"
 
     def draw(self, canvas: Canvas) -> Text:
         from amgs_app.render.figures.packs import KEEP_FIRST, NO_PACK
@@ -280,11 +273,14 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
         )
 
     def _beside(self, region: Region) -> None:
+        from amgs_app.render.figures.pack_graph import draw_graph
         from amgs_app.render.figures.packs import draw_content, draw_readings
 
         if self.content is None:
             return
-        if self.view == "readings":
+        if self.view == "families" and self.graph is not None:
+            draw_graph(region, self.graph, self.content.usage.pack.name)
+        elif self.view == "readings":
             draw_readings(region, self.content.usage.pack, self.readings, self.host.now())
         else:
             draw_content(region, self.content, self.chosen)
@@ -346,7 +342,8 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
 
     def action_view(self) -> None:
         """The next view."""
-        self.view = self._next_view
+        self.view = next_of(self.view)
+        self._ask_chosen()
         self._changed()
 
     def _changed(self) -> None:
@@ -366,4 +363,8 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
             self._leave()
             self.view = "readings"
             self._place_on(result.uses[0].name)
+            self._changed()
+        elif command == "pack graph":
+            self._leave()
+            self.view = "families"
             self._changed()

@@ -184,6 +184,10 @@ SCREEN: Final[dict[str, Words]] = {
             "The agents of the router: what answers the question, in few tokens, judged useful, read of late, by its "
             "keywords.",
         ),
+        (
+            "S T C E",
+            "Families of relations between members of two packs: semantic, temporal, causal, of entities.",
+        ),
         ("in, out", "Chosen within the budget or not, and why not."),
     ),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from amgs.types.pack_families import FAMILIES, PackGraph, PackLink
 from amgs.types.packs import (
     Pack,
     PackContent,
@@ -73,3 +74,16 @@ def uses() -> tuple[PackUse, ...]:
         )
         for n in range(40)
     )
+
+
+def graph() -> PackGraph:
+    """Twelve packs, most of which hang together."""
+    packs = tuple(pack(n) for n in range(12))
+    names = sorted(one.name for one in packs)
+    links = [
+        PackLink(a, b, family, 1 + (3 * n + 5 * k) % 17)
+        for n, a in enumerate(names[:9])
+        for k, b in enumerate(names[n + 1 : 10 : 2])
+        for family in FAMILIES[n % 3 :]
+    ]
+    return PackGraph(packs, tuple(links))

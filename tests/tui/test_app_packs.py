@@ -76,7 +76,9 @@ async def test_a_pack_is_opened_down_to_what_a_learning_was_made_of() -> None:
         await driven.press("enter")
         assert [one.role for one in pane.members] == ["source", "source"] and "was made of" in driven.text
         assert pane.member is not None and pane.member.block.content.splitlines()[-1] in driven.text
-        await driven.press("left", "left")
+        await driven.press("left", "left", "v", "v")
+        assert "dome: 1 pack linked" in driven.text and "S semantic" in driven.text
+        await driven.press("v")
         assert not pane_of(driven).inside and pane_of(driven).rows == 2
         driven.app.dispatcher.look()
         await driven.settle()

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from amgs.lifecycle.plan_editing import PlanDraft
+from amgs.types.pack_families import PackGraph
 from amgs_app.render.figures import (
     block,
     calibration,
@@ -22,6 +23,7 @@ from amgs_app.render.figures import (
     header,
     inbox,
     overview,
+    pack_graph,
     pack_route,
     packs,
     plan,
@@ -135,6 +137,7 @@ PICTURES: dict[str, Draw] = {
     ).render(),
     "pack": lambda c: packs.members_figure(KEPT, packs.members_of(KEPT), c, cursor=1).render(),
     "pack route": lambda c: pack_route.route(pack_samples.route(), c),
+    "pack graph": lambda c: pack_graph.graph(pack_samples.graph(), c),
     "overview early": lambda c: overview.overview(samples.status(0), c),
 }
 EMPTY: dict[str, Draw] = {
@@ -151,6 +154,7 @@ EMPTY: dict[str, Draw] = {
     "focus": lambda c: focus.focus(None, c),
     "overview": lambda c: overview.overview(None, c),
     "packs": lambda c: packs.forecast(pack_samples.forecast(0), c),
+    "pack graph": lambda c: pack_graph.graph(PackGraph((), ()), c),
 }
 SIZES = [(80, 24), (120, 40), (200, 60), (60, 15)]
 SMALL = [(60, 5), (40, 12), (24, 6), (3, 2)]

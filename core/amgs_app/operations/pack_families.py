@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 
-@operation("pack graph", summary="Show which packs are linked, and by what.")
+@operation("pack graph", summary="Show which packs are linked, and by what.", pane="packs")
 def graph(engine: Engine) -> PackGraph:
     """Show how many relations there are between the members of each two packs: semantic, temporal, causal and of
     entities.

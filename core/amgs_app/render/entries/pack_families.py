@@ -9,13 +9,24 @@ from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from amgs.types.pack_families import PackGraph
+    from amgs_app.operator import Operator
+    from amgs_app.render.figures.canvas import Canvas
 
 
 _FAMILIES = ("semantic", "temporal", "causal", "entity")
 
 
-@entry()
+def _drawn(operator: Operator, result: PackGraph, canvas: Canvas) -> Text:
+    from amgs_app.render.figures.pack_graph import graph
+
+    del operator
+    return graph(result, canvas)
+
+
+@entry(figure=_drawn)
 def pack_graph(result: PackGraph) -> ResultTable:
     counts: dict[tuple[str, str], dict[str, int]] = {}
     for one in result.links:

@@ -251,16 +251,20 @@ def test_what_is_chosen_keeps_to_the_budget_and_leaves_out_nothing_better_that_f
 
     worths, costs = np.array(some(5), np.float64), np.array(some(9), np.int64)
     members, openings = np.array(some(2), np.int64), np.array(some(9, 3), np.int64)
+    groups, headings = np.array(some(1, 3), np.int64), np.array(some(9, 2), np.int64)
     budget = data.draw(st.integers(0, 60))
-    kept = choose(worths, costs, members, openings, budget)
-    used = int(costs[kept].sum()) + sum(int(openings[m]) for m in set(members[kept].tolist()))
-    assert used <= budget
+    kept = choose(worths, costs, members, openings, budget, groups, headings)
+
+    def cost(those: np.ndarray) -> int:
+        opened = sorted(set(members[those].tolist()))
+        begun = sorted(set(groups[opened].tolist()))
+        return int(costs[those].sum() + openings[opened].sum() + headings[begun].sum())
+
+    assert cost(kept) <= budget
     for place in np.flatnonzero(~kept).tolist():
         better = kept & ((worths > worths[place]) | ((worths == worths[place]) & (np.arange(size) < place)))
-        opened = set(members[better].tolist())
-        spent = int(costs[better].sum()) + sum(int(openings[m]) for m in opened)
-        opening = 0 if members[place] in opened else int(openings[members[place]])
-        assert spent + int(costs[place]) + opening > budget
+        better[place] = True
+        assert cost(better) > budget
 
 
 def test_packs_are_linked_by_the_relations_of_their_members(memory: amgs.Memory) -> None:
@@ -277,3 +281,24 @@ def test_packs_are_linked_by_the_relations_of_their_members(memory: amgs.Memory)
     told = {(one.a, one.b, one.family): one.count for one in found.links}
     assert told["both", "dome", "causal"] == 1 and told["both", "dome", "semantic"] >= 1
     assert all("goat" not in pair or family != "causal" for *pair, family in told)
+
+
+def test_one_text_is_made_of_all_packs_and_what_was_read_of_each_is_logged(memory: amgs.Memory) -> None:
+    memory.packs.keep("dome", query="why did the dome stall?")
+    memory.packs.keep("again", blocks=memory.packs.show("dome").usage.pack.blocks[:2])
+    looked = memory.packs.assemble("who keeps the valve?", budget=90, log=False)
+    assert looked.uses == () and memory.packs.uses() == ()
+    made = memory.packs.assemble("who keeps the valve?", budget=90, session="night")
+    assert (made.text, made.stages) == (looked.text, looked.stages)
+    assert made.tokens <= 90 and "Keeps the QX-7741-B valve." in made.text
+    assert [one.unit for one in made.stages] == ["packs", "members", "sentences", "members cited"]
+    logged = memory.packs.uses()
+    assert tuple(one.number for one in reversed(logged)) == made.uses
+    assert {one.session for one in logged} == {"night"}
+    # a member that two packs hold was read of one of them
+    assert sorted(block for one in logged for block in one.blocks) == sorted(made.blocks)
+    told = sum(span.tokens for span in made.spans if span.block_id is not None)
+    assert sum(one.tokens for one in logged) == told
+    assert memory.packs.assemble("who keeps the valve?", budget=90, role="learning").text == ""
+    with pytest.raises(UsageError, match="Ask in words"):
+        memory.packs.assemble("?")

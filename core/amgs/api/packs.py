@@ -11,18 +11,17 @@ from amgs import bounds
 from amgs.api.assembler import Assembler
 from amgs.api.pack_families import PackFamilies
 from amgs.api.pack_learning import PackLearning
+from amgs.api.pack_routing import BUDGET, LIVE, PackRouting
 from amgs.decay import hours_between
 from amgs.errors import InputError, NotFoundError, UsageError
 from amgs.identity import block_id
 from amgs.ingest import raw_blocks
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.log import journal
-from amgs.packs import continuum, document, keeping, pruning, reading, routing
+from amgs.packs import continuum, document, keeping, pruning, reading
 from amgs.packs.continuum import PackWorth
-from amgs.packs.facets import Facets, facets
 from amgs.packs.keeping import usage
 from amgs.packs.keywords import keywords as best_keywords
-from amgs.packs.routing import RoutedItem
 from amgs.packs.sentence_relevance import SearchRelevance
 from amgs.text.loading import load
 from amgs.types import Block, JournalEntry
@@ -35,25 +34,18 @@ from amgs.types.packs import (
     PackKept,
     PackMember,
     PackOutlook,
-    PackRole,
-    PackRoute,
     PackSequence,
     PackSet,
     PackText,
-    PackUsage,
     PackUse,
-    RoutedPack,
 )
 
 KIND = "pack"
-BUDGET = 2_048
-"""Tokens of a reading unless given."""
-_LIVE = ("raw", "consolidated")
 _QUARTERS = 12
 """Quarters of the horizon for which a forecast says what a pack is worth where it is not read."""
 
 
-class Packs(PackFamilies, PackLearning):
+class Packs(PackFamilies, PackRouting, PackLearning):
     """See the module. A version is never written over; `undo` takes back what `keep`, `retire` and `load` did."""
 
     def keep(
@@ -127,15 +119,6 @@ class Packs(PackFamilies, PackLearning):
             operation = journal.write(storage, KIND, now, summary, []).id
         storage.packs.put(pack, operation)
         return PackKept(pack, operation)
-
-    def list(self, *, retired: bool = False) -> tuple[PackUsage, ...]:
-        """The latest version of each pack, by name, with what its log says. retired: those that are retired, too."""
-        with self._context.storage.snapshot():
-            every = self._context.storage.packs.latest()
-            read: dict[str, list[PackUse]] = {}
-            for use in self._context.storage.packs.uses():
-                read.setdefault(use.name, []).append(use)
-        return tuple(usage(one, read.get(one.name, ())) for one in every if retired or not one.retired)
 
     def show(self, pack: str) -> PackContent:
         """A pack, `NAME` or `NAME@VERSION`, with its members as they are now."""
@@ -232,51 +215,8 @@ class Packs(PackFamilies, PackLearning):
         with context.derived.searching() as sources:
             numbers = context.storage.blocks.numbers_of(sorted(held))
             relevance = SearchRelevance(sources, context.settings.retrieval, numbers)
-            return pruning.prune(pack, held, query, budget, now, context.count_tokens, relevance)
-
-    def route(self, query: str, *, budget: int | None = None, role: PackRole | None = None) -> PackRoute:
-        """The packs that a question should be given, whole, within `budget` tokens (2,048 unless given).
-
-        Writes nothing. role: only the members of this role are read. Raises UsageError for a question without words.
-        """
-        allowed = BUDGET if budget is None else bounds.count("The budget", budget, least=1)
-        found, packs = self._facets(query, role=role)
-        made = routing.route(found.items, found.shares, allowed)
-
-        def told(one: RoutedItem) -> RoutedPack:
-            return RoutedPack(packs[one.id], one.tokens, *one.gains)
-
-        return PackRoute(
-            query,
-            allowed,
-            made.tokens,
-            tuple(map(told, made.chosen)),
-            tuple((word, any(word in found.said[one.id] for one in made.chosen)) for word in found.words),
-            sum(share * there for share, there in zip(found.shares, made.covered, strict=True)),
-            tuple(map(told, made.left_out)),
-            made.rounds,
-        )
-
-    def _facets(self, query: str, *, role: PackRole | None = None) -> tuple[Facets, dict[str, Pack]]:
-        """What a question asks for, how far each pack answers it, and the packs by name; `route` chooses by it."""
-        if not any(one.isalnum() for one in query):
-            raise UsageError("Packs are routed for a question.", way_out="Ask in words.")
-        context = self._context
-        load(context.embedder, "the encoder")
-        with context.storage.snapshot():
-            every = [one for one in self.list() if _of_role(one.pack, role)]
-            held = context.storage.blocks.get([i for one in every for i in _of_role(one.pack, role)])
-            live = {i: block for i, block in held.items() if block.status in _LIVE}
-            number_of = context.storage.blocks.numbers_of(list(live))
-        blocks = {one.pack.name: [i for i in _of_role(one.pack, role) if i in number_of] for one in every}
-        numbers = {name: [number_of[i] for i in own] for name, own in blocks.items()}
-        tokens = {
-            name: sum(context.count_tokens(live[i].content) for i in own) for name, own in blocks.items()
-        }
-        now = context.clock.now()
-        with context.derived.searching() as sources:
-            found = facets(query, every, numbers, tokens, now, sources, context.settings.retrieval)
-        return found, {one.pack.name: one.pack for one in every}
+            title, members = pack.title or pack.name, reading.in_order(pack, held)
+            return pruning.prune(title, members, query, budget, now, context.count_tokens, relevance).reading
 
     def judge(self, use: int, *, useful: bool) -> PackUse:
         """Note whether what was read was useful; raises NotFoundError for a use that is not logged."""
@@ -418,8 +358,4 @@ class Packs(PackFamilies, PackLearning):
 
     def _live(self, pack: Pack) -> dict[str, Block]:
         held = self._context.storage.blocks.get(list(pack.blocks))
-        return {one: block for one, block in held.items() if block.status in _LIVE}
-
-
-def _of_role(pack: Pack, role: PackRole | None) -> tuple[str, ...]:
-    return tuple(one.block for one in pack.members if role is None or one.role == role)
+        return {one: block for one, block in held.items() if block.status in LIVE}

@@ -79,6 +79,7 @@ class AsyncPacksCalls(_Part):
     use = Awaited(pack_calls.use)
     route = Awaited(pack_calls.route)
     graph = Awaited(pack_calls.graph)
+    assemble = Awaited(pack_calls.assemble)
     judge = Awaited(pack_calls.judge)
     uses = Awaited(pack_calls.uses)
     forecast = Awaited(pack_calls.forecast)

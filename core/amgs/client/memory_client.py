@@ -79,6 +79,7 @@ class PacksCalls(_Part):
     use = Blocking(pack_calls.use)
     route = Blocking(pack_calls.route)
     graph = Blocking(pack_calls.graph)
+    assemble = Blocking(pack_calls.assemble)
     judge = Blocking(pack_calls.judge)
     uses = Blocking(pack_calls.uses)
     forecast = Blocking(pack_calls.forecast)

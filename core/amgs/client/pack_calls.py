@@ -9,6 +9,7 @@ from amgs.client.ask import Ask, operation, part
 
 if TYPE_CHECKING:
     from amgs.types import JournalEntry
+    from amgs.types.pack_assembly import PackAssembly
     from amgs.types.pack_families import PackGraph
     from amgs.types.pack_learning import PackProposal, PackProposals
     from amgs.types.packs import (
@@ -81,6 +82,13 @@ def route(query: str, *, budget: int | None = None, role: PackRole | None = None
 def graph() -> Ask[PackGraph]:
     """The packs and how many relations of each family there are between the members of each two."""
     return operation("pack_graph")
+
+
+def assemble(
+    query: str, *, budget: int | None = None, role: PackRole | None = None, session: str = ""
+) -> Ask[PackAssembly]:
+    """All packs as one text for a question, in at most `budget` tokens; what was read of each is logged."""
+    return operation("pack_assemble", writes=True, query=query, budget=budget, role=role, session=session)
 
 
 def judge(use: int, *, useful: bool) -> Ask[PackUse]:

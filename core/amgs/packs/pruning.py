@@ -1,14 +1,14 @@
 """The sentences of a pack that answer a query, within a budget of tokens.
 
-A sentence costs its tokens, and the first of a member what introduces it as well. Whatever says how much each is worth
-is a `SentenceRelevance`; the choice itself knows neither the memory nor a model.
+A sentence costs its tokens, the first of a member what cites it as well, and that of a group its heading. Whatever says
+how much each is worth is a `SentenceRelevance`; the choice itself knows neither the memory nor a model.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.frames.assemble import Assembled, Template, TextSpan, assemble
-from amgs.packs.reading import PackReading, in_order, sections
+from amgs.packs.grouping import GroupedTemplate, by_group, group_heading, group_of, openers
+from amgs.packs.reading import PackReading, sections
 from amgs.text.sentences import units
 from amgs.types import Block, Candidate, PassageSpan, ScoreParts
-from amgs.types.packs import Pack, PackRole
+from amgs.types.packs import PackRole
 
+Tokens = NDArray[np.int64]
 Worths = NDArray[np.float64]
 """(n,), one for each sentence; the higher, the more it helps to answer. Only their order counts."""
 GAP = " … "
@@ -49,69 +51,99 @@ class SentenceRelevance(Protocol):
 
 def choose(
     worths: Worths,
-    costs: NDArray[np.int64],
-    members: NDArray[np.int64],
-    openings: NDArray[np.int64],
+    costs: Tokens,
+    members: Tokens,
+    openings: Tokens,
     budget: int,
+    groups: Tokens | None = None,
+    headings: Tokens | None = None,
 ) -> NDArray[np.bool_]:
     """(n,) the sentences that are kept: in falling worth, the earlier of equals, passing over what does not fit.
 
     costs: (n,) tokens. members: (n,) which member each belongs to. openings: (m,) tokens that introduce a member.
+    groups: (m,) which group each member belongs to, headings: (g,) tokens that introduce it; nothing unless given.
     """
+    if groups is None or headings is None:
+        groups, headings = np.zeros(openings.size, dtype=np.int64), np.zeros(1, dtype=np.int64)
     kept = np.zeros(worths.size, dtype=np.bool_)
     opened = np.zeros(openings.size, dtype=np.bool_)
+    begun = np.zeros(headings.size, dtype=np.bool_)
     left = budget
     for place in np.argsort(-worths, kind="stable").tolist():
         member = members[place]
-        cost = int(costs[place]) + (0 if opened[member] else int(openings[member]))
+        group = groups[member]
+        cost = int(costs[place])
+        cost += 0 if opened[member] else int(openings[member])
+        cost += 0 if begun[group] else int(headings[group])
         if cost <= left:
-            kept[place] = opened[member] = True
+            kept[place] = opened[member] = begun[group] = True
             left -= cost
     return kept
 
 
+@dataclass(frozen=True, slots=True)
+class PrunedPack:
+    """A reading, with the sentences that were there and (n,) whether each stands in it."""
+
+    reading: PackReading
+    sentences: tuple[PackSentence, ...]
+    kept: NDArray[np.bool_]
+
+
 def prune(
-    pack: Pack,
-    held: Mapping[str, Block],
+    title: str,
+    members: Sequence[tuple[PackRole, Block]],
     query: str,
     budget: int,
     now: datetime,
     count_tokens: Callable[[str], int],
     relevance: SentenceRelevance,
-) -> PackReading:
-    """The sentences that answer a query, where they stand in the members and in the order of the pack; " … " where
-    something is left out. `left_out` are the members of which nothing stands, `shortened` those of which a part does.
+) -> PrunedPack:
+    """The sentences that answer a query: the learnings, then the sources, each by day and source under one heading, in
+    the order of time; " … " where something is left out. In the reading `left_out` are the members of which nothing
+    stands, `shortened` those of which a part does.
     """
-    template = Template("template", pack.title or pack.name, query, now)
-    members = in_order(pack, held)
-    sentences = [
-        PackSentence(block, start, end) for _, block in members for start, end in units(block.content)
+    template = GroupedTemplate("template", title, query, now)
+    members = [
+        (role, block)
+        for role in ("learning", "source")
+        for block in by_group([block for own, block in members if own == role])
     ]
-    place_of = {block.id: place for place, (_, block) in enumerate(members)}
+    blocks = [block for _, block in members]
+    sentences = tuple(PackSentence(one, start, end) for one in blocks for start, end in units(one.content))
+    place_of = {block.id: place for place, block in enumerate(blocks)}
     of = np.array([place_of[one.block.id] for one in sentences], dtype=np.int64)
-    costs = np.array([count_tokens(one.text + GAP) for one in sentences], dtype=np.int64)
-    openings = np.array([_opening(template, block, count_tokens) for _, block in members], dtype=np.int64)
+    keys = [(role, *group_of(block)) for role, block in members]
+    number_of = {key: n for n, key in enumerate(dict.fromkeys(keys))}
     worths = relevance.worths(query, sentences) if sentences else np.zeros(0)
     opening = template.opening() + "".join(template.heading(one.title) for one in sections(_whole(members)))
-    kept = choose(worths, costs, of, openings, max(budget - count_tokens(opening), 0))
+    kept = choose(
+        worths,
+        np.array([count_tokens(one.text) for one in sentences], dtype=np.int64),
+        of,
+        np.array([_opening(template, one, count_tokens) for one in blocks], dtype=np.int64),
+        max(budget - count_tokens(opening), 0),
+        np.array([number_of[key] for key in keys], dtype=np.int64),
+        np.array([count_tokens(f"{group_heading(key[1:])}\n") for key in number_of], dtype=np.int64),
+    )
     while True:
         made = _written(template, members, [sentences[n] for n in np.flatnonzero(kept)], count_tokens)
         tokens = count_tokens(made.text)
         if tokens <= budget:
             break
-        # a sum of tokens can be less than the tokens of the whole
+        # marks where something is left out were not counted, and a sum can be less than the tokens of the whole
         kept[min(np.flatnonzero(kept), key=lambda place: (worths[place], -place))] = False
-    standing = {place: int(kept[of == place].sum()) for place in range(len(members))}
-    sizes = {place: int((of == place).sum()) for place in range(len(members))}
-    ids = [block.id for _, block in members]
-    return PackReading(
+    standing = np.bincount(of[kept], minlength=len(blocks))
+    sizes = np.bincount(of, minlength=len(blocks))
+    reading = PackReading(
         made.text,
         made.spans,
         tokens,
-        tuple(one for place, one in enumerate(ids) if standing[place]),
-        tuple(one for place, one in enumerate(ids) if not standing[place]),
-        tuple(one for place, one in enumerate(ids) if 0 < standing[place] < sizes[place]),
+        tuple(one.id for one, here in zip(blocks, standing, strict=True) if here),
+        tuple(one.id for one, here in zip(blocks, standing, strict=True) if not here),
+        tuple(one.id for one, here, all_ in zip(blocks, standing, sizes, strict=True) if 0 < here < all_),
     )
+    return PrunedPack(reading, sentences, kept)
 
 
 def _whole(members: Sequence[tuple[PackRole, Block]]) -> list[tuple[PackRole, Candidate]]:
@@ -121,11 +153,11 @@ def _whole(members: Sequence[tuple[PackRole, Block]]) -> list[tuple[PackRole, Ca
 def _opening(template: Template, block: Block, count_tokens: Callable[[str], int]) -> int:
     """Tokens of the words around a member."""
     empty = Candidate(block, ScoreParts(), 0.0, passage=PassageSpan(0, 0))
-    return template.cost(empty, count_tokens)
+    return count_tokens("".join(piece.text for piece in template.block(empty, lambda _: ())))
 
 
 def _written(
-    template: Template,
+    template: GroupedTemplate,
     members: Sequence[tuple[PackRole, Block]],
     kept: Sequence[PackSentence],
     count_tokens: Callable[[str], int],
@@ -139,7 +171,10 @@ def _written(
         if (own := of.get(block.id))
     ]
     return assemble(
-        template, sections(chosen), count_tokens, lambda candidate: _extract(of[candidate.block.id])
+        replace(template, first=openers([one.block for _, one in chosen])),
+        sections(chosen),
+        count_tokens,
+        lambda candidate: _extract(of[candidate.block.id]),
     )
 
 

@@ -37,6 +37,8 @@ for the question and the best sentence by words and evidence. named: whether the
 title of its member. asked_for: whether the question does. evidence: the search's linear score of its member, under that
 of the best. Chosen by hand; docs/results/packs.md has what they reach and what fitted ones do.
 """
+ROUTED_WEIGHTS: Mapping[str, float] = {**WEIGHTS, "evidence": 1.0}
+"""Among the members of many packs: what the search knows of a member tells more there."""
 _BEST = (1.0, 0.75, 0.5)
 """What naming a title counts in the best sentence, the second and the third."""
 _EVIDENCE = 1 / 8
@@ -46,9 +48,18 @@ _ASIDE = re.compile(r"\s*\([^)]*\)")
 
 
 class SearchRelevance:
-    """A `SentenceRelevance` over the indexes of a memory. numbers: of the members in the store, by their ids."""
+    """A `SentenceRelevance` over the indexes of a memory. numbers: of the members in the store, by their ids. weights:
+    of the columns.
+    """
 
-    def __init__(self, sources: Sources, settings: RetrievalSettings, numbers: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        sources: Sources,
+        settings: RetrievalSettings,
+        numbers: Mapping[str, int],
+        weights: Mapping[str, float] = WEIGHTS,
+    ) -> None:
+        self._weights = weights
         self._sources = sources
         self._settings = settings
         self._numbers = numbers
@@ -56,7 +67,9 @@ class SearchRelevance:
     def worths(self, query: str, sentences: Sequence[PackSentence]) -> Worths:
         """All 0 for a query without words."""
         columns = self.features(query, sentences)
-        return sum((WEIGHTS[name] * column for name, column in columns.items()), np.zeros(len(sentences)))
+        return sum(
+            (self._weights[name] * column for name, column in columns.items()), np.zeros(len(sentences))
+        )
 
     def features(self, query: str, sentences: Sequence[PackSentence]) -> dict[str, Floats]:
         """The columns that WEIGHTS weighs, (n,) each."""

@@ -1,5 +1,4 @@
-"""Packs: `pack keep|list|show|diff|use|route|judge|uses|forecast|forget|habits|retire|export|
-import`."""
+"""Packs: `pack keep|list|show|diff|use|route|assemble|judge|uses|forecast|forget|habits|retire|export|import`."""
 
 from __future__ import annotations
 
@@ -14,6 +13,7 @@ from amgs_app.results import PackExported, PackList, PackUses
 
 if TYPE_CHECKING:
     from amgs.types import JournalEntry
+    from amgs.types.pack_assembly import PackAssembly
     from amgs.types.packs import (
         PackContent,
         PackDifference,
@@ -35,6 +35,12 @@ Room = Annotated[
 ]
 Budget = Annotated[
     int | None, Option("--budget", metavar="TOKENS", min=1, help="At most so many; default: 2,048.")
+]
+
+Session = Annotated[str, Option("--session", metavar="NAME", help="Joins what is read for one task.")]
+Role = Annotated[
+    Literal["source", "learning"] | None,
+    Option("--role", metavar="ROLE", help="Only sources, or learnings."),
 ]
 
 
@@ -121,9 +127,7 @@ def use(
     prune: Annotated[
         bool, Option("--prune", help="The sentences that answer the query, in place of whole members.")
     ] = False,
-    session: Annotated[
-        str, Option("--session", metavar="NAME", help="Joins what is read for one task.")
-    ] = "",
+    session: Session = "",
 ) -> PackText:
     """Write a pack as one text: its learnings, then its sources, while they fit. That it was read is logged.
 
@@ -139,15 +143,33 @@ def route(
     query: Annotated[str, Arg(metavar="QUERY", help="The question.")],
     *,
     budget: Budget = None,
-    role: Annotated[
-        Literal["source", "learning"] | None,
-        Option("--role", metavar="ROLE", help="Only sources, or learnings."),
-    ] = None,
+    role: Role = None,
 ) -> PackRoute:
     """Choose whole packs so that together they answer most of the question for their tokens, and say what each adds to
     relevance, efficiency, quality, recency and domain. What repeats another pack adds little.
     """
     return engine.memory.packs.route(query, budget=budget, role=role)
+
+
+@operation(
+    "pack assemble",
+    summary="Write one text for a question of all packs, within a budget.",
+    writes=True,
+    lists=lambda made: made.blocks,
+)
+def assemble(
+    engine: Engine,
+    query: Annotated[str, Arg(metavar="QUERY", help="The question.")],
+    *,
+    budget: Budget = None,
+    role: Role = None,
+    session: Session = "",
+) -> PackAssembly:
+    """Choose packs within four times the budget, join their members and write the sentences that answer the question,
+    each member cited. The ledger tells the tokens that went into each stage and out of it, what was left out and why.
+    What was read of each pack is logged.
+    """
+    return engine.memory.packs.assemble(query, budget=budget, role=role, session=session)
 
 
 @operation("pack judge", summary="Say whether a pack that was read was useful.", writes=True)

@@ -126,7 +126,7 @@ def _measured(one: QuestionedConversation, rig: MemoryRig) -> list[tuple[int, st
         chance = random.Random(rig.seed)
         for question in one.questions:
             wanted = [pack_of.get(number, "") for number in question.evidence]
-            given, _ = memory.packs._facets(question.text)
+            given, *_ = memory.packs._facets(question.text)
             mixed = sorted(given.items, key=lambda one: one.id)
             chance.shuffle(mixed)
             for budget in BUDGETS:

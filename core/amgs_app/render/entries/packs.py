@@ -12,6 +12,7 @@ from amgs_app.render.sheet import ResultTable, facts, sheet
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from amgs.types.pack_assembly import PackAssembly
     from amgs.types.packs import (
         Pack,
         PackContent,
@@ -165,6 +166,24 @@ def pack_route(result: PackRoute) -> ResultTable:
     )
     columns = "#:n pack* tokens:n gain:score relevance:score efficiency:score quality:score recency:score domain:score"
     return sheet(title, columns, rows, notes if rows else notes[:1])
+
+
+@entry(sentence=title_of)
+def pack_assembly(result: PackAssembly) -> ResultTable:
+    rows: list[tuple[Any, ...]] = []
+    for n, stage in enumerate(result.stages, 1):
+        rows.append((n, stage.unit, "in", stage.count_in, stage.tokens_in))
+        rows += [(None, None, one.why, one.count or None, one.tokens) for one in stage.changes]
+        rows.append((None, None, "out", stage.count_out, stage.tokens_out))
+    chosen = ", ".join(_named(one.pack) for one in result.packs)
+    logged = f", as {plural(len(result.uses), 'use')}" if result.uses else ""
+    title = f"{plural(len(result.packs), 'pack')}, {result.tokens:,} of {result.budget:,} tokens{logged}"
+    if not result.text:
+        return sheet(title, _LEDGER, rows, ("No pack fits, or none says anything of it.",))
+    return sheet(title, _LEDGER, rows, (f"packs: {chosen}", result.text))
+
+
+_LEDGER = "#:n stage what* number:n tokens:n"
 
 
 def _use(one: PackUse) -> tuple[Any, ...]:

@@ -1,0 +1,147 @@
+"""Packs for a question: which of them it is given, and the text that is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from amgs import bounds
+from amgs.api.context import MemoryContext
+from amgs.errors import UsageError
+from amgs.packs import pipeline, routing
+from amgs.packs.facets import Facets, facets
+from amgs.packs.keeping import usage
+from amgs.packs.pipeline import Members
+from amgs.packs.routing import RoutedItem
+from amgs.packs.sentence_relevance import ROUTED_WEIGHTS, SearchRelevance
+from amgs.text.loading import load
+from amgs.types.pack_assembly import PackAssembly
+from amgs.types.packs import Pack, PackRole, PackRoute, PackUsage, PackUse, RoutedPack
+
+BUDGET = 2_048
+"""Tokens of a reading unless given."""
+LIVE = ("raw", "consolidated")
+
+
+class PackRouting:
+    """See the module. `route` writes nothing; `assemble` what a reading writes."""
+
+    def __init__(self, context: MemoryContext) -> None:
+        self._context = context
+
+    def list(self, *, retired: bool = False) -> tuple[PackUsage, ...]:
+        """The latest version of each pack, by name, with what its log says. retired: those that are retired, too."""
+        with self._context.storage.snapshot():
+            every = self._context.storage.packs.latest()
+            read: dict[str, list[PackUse]] = {}
+            for use in self._context.storage.packs.uses():
+                read.setdefault(use.name, []).append(use)
+        return tuple(usage(one, read.get(one.name, ())) for one in every if retired or not one.retired)
+
+    def route(self, query: str, *, budget: int | None = None, role: PackRole | None = None) -> PackRoute:
+        """The packs that a question should be given, whole, within `budget` tokens (2,048 unless given).
+
+        Writes nothing. role: only the members of this role are read. Raises UsageError for a question without words.
+        """
+        allowed = BUDGET if budget is None else bounds.count("The budget", budget, least=1)
+        found, packs, _ = self._facets(query, role=role)
+        made = routing.route(found.items, found.shares, allowed)
+        return PackRoute(
+            query,
+            allowed,
+            made.tokens,
+            tuple(_told(one, packs) for one in made.chosen),
+            tuple((word, any(word in found.said[one.id] for one in made.chosen)) for word in found.words),
+            sum(share * there for share, there in zip(found.shares, made.covered, strict=True)),
+            tuple(_told(one, packs) for one in made.left_out),
+            made.rounds,
+        )
+
+    def assemble(
+        self,
+        query: str,
+        *,
+        budget: int | None = None,
+        role: PackRole | None = None,
+        session: str = "",
+        log: bool = True,
+    ) -> PackAssembly:
+        """All packs as one text for a question, in at most `budget` tokens (2,048 unless given).
+
+        Packs are chosen within four times as many, and the sentences of their members written that answer it. What
+        stands in several packs is read once. The ledger says what each stage left out, and why.
+
+        What was read of each pack is logged. role: only the members of this role are read. session: a name that joins
+        what is read for one task. log: False for a look that leaves no trace. Raises UsageError for a question without
+        words.
+        """
+        context, storage = self._context, self._context.storage
+        allowed = BUDGET if budget is None else bounds.count("The budget", budget, least=1)
+        now = context.clock.now()
+        found, packs, members = self._facets(query, role=role)
+        read = {block.id for each in members.values() for _, block in each}
+        numbers = storage.blocks.numbers_of(sorted(read))
+        with context.derived.searching() as sources:
+            relevance = SearchRelevance(sources, context.settings.retrieval, numbers, ROUTED_WEIGHTS)
+            made = pipeline.make(
+                query, found.items, found.shares, members, allowed, now, context.count_tokens, relevance
+            )
+        reading = made.written.reading
+        uses: list[int] = []
+        if log and not storage.read_only:
+            standing = dict.fromkeys(reading.blocks, 0)
+            for span in reading.spans:
+                if span.block_id is not None:
+                    standing[span.block_id] += span.tokens
+            with storage.transaction():
+                for one in made.choice.chosen:
+                    own = [block.id for _, block in members[one.id] if block.id in standing]
+                    if own:
+                        tokens = sum(standing.pop(each) for each in own)
+                        uses.append(storage.packs.log(packs[one.id], now, query, session, tokens, own))
+        return PackAssembly(
+            query,
+            allowed,
+            reading.tokens,
+            reading.text,
+            reading.spans,
+            tuple(_told(one, packs) for one in made.choice.chosen),
+            reading.blocks,
+            reading.shortened,
+            made.stages,
+            tuple(uses),
+        )
+
+    def _facets(
+        self, query: str, *, role: PackRole | None = None
+    ) -> tuple[Facets, dict[str, Pack], dict[str, Members]]:
+        """What a question asks for and how far each pack answers it; the packs by name, and what is read of each."""
+        if not any(one.isalnum() for one in query):
+            raise UsageError("Packs are routed for a question.", way_out="Ask in words.")
+        context = self._context
+        load(context.embedder, "the encoder")
+        with context.storage.snapshot():
+            every = self.list()
+            held = context.storage.blocks.get([i for one in every for i in one.pack.blocks])
+            live = {i: block for i, block in held.items() if block.status in LIVE}
+            number_of = context.storage.blocks.numbers_of(list(live))
+        members: dict[str, Members] = {
+            one.pack.name: [
+                (each.role, live[each.block])
+                for each in one.pack.members
+                if each.block in number_of and role in (None, each.role)
+            ]
+            for one in every
+        }
+        numbers = {name: [number_of[block.id] for _, block in own] for name, own in members.items()}
+        tokens = {
+            name: sum(context.count_tokens(block.content) for _, block in own)
+            for name, own in members.items()
+        }
+        now = context.clock.now()
+        with context.derived.searching() as sources:
+            found = facets(query, every, numbers, tokens, now, sources, context.settings.retrieval)
+        return found, {one.pack.name: one.pack for one in every}, members
+
+
+def _told(one: RoutedItem, packs: Mapping[str, Pack]) -> RoutedPack:
+    return RoutedPack(packs[one.id], one.tokens, *one.gains)

@@ -135,6 +135,7 @@ if TYPE_CHECKING:
         ConversationResolved,
         ResolvedMention,
     )
+    from amgs.types.pack_consolidation import Learning, LearningSource, PackLearned, RestoredLearning
     from amgs.types.pack_families import PackGraph, PackLink
     from amgs.types.packs import (
         Pack,
@@ -276,6 +277,7 @@ _HOMES = {
         "ConversationResolved",
         "ResolvedMention",
     ),
+    "amgs.types.pack_consolidation": ("Learning", "LearningSource", "PackLearned", "RestoredLearning"),
     "amgs.types.pack_families": ("PackGraph", "PackLink"),
     "amgs.types.packs": (
         "Pack",
@@ -368,6 +370,8 @@ __all__ = [
     "InputError",
     "JournalEntry",
     "JournalPage",
+    "Learning",
+    "LearningSource",
     "LedgerRow",
     "Lifecycle",
     "Memory",
@@ -390,6 +394,7 @@ __all__ = [
     "PackGraph",
     "PackHabits",
     "PackKept",
+    "PackLearned",
     "PackLink",
     "PackMember",
     "PackOutlook",
@@ -409,6 +414,7 @@ __all__ = [
     "RepeatedError",
     "ResolvedMention",
     "ResolvedReference",
+    "RestoredLearning",
     "RestoredSpan",
     "RoutedPack",
     "RuleRecogniser",

@@ -9,6 +9,7 @@ from typing import Any
 
 from amgs import bounds
 from amgs.api.assembler import Assembler
+from amgs.api.pack_consolidation import PackConsolidation
 from amgs.api.pack_families import PackFamilies
 from amgs.api.pack_learning import PackLearning
 from amgs.api.pack_routing import BUDGET, LIVE, PackRouting
@@ -45,7 +46,7 @@ _QUARTERS = 12
 """Quarters of the horizon for which a forecast says what a pack is worth where it is not read."""
 
 
-class Packs(PackFamilies, PackRouting, PackLearning):
+class Packs(PackFamilies, PackRouting, PackLearning, PackConsolidation):
     """See the module. A version is never written over; `undo` takes back what `keep`, `retire` and `load` did."""
 
     def keep(
@@ -175,13 +176,7 @@ class Packs(PackFamilies, PackRouting, PackLearning):
         """
         storage, now = self._context.storage, self._context.clock.now()
         allowed = BUDGET if budget is None else bounds.count("The budget", budget, least=1)
-        found = keeping.find(storage.packs, pack)
-        if found.retired:
-            raise UsageError(
-                f"{found.name}@{found.version} is retired.",
-                title="A retired pack",
-                way_out="Undo that, keep it anew, or use another.",
-            )
+        found = keeping.find_standing(storage.packs, pack)
         held = self._live(found)
         if prune:
             made = self._pruned(found, held, query, allowed, now)

@@ -80,6 +80,8 @@ class AsyncPacksCalls(_Part):
     route = Awaited(pack_calls.route)
     graph = Awaited(pack_calls.graph)
     assemble = Awaited(pack_calls.assemble)
+    learn = Awaited(pack_calls.learn)
+    restore = Awaited(pack_calls.restore)
     judge = Awaited(pack_calls.judge)
     uses = Awaited(pack_calls.uses)
     forecast = Awaited(pack_calls.forecast)

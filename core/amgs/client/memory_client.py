@@ -80,6 +80,8 @@ class PacksCalls(_Part):
     route = Blocking(pack_calls.route)
     graph = Blocking(pack_calls.graph)
     assemble = Blocking(pack_calls.assemble)
+    learn = Blocking(pack_calls.learn)
+    restore = Blocking(pack_calls.restore)
     judge = Blocking(pack_calls.judge)
     uses = Blocking(pack_calls.uses)
     forecast = Blocking(pack_calls.forecast)

@@ -10,6 +10,7 @@ from amgs.client.ask import Ask, operation, part
 if TYPE_CHECKING:
     from amgs.types import JournalEntry
     from amgs.types.pack_assembly import PackAssembly
+    from amgs.types.pack_consolidation import PackLearned, RestoredLearning
     from amgs.types.pack_families import PackGraph
     from amgs.types.pack_learning import PackProposal, PackProposals
     from amgs.types.packs import (
@@ -77,6 +78,18 @@ def use(
 def route(query: str, *, budget: int | None = None, role: PackRole | None = None) -> Ask[PackRoute]:
     """The packs that a question should be given, whole, within `budget` tokens; writes nothing."""
     return operation("pack_route", query=query, budget=budget, role=role)
+
+
+def learn(
+    pack: str, *, others: Sequence[str] = (), share: float = 0.25, dry_run: bool = False
+) -> Ask[PackLearned]:
+    """Make learnings of the sources of a pack that are in none yet, and keep the next version, with both."""
+    return operation("pack_learn", writes=True, name=pack, others=list(others), share=share, dry_run=dry_run)
+
+
+def restore(learning: str) -> Ask[RestoredLearning]:
+    """The sources behind a learning, whole."""
+    return operation("pack_restore", learning=learning)
 
 
 def graph() -> Ask[PackGraph]:

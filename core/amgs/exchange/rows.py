@@ -229,6 +229,7 @@ class _Meta(BaseModel):
     superseded_at: Text | None = None
     merged_into: Text | None = None
     derived_from: list[Text] | None = None
+    cited_spans: list[tuple[int, int, int, int]] | None = None
     split_into: list[Text] | None = None
 
 

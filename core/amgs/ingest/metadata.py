@@ -31,6 +31,7 @@ _VERDICTS = frozenset(
         "superseded_at",
         "merged_into",
         "derived_from",
+        "cited_spans",
         "split_part",
         "split_parts",
         "split_into",

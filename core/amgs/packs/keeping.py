@@ -70,3 +70,15 @@ def usage(pack: Pack, uses: Sequence[PackUse]) -> PackUsage:
         len(judged),
         sum(judged) / len(judged) if judged else None,
     )
+
+
+def find_standing(storage: PackStorage, reference: str) -> Pack:
+    """Like `find`; raises UsageError for a pack that is retired."""
+    found = find(storage, reference)
+    if found.retired:
+        raise UsageError(
+            f"{found.name}@{found.version} is retired.",
+            title="A retired pack",
+            way_out="Undo that, keep it anew, or use another.",
+        )
+    return found

@@ -27,6 +27,7 @@ NOUNS = (
     "frame_definitions",
     "conversation",
     "pack",
+    "pack_consolidation",
     "pack_families",
     "pack_learning",
     "graph",
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
     from amgs_app.operations import maintenance as maintenance
     from amgs_app.operations import montecarlo as montecarlo
     from amgs_app.operations import pack as pack
+    from amgs_app.operations import pack_consolidation as pack_consolidation
     from amgs_app.operations import pack_families as pack_families
     from amgs_app.operations import pack_learning as pack_learning
     from amgs_app.operations import script as script

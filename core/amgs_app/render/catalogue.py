@@ -29,6 +29,7 @@ NOUNS = (
     "consolidation",
     "conversation",
     "packs",
+    "pack_consolidation",
     "pack_families",
     "pack_learning",
     "decay",

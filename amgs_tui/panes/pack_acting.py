@@ -21,12 +21,20 @@ ACTING: Final[list[Any]] = [
     shown("K", "keep", "keep frame", "packs.keep", "Keep the present frame as a pack"),
     shown("r", "use", "read", "packs.use", "Read the pack; that it was read is logged"),
     shown("u", "judge(True)", "useful", "packs.useful", "The last reading of this pack was useful"),
-    shown("x", "judge(False)", "useless", "packs.useless", "The last reading of this pack was useless"),
+    shown(
+        "x",
+        "judge(False)",
+        "useless",
+        "packs.useless",
+        "The last reading of this pack was useless; of proposals: reject this one",
+    ),
     shown("D", "retire", "retire", "packs.retire", "List and use this pack no more; undo brings it back"),
     shown("f", "forget", "forget", "packs.forget", "Plan what to retire so that the others fit"),
     shown("c", "apply", "apply", "packs.apply", "Retire what the plan says"),
     shown("E", "export", "export", "packs.export", "Type the export of this pack to a file"),
 ]
+OF_PACKS: Final = frozenset({"open", "view", "ask", "budget", "use", "retire", "forget", "apply", "export"})
+"""Actions on what is listed where that is packs."""
 
 
 class PackActing(Pane):

@@ -11,15 +11,17 @@ from amgs_app import operations
 from amgs_app.render.figures.canvas import Canvas, Figure, Region
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import plural, title_told
-from amgs_app.row_fields import of_packs, of_routed
+from amgs_app.row_fields import of_packs, of_proposals, of_routed
 from amgs_tui.keys import shown
 from amgs_tui.panes.lists import ListPane
-from amgs_tui.panes.pack_acting import ACTING, PackActing
+from amgs_tui.panes.pack_acting import ACTING, OF_PACKS, PackActing
+from amgs_tui.panes.pack_deciding import DECIDING, PROPOSING, PackDeciding
 from amgs_tui.panes.pack_views import VIEWS, calls_of, next_of
 
 if TYPE_CHECKING:
     from amgs.types import Block
     from amgs.types.pack_families import PackGraph
+    from amgs.types.pack_learning import PackProposal
     from amgs.types.packs import PackContent, PackForecast, PackOutlook, PackRoute, RoutedPack
     from amgs_app.calls.call import Call
     from amgs_app.render.figures.packs import PackMemberRow
@@ -27,25 +29,28 @@ if TYPE_CHECKING:
     from amgs_tui.host import Host
 
 
-class PacksPane(PackActing, ListPane):
+class PacksPane(PackActing, PackDeciding, ListPane):
     """The packs; one of them with its members; or what a learning in it was made of.
 
     inside: whether the members of a pack are listed in place of the packs; learning: whose origins are listed.
     """
 
     NAME = "packs"
-    SHOWS = frozenset({"pack list", "pack forecast", "pack forget", "pack route", *VIEWS.values()})
+    SHOWS = frozenset(
+        {"pack list", "pack forecast", "pack forget", "pack route", *PROPOSING, *VIEWS.values()}
+    )
     PURPOSE = """\
 A pack is a frame that was kept: the blocks that answered a question once, under a name, to be read again. The list says
 how likely each is read within the next days, and behind it how that goes down while it is not read. enter shows its
 members: ○ a source was taken in, ◆ a learning was made of others, which enter on it lists. e asks which packs a
 question is given, and what each adds for each agent. r reads a pack, u and x say whether that was useful. K keeps the
-present frame. What is kept or retired stands in the journal: U there undoes it."""
+present frame, P lists what could be done with packs. What was done stands in the journal: U there undoes it."""
 
     BINDINGS: ClassVar[list[Any]] = [
         shown("enter,right", "open", "open", "packs.open", "Its members; of a learning: what it was made of"),
         shown("left,backspace", "back", "back", "packs.back", "Back to the packs"),
         *ACTING,
+        *DECIDING,
         shown("v", "view", "view", "packs.view", "Beside the list: members, readings, links to other packs"),
         *ListPane.BINDINGS,
     ]
@@ -65,6 +70,8 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
         yield operations.pack.forecast(keep=self.room)
         if self.question:
             yield operations.pack.route(self.question, budget=self.budget)
+        if self.deciding:
+            yield operations.pack_learning.proposals()
 
     def look(self) -> None:
         """As every pane; without a place too, it asks whether there is a pack by now."""
@@ -81,6 +88,11 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
                 self._take_forecast(result)
             case "pack route":
                 self._take_route(result)
+            case "pack propose" | "pack proposals":
+                self.waiting = result.proposals
+                if self.deciding:
+                    self.cursor = max(0, min(self.cursor, self.rows - 1))
+                    self.moved()
             case "pack show":
                 self._take_content(result)
             case "pack uses":
@@ -107,6 +119,8 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
 
     def _stay_with(self, name: str) -> None:
         """The list is another: the cursor stays with the pack, inside it too."""
+        if self.deciding:
+            return
         if not self.inside:
             self._place_on(name)
         elif name in self.names:
@@ -169,6 +183,8 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
     @property
     def name_at_cursor(self) -> str:
         """The name of the pack that is looked at, "" for none."""
+        if self.proposal is not None:
+            return self.proposal.packs[0].partition("@")[0]
         place = self._back_to[0] if self._back_to else self.cursor
         names = self.names
         return names[place] if 0 <= place < len(names) else ""
@@ -177,6 +193,15 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
     def chosen(self) -> PackOutlook | None:
         every, name = self.forecast.packs if self.forecast is not None else (), self.name_at_cursor
         return next((one for one in every if one.usage.pack.name == name), None)
+
+    @property
+    def proposed(self) -> Sequence[PackProposal]:
+        return [self.waiting[place] for place in self.places] if self.sift else self.waiting
+
+    @property
+    def proposal(self) -> PackProposal | None:
+        rows = self.proposed if self.deciding else ()
+        return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
 
     @property
     def members(self) -> Sequence[PackMemberRow]:
@@ -199,12 +224,16 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
         return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
 
     def all_rows(self) -> Sequence[Row]:
+        if self.deciding:
+            return of_proposals(self.waiting)
         if self.route is not None:
             return of_routed(self.route)
         return of_packs(self.forecast.packs, self.host.now()) if self.forecast is not None else ()
 
     @property
     def rows(self) -> int:
+        if self.deciding:
+            return len(self.proposed)
         return len(self.members) if self.inside else len(self.names)
 
     def sifted(self) -> None:
@@ -214,7 +243,9 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
 
     def moved(self) -> None:
         """Inside a pack the member is selected everywhere; in the list what stands in the pack is read."""
-        if not self.inside:
+        if self.proposal is not None:
+            self.ask_titles(self.proposal)
+        elif not self.inside:
             self._ask_chosen()
         elif self.member is not None:
             self.post_message(self.Picked(self.member.block.id))
@@ -225,6 +256,8 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
     # --- drawing --------------------------------------------------------------------------------------------
 
     def subtitle(self) -> str:
+        if self.deciding:
+            return "a accepts · x rejects · P proposes anew"
         if self.inside:
             return f"{plural(self.rows, 'member')} · ← back"
         if self.empty:
@@ -240,12 +273,19 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
             return notice(canvas, "Packs", (), self.waits)
         if self.empty:
             return notice(canvas, "No pack yet", ("K  keep the present frame", KEEP_FIRST), NO_PACK)
+        if self.deciding and not self.waiting:
+            words = "Nothing about packs waits for a decision."
+            return notice(canvas, "No proposal", ("P  look for proposals", "←  all packs"), words)
         return self._figure(canvas).render()
 
     def _figure(self, canvas: Canvas) -> Figure:
         from amgs_app.render.figures.packs import members_figure, packs_figure
 
         assert self.forecast is not None
+        if self.deciding:
+            from amgs_app.render.figures.pack_proposals import proposals_figure
+
+            return proposals_figure(self.proposed, canvas, cursor=self.cursor, titles=self.host.titles)
         if self.inside and self.content is not None:
             of = title_told(self.learning) if self.learning is not None else ""
             return members_figure(
@@ -288,10 +328,16 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
     # --- what the keys do -----------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if self.deciding and action == "judge":
+            return not parameters[0] and self.check_action("decide", ())
+        if self.deciding and action in OF_PACKS:
+            return False
         if action == "open":
             return self.member is not None if self.inside else self.content is not None
         if action == "back":
-            return self.inside or self.route is not None
+            return self.deciding or self.inside or self.route is not None
+        if action == "decide":
+            return self.proposal is not None and self.proposal.number is not None
         if action in ("view", "filter_rows", "sort_rows"):
             return not self.inside
         return super().check_action(action, parameters)
@@ -316,7 +362,11 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
         self._changed()
 
     def action_back(self) -> None:
-        if self.inside:
+        if self.deciding:
+            self.deciding, self.cursor = False, 0
+            self.moved()
+            self._changed()
+        elif self.inside:
             if self.learning is not None:
                 self.learning = None
             else:
@@ -335,8 +385,16 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
         self._place_on(name)
         self._changed()
 
+    def action_judge(self, useful: bool) -> None:
+        """The verdict on the last reading; of proposals, x rejects the one under the cursor."""
+        if not self.deciding:
+            super().action_judge(useful)
+        elif not useful:
+            self.action_decide(False)
+
     def _leave(self) -> None:
         """Out to the packs."""
+        self.deciding = False
         self.cursor = self._back_to[0] if self._back_to else self.cursor
         self.inside, self.learning, self._back_to = False, None, []
 
@@ -363,6 +421,11 @@ present frame. What is kept or retired stands in the journal: U there undoes it.
             self._leave()
             self.view = "readings"
             self._place_on(result.uses[0].name)
+            self._changed()
+        elif command in PROPOSING:
+            self._leave()
+            self.deciding, self.cursor = True, 0
+            self.moved()
             self._changed()
         elif command == "pack graph":
             self._leave()

@@ -188,6 +188,12 @@ SCREEN: Final[dict[str, Words]] = {
             "S T C E",
             "Families of relations between members of two packs: semantic, temporal, causal, of entities.",
         ),
+        ("sure", "How sure the rule is of a proposal, from 0 to 1."),
+        (
+            "accepted≥",
+            "The share of decisions on such an action that accepted it, at least: a lower bound of 95 %.",
+        ),
+        ("propensity", "How likely a proposal was to stand at its place, given those before it."),
         ("in, out", "Chosen within the budget or not, and why not."),
     ),
 }

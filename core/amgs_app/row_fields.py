@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import Block, Candidate, Fate, Forecast, ForecastCase, Frame, JournalEntry, Neighbourhood
     from amgs.types.conversation import ContextSpan, FateChange
+    from amgs.types.pack_learning import PackProposal
     from amgs.types.packs import PackOutlook, PackRoute
     from amgs_app.pane_names import Pane
     from amgs_focus.views import EntryView
@@ -362,6 +363,20 @@ def of_routed(result: PackRoute) -> list[Row]:
         }
         for state, routed in (("in", result.packs), ("out", result.left_out))
         for one in routed
+    ]
+
+
+def of_proposals(proposals: Sequence[PackProposal]) -> list[Row]:
+    """The rows of proposals about packs. name: of the packs. state: the action. keywords: why. needed: how sure."""
+    return [
+        {
+            "name": " + ".join(one.packs),
+            "keywords": one.because,
+            "state": one.action,
+            "needed": one.sure,
+            "gain": one.bound,
+        }
+        for one in proposals
     ]
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from amgs.types.pack_families import FAMILIES, PackGraph, PackLink
+from amgs.types.pack_learning import PACK_ACTIONS, PackProposal
 from amgs.types.packs import (
     Pack,
     PackContent,
@@ -87,3 +88,26 @@ def graph() -> PackGraph:
         for family in FAMILIES[n % 3 :]
     ]
     return PackGraph(packs, tuple(links))
+
+
+def proposals() -> tuple[PackProposal, ...]:
+    """Each action three times, open and decided."""
+    return tuple(
+        PackProposal(
+            n + 1,
+            PACK_ACTIONS[n % 4],
+            tuple(f"{pack(k).name}@1" for k in range(n % 4 + 1)),
+            "dome",
+            tuple(one.id for one in BLOCKS[n : n + 9]),
+            (BLOCKS[30].id,),
+            "They say the same 漢字 in \x1b[31m other words. " * 3,
+            {f"feature {k}": k / 7 for k in range(9)},
+            1 - n / 12,
+            None if n else 0.4,
+            0.3,
+            n + 1,
+            0.9**n,
+            ("open", "accepted", "rejected")[n % 3],
+        )
+        for n in range(12)
+    )

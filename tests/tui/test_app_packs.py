@@ -17,8 +17,8 @@ def pane_of(driven: Drive) -> PacksPane:
     return pane
 
 
-def kept() -> World:
-    """A memory that holds two packs, one of them with a learning."""
+def kept(*more: str) -> World:
+    """A memory that holds two packs, one of them with a learning, and more that say nearly the same."""
     world = World(raw=0, consolidated=8)
     with world.open() as session:
         memory = session.engine.memory
@@ -28,6 +28,8 @@ def kept() -> World:
         memory.ingest_many([learning])
         memory.packs.keep("dome", blocks=[ids[2], block_id(learning.content)])
         memory.packs.keep("school", query="the valley school")
+        for name in more:
+            memory.packs.keep(name, blocks=ids[3:7] if name == "motor" else ids[3:6])
     return world
 
 
@@ -107,3 +109,21 @@ async def test_which_packs_a_question_is_given_is_shown_by_agent_within_a_budget
         await driven.press("left")
         assert pane_of(driven).route is None and "if not read" in driven.text
         assert pane.name_at_cursor == "dome"
+
+
+async def test_what_is_proposed_is_rejected_reopened_and_accepted() -> None:
+    async with drive(kept("engine", "motor"), (80, 24)) as driven:
+        await driven.press("9", "P")
+        assert "Nothing about packs waits for a decision" in driven.text
+        await driven.press("P")
+        pane = pane_of(driven)
+        assert [(one.action, one.packs) for one in pane.waiting] == [("MERGE", ("motor@1", "engine@1"))]
+        assert "accepted at least .00" in driven.text and "the second is retired" in driven.text
+        await driven.press("x")
+        assert not pane_of(driven).waiting
+        await driven.press("colon")
+        await driven.type("undo", "enter")
+        await driven.press("enter", "9", "a")
+        assert not pane_of(driven).waiting
+        await driven.press("left")
+        assert set(pane.names) == {"motor", "dome", "school"} and "engine@1" not in driven.text

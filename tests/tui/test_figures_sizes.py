@@ -24,6 +24,7 @@ from amgs_app.render.figures import (
     inbox,
     overview,
     pack_graph,
+    pack_proposals,
     pack_route,
     packs,
     plan,
@@ -138,6 +139,9 @@ PICTURES: dict[str, Draw] = {
     "pack": lambda c: packs.members_figure(KEPT, packs.members_of(KEPT), c, cursor=1).render(),
     "pack route": lambda c: pack_route.route(pack_samples.route(), c),
     "pack graph": lambda c: pack_graph.graph(pack_samples.graph(), c),
+    "pack proposals": lambda c: pack_proposals.proposals_figure(
+        pack_samples.proposals(), c, cursor=3, titles=samples.TITLES
+    ).render(),
     "overview early": lambda c: overview.overview(samples.status(0), c),
 }
 EMPTY: dict[str, Draw] = {

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 Number = Annotated[int, Arg(metavar="N", help="The proposal, as `pack proposals` numbers them.")]
 
 
-@operation("pack propose", summary="Propose to merge, update, retire or join packs.", writes=True)
+@operation(
+    "pack propose", summary="Propose to merge, update, retire or join packs.", pane="packs", writes=True
+)
 def propose(
     engine: Engine,
     *,
@@ -45,7 +47,7 @@ def propose(
     return engine.memory.packs.propose(limit=limit, explore=explore, queue=queue)
 
 
-@operation("pack proposals", summary="List proposals about packs that wait for a decision.")
+@operation("pack proposals", summary="List proposals about packs that wait for a decision.", pane="packs")
 def proposals(
     engine: Engine,
     *,

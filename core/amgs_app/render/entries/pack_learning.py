@@ -10,7 +10,11 @@ from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from amgs.types.pack_learning import PackProposal, PackProposals
+    from amgs_app.operator import Operator
+    from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results import PackProposalList
 
 _PROPOSALS = "#:n number:n action packs* why* sure:score likely:score accepted≥:score propensity:score state"
@@ -34,7 +38,14 @@ def _rows(proposals: Sequence[PackProposal]) -> list[tuple[Any, ...]]:
     ]
 
 
-@entry()
+def _drawn(operator: Operator, result: PackProposals, canvas: Canvas) -> Text:
+    from amgs_app.render.figures.pack_proposals import proposals
+
+    del operator
+    return proposals(result.proposals, canvas)
+
+
+@entry(figure=_drawn)
 def pack_proposals(result: PackProposals) -> ResultTable:
     queued = f", queued as operation {result.operation}" if result.operation is not None else ""
     title = f"{plural(len(result.proposals), 'proposal')} by the {result.policy} policy{queued}"
@@ -48,6 +59,13 @@ def pack_proposals(result: PackProposals) -> ResultTable:
     return sheet(title, _PROPOSALS, _rows(result.proposals), notes)
 
 
-@entry()
+def _list_drawn(operator: Operator, result: PackProposalList, canvas: Canvas) -> Text:
+    from amgs_app.render.figures.pack_proposals import proposals
+
+    del operator
+    return proposals(result.proposals, canvas)
+
+
+@entry(figure=_list_drawn)
 def pack_proposal_list(result: PackProposalList) -> ResultTable:
     return sheet(plural(len(result.proposals), "proposal"), _PROPOSALS, _rows(result.proposals))

@@ -103,6 +103,7 @@ if TYPE_CHECKING:
         Verification,
         Weights,
     )
+    from amgs.types.causes import KeptCause, KeptCauses
     from amgs.types.conversation import (
         ContextMessage,
         ContextSpan,
@@ -278,6 +279,7 @@ _HOMES = {
         "ResolvedMention",
     ),
     "amgs.types.pack_consolidation": ("Learning", "LearningSource", "PackLearned", "RestoredLearning"),
+    "amgs.types.causes": ("KeptCause", "KeptCauses"),
     "amgs.types.pack_families": ("PackGraph", "PackLink"),
     "amgs.types.packs": (
         "Pack",
@@ -370,6 +372,8 @@ __all__ = [
     "InputError",
     "JournalEntry",
     "JournalPage",
+    "KeptCause",
+    "KeptCauses",
     "Learning",
     "LearningSource",
     "LedgerRow",

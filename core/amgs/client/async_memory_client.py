@@ -115,6 +115,7 @@ class AsyncGraphCalls(_Part):
     neighbourhood = Awaited(parts.neighbours)
     path = Awaited(parts.path)
     communities = Awaited(parts.communities)
+    causes = Awaited(parts.causes)
     centrality = Awaited(calls.centrality)
     stats = Awaited(calls.graph_stats)
 

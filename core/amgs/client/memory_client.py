@@ -115,6 +115,7 @@ class GraphCalls(_Part):
     neighbourhood = Blocking(parts.neighbours)
     path = Blocking(parts.path)
     communities = Blocking(parts.communities)
+    causes = Blocking(parts.causes)
     centrality = Blocking(calls.centrality)
     stats = Blocking(calls.graph_stats)
 

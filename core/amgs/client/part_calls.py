@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         UndoPlan,
         Weights,
     )
+    from amgs.types.causes import KeptCauses
     from amgs.types.decay import CategoryCurves
 
 
@@ -149,6 +150,11 @@ def path(start: str, goal: str) -> Ask[GraphPath]:
 def communities(limit: int = 12) -> Ask[Communities]:
     """The largest groups of blocks by the strengths of their edges."""
     return operation("graph_communities", limit=limit)
+
+
+def causes(block_id: str | None = None, limit: int = 200) -> Ask[KeptCauses]:
+    """What blocks state of causes, the surest first: of all, or of one."""
+    return operation("graph_causes", block=block_id, limit=limit)
 
 
 # --- lifecycle -------------------------------------------------------------------------------------------

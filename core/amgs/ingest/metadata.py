@@ -35,6 +35,7 @@ _VERDICTS = frozenset(
         "split_part",
         "split_parts",
         "split_into",
+        "stated_causes",
     ]
 )
 _DEEPEST = 50

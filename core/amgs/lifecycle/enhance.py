@@ -11,10 +11,10 @@ import numpy as np
 
 from amgs.decay import PROFILES
 from amgs.errors import UsageError
-from amgs.lifecycle import edge_health, merge_split
+from amgs.lifecycle import causes, edge_health, merge_split
 from amgs.lifecycle.change import Change, carry_out, joined
 from amgs.lifecycle.edge_health import EdgeUsage
-from amgs.lifecycle.proposals import KINDS, EnhancementPlan, Proposal, proposal_id
+from amgs.lifecycle.proposals import ASKED_FOR, KINDS, EnhancementPlan, Proposal, proposal_id
 from amgs.lifecycle.similarity import Pair, pairs
 from amgs.settings import EnhancementSettings
 from amgs.storage.protocol import Storage
@@ -65,17 +65,17 @@ def plan(
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> EnhancementPlan:
-    """Proposals of the kinds asked for (of all without any), at most `limit` of a kind; changes nothing.
+    """Proposals of the kinds asked for, at most `limit` of a kind; changes nothing. Without kinds all but ASKED_FOR.
 
     No two of them remake the same block. Raises UsageError for an unknown kind.
     """
     for kind in kinds:
         if kind not in KINDS:
             raise UsageError(f"There is no proposal of kind {kind!r}.", way_out=f"Kinds: {', '.join(KINDS)}.")
-    wanted = frozenset(kinds) or frozenset(KINDS)
+    wanted = frozenset(kinds) or frozenset(KINDS) - ASKED_FOR
     if progress is not None:
         progress(0, 3, "comparing blocks")
-    found = _alike(seen, settings, embedder, now, wanted, progress)
+    found = _alike(seen, settings, embedder, now, wanted, progress) if wanted - ASKED_FOR else []
     busy = _remade(found)
     if progress is not None:
         progress(1, 3, "looking for blocks with several concepts")
@@ -91,6 +91,8 @@ def plan(
     rest += [p for p in used if _edge_of(p) not in weak]
     rest += edge_health.mismatches(seen.edges, blocks, seen.usage, settings, busy)
     found += [p for p in rest if p.kind in wanted]
+    if causes.KIND in wanted:
+        found += causes.proposals(seen.blocks, seen.edges, now, busy)
     kept, left_out = _limited(found, limit)
     return EnhancementPlan(kept, now, change_counter, left_out)
 

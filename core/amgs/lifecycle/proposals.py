@@ -12,7 +12,7 @@ from amgs.errors import UsageError
 from amgs.lifecycle.change import Change
 
 ProposalKind = Literal[
-    "duplicate", "merge", "overlap", "split", "weak_edge", "strengthen", "weaken", "confidence"
+    "duplicate", "merge", "overlap", "split", "weak_edge", "strengthen", "weaken", "confidence", "causes"
 ]
 KINDS: tuple[ProposalKind, ...] = (
     "duplicate",
@@ -23,7 +23,10 @@ KINDS: tuple[ProposalKind, ...] = (
     "strengthen",
     "weaken",
     "confidence",
+    "causes",
 )
+ASKED_FOR: frozenset[ProposalKind] = frozenset({"causes"})
+"""Kinds that are proposed only where they are asked for."""
 
 
 @dataclass(frozen=True, slots=True)

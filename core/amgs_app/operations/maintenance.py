@@ -32,6 +32,7 @@ class Concern(StrEnum):
     STRENGTHEN = "strengthen"
     WEAKEN = "weaken"
     CONFIDENCE = "confidence"
+    CAUSES = "causes"
 
 
 Only = Annotated[
@@ -62,10 +63,11 @@ def enhance(
     progress: Progress | None = None,
 ) -> EnhancementPlan | Enhanced:
     """Propose merges of duplicates, links between accounts of one event, splits, and changes of edges and
-    confidences.
+    confidences; with --kind causes, what blocks state caused what ("because", "led to"), kept with the sentence.
 
     --dry-run shows the proposals with their ids, reasons and effects; --only applies those it names. A merge or a
-    split makes new blocks and archives the old ones. `undo` reverts all of it.
+    split makes new blocks and archives the old ones. `undo` reverts all of it. Causes are proposed only where they are
+    asked for: a rule reads them, and some of what it reads is none.
     """
     lifecycle = engine.memory.lifecycle
     plan = lifecycle.plan_enhancement(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from amgs.decay import profile_name
+from amgs.types.causes import STATED_CAUSES, stated_in
 from amgs_app.render.catalogue import entry
 from amgs_app.render.figures.format import plural, title_told
 from amgs_app.render.sheet import ResultTable, facts, sheet
@@ -90,8 +91,9 @@ def block_detail(result: BlockDetail) -> ResultTable:
     pairs += [
         (name, ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
         for name, value in block.meta.items()
-        if name != "title"
+        if name not in ("title", STATED_CAUSES)
     ]
+    pairs += [("states", str(one.get("sentence", ""))) for one in stated_in(block)]
     return facts(title_told(block), pairs, ("", block.content))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from amgs import bounds
 from amgs.api.context import MemoryContext
@@ -12,6 +13,8 @@ from amgs.conversation.coreference.confidence import ABSTAINS_BELOW
 from amgs.conversation.coreference.parser import packaged_parser
 from amgs.conversation.references import references
 from amgs.conversation.resolved import keeping as resolved
+from amgs.conversation.resolved import merging
+from amgs.conversation.resolved.alike import PROPOSED, alike
 from amgs.conversation.resolved.entities import gathered, sure
 from amgs.conversation.resolved.reading import as_reference, is_reference
 from amgs.conversation.tokens import MessageCounter
@@ -29,6 +32,7 @@ from amgs.types.conversation_views import (
     ConversationTopics,
     SummaryLevel,
 )
+from amgs.types.entity_merges import AlikeNames, EntityMerge
 from amgs.types.mentions import (
     MENTION_TYPES,
     ConversationEntities,
@@ -46,7 +50,7 @@ def _confidence(least: float) -> float:
 
 
 class ConversationContents:
-    """The part of `memory.conversation` that reads one conversation whole; only `resolve` writes."""
+    """The part of `memory.conversation` that reads one conversation whole; only `resolve` and `merge` write."""
 
     def __init__(self, context: MemoryContext) -> None:
         self._context = context
@@ -120,12 +124,14 @@ class ConversationContents:
         with self._context.storage.snapshot():
             stored = keeping.held(self._context.storage, conversation)
             waiting = self._context.storage.mentions.waiting(conversation)
-            kept = () if waiting else self._context.storage.mentions.held(conversation)
+            kept = self._context.storage.mentions.held(conversation)
         if waiting:
             _confidence(least)
-            found = references([one.message for one in stored], packaged_parser(), scorer)
+            read = references([one.message for one in stored], packaged_parser(), scorer)
+            merges = merging.merges_in(kept)
+            found = tuple(replace(one, names=merging.of_people(one.names, merges)) for one in read)
         else:
-            found = tuple(map(as_reference, filter(is_reference, kept)))
+            found = tuple(map(as_reference, filter(is_reference, merging.merged(kept))))
         asked = [one for one in found if first <= one.number and (last is None or one.number <= last)]
         told = tuple(one for one in asked if one.confidence >= _confidence(least))
         return ConversationReferences(conversation, told, len(asked) - len(told), least, scorer.name)
@@ -154,8 +160,9 @@ class ConversationContents:
         first, last = handles.numbers(handle) if handle else (1, None)
         with self._context.storage.snapshot():
             keeping.held(self._context.storage, conversation, first, last)
-            found = self._context.storage.mentions.held(conversation, first, last)
-        return sure(found, _confidence(least))[0]
+            found = merging.merged(self._context.storage.mentions.held(conversation))
+        asked = [one for one in found if first <= one.number and (last is None or one.number <= last)]
+        return sure(asked, _confidence(least))[0]
 
     def entities(
         self, conversation: str, *, type: MentionType | None = None, least: float = ABSTAINS_BELOW
@@ -172,7 +179,42 @@ class ConversationContents:
         storage = self._context.storage
         with storage.snapshot():
             keeping.held(storage, conversation, 1, 1)
-            found = storage.mentions.held(conversation)
+            found = merging.merged(storage.mentions.held(conversation))
             waiting = len(storage.mentions.waiting(conversation))
         told, withheld = sure(found, _confidence(least))
         return ConversationEntities(conversation, gathered(told, type), withheld, waiting, least)
+
+    def alike(self, conversation: str, *, least: float = PROPOSED) -> AlikeNames:
+        """Names of people that are likely of one: a name and a part of it, a short form, a misspelling; the surest
+        first, each with why. Two who speak are two. Writes nothing.
+
+        least: confidence in [0, 1] below which nothing is said. Raises what `mentions` raises.
+        """
+        storage = self._context.storage
+        with storage.snapshot():
+            stored = keeping.held(storage, conversation)
+            found = merging.merged(storage.mentions.held(conversation))
+            waiting = len(storage.mentions.waiting(conversation))
+        pairs = alike(gathered(found), {one.message.speaker for one in stored})
+        told = tuple(one for one in pairs if one.confidence >= _confidence(least))
+        return AlikeNames(conversation, told, len(pairs) - len(told), waiting, least)
+
+    def merge(
+        self,
+        conversation: str,
+        name: str,
+        other: str,
+        *,
+        type: MentionType | None = None,
+        dry_run: bool = False,
+    ) -> EntityMerge:
+        """Make two entities of a conversation one, under the first name: every mention of the other, later ones too,
+        means the first. The texts stay as they are. `undo` takes it back.
+
+        type: where a name is of several. dry_run: tell what would change. Raises UnknownConversationError,
+        UnknownEntityError for a name that nothing has there, or UsageError for two that are no pair.
+        """
+        storage = self._context.storage
+        keeping.held(storage, conversation, 1, 1)
+        plan = merging.planned(storage, conversation, name, other, type)
+        return plan if dry_run else merging.merge(storage, plan, self._context.clock.now())

@@ -65,6 +65,8 @@ class AsyncConversationsCalls(_Part):
     resolve = Awaited(conversation_calls.resolve)
     mentions = Awaited(conversation_calls.mentions)
     entities = Awaited(conversation_calls.entities)
+    alike = Awaited(conversation_calls.alike)
+    merge = Awaited(conversation_calls.merge)
     stats = Awaited(conversation_calls.stats)
     clear = Awaited(conversation_calls.clear)
 

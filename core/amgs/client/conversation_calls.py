@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ConversationTopics,
         SummaryLevel,
     )
+    from amgs.types.entity_merges import AlikeNames, EntityMerge
     from amgs.types.gateway import GatewayExchange
     from amgs.types.mentions import ConversationEntities, ConversationResolved, MentionType, ResolvedMention
 
@@ -186,6 +187,26 @@ def entities(
     """What a conversation speaks of, the most often mentioned first, with each mention; writes nothing."""
     return operation(
         "conversation_entities", conversation=conversation, kind=type, least=least, limit=1_000_000_000
+    )
+
+
+def alike(conversation: str, *, least: float = 0.5) -> Ask[AlikeNames]:
+    """Names of people that are likely of one, the surest first, each with why; writes nothing."""
+    return operation("conversation_alike", conversation=conversation, least=least, limit=1_000_000_000)
+
+
+def merge(
+    conversation: str, name: str, other: str, *, type: MentionType | None = None, dry_run: bool = False
+) -> Ask[EntityMerge]:
+    """Make two entities of a conversation one, under the first name, or tell what that would change."""
+    return operation(
+        "conversation_merge",
+        writes=True,
+        conversation=conversation,
+        name=name,
+        other=other,
+        kind=type,
+        dry_run=dry_run,
     )
 
 

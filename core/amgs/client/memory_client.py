@@ -65,6 +65,8 @@ class ConversationsCalls(_Part):
     resolve = Blocking(conversation_calls.resolve)
     mentions = Blocking(conversation_calls.mentions)
     entities = Blocking(conversation_calls.entities)
+    alike = Blocking(conversation_calls.alike)
+    merge = Blocking(conversation_calls.merge)
     stats = Blocking(conversation_calls.stats)
     clear = Blocking(conversation_calls.clear)
 

@@ -5,9 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-MentionKind = Literal["person", "entity", "personal", "date", "reference", "concept"]
-MENTION_KINDS: tuple[MentionKind, ...] = ("person", "entity", "personal", "date", "reference", "concept")
-"""personal: what is somebody's, as "my car". reference: words that mean people named elsewhere, as "she"."""
+MentionKind = Literal["person", "entity", "personal", "date", "reference", "concept", "alias"]
+MENTION_KINDS: tuple[MentionKind, ...] = (
+    "person",
+    "entity",
+    "personal",
+    "date",
+    "reference",
+    "concept",
+    "alias",
+)
+"""personal: what is somebody's, as "my car". reference: words that mean people named elsewhere, as "she". alias: words
+that somebody said are another name of what is named elsewhere; its meaning is the name that stays, then the other.
+"""
 
 MentionType = Literal[
     "person",

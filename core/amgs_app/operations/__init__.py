@@ -26,6 +26,7 @@ NOUNS = (
     "frame",
     "frame_definitions",
     "conversation",
+    "conversation_names",
     "pack",
     "pack_consolidation",
     "pack_families",

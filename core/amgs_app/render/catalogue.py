@@ -28,6 +28,7 @@ NOUNS = (
     "calibration",
     "consolidation",
     "conversation",
+    "conversation_names",
     "packs",
     "pack_consolidation",
     "pack_families",

@@ -12,6 +12,7 @@ from datetime import datetime
 from amgs.conversation.coreference.antecedents import AntecedentScorer
 from amgs.conversation.coreference.parser import GrammarParser
 from amgs.conversation.resolved import patterns
+from amgs.conversation.resolved.merging import merged
 from amgs.conversation.resolved.reading import by_grammar
 from amgs.log import journal
 from amgs.storage.protocol import Storage
@@ -44,7 +45,7 @@ def resolve(
         return ConversationResolved(conversation, 0, 0)
     first = max(1, waiting[0] - _CONTEXT)
     messages = [one.message for one in storage.messages.held(conversation, first)]
-    known = storage.mentions.held(conversation, first)
+    known = merged(storage.mentions.held(conversation, first))
     # Messages that came before there were mentions have none.
     told = {one.number for one in known if one.detector == patterns.NAME}
     new = list(_by_shape([m for m in messages if m.number in set(waiting) - told]))

@@ -10,6 +10,7 @@ from amgs.errors import InputError
 from amgs.extras import install_line, installed
 from amgs_app.bench_results import BenchResult, BenchTable
 from amgs_app.benches.conversation.acts import measure_acts
+from amgs_app.benches.conversation.aliases import measure_aliases
 from amgs_app.benches.conversation.answers import QUESTIONS, measure_answers
 from amgs_app.benches.conversation.coreference import measure_coreference
 from amgs_app.benches.conversation.dates import measure_dates
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 BENCH = Bench("conversation")
 SUBJECTS: Mapping[str, Measure] = {
     "acts": measure_acts,
+    "aliases": measure_aliases,
     "coreference": measure_coreference,
     "dates": measure_dates,
     "evidence": measure_evidence,

@@ -48,8 +48,8 @@ def facets(
     settings: RetrievalSettings,
 ) -> Facets:
     """numbers, tokens: of the blocks of each pack that are read, by the pack's name."""
-    likely = _likely(query, sorted({n for own in numbers.values() for n in own}), sources, settings)
-    place = {number: n for n, number in enumerate(likely)}
+    found = likely(query, sorted({n for own in numbers.values() for n in own}), sources, settings)
+    place = {number: n for n, number in enumerate(found)}
     terms = sources.keyword.content(sources.keyword.query(query))
     holding = {
         term.text: set(sources.keyword.postings(term.text, sources.keyword.documents).numbers.tolist())
@@ -76,10 +76,10 @@ def facets(
                 len(keyword_stems & stems) / max(len(keyword_stems), 1),
             )
         )
-    return Facets(tuple(likely.values()), tuple(items), tuple(holding), said)
+    return Facets(tuple(found.values()), tuple(items), tuple(holding), said)
 
 
-def _likely(
+def likely(
     query: str, numbers: Sequence[int], sources: Sources, settings: RetrievalSettings
 ) -> dict[int, float]:
     """How likely each block is the one that answers, by number, for the likeliest of them; together 1.

@@ -117,11 +117,17 @@ def bench_packs(
     data: Annotated[
         Path | None, Option("--data", metavar="DIR", help="A folder with multihop/ and others.")
     ] = None,
+    questions: Annotated[
+        int,
+        Option("--questions", metavar="N", min=0, help="Answers that the language model judges; 0: none."),
+    ] = 0,
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Measure every subject that the folder has data for, each with its controls and its ceiling beside it: which packs
-    of an invented year are there when they are needed.
+    of an invented year are there when they are needed, which a question is given, which sentences of them, and what
+    the text of all packs holds beside a frame of as many tokens. With --questions the language model of the session
+    judges answers after that text as well, which takes some minutes for every thirty.
 
     Does not touch the session's own store.
     """
@@ -129,7 +135,8 @@ def bench_packs(
 
     del as_json
     folder = given(data, "No data given.", "Give their folder: `bench packs --data DIR`.")
-    return run(_rig(engine, progress), folder)
+    model = partial(engine.load_model, progress) if questions else None
+    return run(_rig(engine, progress), folder, model, questions)
 
 
 @operation("bench facts", summary="Measure finding short facts among long documents.", long=True)

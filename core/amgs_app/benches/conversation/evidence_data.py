@@ -16,11 +16,12 @@ from amgs_app.benches.stores import STILL
 
 @dataclass(frozen=True, slots=True)
 class EvidenceQuestion:
-    """A question, and the numbers of the messages that answer it, from 1."""
+    """A question, and the numbers of the messages that answer it, from 1. answer: "" where none is given."""
 
     text: str
     kind: str
     evidence: frozenset[int]
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ def _dialogues(folder: Path) -> Iterator[QuestionedConversation]:
                 q.text,
                 locomo_data.CATEGORIES.get(q.category, str(q.category)),
                 frozenset(numbers[source] for source in q.evidence),
+                q.answer,
             )
             for q in one.questions
             if q.category != locomo_data.ADVERSARIAL

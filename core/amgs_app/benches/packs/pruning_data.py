@@ -29,6 +29,7 @@ class PruningQuestion:
     text: str
     paragraphs: tuple[RawBlock, ...]
     units: tuple[PruningUnit, ...]
+    answer: str = ""
 
 
 def read(folder: Path, name: str) -> tuple[PruningQuestion, ...]:
@@ -53,7 +54,9 @@ def _hotpotqa(given: Mapping[str, Any]) -> PruningQuestion:
             if sentence.strip():
                 units.append(PruningUnit(number, at, at + len(sentence), (str(title), place) in wanted))
             at += len(sentence)
-    return PruningQuestion(str(given["question"]), tuple(paragraphs), tuple(units))
+    return PruningQuestion(
+        str(given["question"]), tuple(paragraphs), tuple(units), str(given.get("answer", ""))
+    )
 
 
 def _musique(given: Mapping[str, Any]) -> PruningQuestion:
@@ -63,7 +66,9 @@ def _musique(given: Mapping[str, Any]) -> PruningQuestion:
         paragraphs.append(paragraph)
         start = len(str(one["title"])) + 2
         units.append(PruningUnit(number, start, len(paragraph.content), bool(one["is_supporting"])))
-    return PruningQuestion(str(given["question"]), tuple(paragraphs), tuple(units))
+    return PruningQuestion(
+        str(given["question"]), tuple(paragraphs), tuple(units), str(given.get("answer", ""))
+    )
 
 
 def _paragraph(title: str, text: str) -> RawBlock:

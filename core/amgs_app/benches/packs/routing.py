@@ -49,7 +49,7 @@ def measure_routing(rig: MemoryRig, data: Path) -> SubjectResult | None:
     for (corpus, budget, method), found in by.items():
         ours = [recall for _, recall in by[corpus, budget, OURS]]
         gain = [a - b for a, (_, b) in zip(ours, found, strict=True)]
-        low, high = _interval([name for name, _ in found], gain)
+        low, high = interval([name for name, _ in found], gain)
         mean = 100.0 * float(np.mean([recall for _, recall in found]))
         rows.append((corpus, budget, method, len(found), mean, f"[{100 * low:+.1f}, {100 * high:+.1f}]"))
         if method == OURS:
@@ -121,7 +121,7 @@ def _measured(one: QuestionedConversation, rig: MemoryRig) -> list[tuple[int, st
     with Memory.open(":memory:", clock=clock, embedder=rig.embedder, count_tokens=rig.count_tokens) as memory:
         memory.conversation.add(one.name, one.messages)
         memory.apply_consolidation(memory.plan_consolidation())
-        pack_of = _packed(one, memory)
+        pack_of = packed(one, memory)
         found: list[tuple[int, str, float]] = []
         chance = random.Random(rig.seed)
         for question in one.questions:
@@ -137,7 +137,7 @@ def _measured(one: QuestionedConversation, rig: MemoryRig) -> list[tuple[int, st
     return found
 
 
-def _packed(one: QuestionedConversation, memory: Memory) -> dict[int, str]:
+def packed(one: QuestionedConversation, memory: Memory) -> dict[int, str]:
     """Keep rows of messages as packs; the pack of each message by its number."""
     stored = memory._opened.storage.messages.held(one.name)
     pack_of: dict[int, str] = {}
@@ -156,7 +156,7 @@ def _packed(one: QuestionedConversation, memory: Memory) -> dict[int, str]:
     return pack_of
 
 
-def _interval(names: Sequence[str], gains: Sequence[float]) -> tuple[float, float]:
+def interval(names: Sequence[str], gains: Sequence[float]) -> tuple[float, float]:
     """The 95 % interval of a mean, by drawing conversations."""
     by: dict[str, list[float]] = {}
     for name, gain in zip(names, gains, strict=True):

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from amgs_app.bench_results import BenchResult
 from amgs_app.benches.frame import Bench
 from amgs_app.benches.packs.continuum import measure_continuum
+from amgs_app.benches.packs.pipeline import QUESTIONS, measure_pipeline
 from amgs_app.benches.packs.pruning import measure_pruning
 from amgs_app.benches.packs.routing import measure_routing
 from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.subject import Measure, joined, measured
+
+if TYPE_CHECKING:
+    from amgs_focus.model.base_model import BaseModel
 
 BENCH = Bench("packs")
 SUBJECTS: Mapping[str, Measure] = {
@@ -22,8 +28,14 @@ SUBJECTS: Mapping[str, Measure] = {
 """By name; None where the folder lacks the data of a subject. What is invented needs none."""
 
 
-def run(rig: MemoryRig, data: Path) -> BenchResult:
-    """Measure what a folder has data for, and what needs none."""
-    found = measured(rig, data, SUBJECTS)
-    every = joined(found.values())
-    return BENCH.result({"subjects": list(found)}, dict(every.metrics), every.tables, goals=dict(every.goals))
+def run(
+    rig: MemoryRig, data: Path, model: Callable[[], BaseModel] | None = None, questions: int = QUESTIONS
+) -> BenchResult:
+    """Measure what a folder has data for, and what needs none.
+
+    model: gives the language model that judges so many answers; without it none are judged.
+    """
+    pipeline: Measure = partial(measure_pipeline, model=model, questions=questions)
+    found = measured(rig, data, {**SUBJECTS, "pipeline": pipeline})
+    made = joined(found.values())
+    return BENCH.result({"subjects": list(found)}, dict(made.metrics), made.tables, goals=dict(made.goals))

@@ -1,0 +1,316 @@
+"""The whole road, `pack assemble`, beside a plain SESSION of as many tokens: 614, counted on the text as it is written.
+
+A pack is six messages of a session in a row (LoCoMo, REALTALK), or three paragraphs whose titles follow each other
+(HotpotQA, MuSiQue, the paragraphs of all questions in one memory), cut without a look at any question. Recall is the
+share of the characters of what answers that stand in the text. The others are written in the form of `pack assemble`,
+from the whole memory, without packs: the likeliest texts by the search's evidence, BM25, the latest, random ones, and
+what answers first (the ceiling). A frozen model says, for some questions, how much better it expects the answer.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from amgs.identity import block_id
+from amgs.memory import Memory
+from amgs.packs.facets import likely
+from amgs.packs.pruning import PackSentence, Worths, prune
+from amgs.types import Block, Span
+from amgs.types.packs import PackRole
+from amgs_app.bench_results import BenchTable, Comparator
+from amgs_app.benches.conversation import evidence_data
+from amgs_app.benches.packs import pruning_data
+from amgs_app.benches.packs.routing import interval, packed
+from amgs_app.benches.references import Bm25
+from amgs_app.benches.rig import MemoryRig
+from amgs_app.benches.stores import STILL, BenchClock
+from amgs_app.benches.subject import SubjectResult
+
+if TYPE_CHECKING:
+    from amgs_focus.model.base_model import BaseModel
+
+BUDGET = 614
+QUESTIONS = 80
+OURS, SESSION, LIKELIEST = "amgs", "SESSION", "the likeliest, without packs"
+BM25, RECENT, RANDOM, ORACLE, NOTHING = "BM25", "the latest", "at random", "ceiling", "nothing"
+METHODS = (OURS, SESSION, LIKELIEST, BM25, RECENT, RANDOM, ORACLE)
+SHUFFLED = "amgs, answers of other questions"
+GOALS: Mapping[str, tuple[Comparator, float]] = {
+    "pipeline_ahead_of_session_least": (">=", 0.0),
+    "pipeline_nats_ahead_of_session_least": (">=", 0.0),
+}
+_CONSIDERED = 80
+"""Texts of the whole memory that a control may write; many more than fit."""
+_IN_A_PACK = 3
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """wanted: (id, start, end) of what answers. group: what is drawn as one for an interval."""
+
+    text: str
+    answer: str
+    group: str
+    wanted: tuple[tuple[str, int, int], ...]
+
+
+class _Text(Protocol):
+    @property
+    def text(self) -> str: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def spans(self) -> tuple[Span, ...]: ...
+
+
+class _ByMember:
+    """Sentences are worth what their member is."""
+
+    def __init__(self, worths: Mapping[str, float]) -> None:
+        self._worths = worths
+
+    def worths(self, query: str, sentences: Sequence[PackSentence]) -> Worths:
+        del query
+        return np.array([self._worths[one.block.id] for one in sentences])
+
+
+class _World:
+    """A memory whose texts are packed, and what is asked of it. blocks: in the order of time."""
+
+    def __init__(
+        self, memory: Memory, blocks: Sequence[Block], asked: Sequence[AskedQuestion], seed: int
+    ) -> None:
+        self.memory, self.asked = memory, asked
+        self._blocks = {one.id: one for one in blocks}
+        self._context = memory.packs._context
+        self._numbers = self._context.storage.blocks.numbers_of(list(self._blocks))
+        self._bm25 = Bm25([one.content for one in blocks])
+        self._chance = random.Random(seed)
+
+    def texts(self, one: AskedQuestion) -> dict[str, _Text]:
+        """What each method gives for a question."""
+        asked, ids = one.text, list(self._blocks)
+        with self._context.derived.searching() as sources:
+            found = likely(asked, sorted(self._numbers.values()), sources, self._context.settings.retrieval)
+        answering = {wanted for wanted, _, _ in one.wanted}
+        drawn = self._chance.sample(ids, k=min(_CONSIDERED, len(ids)))
+        by_method = {
+            LIKELIEST: {i: found.get(number, 0.0) for i, number in self._numbers.items()},
+            BM25: dict(zip(ids, self._bm25.scores(asked).tolist(), strict=True)),
+            RECENT: {i: float(place) for place, i in enumerate(ids)},
+            RANDOM: {i: float(i in drawn) for i in ids},
+            ORACLE: {i: float(i in answering) for i in ids},
+        }
+        packs = self.memory.packs.assemble(asked, budget=BUDGET, log=False)
+        session = self.memory.assemble("SESSION", query=asked, budget=BUDGET, reinforce=False)
+        return {
+            OURS: packs,
+            SESSION: session,
+            **{name: self._written(asked, worths) for name, worths in by_method.items()},
+        }
+
+    def _written(self, asked: str, worths: Mapping[str, float]) -> _Text:
+        best = sorted(worths, key=lambda one: -worths[one])[:_CONSIDERED]
+        members: list[tuple[PackRole, Block]] = [("source", self._blocks[one]) for one in best]
+        count = self._context.count_tokens
+        now = self._context.clock.now()
+        return prune("Packs", members, asked, BUDGET, now, count, _ByMember(worths)).reading
+
+    def recall(self, made: _Text, one: AskedQuestion) -> float:
+        """The share of what answers that stands in a text, each part alike."""
+        return float(np.mean([self._standing(made, *wanted) for wanted in one.wanted]))
+
+    def _standing(self, made: _Text, wanted: str, start: int, end: int) -> float:
+        content = self._blocks[wanted].content
+        there = np.zeros(len(content), dtype=np.bool_)
+        after = 0
+        for span in made.spans:
+            if span.block_id == wanted:
+                said = made.text[span.start : span.end]
+                place = content.find(said, after)
+                if place >= 0:
+                    after = place + len(said)
+                    there[place:after] = True
+        return float(there[start:end].mean())
+
+
+def measure_pipeline(
+    rig: MemoryRig, data: Path, model: Callable[[], BaseModel] | None = None, questions: int = QUESTIONS
+) -> SubjectResult | None:
+    """Measure what a folder has of four corpora; None where it has none.
+
+    model: gives the model that judges so many answers, half of each corpus of dialogues; without it none are judged.
+    """
+    recalls: dict[tuple[str, str], list[float]] = defaultdict(list)
+    tokens: dict[tuple[str, str], list[int]] = defaultdict(list)
+    nats: dict[tuple[str, str], list[float]] = defaultdict(list)
+    groups: dict[str, list[str]] = defaultdict(list)
+    judged: dict[str, list[str]] = defaultdict(list)
+    frozen = model() if model is not None and questions else None
+    for corpus, share, world in _worlds(rig, data):
+        chosen = _sample(world.asked, -(-questions // share)) if share else ()
+        for place, one in enumerate(world.asked):
+            rig.progress(place, len(world.asked), f"{corpus} {one.group}")
+            made = world.texts(one)
+            groups[corpus].append(one.group)
+            for name, text in made.items():
+                recalls[corpus, name].append(world.recall(text, one))
+                tokens[corpus, name].append(text.tokens)
+            if frozen is not None and one in chosen:
+                wrong = world.asked[(place + len(world.asked) // 2) % len(world.asked)].answer or one.answer
+                judged[corpus].append(one.group)
+                for name, lost in _judged(frozen, one, wrong, made).items():
+                    nats[corpus, name].append(lost)
+    if not groups:
+        return None
+    metrics: dict[str, float] = {}
+    tables = [_recall_table(recalls, tokens, groups, metrics)]
+    metrics["pipeline_ahead_of_session_least"] = min(
+        metrics[f"pipeline_{corpus}_ahead_of_session_low"] for corpus in groups
+    )
+    if judged and frozen is not None:
+        tables.append(_nats_table(nats, judged, frozen.card.name, metrics))
+        metrics["pipeline_nats_ahead_of_session_least"] = min(
+            metrics[f"pipeline_{corpus}_nats_ahead_of_session_low"] for corpus in judged
+        )
+    return SubjectResult(metrics, {k: v for k, v in GOALS.items() if k in metrics}, tuple(tables))
+
+
+def _sample(asked: Sequence[AskedQuestion], most: int) -> tuple[AskedQuestion, ...]:
+    answered = [one for one in asked if one.answer]
+    return tuple(answered[:: max(len(answered) // max(most, 1), 1)][:most])
+
+
+def _judged(model: BaseModel, one: AskedQuestion, wrong: str, made: Mapping[str, _Text]) -> dict[str, float]:
+    """Nats a token of the answer after each text."""
+    from amgs_focus.evaluation.answers import ContextReader
+
+    found: dict[str, float] = {}
+    for name, text in {NOTHING: "", **{name: each.text for name, each in made.items()}}.items():
+        right, other = ContextReader(model, text).nll(one.text, [one.answer, wrong])
+        found[name] = right
+        if name in (NOTHING, OURS):
+            found[f"{name}, other"] = other
+    # the gain of another answer, laid on the same scale
+    found[SHUFFLED] = found[NOTHING] - found.pop(f"{NOTHING}, other") + found.pop(f"{OURS}, other")
+    return found
+
+
+def _worlds(rig: MemoryRig, data: Path) -> Iterator[tuple[str, int, _World]]:
+    """Each memory with its corpus, and into how many parts the judged questions are shared; 0: none are."""
+    count = cache(rig.count_tokens)
+    corpora = {name: evidence_data.read(data, name) for name in ("locomo", "realtalk")}
+    there = sum(bool(found) for found in corpora.values())
+    for corpus, conversations in corpora.items():
+        for one in conversations:
+            clock = BenchClock(one.now)
+            with Memory.open(":memory:", clock=clock, embedder=rig.embedder, count_tokens=count) as memory:
+                memory.conversation.add(one.name, one.messages)
+                memory.apply_consolidation(memory.plan_consolidation())
+                packed(one, memory)
+                stored = memory._opened.storage.messages.held(one.name)
+                own = {each.message.number: each.blocks for each in stored}
+                held = memory._opened.storage.blocks.get([i for ids in own.values() for i in ids])
+                asked = [
+                    AskedQuestion(question.text, question.answer, one.name, wanted)
+                    for question in one.questions
+                    if (
+                        wanted := tuple(
+                            (i, 0, len(held[i].content))
+                            for number in sorted(question.evidence)
+                            for i in own.get(number, ())
+                        )
+                    )
+                ]
+                latest_last = sorted(held.values(), key=lambda block: block.created_at)
+                yield corpus, there * len(conversations), _World(memory, latest_last, asked, rig.seed)
+    for corpus in ("hotpotqa", "musique"):
+        questions = [one for one in pruning_data.read(data, corpus) if any(u.supports for u in one.units)]
+        if questions:
+            drafts = {block_id(draft.content): draft for one in questions for draft in one.paragraphs}
+            with Memory.open(
+                ":memory:", clock=BenchClock(STILL), embedder=rig.embedder, count_tokens=count
+            ) as memory:
+                memory.ingest_many(drafts.values())
+                memory.apply_consolidation(memory.plan_consolidation())
+                ids = sorted(drafts, key=lambda one: (str(drafts[one].meta["title"]), one))
+                for place in range(0, len(ids), _IN_A_PACK):
+                    memory.packs.keep(f"row {place:05d}", blocks=ids[place : place + _IN_A_PACK])
+                held = memory._opened.storage.blocks.get(ids)
+                asked = [
+                    AskedQuestion(
+                        one.text,
+                        one.answer,
+                        f"question {number}",
+                        tuple(
+                            (block_id(one.paragraphs[u.paragraph].content), u.start, u.end)
+                            for u in one.units
+                            if u.supports
+                        ),
+                    )
+                    for number, one in enumerate(questions)
+                ]
+                yield corpus, 0, _World(memory, [held[one] for one in ids], asked, rig.seed)
+
+
+def _recall_table(
+    recalls: Mapping[tuple[str, str], Sequence[float]],
+    tokens: Mapping[tuple[str, str], Sequence[int]],
+    groups: Mapping[str, Sequence[str]],
+    metrics: dict[str, float],
+) -> BenchTable:
+    rows: list[tuple[str | float, ...]] = []
+    for corpus, of in groups.items():
+        for name in METHODS:
+            own = recalls[corpus, name]
+            gain = [100.0 * (a - b) for a, b in zip(recalls[corpus, OURS], own, strict=True)]
+            low, high = interval(of, gain)
+            mean = 100.0 * float(np.mean(own))
+            spent = float(np.mean(tokens[corpus, name]))
+            rows.append((corpus, name, len(own), mean, f"[{low:+.1f}, {high:+.1f}]", spent))
+            metrics[f"pipeline_{corpus}_{_WORDS[name]}"] = mean
+            if name == SESSION:
+                metrics[f"pipeline_{corpus}_ahead_of_session_low"] = low
+    columns = ("corpus", "text", "questions", "of what answers, percent", "amgs less it, 95 %", "tokens")
+    return BenchTable(f"What answers, in {BUDGET} tokens", columns, tuple(rows))
+
+
+def _nats_table(
+    nats: Mapping[tuple[str, str], Sequence[float]],
+    groups: Mapping[str, Sequence[str]],
+    model: str,
+    metrics: dict[str, float],
+) -> BenchTable:
+    rows: list[tuple[str | float, ...]] = []
+    for corpus, of in groups.items():
+        for name in (NOTHING, *METHODS, SHUFFLED):
+            own = nats[corpus, name]
+            gain = [b - a for a, b in zip(nats[corpus, OURS], own, strict=True)]
+            low, high = interval(of, gain)
+            rows.append((corpus, name, len(own), float(np.mean(own)), f"[{low:+.2f}, {high:+.2f}]"))
+            metrics[f"pipeline_{corpus}_nats_{_WORDS[name]}"] = float(np.mean(own))
+            if name == SESSION:
+                metrics[f"pipeline_{corpus}_nats_ahead_of_session_low"] = low
+    columns = ("corpus", "text", "questions", "nats a token of the answer", "it less amgs, 95 %")
+    return BenchTable(f"Answers after {BUDGET} tokens, {model}", columns, tuple(rows))
+
+
+_WORDS = {
+    OURS: "recall",
+    SESSION: "session",
+    LIKELIEST: "likeliest",
+    BM25: "bm25",
+    RECENT: "latest",
+    RANDOM: "random",
+    ORACLE: "ceiling",
+    NOTHING: "nothing",
+    SHUFFLED: "shuffled",
+}

@@ -95,7 +95,7 @@ class ContextChoosing(ListPane):
         self._restored = ""
         self.asked = False
         """Whether an answer to the wish is still to come."""
-        self._typing: Literal["query", "budget"] = "query"
+        self._typing: Literal["query", "budget", "text"] = "query"
 
     @property
     def held(self) -> ConversationSummary | None:

@@ -83,6 +83,7 @@ follows the agents: what the model had in front of it when it answered, and what
         """As every pane; without a place too, it asks whether there is a conversation by now."""
         super().look()
         if self.stale:
+            self.originals = ()  # what their words mean may be known by now
             self.ask(operations.conversation.conversations(), origin="screen")
 
     def take(self, command: str, result: Any) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from amgs_app import operations
 from amgs_app.render.figures.format import plural
 from amgs_tui.keys import shown
-from amgs_tui.panes.context_choosing import ContextChoosing
+from amgs_tui.panes.context_reading import ContextReading
 from amgs_tui.panes.context_wish import ContextWish
 
 if TYPE_CHECKING:
@@ -22,14 +22,14 @@ EXCHANGES: Final = 50
 """Requests through a gateway that can be gone through."""
 
 
-class ExchangeFollowing(ContextChoosing):
+class ExchangeFollowing(ContextReading):
     """A pane that shows what a model was sent.
 
     exchange: the request that is looked at, None for none. follows: whether the newest request takes its place.
     """
 
     BINDINGS: ClassVar[list[Any]] = [
-        *ContextChoosing.BINDINGS,
+        *ContextReading.BINDINGS,
         shown("x", "exchanges", "requests", "conversation.exchanges", "Choose a request through the gateway"),
     ]
 

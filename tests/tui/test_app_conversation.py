@@ -62,6 +62,13 @@ async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
         gone = next(n for n, one in enumerate(pane.spans) if fate_of(one) == "dropped")
         await driven.press("home", *["down"] * gone, "w")
         assert isinstance(driven.app.screen, TextReader) and "a larger budget" in driven.text
+        await driven.press("escape", "l", "enter")
+        assert isinstance(driven.app.screen, TextReader) and "minimal" in driven.text
+        await driven.press("escape", "S", "end", "enter")
+        assert isinstance(driven.app.screen, TextReader) and "conversation summary" in driven.text
+        await driven.press("escape", "C")
+        await driven.type("They met Zebulon in 1871.", "enter")
+        assert isinstance(driven.app.screen, TextReader) and "Zebulon" in driven.text
         await driven.press("escape", "s", "end", "enter")
         assert pane_of(driven).wish.configuration == "high-fidelity" and "high-fidelity ·" in driven.text
         await driven.press("s", "home", "enter")

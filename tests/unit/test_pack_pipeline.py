@@ -97,6 +97,17 @@ def test_every_token_is_accounted_for(
     assert all("".join(shown[one].split()) == "".join(held[one].split()) for one in whole)
 
 
+def test_of_a_pack_that_is_larger_than_all_that_can_be_chosen_sentences_are_read() -> None:
+    blocks = [block(n, WORDS * 4) for n in range(6)]
+    tokens = sum(approximate_tokens(one.content) for one in blocks)
+    members: dict[str, list[tuple[PackRole, Block]]] = {"large": [("source", one) for one in blocks]}
+    made = make(
+        "?", [RouteItem("large", tokens, (1.0,))], [1.0], members, 60, NOW, approximate_tokens, Drawn([1])
+    )
+    assert tokens > 4 * 60 and 0 < made.written.reading.tokens <= 60
+    assert made.stages[0].tokens_in == made.stages[0].tokens_out == tokens
+
+
 def adds_up(stage: PackStage) -> None:
     assert stage.tokens_in + sum(one.tokens for one in stage.changes) == stage.tokens_out
     assert stage.count_in + sum(one.count for one in stage.changes) == stage.count_out

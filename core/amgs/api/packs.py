@@ -69,7 +69,10 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackConsolidation):
         keeping.check_name(name)
         if bool(query) == bool(blocks):
             raise UsageError(
-                "A pack is kept from a query or from blocks.", way_out="Give a query, or blocks, not both."
+                "A pack is kept from a query or from blocks, not from both."
+                if query
+                else "A pack is kept from a query or from blocks.",
+                way_out="Give one of them.",
             )
         if query:
             made = Assembler(self._context).assemble(frame, query=query, budget=budget, reinforce=False)

@@ -5,7 +5,7 @@ that answer it, with a ledger of the tokens of each stage.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -17,7 +17,8 @@ from amgs.types.pack_assembly import PackStage, PackStageChange
 from amgs.types.packs import PackRole
 
 REACH = 4
-"""Packs are chosen within so many times the tokens of the text, for their sentences to compete."""
+"""Packs are chosen within so many times the tokens of the text, for their sentences to compete; one that is larger by
+itself counts as so many, since its best sentences are all that is read of it."""
 TITLE = "Packs"
 
 Members = Sequence[tuple[PackRole, Block]]
@@ -46,14 +47,15 @@ def make(
     """A text of at most `budget` tokens. items, shares: see `route`. members: what is read of each item, by its id;
     what stands in several packs is read once, in the first that was chosen.
     """
-    choice = route(items, shares, REACH * budget)
+    reach = REACH * budget
+    choice = route([replace(one, tokens=min(one.tokens, reach)) for one in items], shares, reach)
     of_pack = [(one.id, role, block) for one in choice.chosen for role, block in members[one.id]]
     once = {block.id: (role, block) for _, role, block in reversed(of_pack)}
     order = dict.fromkeys(block.id for _, _, block in of_pack)
     joined = sorted((once[one] for one in order), key=lambda one: one[0] == "source")
     written = prune(TITLE, joined, query, budget, now, count_tokens, relevance)
     stages = (
-        _packs(items, choice, REACH * budget),
+        _packs(items, choice),
         _members(of_pack, joined, count_tokens),
         _sentences(joined, written, count_tokens),
         _text(written, count_tokens),
@@ -61,23 +63,17 @@ def make(
     return PipelineResult(choice, written, stages)
 
 
-def _packs(items: Sequence[RouteItem], choice: RouteChoice, reach: int) -> PackStage:
-    large = [(one.id, one.tokens) for one in items if one.tokens > reach]
-    silent = [(one.id, one.tokens) for one in choice.left_out if one.gain <= 0.0]
-    others = [(one.id, one.tokens) for one in choice.left_out if one.gain > 0.0]
+def _packs(items: Sequence[RouteItem], choice: RouteChoice) -> PackStage:
+    whole = {one.id: one.tokens for one in items}
+    silent = [(one.id, whole[one.id]) for one in choice.left_out if one.gain <= 0.0]
+    others = [(one.id, whole[one.id]) for one in choice.left_out if one.gain > 0.0]
     return PackStage(
         "packs",
         len(items),
-        sum(one.tokens for one in items),
-        _left_out(
-            {
-                f"larger than {reach:,} tokens": large,
-                "add nothing that answers": silent,
-                "add less for their tokens": others,
-            }
-        ),
+        sum(whole.values()),
+        _left_out({"add nothing that answers": silent, "add less for their tokens": others}),
         len(choice.chosen),
-        choice.tokens,
+        sum(whole[one.id] for one in choice.chosen),
     )
 
 

@@ -135,6 +135,7 @@ def pack_text(result: PackText) -> ResultTable:
         f"{plural(out, 'member')} for which there was no room" if out else "",
         f"{plural(gone, 'member')} no longer held" if gone else "",
         f"{plural(len(result.shortened), 'member')} shortened" if result.shortened else "",
+        "`--prune` reads sentences of what does not fit whole." if out and not result.blocks else "",
     )
     return sheet(title, "text*", [(result.text,)], notes)
 
@@ -160,7 +161,7 @@ def pack_route(result: PackRoute) -> ResultTable:
     notes = (
         f"What answers is among them with a likelihood of {result.likely:.0%}, if any pack has it."
         if result.packs
-        else "No pack fits, or none says anything of it.",
+        else "No pack fits whole, or none says anything of it. `pack assemble` reads sentences of what does not fit.",
         f"No chosen pack says: {missing}" if missing and result.packs else "",
         "A pack without a number was not chosen; its figures say what it would still add.",
     )
@@ -179,7 +180,7 @@ def pack_assembly(result: PackAssembly) -> ResultTable:
     logged = f", as {plural(len(result.uses), 'use')}" if result.uses else ""
     title = f"{plural(len(result.packs), 'pack')}, {result.tokens:,} of {result.budget:,} tokens{logged}"
     if not result.text:
-        return sheet(title, _LEDGER, rows, ("No pack fits, or none says anything of it.",))
+        return sheet(title, _LEDGER, rows, ("No pack says anything of it.",))
     return sheet(title, _LEDGER, rows, (f"packs: {chosen}", result.text))
 
 

@@ -16,12 +16,13 @@ from amgs_tui.keys import shown
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.pack_acting import ACTING, OF_PACKS, PackActing
 from amgs_tui.panes.pack_deciding import DECIDING, PROPOSING, PackDeciding
-from amgs_tui.panes.pack_views import VIEWS, calls_of, next_of
+from amgs_tui.panes.pack_views import ASKING, VIEWS, calls_of, next_of
 
 if TYPE_CHECKING:
     from amgs.types import Block
     from amgs.types.pack_families import PackGraph
     from amgs.types.pack_learning import PackProposal
+    from amgs.types.pack_sentences import PackSentences
     from amgs.types.packs import PackContent, PackForecast, PackOutlook, PackRoute, RoutedPack
     from amgs_app.calls.call import Call
     from amgs_app.render.figures.packs import PackMemberRow
@@ -51,7 +52,13 @@ present frame, P lists what could be done with packs. What was done stands in th
         shown("left,backspace", "back", "back", "packs.back", "Back to the packs"),
         *ACTING,
         *DECIDING,
-        shown("v", "view", "view", "packs.view", "Beside the list: members, readings, links to other packs"),
+        shown(
+            "v",
+            "view",
+            "view",
+            "packs.view",
+            "Beside the list: members, readings, links, what sentences are worth",
+        ),
         *ListPane.BINDINGS,
     ]
 
@@ -62,6 +69,8 @@ present frame, P lists what could be done with packs. What was done stands in th
         self.learning: Block | None = None
         self.view = next(iter(VIEWS))
         self.graph: PackGraph | None = None
+        self.weighed: PackSentences | None = None
+        """What the sentences of a pack, or of those for the question, are worth."""
         self._back_to: list[int] = []
 
     # --- what is looked at ----------------------------------------------------------------------------------
@@ -99,6 +108,8 @@ present frame, P lists what could be done with packs. What was done stands in th
                 self.readings = tuple(one for one in result.uses if one.name == self.name_at_cursor)
             case "pack graph":
                 self.graph = result
+            case "pack sentences":
+                self.weighed = result
 
     def _take_forecast(self, result: PackForecast) -> None:
         before = self.name_at_cursor
@@ -152,7 +163,7 @@ present frame, P lists what could be done with packs. What was done stands in th
             name = chosen.usage.pack.name
             if self.content is not None and self.content.usage.pack.name != name:
                 self.content, self.readings = None, ()
-            for call in calls_of(self.view, name):
+            for call in calls_of(self.view, name, self.question, self.budget):
                 self.ask(call, origin="screen")
 
     # --- rows -----------------------------------------------------------------------------------------------
@@ -264,7 +275,11 @@ present frame, P lists what could be done with packs. What was done stands in th
             return ""
         if self.room is not None and self.forecast is not None and self.forecast.forgotten:
             return f"{plural(len(self.forecast.forgotten), 'pack')} would go · c retires · f changes it"
-        return f"← all packs · v {next_of(self.view)}" if self.route else f"e asks · v {next_of(self.view)}"
+        return f"← all packs · v {self._next_view}" if self.route else f"e asks · v {self._next_view}"
+
+    @property
+    def _next_view(self) -> str:
+        return next_of(self.view, asked=bool(self.question))
 
     def draw(self, canvas: Canvas) -> Text:
         from amgs_app.render.figures.packs import KEEP_FIRST, NO_PACK
@@ -314,14 +329,21 @@ present frame, P lists what could be done with packs. What was done stands in th
 
     def _beside(self, region: Region) -> None:
         from amgs_app.render.figures.pack_graph import draw_graph
+        from amgs_app.render.figures.pack_sentences import draw_sentences
         from amgs_app.render.figures.packs import draw_content, draw_readings
 
         if self.content is None:
             return
-        if self.view == "families" and self.graph is not None:
-            draw_graph(region, self.graph, self.content.usage.pack.name)
+        weighed, pack = self.weighed, self.content.usage.pack
+        if self.view in ASKING and self.question:
+            if weighed is not None and weighed.query == self.question:
+                own = weighed.packs == (f"{pack.name}@{pack.version}",) and not weighed.stages
+                if own if self.view == "sentences" else weighed.stages:
+                    draw_sentences(region, weighed)
+        elif self.view == "families" and self.graph is not None:
+            draw_graph(region, self.graph, pack.name)
         elif self.view == "readings":
-            draw_readings(region, self.content.usage.pack, self.readings, self.host.now())
+            draw_readings(region, pack, self.readings, self.host.now())
         else:
             draw_content(region, self.content, self.chosen)
 
@@ -382,6 +404,7 @@ present frame, P lists what could be done with packs. What was done stands in th
         name = self.name_at_cursor
         self._leave()
         self.route, self.question = None, ""
+        self.view = "members" if self.view in ASKING else self.view
         self._place_on(name)
         self._changed()
 
@@ -400,7 +423,7 @@ present frame, P lists what could be done with packs. What was done stands in th
 
     def action_view(self) -> None:
         """The next view."""
-        self.view = next_of(self.view)
+        self.view = self._next_view
         self._ask_chosen()
         self._changed()
 
@@ -426,6 +449,13 @@ present frame, P lists what could be done with packs. What was done stands in th
             self._leave()
             self.deciding, self.cursor = True, 0
             self.moved()
+            self._changed()
+        elif command == "pack sentences":
+            self._leave()
+            self.question, self.budget = result.query, result.budget
+            self.view = "sentences" if not result.stages else "text"
+            self.ask(operations.pack.route(result.query, budget=result.budget), origin="screen")
+            self._place_on(result.packs[0].partition("@")[0] if result.packs else "")
             self._changed()
         elif command == "pack graph":
             self._leave()

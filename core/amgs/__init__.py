@@ -138,6 +138,7 @@ if TYPE_CHECKING:
     )
     from amgs.types.pack_consolidation import Learning, LearningSource, PackLearned, RestoredLearning
     from amgs.types.pack_families import PackGraph, PackLink
+    from amgs.types.pack_sentences import PackSentences, PackSentenceWorth
     from amgs.types.packs import (
         Pack,
         PackContent,
@@ -281,6 +282,7 @@ _HOMES = {
     "amgs.types.pack_consolidation": ("Learning", "LearningSource", "PackLearned", "RestoredLearning"),
     "amgs.types.causes": ("KeptCause", "KeptCauses"),
     "amgs.types.pack_families": ("PackGraph", "PackLink"),
+    "amgs.types.pack_sentences": ("PackSentences", "PackSentenceWorth"),
     "amgs.types.packs": (
         "Pack",
         "PackContent",
@@ -404,6 +406,8 @@ __all__ = [
     "PackOutlook",
     "PackRole",
     "PackRoute",
+    "PackSentenceWorth",
+    "PackSentences",
     "PackSequence",
     "PackSet",
     "PackText",

@@ -188,6 +188,10 @@ SCREEN: Final[dict[str, Words]] = {
             "S T C E",
             "Families of relations between members of two packs: semantic, temporal, causal, of entities.",
         ),
+        (
+            "▁ to █, ▅·, ⋯3",
+            "What a sentence is worth for the question; one that is left out; three that are.",
+        ),
         ("sure", "How sure the rule is of a proposal, from 0 to 1."),
         (
             "accepted≥",

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from amgs.types.pack_assembly import PackStage
 from amgs.types.pack_families import FAMILIES, PackGraph, PackLink
 from amgs.types.pack_learning import PACK_ACTIONS, PackProposal
+from amgs.types.pack_sentences import PackSentences, PackSentenceWorth
 from amgs.types.packs import (
     Pack,
     PackContent,
@@ -111,3 +113,20 @@ def proposals() -> tuple[PackProposal, ...]:
         )
         for n in range(12)
     )
+
+
+def sentences() -> PackSentences:
+    """Many sentences, some of them odd, half of them kept."""
+    found = tuple(
+        PackSentenceWorth(
+            one.id,
+            one.title,
+            f"{one.content}\t漢字 \x1b[31m{'long' * 40}",
+            30,
+            -1 + n / 9,
+            n % 2 == 0 and n < 20,
+        )
+        for n, one in enumerate(block for block in BLOCKS[:12] for _ in range(4))
+    )
+    stages = (PackStage("packs", 9, 4_000, (), 3, 800), PackStage("sentences", 48, 800, (), 10, 280))
+    return PackSentences("Why?", 300, 280, ("dome@1", "漢字@2"), found, stages)

@@ -99,9 +99,19 @@ async def test_which_packs_a_question_is_given_is_shown_by_agent_within_a_budget
         assert pane.route is not None and [one.pack.name for one in pane.route.packs][:1] == ["school"]
         assert "? What comes on the ninth" in driven.text and "█ relevance" in driven.text
         assert pane.name_at_cursor == "school" and "school@1 ─" in driven.text
+        await driven.press("v", "v", "v")
+        assert "left out" in driven.text and "of school@1" not in driven.text
+        weighed = pane.weighed
+        assert weighed is not None and weighed.packs == ("school@1",) and weighed.tokens <= weighed.budget
+        await driven.press("v")
+        assert pane.weighed is not weighed and pane.weighed is not None and "members cited" in driven.text
+        best = max(pane.weighed.sentences, key=lambda one: one.worth)
+        assert best.kept and "Saturn" in "".join(s.text for s in pane.weighed.sentences if s.kept)
         await driven.press("b")
         await driven.type("100", "enter")
-        assert [one.pack.name for one in (*pane.route.packs, *pane.route.left_out)] == ["dome"]
+        assert pane.weighed.budget == 100 and [
+            one.pack.name for one in (*pane.route.packs, *pane.route.left_out)
+        ] == ["dome"]
         assert pane.route.budget == 100 and "1 pack larger than that" in driven.text
         driven.app.dispatcher.look()
         await driven.settle()

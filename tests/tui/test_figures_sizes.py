@@ -26,6 +26,7 @@ from amgs_app.render.figures import (
     pack_graph,
     pack_proposals,
     pack_route,
+    pack_sentences,
     packs,
     plan,
     recalibration,
@@ -139,6 +140,7 @@ PICTURES: dict[str, Draw] = {
     "pack": lambda c: packs.members_figure(KEPT, packs.members_of(KEPT), c, cursor=1).render(),
     "pack route": lambda c: pack_route.route(pack_samples.route(), c),
     "pack graph": lambda c: pack_graph.graph(pack_samples.graph(), c),
+    "pack sentences": lambda c: pack_sentences.sentences(pack_samples.sentences(), c),
     "pack proposals": lambda c: pack_proposals.proposals_figure(
         pack_samples.proposals(), c, cursor=3, titles=samples.TITLES
     ).render(),

@@ -74,17 +74,9 @@ class PackRouting:
         what is read for one task. log: False for a look that leaves no trace. Raises UsageError for a question without
         words.
         """
-        context, storage = self._context, self._context.storage
+        storage, now = self._context.storage, self._context.clock.now()
         allowed = BUDGET if budget is None else bounds.count("The budget", budget, least=1)
-        now = context.clock.now()
-        found, packs, members = self._facets(query, role=role)
-        read = {block.id for each in members.values() for _, block in each}
-        numbers = storage.blocks.numbers_of(sorted(read))
-        with context.derived.searching() as sources:
-            relevance = SearchRelevance(sources, context.settings.retrieval, numbers, ROUTED_WEIGHTS)
-            made = pipeline.make(
-                query, found.items, found.shares, members, allowed, now, context.count_tokens, relevance
-            )
+        made, packs, members = self._made(query, allowed, role)
         reading = made.written.reading
         uses: list[int] = []
         if log and not storage.read_only:
@@ -110,6 +102,20 @@ class PackRouting:
             made.stages,
             tuple(uses),
         )
+
+    def _made(
+        self, query: str, budget: int, role: PackRole | None = None
+    ) -> tuple[pipeline.PipelineResult, dict[str, Pack], dict[str, Members]]:
+        """The text of packs for a question; the packs by name, and what is read of each."""
+        context = self._context
+        found, packs, members = self._facets(query, role=role)
+        read = {block.id for each in members.values() for _, block in each}
+        numbers = context.storage.blocks.numbers_of(sorted(read))
+        now, count = context.clock.now(), context.count_tokens
+        with context.derived.searching() as sources:
+            relevance = SearchRelevance(sources, context.settings.retrieval, numbers, ROUTED_WEIGHTS)
+            made = pipeline.make(query, found.items, found.shares, members, budget, now, count, relevance)
+        return made, packs, members
 
     def _facets(
         self, query: str, *, role: PackRole | None = None

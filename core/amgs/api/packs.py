@@ -26,6 +26,8 @@ from amgs.packs.keywords import keywords as best_keywords
 from amgs.packs.sentence_relevance import SearchRelevance
 from amgs.text.loading import load
 from amgs.types import Block, JournalEntry
+from amgs.types.pack_assembly import PackStage
+from amgs.types.pack_sentences import PackSentences, PackSentenceWorth
 from amgs.types.packs import (
     Pack,
     PackContent,
@@ -182,7 +184,7 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackConsolidation):
         found = keeping.find_standing(storage.packs, pack)
         held = self._live(found)
         if prune:
-            made = self._pruned(found, held, query, allowed, now)
+            made = self._pruned(found, held, query, allowed, now).reading
         else:
             made = reading.read(found, held, query, allowed, now, self._context.count_tokens)
         number = None
@@ -203,9 +205,36 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackConsolidation):
             made.shortened,
         )
 
+    def sentences(self, query: str, *, pack: str | None = None, budget: int | None = None) -> PackSentences:
+        """What each sentence is worth for a question, and which stand in a text of at most `budget` tokens (2,048
+        unless given): of one pack, as `use` prunes it, or of those that `assemble` chooses. Writes nothing.
+        """
+        allowed = BUDGET if budget is None else bounds.count("The budget", budget, least=1)
+        stages: tuple[PackStage, ...] = ()
+        if pack is None:
+            made, packs, _ = self._made(query, allowed)
+            chosen, stages, pruned = [packs[one.id] for one in made.choice.chosen], made.stages, made.written
+        else:
+            found = keeping.find_standing(self._context.storage.packs, pack)
+            now = self._context.clock.now()
+            chosen, pruned = [found], self._pruned(found, self._live(found), query, allowed, now)
+        count = self._context.count_tokens
+        weighed = zip(pruned.sentences, pruned.worths.tolist(), pruned.kept.tolist(), strict=True)
+        return PackSentences(
+            query,
+            allowed,
+            pruned.reading.tokens,
+            tuple(f"{one.name}@{one.version}" for one in chosen),
+            tuple(
+                PackSentenceWorth(one.block.id, one.block.title, one.text, count(one.text), worth, kept)
+                for one, worth, kept in weighed
+            ),
+            stages,
+        )
+
     def _pruned(
         self, pack: Pack, held: Mapping[str, Block], query: str, budget: int, now: datetime
-    ) -> reading.PackReading:
+    ) -> pruning.PrunedPack:
         if not any(c.isalnum() for c in query):
             raise UsageError("Nothing is asked.", way_out="Give a query, or read without pruning.")
         context = self._context
@@ -214,7 +243,7 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackConsolidation):
             numbers = context.storage.blocks.numbers_of(sorted(held))
             relevance = SearchRelevance(sources, context.settings.retrieval, numbers)
             title, members = pack.title or pack.name, reading.in_order(pack, held)
-            return pruning.prune(title, members, query, budget, now, context.count_tokens, relevance).reading
+            return pruning.prune(title, members, query, budget, now, context.count_tokens, relevance)
 
     def judge(self, use: int, *, useful: bool) -> PackUse:
         """Note whether what was read was useful; raises NotFoundError for a use that is not logged."""

@@ -82,6 +82,7 @@ class AsyncPacksCalls(_Part):
     route = Awaited(pack_calls.route)
     graph = Awaited(pack_calls.graph)
     assemble = Awaited(pack_calls.assemble)
+    sentences = Awaited(pack_calls.sentences)
     learn = Awaited(pack_calls.learn)
     restore = Awaited(pack_calls.restore)
     judge = Awaited(pack_calls.judge)

@@ -82,6 +82,7 @@ class PacksCalls(_Part):
     route = Blocking(pack_calls.route)
     graph = Blocking(pack_calls.graph)
     assemble = Blocking(pack_calls.assemble)
+    sentences = Blocking(pack_calls.sentences)
     learn = Blocking(pack_calls.learn)
     restore = Blocking(pack_calls.restore)
     judge = Blocking(pack_calls.judge)

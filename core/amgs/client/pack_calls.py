@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from amgs.types.pack_consolidation import PackLearned, RestoredLearning
     from amgs.types.pack_families import PackGraph
     from amgs.types.pack_learning import PackProposal, PackProposals
+    from amgs.types.pack_sentences import PackSentences
     from amgs.types.packs import (
         PackContent,
         PackDifference,
@@ -95,6 +96,11 @@ def restore(learning: str) -> Ask[RestoredLearning]:
 def graph() -> Ask[PackGraph]:
     """The packs and how many relations of each family there are between the members of each two."""
     return operation("pack_graph")
+
+
+def sentences(query: str, *, pack: str | None = None, budget: int | None = None) -> Ask[PackSentences]:
+    """What each sentence of a pack, or of those chosen for a question, is worth, and which fit; writes nothing."""
+    return operation("pack_sentences", query=query, pack=pack, budget=budget)
 
 
 def assemble(

@@ -83,10 +83,11 @@ def choose(
 
 @dataclass(frozen=True, slots=True)
 class PrunedPack:
-    """A reading, with the sentences that were there and (n,) whether each stands in it."""
+    """A reading, with the sentences that were there; (n,) what each is worth, and whether it stands in it."""
 
     reading: PackReading
     sentences: tuple[PackSentence, ...]
+    worths: Worths
     kept: NDArray[np.bool_]
 
 
@@ -143,7 +144,7 @@ def prune(
         tuple(one.id for one, here in zip(blocks, standing, strict=True) if not here),
         tuple(one.id for one, here, all_ in zip(blocks, standing, sizes, strict=True) if 0 < here < all_),
     )
-    return PrunedPack(reading, sentences, kept)
+    return PrunedPack(reading, sentences, worths, kept)
 
 
 def _whole(members: Sequence[tuple[PackRole, Block]]) -> list[tuple[PackRole, Candidate]]:

@@ -31,6 +31,7 @@ NOUNS = (
     "pack_consolidation",
     "pack_families",
     "pack_learning",
+    "pack_sentences",
     "graph",
     "decay",
     "calibration",
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
     from amgs_app.operations import pack_consolidation as pack_consolidation
     from amgs_app.operations import pack_families as pack_families
     from amgs_app.operations import pack_learning as pack_learning
+    from amgs_app.operations import pack_sentences as pack_sentences
     from amgs_app.operations import script as script
     from amgs_app.operations import search as search
     from amgs_app.operations import source as source

@@ -33,6 +33,7 @@ NOUNS = (
     "pack_consolidation",
     "pack_families",
     "pack_learning",
+    "pack_sentences",
     "decay",
     "entities",
     "focus",

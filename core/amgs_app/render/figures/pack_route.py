@@ -111,8 +111,6 @@ def _list(region: Region, rows: Sequence[RoutedPack], result: PackRoute, cursor:
         return
     palette = region.palette
     quiet = ink(palette.muted)
-    legend = region.height >= 4
-    page = ListPage.around(rows, region.height - 1 - legend, cursor)
     chosen_ids = {id(one) for one in result.packs}
     name_w = min(24, max([4, *(width_of(clean(named(one.pack))) for one in rows)]))
     bar_x = 2 + name_w + 2 + 7 + 6
@@ -125,13 +123,16 @@ def _list(region: Region, rows: Sequence[RoutedPack], result: PackRoute, cursor:
         if bar_x + _LEAST_BAR + 2 + why_w <= region.width:
             break
     bar_w = max(4, region.width - bar_x - 2 - why_w - 1)
+    beside = _legend_in(region, region.width - bar_x)
+    legend = region.height >= 4 and not beside
+    page = ListPage.around(rows, region.height - 1 - legend, cursor)
     most = max([_NOTHING, *(one.gain for one in rows)])
     region.put(2, 0, "pack", quiet)
     region.put(2 + name_w + 2, 0, "tok", quiet, width=6, align="right")
     region.put(bar_x - 6, 0, "adds", quiet, width=5, align="right")
-    region.put(bar_x, 0, page.note, quiet)
+    region.pieces(bar_x, 0, beside or [(page.note, quiet)])
     if legend:
-        _legend(region, 1, bar_x)
+        region.pieces(2, 1, _legend_in(region, region.width - 2))
     if not rows and region.height > 1 + legend:
         region.put(2, 1 + legend, "No pack fits, or none says anything of it.", quiet)
 
@@ -153,17 +154,17 @@ def _sign(region: Region, agent: str) -> str:
     return _SIGNS[agent][region.symbols == "ascii"]
 
 
-def _legend(region: Region, y: int, bar_x: int) -> None:
-    """The agents with their signs, in words as long as they fit: over the bars, else from the left."""
+def _legend_in(region: Region, room: int) -> list[Piece]:
+    """The agents with their signs, in words of four letters at least; none where they do not fit."""
     palette = region.palette
-    for x, letters in ((bar_x, 10), (2, 10), (2, 4), (2, 1)):
+    for letters in (10, 4):
         pieces: list[Piece] = []
         for name in AGENTS:
             pieces.append((f"{_sign(region, name)} ", ink(getattr(palette, _SIGNS[name][2]))))
             pieces.append((f"{name[:letters]}  ", ink(palette.muted)))
-        if x + sum(width_of(text) for text, _ in pieces) <= region.width:
-            region.pieces(x, y, pieces)
-            return
+        if sum(width_of(text) for text, _ in pieces) <= room:
+            return pieces
+    return []
 
 
 def _stack(region: Region, one: RoutedPack, most: float, cells: int, *, faded: bool) -> list[Piece]:
@@ -171,7 +172,7 @@ def _stack(region: Region, one: RoutedPack, most: float, cells: int, *, faded: b
     palette = region.palette
     values = [max(0.0, getattr(one, name)) for name in AGENTS]
     length = round(min(1.0, sum(values) / most) * cells)
-    lengths = apportion(values, max(length, 1 if sum(values) > _NOTHING else 0))
+    lengths = apportion(values, length)
     pieces: list[Piece] = []
     for name, wide in zip(AGENTS, lengths, strict=True):
         colour = getattr(palette, _SIGNS[name][2])

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from tests.hostile.draws import Draws
+from tests.postgres_server import running_server
 
 ROOT = Path(__file__).parents[1]
 
@@ -32,6 +33,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """A seed would be ignored by a profile that draws the same each time."""
     if config.getoption("--hypothesis-seed", None) is not None:
         settings.load_profile("explore" if config.getoption("--hostile") else "reseeded")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a running PostgreSQL."""
+    with running_server() as address:
+        yield address
 
 
 @pytest.fixture

@@ -37,6 +37,8 @@ EXTRA_OF: Final[Mapping[str, str]] = MappingProxyType(
         "peft": "train",
         "accelerate": "train",
         "optuna": "train",
+        "psycopg": "postgres",
+        "psycopg_pool": "postgres",
     }
 )
 """The extra of pyproject.toml that brings a package, by the name that is imported."""

@@ -175,7 +175,9 @@ class Engine:
 
     def _place_of_store(self) -> Path | str:
         if self.options.store is not None:
-            if self.options.store == ":memory:":
+            from amgs.storage.opening import MEMORY, is_address
+
+            if self.options.store == MEMORY or is_address(self.options.store):
                 return self.options.store
             check_place(Path(self.options.store), example="notes")
             return Path(self.options.store)

@@ -125,6 +125,7 @@ def test_every_package_that_is_imported_on_demand_belongs_to_the_extra_that_is_n
             "huggingface_hub": "transformers",
             "llama_index": "llama-index-core",
             "agents": "openai-agents",
+            "psycopg_pool": "psycopg",
         }.get(package, package)
         assert canonicalize_name(needed) in brought, package
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("core/amgs", "core/amgs_app", "focus/amgs_focus", "amgs_tui")
-BACKENDS = tuple(ROOT / "core/amgs/storage" / name for name in ("sql", "duckdb"))
+BACKENDS = tuple(ROOT / "core/amgs/storage" / name for name in ("sql", "duckdb", "postgres"))
 SQL = re.compile(
     r"\b(SELECT\s+.+\s+FROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TEMP\s+)?TABLE)\b"
 )
@@ -29,7 +29,7 @@ def of_the_database(tree: ast.Module) -> bool:
     for node in ast.walk(tree):
         names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        if any(name.split(".")[0] == "duckdb" for name in names):
+        if any(name.split(".")[0] in ("duckdb", "psycopg", "psycopg_pool") for name in names):
             return True
     return False
 

@@ -9,7 +9,6 @@ from amgs.api import health
 from amgs.api.context import MemoryContext
 from amgs.lifecycle import erase as erasing
 from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt
-from amgs.storage.opening import MEMORY
 from amgs.types import Progress
 
 
@@ -38,7 +37,7 @@ class Erasure:
             context.searches.write(context.settings.retrieval.searches)
             entry, rows = erasing.take(storage, planned, context.clock.now())
         gone = tuple(block.id for block in planned.blocks)
-        struck = 0 if storage.path == MEMORY else erasing.strike(Path(f"{storage.path}.deleted.jsonl"), gone)
+        struck = 0 if storage.file is None else erasing.strike(Path(f"{storage.file}.deleted.jsonl"), gone)
         compacted = self.finish()
         now = context.derived.sizes()
         return ErasureReceipt(
@@ -70,5 +69,5 @@ class Erasure:
         return [self._context.whole_id(one) for one in ids]
 
     def _size(self) -> int:
-        path = self._context.storage.path
-        return 0 if path == MEMORY else Path(path).stat().st_size
+        file = self._context.storage.file
+        return 0 if file is None else file.stat().st_size

@@ -43,7 +43,6 @@ from amgs.log import reinforcement as reinforcing
 from amgs.log import undo as undoing
 from amgs.settings import PruningSettings
 from amgs.storage.journal import PROPOSAL
-from amgs.storage.opening import MEMORY
 from amgs.types import (
     BlockFilter,
     CategoryCurves,
@@ -343,8 +342,8 @@ class Lifecycle:
 
     def apply_pruning(self, plan: PrunePlan, *, ledger: Path | None = None) -> Pruned:
         """Carry a plan out; what a hard one deletes is written to the ledger first, beside the store without one."""
-        if plan.hard and ledger is None and self._context.storage.path != MEMORY:
-            ledger = Path(f"{self._context.storage.path}.deleted.jsonl")
+        if plan.hard and ledger is None and self._context.storage.file is not None:
+            ledger = Path(f"{self._context.storage.file}.deleted.jsonl")
         return prune.apply(self._context.storage, plan, self._context.clock.now(), ledger)
 
     def delete(self, ids: Sequence[str]) -> JournalEntry:

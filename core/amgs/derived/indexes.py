@@ -36,7 +36,6 @@ from amgs.retrieval.sequence_index import SequenceIndex, appended, lay_out
 from amgs.retrieval.sources import Sources
 from amgs.settings import Settings
 from amgs.storage.edges import EdgeColumns
-from amgs.storage.opening import MEMORY
 from amgs.storage.protocol import Storage
 from amgs.text.embedding import Embedder
 from amgs.types import BlockFilter, Fault, Vector
@@ -63,7 +62,7 @@ class Derived:
         self._embedder = embedder
         self._clock = clock
         self._settings = settings
-        beside = None if storage.path == MEMORY else Path(f"{storage.path}.index")
+        beside = None if storage.file is None else Path(f"{storage.file}.index")
         self._keyword = KeywordIndex.open(
             None if beside is None else beside / "keyword", read_only=storage.read_only
         )

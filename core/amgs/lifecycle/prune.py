@@ -302,7 +302,7 @@ def apply(storage: Storage, proposal: PrunePlan, now: datetime, ledger: Path | N
         return Pruned(proposal, carry_out(storage, KIND, change, f"{len(blocks)} blocks pruned", now))
     if ledger is None:
         raise UsageError(
-            "Hard pruning needs a ledger, and this store is in memory only.",
+            "Hard pruning needs a ledger, and this store is not kept in a file.",
             way_out="Give a file for the ledger.",
             about="ledger",
         )

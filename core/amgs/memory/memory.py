@@ -23,7 +23,7 @@ from amgs.memory.lifecycle_methods import LifecycleMethods
 from amgs.memory.retrieval_methods import RetrievalMethods
 from amgs.retrieval.search_log import SearchLog
 from amgs.settings import Settings
-from amgs.storage.opening import MEMORY, open_storage, remove
+from amgs.storage.opening import open_storage, remove
 from amgs.storage.protocol import Storage
 from amgs.text.embedders import named
 from amgs.text.embedding import Embedder, HashingEmbedder
@@ -145,10 +145,11 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
 
     def discard(self) -> None:
         """Close the memory and, where it holds no block and its journal no operation, remove its files."""
+        file = self._storage.file
         empty = not sum(self.status().blocks.values()) and not self.operations(1)
         self.close()
-        if empty and self.path != MEMORY:
-            remove(Path(self.path))
+        if empty and file is not None:
+            remove(file)
 
     def __enter__(self) -> Memory:
         return self

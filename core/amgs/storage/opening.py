@@ -5,12 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amgs.extras import explained
 from amgs.storage.duckdb import files
 
 if TYPE_CHECKING:
     from amgs.storage.protocol import Storage
 
 MEMORY = ":memory:"
+_SCHEMES = ("postgresql://", "postgres://")
+
+
+def is_address(place: Path | str) -> bool:
+    """Whether a place is in a PostgreSQL database, and not a file."""
+    return str(place).startswith(_SCHEMES)
 
 
 def open_storage(
@@ -18,10 +25,17 @@ def open_storage(
 ) -> Storage:
     """Open or create the store at a path and bring its schema up to date; one that is refused is left as it was.
 
-    path: a file in a folder that is there, or ":memory:". create: False where a missing store is an error.
-    accept_loss: open a store that has lost its last changes, and go on with what is left.
-    Raises StoreLockedError, StoreTooNewError, StoreCorruptError, or StoreError for anything else.
+    path: a file in a folder that is there, ":memory:", or `postgresql://user@host/database?namespace=name`.
+    create: False where a missing store is an error. accept_loss: open a store that has lost its last changes, and go
+    on with what is left.
+    Raises StoreLockedError, StoreTooNewError, StoreCorruptError, or StoreError for anything else; UsageError for an
+    address that holds a password, MissingExtraError where what talks to the database is not installed.
     """
+    if is_address(path):
+        with explained():
+            from amgs.storage.postgres.storage import PostgresStorage
+
+        return PostgresStorage.open(str(path), read_only=read_only, create=create)
     from amgs.storage.duckdb.storage import DuckDBStorage
 
     return DuckDBStorage.open(path, read_only=read_only, create=create, accept_loss=accept_loss)

@@ -8,6 +8,7 @@ rows that changed after that value of the counter.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Protocol, Self
 
 from amgs.storage.as_of import AsOfStorage
@@ -47,7 +48,12 @@ class Storage(Protocol):
 
     @property
     def path(self) -> str:
-        """Where the store lies, or ":memory:"."""
+        """Where the store lies: a file, the address of a database without its secrets, or ":memory:"."""
+        ...
+
+    @property
+    def file(self) -> Path | None:
+        """The file that the store is kept in, beside which what belongs to it lies; None for any other store."""
         ...
 
     @property

@@ -51,7 +51,9 @@ def test_a_block_comes_back_as_it_went_in(
 
 
 @pytest.mark.parametrize(
-    "text", ["a\0b", "🜁 🏔️ 👩‍🚀", "עברית ו-العربية", "\x07\x1b[31m", "é" * 10_000_000, "\ufeff\u200b"]
+    "text",
+    ["a\0b", "🜁 🏔️ 👩‍🚀", "עברית ו-العربية", "\x07\x1b[31m", "é" * 10_000_000, "\ufeff\u200b"],
+    ids=["zero", "emoji", "right to left", "control", "long", "invisible"],
 )
 def test_strange_text_is_stored_faithfully(storage: Storage, text: str) -> None:
     put(storage, block(text))

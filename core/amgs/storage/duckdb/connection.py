@@ -154,6 +154,10 @@ class Connection(SqlConnection):
             raise StoreCorruptError(f"{self.path} has no change counter.", way_out="Restore a backup.")
         return LastCommit(str(row[0]), int(row[1]), int(row[2]))
 
+    @property
+    def file(self) -> Path | None:
+        return None if self.path == MEMORY else Path(self.path)
+
     # --- reading ----------------------------------------------------------------------------------------
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

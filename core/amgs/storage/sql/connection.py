@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, Self
 
 from numpy.typing import NDArray
@@ -47,6 +48,11 @@ class SqlConnection(ABC):
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
+
+    @property
+    def file(self) -> Path | None:
+        """The file that the store is kept in, None for one that is not kept in a file."""
+        return None
 
     @property
     def closed(self) -> bool:
@@ -110,7 +116,7 @@ class SqlConnection(ABC):
     def transaction(self) -> Iterator[None]:
         """All writes inside commit together or not at all; one inside another joins it."""
         with self._lock:
-            if self._owner == threading.get_ident():
+            if self._owned:
                 yield
                 return
             if self.read_only:
@@ -193,10 +199,15 @@ class SqlConnection(ABC):
     @property
     def _inside(self) -> bool:
         """Whether this thread is in a transaction or a snapshot."""
-        return self._owner == threading.get_ident() or getattr(self._local, "still", False)
+        return self._owned or getattr(self._local, "still", False)
+
+    @property
+    def _owned(self) -> bool:
+        """Whether the running transaction is this thread's."""
+        return self._owner == threading.get_ident()
 
     def _in_transaction(self) -> None:
-        if self._owner != threading.get_ident():
+        if not self._owned:
             raise RuntimeError("a store is written inside `with store.transaction():`")
 
     def _gone(self) -> StoreError:

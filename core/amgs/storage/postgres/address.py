@@ -1,0 +1,59 @@
+"""Which namespace of which database: `postgresql://user@host/database?namespace=name`.
+
+A password stands in the environment (PGPASSWORD), in ~/.pgpass or in a service file (`?service=name`), never in the
+address: what is on a command line is seen by everybody on the machine, and an address is shown and logged.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from amgs.errors import UsageError
+
+_NAMESPACE = re.compile(r"[a-z][a-z0-9_]{0,47}")
+DEFAULT = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a store lies. shown: the address as it may be printed. connection: what libpq is given."""
+
+    shown: str
+    connection: str
+    namespace: str
+
+    @property
+    def schema(self) -> str:
+        """The schema that holds the namespace."""
+        return f"amgs_{self.namespace}"
+
+    @classmethod
+    def of(cls, text: str) -> Address:
+        """Raises UsageError for an address with a password, or with a namespace that cannot be one."""
+        try:
+            parts = urlsplit(text)
+            secret = parts.password
+            options = parse_qsl(parts.query, keep_blank_values=True)
+        except ValueError as error:
+            raise UsageError(
+                "The address of the database cannot be read.",
+                way_out="Write it as postgresql://user@host/database?namespace=name.",
+            ) from error
+        if secret or any(key in ("password", "sslpassword", "passfile") for key, _ in options):
+            raise UsageError(
+                "The address of the database holds a password, and addresses are shown.",
+                way_out="Put the password in PGPASSWORD, in ~/.pgpass or in a service file, and leave it out here.",
+            )
+        namespace = dict(options).get("namespace", DEFAULT)
+        if not _NAMESPACE.fullmatch(namespace):
+            raise UsageError(
+                f"{namespace!r} cannot be the name of a namespace.",
+                way_out="Give a small letter, then up to 47 small letters, digits or underscores.",
+            )
+        place = parts.netloc.replace(":@", "@")
+        rest = urlencode([(key, value) for key, value in options if key != "namespace"], safe="/")
+        base = f"postgresql://{place}{parts.path}"
+        shown = "&".join(part for part in (rest, f"namespace={namespace}") if part)
+        return cls(f"{base}?{shown}", f"{base}?{rest}" if rest else base, namespace)

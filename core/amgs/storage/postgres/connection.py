@@ -1,0 +1,370 @@
+"""The connections of a store in PostgreSQL: one that writes and holds the lease of its namespace, a pool that reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Self
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+from psycopg import errors
+from psycopg.sql import SQL, Identifier
+from psycopg_pool import ConnectionPool
+
+from amgs.errors import (
+    AmgsError,
+    StoreCorruptError,
+    StoreError,
+    StoreLockedError,
+    StoreTooNewError,
+    UsageError,
+)
+from amgs.storage.duckdb.migrations import LATEST
+from amgs.storage.postgres import values
+from amgs.storage.postgres.address import Address
+from amgs.storage.postgres.dialect import translated
+from amgs.storage.postgres.schema import migrate, version_of
+from amgs.storage.sql.change_log import ChangeLog
+from amgs.storage.sql.connection import SqlConnection
+
+_READERS = 8
+"""Connections that read at once; who needs one more waits."""
+_WAIT = 30.0
+"""Seconds to wait for a connection."""
+_LEASE = "500ms"
+"""How long to wait for the lease: a process that ended a moment ago still holds it until the server has seen that."""
+_UNKNOWN = 1 << 62
+_ARRAYS = {
+    16: np.bool_,
+    20: np.int64,
+    21: np.int64,
+    23: np.int64,
+    700: np.float32,
+    701: np.float64,
+}
+"""The types of columns that are arrays of numbers, by their ids in PostgreSQL; others are arrays of objects."""
+_REFUSED = (errors.InsufficientPrivilege, errors.InvalidPassword, errors.InvalidAuthorizationSpecification)
+_TYPES = {"string": "text", "large_string": "text", "bool": "bool", "int64": "int8", "double": "float8"}
+"""Types of Arrow as those of PostgreSQL."""
+
+
+class PostgresConnection(SqlConnection):
+    """An open store. Make one with `PostgresConnection.open`; close it, or use it as a context manager."""
+
+    def __init__(self, writer: psycopg.Connection[Any], address: Address, *, read_only: bool) -> None:
+        super().__init__(address.shown, read_only=read_only)
+        self._writer = writer
+        self._schema = address.schema
+        self._pool: ConnectionPool[psycopg.Connection[Any]] = ConnectionPool(
+            address.connection,
+            kwargs=_options(address),
+            configure=values.register,
+            min_size=0,
+            max_size=_READERS,
+            timeout=_WAIT,
+            num_workers=1,
+            open=True,
+        )
+
+    @classmethod
+    def open(cls, path: str, *, read_only: bool = False, create: bool = True) -> Self:
+        """Open or create the store of a namespace and bring its schema up to date.
+
+        path: `postgresql://user@host/database?namespace=name`. create: False where a missing store is an error.
+        Raises UsageError for an address that is none, StoreLockedError where another process writes to the namespace,
+        StoreTooNewError, StoreCorruptError, or StoreError for anything else.
+        """
+        address = Address.of(path)
+        with _translating(address.shown):
+            writer = psycopg.connect(address.connection, **_options(address))
+        store: Self | None = None
+        try:
+            with _translating(address.shown):
+                values.register(writer)
+                _check_encoding(writer, address)
+                version = version_of(writer, address.schema)
+                if not version and (read_only or not create):
+                    raise StoreError(
+                        f"There is no store at {address.shown}.",
+                        way_out="Check the address.",
+                        about="missing",
+                    )
+                if not read_only:
+                    _lease(writer, address)
+                    version = version_of(writer, address.schema)
+                if version > LATEST:
+                    raise StoreTooNewError(
+                        f"{address.shown} has schema {version}; this program knows schemas up to {LATEST}.",
+                        way_out="Update the program, or choose another store.",
+                    )
+                if version < LATEST:
+                    if read_only:
+                        raise StoreError(
+                            f"{address.shown} has schema {version} and must be migrated to {LATEST}.",
+                            way_out="Open it once for writing.",
+                        )
+                    migrate(writer, address.schema, version)
+            store = cls(writer, address, read_only=read_only)
+            changes, structure = store.counters
+            # Who only reads does not see what the writer in another process changes: it is asked of the tables.
+            store.edge_changes = ChangeLog(_UNKNOWN if read_only else structure)
+            store.clock_changes = ChangeLog(_UNKNOWN if read_only else changes)
+        except BaseException:
+            if store is not None:
+                store.close()
+            writer.close()
+            raise
+        return store
+
+    def close(self) -> None:
+        """Close the store and give the lease back; a second call does nothing."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._pool.close()
+            with suppress(psycopg.Error):
+                # Else it is held until the server notices that the connection is closed.
+                self._writer.execute("SELECT pg_advisory_unlock_all()")
+            self._writer.close()
+
+    @property
+    def schema_version(self) -> int:
+        with self._translate(), self._reader() as connection:
+            return version_of(connection, self._schema)
+
+    # --- reading ----------------------------------------------------------------------------------------
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._translate(), self._reader() as connection, connection.cursor(binary=True) as cursor:
+            return cursor.execute(_read(sql), list(parameters)).fetchall()
+
+    def columns(self, sql: str, parameters: Sequence[Any] = ()) -> dict[str, NDArray[Any]]:
+        with self._translate(), self._reader() as connection, connection.cursor(binary=True) as cursor:
+            found = cursor.execute(_read(sql), list(parameters)).fetchall()
+            described = cursor.description or []
+        columns = list(zip(*found, strict=True)) if found else [()] * len(described)
+        return {
+            one.name: _array(one.type_code, column) for one, column in zip(described, columns, strict=True)
+        }
+
+    @contextmanager
+    def _one_state(self) -> Iterator[None]:
+        with self._translate():
+            connection = self._pooled()
+        try:
+            with self._translate():
+                # A state is chosen by the first statement that reads, not by BEGIN.
+                connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1")
+            self._local.reader = connection
+            yield
+        finally:
+            self._local.reader = None
+            with suppress(psycopg.Error):  # closed meanwhile, or ended by the error that is on its way
+                connection.execute("ROLLBACK")
+            self._pool.putconn(connection)
+
+    @contextmanager
+    def _reader(self) -> Iterator[psycopg.Connection[Any]]:
+        """The connection that this thread reads with now."""
+        if self._closed:
+            raise self._gone()
+        own = self._writer if self._owned else getattr(self._local, "reader", None)
+        if own is not None:
+            yield own
+            return
+        connection = self._pooled()
+        try:
+            yield connection
+        finally:
+            self._pool.putconn(connection)
+
+    def _pooled(self) -> psycopg.Connection[Any]:
+        if self._closed:
+            raise self._gone()
+        return self._pool.getconn()
+
+    # --- writing ----------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        with self._translate():
+            self._writer.execute("BEGIN")
+
+    def _write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
+        with self._translate():
+            self._writer.execute(_read(sql), list(parameters))
+
+    def _commit(self) -> None:
+        with self._translate():
+            self._writer.execute("COMMIT")
+
+    def _roll_back(self) -> None:
+        with suppress(psycopg.Error):
+            self._writer.execute("ROLLBACK")
+
+    @contextmanager
+    def arrays(self, name: str, table: Any) -> Iterator[None]:
+        self._in_transaction()
+        kinds = [_TYPES.get(str(field.type), "float4[]") for field in table.schema]
+        columns = SQL(", ").join(
+            SQL("{} {}").format(Identifier(field.name), SQL(kind))
+            for field, kind in zip(table.schema, kinds, strict=True)
+        )
+        with self._translate():
+            temporary = Identifier("pg_temp", name)
+            self._writer.execute(SQL("CREATE TEMP TABLE {} ({})").format(Identifier(name), columns))
+            copy = SQL("COPY {} FROM STDIN (FORMAT BINARY)").format(temporary)
+            with self._writer.cursor() as cursor, cursor.copy(copy) as into:
+                into.set_types(kinds)
+                for row in zip(*(_values(column) for column in table.columns), strict=True):
+                    into.write_row(row)
+        yield
+        with self._translate():
+            self._writer.execute(SQL("DROP TABLE {}").format(temporary))
+
+    def compact(self, wait: float, last: tuple[str, Sequence[Any]]) -> bool:
+        if self._inside:
+            return False
+        with self._lock, self._translate():
+            if self.read_only or self._closed:
+                raise StoreError(f"{self.path} cannot be written.", way_out="Open it for writing.")
+            tables = self._writer.execute(
+                "SELECT tablename FROM pg_tables WHERE schemaname = %s ORDER BY 1", [self._schema]
+            ).fetchall()
+            self._writer.execute(f"SET lock_timeout = {int(wait * 1000)}".encode())
+            try:
+                for (table,) in tables:
+                    self._writer.execute(SQL("VACUUM (FULL) {}").format(Identifier(table)))
+            except errors.LockNotAvailable:
+                return False
+            finally:
+                self._writer.execute("SET lock_timeout = 0")
+            self._writer.execute(_read(last[0]), list(last[1]))
+        return True
+
+    @contextmanager
+    def _translate(self) -> Iterator[None]:
+        with _translating(self.path):
+            yield
+
+
+def _options(address: Address) -> dict[str, Any]:
+    return {
+        "autocommit": True,
+        "options": f"-c search_path={address.schema}",
+        "application_name": f"amgs {os.getpid()}",
+        "connect_timeout": 10,
+    }
+
+
+def _check_encoding(connection: psycopg.Connection[Any], address: Address) -> None:
+    row = connection.execute("SHOW server_encoding").fetchone()
+    if row is None or row[0] != "UTF8":
+        raise StoreError(
+            f"{address.shown} keeps its texts as {row[0] if row else 'nothing'}, not as UTF-8.",
+            way_out="Choose, or create, a database with ENCODING 'UTF8'.",
+        )
+
+
+def _lease(connection: psycopg.Connection[Any], address: Address) -> None:
+    """Become the one who writes to the namespace, until the connection ends."""
+    key = f"amgs writes {address.namespace}"
+    connection.execute(f"SET lock_timeout = '{_LEASE}'".encode())
+    try:
+        connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [key])
+    except errors.LockNotAvailable as error:
+        held = connection.execute(
+            "SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE l.locktype = "
+            "'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = "
+            "current_database()) AND (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended(%s, 0)",
+            [key],
+        ).fetchone()
+        process = str(held[0]).removeprefix("amgs ") if held is not None and held[0] else ""
+        raise StoreLockedError(
+            f"{address.shown} is in use by {f'process {process}' if process else 'another process'}, and a namespace "
+            "has one writer at a time.",
+            way_out="Close it there, or choose another namespace.",
+        ) from error
+    finally:
+        connection.execute("SET lock_timeout = 0")
+
+
+def _read(sql: str) -> bytes:
+    return translated(sql).encode()
+
+
+def _array(kind: int, column: Sequence[Any]) -> NDArray[Any]:
+    """A column as an array of length n; NULLs are masked."""
+    dtype = _ARRAYS.get(kind)
+    if dtype is None:
+        whole = np.empty(len(column), dtype=object)
+        whole[:] = column
+        return whole
+    if None not in column:
+        return np.asarray(column, dtype=dtype)
+    missing = [one is None for one in column]
+    return np.ma.masked_array([dtype(0) if one is None else one for one in column], missing, dtype=dtype)
+
+
+def _values(column: Any) -> Sequence[Any]:
+    """A column of an Arrow table as Python's values; a list of floats as an array."""
+    if str(column.type) in _TYPES:
+        values_of: list[Any] = column.to_pylist()
+        return values_of
+    return [None if one is None else np.asarray(one, dtype=np.float32) for one in _lists(column)]
+
+
+def _lists(column: Any) -> Iterator[Any]:
+    for chunk in column.chunks:
+        if chunk.null_count == len(chunk):
+            yield from [None] * len(chunk)
+        else:
+            flat = chunk.flatten().to_numpy(zero_copy_only=False)
+            yield from flat.reshape(len(chunk), -1)
+
+
+@contextmanager
+def _translating(path: str) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            "The text contains half a surrogate pair, which cannot be encoded.",
+            way_out="Remove that character.",
+        ) from error
+    except psycopg.Error as error:
+        raise _told(error, path) from error
+
+
+def _told(error: psycopg.Error, path: str) -> AmgsError:
+    """The engine's error for one of the server or of the way to it."""
+    text = (error.diag.message_primary or str(error)).strip().split("\n", 1)[0]
+    if isinstance(error, errors.DiskFull):
+        return StoreError(
+            f"{path} cannot be extended: {text}",
+            title="The disk is full",
+            way_out="Free some space on the server and try again; the store is unchanged.",
+        )
+    if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted):
+        return StoreCorruptError(
+            f"{path} cannot be read: {text}", way_out="Restore a backup of the database."
+        )
+    if isinstance(error, _REFUSED):
+        return StoreError(
+            f"{path} is not open to this user: {text}",
+            way_out="Check the user, PGPASSWORD, ~/.pgpass or the service file, and what the user was granted.",
+        )
+    if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
+        return StoreError(
+            f"{path} cannot be reached: {text}",
+            way_out="Check the address and that the server runs, then open the store again. What was not committed "
+            "is not in it.",
+        )
+    return StoreError(
+        f"{path}: {text}",
+        way_out="Nothing was changed. Verify the store to see whether it is sound.",
+        about="check",
+    )

@@ -1,0 +1,24 @@
+"""A store in PostgreSQL: its connections, and the parts that only PostgreSQL knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+
+from amgs.storage.postgres.address import Address
+from amgs.storage.postgres.block_columns import PostgresBlockColumns
+from amgs.storage.postgres.connection import PostgresConnection
+from amgs.storage.postgres.sources import PostgresSources
+from amgs.storage.postgres.tables import PostgresTables
+from amgs.storage.sql.storage import SqlStorage
+
+
+class PostgresStorage(PostgresConnection, SqlStorage):
+    """`Storage` in PostgreSQL. Make one with `PostgresStorage.open`."""
+
+    def __init__(self, writer: psycopg.Connection[Any], address: Address, *, read_only: bool) -> None:
+        super().__init__(writer, address, read_only=read_only)
+        self.block_columns = PostgresBlockColumns(self)
+        self.sources = PostgresSources(self)
+        self.tables = PostgresTables(self)

@@ -1,0 +1,45 @@
+"""What tables a namespace has, and whole rows of them in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amgs.storage.sql.tables import SqlTables
+from amgs.storage.tables import TableColumn, TableRow
+
+_TYPES = {
+    "text": "VARCHAR",
+    "text[]": "VARCHAR[]",
+    "character varying[]": "VARCHAR[]",
+    "bigint": "BIGINT",
+    "integer": "INTEGER",
+    "double precision": "DOUBLE",
+    "real[]": "FLOAT[]",
+    "boolean": "BOOLEAN",
+    "json": "JSON",
+    "timestamp without time zone": "TIMESTAMP",
+}
+"""Names of types as the export format has them."""
+
+
+class PostgresTables(SqlTables):
+    """`TableStorage` in PostgreSQL."""
+
+    def schema(self) -> dict[str, tuple[TableColumn, ...]]:
+        found: dict[str, list[TableColumn]] = {}
+        for table, name, kind, required in self._connection.rows(
+            "SELECT c.relname, a.attname, format_type(a.atttypid, NULL), a.attnotnull FROM pg_class c "
+            "JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.relnamespace = current_schema()::regnamespace "
+            "AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> 'rowid' "
+            "ORDER BY c.relname, a.attnum"
+        ):
+            found.setdefault(str(table), []).append(TableColumn(str(name), _TYPES[str(kind)], bool(required)))
+        return {table: tuple(columns) for table, columns in found.items()}
+
+    def insert(self, table: str, columns: Sequence[TableColumn], batch: Sequence[TableRow]) -> None:
+        self._connection.edge_changes.forget()
+        self._connection.clock_changes.forget()
+        names = ", ".join(f'"{column.name}"' for column in columns)
+        marks = ", ".join("make_timestamp(?)" if column.type == "TIMESTAMP" else "?" for column in columns)
+        for row in batch:
+            self._connection.execute(f'INSERT INTO "{table}" ({names}) VALUES ({marks})', row)

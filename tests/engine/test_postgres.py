@@ -1,0 +1,107 @@
+"""A memory in PostgreSQL: the same answers as in a file, one writer a namespace, and nothing secret in what is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from amgs.errors import StoreError, StoreLockedError, UsageError
+from amgs.memory import Memory
+from amgs.storage.opening import open_storage
+from tests.engine.memory_world import consolidated, open_memory
+from tests.engine.storage.samples import block, put
+from tests.postgres_server import namespace
+
+
+def told(memory: Memory) -> dict[str, object]:
+    """What a memory answers, as far as a store could change it."""
+    hits = memory.search("valve QX-7741-B").hits
+    frame = memory.assemble("SESSION", query="the dome stalls")
+    status = memory.status()
+    return {
+        "hits": [(hit.block, round(hit.score, 9)) for hit in hits],
+        "frame": (frame.text, frame.tokens, frame.entropy_bits),
+        "status": (status.blocks, status.categories, status.edges, status.diversity, status.schema_version),
+        "journal": memory.operations(10),
+        "edges": memory.verify().edges,
+        "kept": memory.kept(),
+    }
+
+
+def test_a_memory_in_postgres_answers_as_one_in_a_file(postgres: str, tmp_path: Path) -> None:
+    place, notes = namespace(postgres), tmp_path / "notes"
+    with (
+        consolidated(notes, tmp_path / "m.duckdb") as file,
+        consolidated(notes, place) as server,
+    ):
+        before = told(server)
+        assert before == told(file)
+        for memory in (file, server):
+            memory.feedback(memory.search("azimuth").hits[0].block.id, useful=True)
+            memory.undo(3)
+            memory.undo(2)
+        assert told(server) == told(file) != before
+        for memory in (file, server):
+            memory.redo()
+            assert memory.verify().ok
+        assert told(server) == told(file)
+        expected = told(file)
+    with open_memory(place) as again:
+        assert told(again) == expected
+        assert again.ingest_folder(notes).added == ()
+
+
+def test_a_namespace_has_one_writer_and_any_number_of_readers(postgres: str) -> None:
+    place = namespace(postgres)
+    with open_storage(place) as writer:
+        with pytest.raises(StoreLockedError, match="in use by process"):
+            open_storage(place)
+        with open_storage(place, read_only=True) as reader, open_storage(namespace(postgres)) as elsewhere:
+            put(writer, block("a"))
+            assert reader.block_columns.count() == 1 and elsewhere.block_columns.count() == 0
+            assert reader.block_columns.clocks(since=writer.change_counter).numbers.tolist() == [1]
+            assert reader.edges.changed(writer.change_counter) is None  # what another changes, nobody told it
+    open_storage(place).close()
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("postgresql://ann:hunter2@host/db", "holds a password"),
+        ("postgresql://ann@host/db?password=hunter2", "holds a password"),
+        ("postgresql://host/db?namespace=Bad-Name", "name of a namespace"),
+        ("postgresql://[host/db", "cannot be read"),
+    ],
+)
+def test_an_address_that_is_none_is_refused_and_its_secret_not_repeated(address: str, said: str) -> None:
+    pytest.importorskip("psycopg")
+    with pytest.raises(UsageError, match=said) as raised:
+        open_storage(address)
+    assert "hunter2" not in f"{raised.value} {raised.value.way_out} {raised.value.__cause__}"
+
+
+def test_a_server_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+    pytest.importorskip("psycopg")
+    with pytest.raises(StoreError, match="cannot be reached"):
+        open_storage(f"postgresql:///db?host={tmp_path}")
+
+
+def test_rows_stay_in_order_of_insertion_when_a_later_step_adds_a_column(postgres: str) -> None:
+    import psycopg
+
+    from amgs.storage.postgres.schema import _number_rows
+
+    place = namespace(postgres)
+    schema = f"amgs_{place.rpartition('=')[2]}"
+    with open_storage(place) as storage, storage.transaction():
+        for name in ("b", "a"):
+            storage.meta.keep(name, name)
+    with psycopg.connect(postgres, options=f"-c search_path={schema}") as admin:
+        admin.execute("ALTER TABLE meta ADD COLUMN later BIGINT")
+        _number_rows(admin, schema)
+        columns = admin.execute("SELECT * FROM meta LIMIT 0").description
+        assert columns is not None and [one.name for one in columns] == ["key", "value", "later", "rowid"]
+        admin.execute("INSERT INTO meta VALUES ('kept:c', 'c', 1)")
+        rows = admin.execute("SELECT value FROM meta WHERE key LIKE 'kept:%' ORDER BY rowid").fetchall()
+    assert rows == [("b",), ("a",), ("c",)]

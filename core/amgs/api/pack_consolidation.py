@@ -36,8 +36,9 @@ class PackConsolidation:
         is cited word for word; `restore` gives the sources. Nothing is learned from learnings, and none is ever
         rewritten: where nothing is new, nothing happens. Raw sources wait.
 
-        others: packs whose sources, and learnings, it takes over. share: of the tokens of the sources, that a learning
-        takes. dry_run: the plan; nothing is written. Raises UsageError for a pack that is retired.
+        others: packs whose sources, and learnings, it takes over. share: of the sources' tokens, for sentences; further
+        findings take as many at most. dry_run: the plan; nothing is written. Raises UsageError for a pack that is
+        retired.
         """
         if not 0.0 < share <= 1.0:
             raise UsageError(f"{share:g} is no share.", way_out="Give a number above 0, at most 1.")

@@ -19,9 +19,7 @@ from amgs.identity import file_of, piece_of
 from amgs.types import Block
 
 SHARE = 0.25
-"""Tokens of a learning for each of its members', unless given."""
-_SENTENCES = 0.6
-"""Of these for sentences before findings are listed that none of them tells."""
+"""Tokens of a learning's sentences for each of its members', unless given; its other findings take as many at most."""
 _MOST = 64
 """Sentences of a group that are weighed."""
 _GAP = " … "
@@ -75,8 +73,8 @@ def learnings(
     share: float,
     count: Callable[[str], int],
 ) -> list[LearningText]:
-    """A learning of each part of blocks, given as rising places, in at most `share` of the tokens of its members, but
-    for one sentence. told: what earlier learnings say. count: tokens of a text.
+    """A learning of each part of blocks, given as rising places: sentences in at most `share` of the tokens of its
+    members, but for one, and findings in as many at most. told: what earlier learnings say. count: tokens of a text.
     """
     found = findings(blocks)
     ends = [0, *accumulate(map(len, parts))]
@@ -101,31 +99,20 @@ def _learning(
     room: int,
     count: Callable[[str], int],
 ) -> LearningText:
-    """The sentence that weighs most; what was decided, and the next sentences; findings that these do not tell; and
-    more sentences, while there is room. key: sentences, the weightiest first. found: of the members.
+    """The sentence that weighs most, what was decided and the next sentences, while there is room; then findings that
+    these do not tell, while there is as much room again. key: sentences, the weightiest first. found: of the members.
     """
     first = key[0] if key else (0, 0, len(members[0].content))
     chosen, listed = [first], list[Element]()
-    decided = [(e.number, e.start, e.end) for e in found if e.kind == "decision"]
-
-    def fits(spans: Sequence[Span], elements: Sequence[Element], most: float) -> bool:
-        return count(_written(members, spans, elements)[0]) <= most
-
-    def tell(spans: Sequence[Span], most: float) -> None:
-        for one in spans:
-            if one not in chosen and fits([*chosen, one], listed, most):
-                chosen.append(one)
-
-    tell(decided, room)
-    tell(key, _SENTENCES * room)
+    for one in (*((e.number, e.start, e.end) for e in found if e.kind == "decision"), *key):
+        if one not in chosen and count(_written(members, [*chosen, one], ())[0]) <= room:
+            chosen.append(one)
     seen = f"{told}\n{_written(members, chosen, ())[0]}"
-    new = {
-        (e.kind, e.text.casefold()): e for e in reversed(found) if e.kind in EXACT and not holds(seen, e.text)
-    }
-    for e in reversed(new.values()):
-        if fits(chosen, [*listed, e], room):
+    every = {(e.kind, _said(e, members)): e for e in reversed(found) if e.kind in EXACT}
+    for (_, said), e in reversed(every.items()):
+        new = not holds(seen, said) and not any(_within(e, span) for span in chosen)
+        if new and count(_written(members, (), [*listed, e])[0]) <= room:
             listed.append(e)
-    tell(key, room)
     text, cites = _written(members, chosen, listed)
     place, start, end = first
     return LearningText(tuple(members), text, " ".join(members[place].content[start:end].split()), cites)
@@ -155,14 +142,22 @@ def _written(
         for n, one in enumerate(e for e in listed if e.kind == kind):
             text += "; " if n else f"\n{kind}s: "
             cites.append((len(text), one.number, one.start, one.end))
-            text += one.text
-            # "Yesterday" says nothing without the day on which it was said.
-            text += f" ({_day(members[one.number])})" if kind == "date" else ""
+            text += _said(one, members)
     return text, tuple(cites)
 
 
 def _speaker(block: Block) -> str:
     return str(block.meta.get("speaker") or "")
+
+
+def _said(one: Element, members: Sequence[Block]) -> str:
+    """As it is listed: "yesterday" says nothing without the day on which it was said."""
+    return f"{one.text} ({_day(members[one.number])})" if one.kind == "date" else one.text
+
+
+def _within(one: Element, span: Span) -> bool:
+    place, start, end = span
+    return one.number == place and start <= one.start and one.end <= end
 
 
 def _day(block: Block) -> str:

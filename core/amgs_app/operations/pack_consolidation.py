@@ -27,7 +27,8 @@ def learn(
         Option("--with", metavar="NAME", help="Take over what another pack holds; may be repeated."),
     ] = None,
     share: Annotated[
-        float, Option("--share", metavar="X", min=0.01, max=1, help="Of its sources' tokens, a learning's.")
+        float,
+        Option("--share", metavar="X", min=0.01, max=1, help="Tokens of its sentences, of its sources'."),
     ] = 0.25,
     dry_run: Annotated[bool, Option("--dry-run", help="Show the plan and change nothing.")] = False,
 ) -> PackLearned:

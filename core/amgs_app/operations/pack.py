@@ -167,7 +167,8 @@ def assemble(
 ) -> PackAssembly:
     """Choose packs within four times the budget, join their members and write the sentences that answer the question,
     each member cited. The ledger tells the tokens that went into each stage and out of it, what was left out and why.
-    What was read of each pack is logged.
+    What was read of each pack is logged. SESSION stays the default: this holds more of what answers, but so do the
+    likeliest messages without packs.
     """
     return engine.memory.packs.assemble(query, budget=budget, role=role, session=session)
 

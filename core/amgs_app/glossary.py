@@ -190,7 +190,7 @@ SCREEN: Final[dict[str, Words]] = {
         ),
         (
             "▁ to █, ▅·, ⋯3",
-            "What a sentence is worth for the question; one that is left out; three that are.",
+            "What a sentence is worth for the question, by its place among those shown; left out; three left out.",
         ),
         ("sure", "How sure the rule is of a proposal, from 0 to 1."),
         (

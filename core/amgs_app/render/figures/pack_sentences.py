@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
+from typing import Final, Literal
 
 from rich.style import Style
 from rich.text import Text
@@ -17,6 +17,8 @@ from amgs_app.render.figures.format import count, plural
 from amgs_app.render.figures.glyphs import LEVELS
 from amgs_app.themes import blend
 
+ToldOf = Literal["all", "standing", "kept"]
+"""Which sentences are shown: all; those of members of which one is kept; those that are kept."""
 LEFT_OUT: Final = "·"
 """What stands behind the mark of a sentence that is left out."""
 _SHADE: Final = 0.35
@@ -44,8 +46,8 @@ def sentences(result: PackSentences, canvas: Canvas) -> Text:
 
 
 def draw_sentences(region: Region, result: PackSentences) -> None:
-    """A rule with what is kept, what each stage gave on, and the text: where it is too long, what is left out of it
-    first goes, then its end.
+    """A rule with what is kept, what each stage gave on, and the text: where it is too long, members of which nothing
+    is kept go, then all that is left out, then its end.
     """
     if region.height < 2:
         return
@@ -67,9 +69,12 @@ def draw_sentences(region: Region, result: PackSentences) -> None:
         _legend(region.part(1, y, region.width - 2, 1))
         y += 1
     body = region.part(1, y, region.width - 2)
-    lines = _lines(result, body, whole=True)
-    if len(lines) > body.height:
-        lines = _lines(result, body, whole=False)
+    lines: list[ShadedLine] = []
+    ways: tuple[ToldOf, ...] = ("all", "standing", "kept")
+    for told_of in ways:
+        lines = _lines(result, body, told_of)
+        if len(lines) <= body.height:
+            break
     shown = lines if len(lines) <= body.height else lines[: body.height - 1]
     for row, line in enumerate(shown):
         body.pieces(0, row, line.pieces, width=body.width)
@@ -95,32 +100,38 @@ def _shade(region: Region, worth: float) -> str | None:
     return None if palette.monochrome else blend(palette.background, palette.heat_high, _SHADE * worth)
 
 
-def _lines(result: PackSentences, region: Region, *, whole: bool) -> list[ShadedLine]:
-    """The members one below the other. whole: with the sentences that are left out."""
+def _lines(result: PackSentences, region: Region, told_of: ToldOf) -> list[ShadedLine]:
+    """The members one below the other. Only the order of worths counts, so the shade is the place among those shown."""
     palette = region.palette
-    worths = [one.worth for one in result.sentences]
-    low, reach = min(worths), max(worths) - min(worths)
+    standing = {one.block for one in result.sentences if one.kept}
+    shown = [
+        one
+        for one in result.sentences
+        if told_of == "all" or one.kept or (told_of == "standing" and one.block in standing)
+    ]
+    order = sorted({one.worth for one in shown})
+    place = {worth: n / (len(order) - 1) if len(order) > 1 else 1.0 for n, worth in enumerate(order)}
+    seen = {id(one) for one in shown}
     lines: list[ShadedLine] = []
-    for _, group in groupby(result.sentences, key=lambda one: one.block):
+    for block, group in groupby(result.sentences, key=lambda one: one.block):
         own = list(group)
-        kept = sum(one.kept for one in own)
-        if not kept and not whole:
+        if told_of != "all" and block not in standing:
             continue
-        told = f"{kept} of {len(own)}"
+        told = f"{sum(one.kept for one in own)} of {len(own)}"
         title = cut(clean(own[0].title), max(8, region.width - width_of(told) - 2))
         lines.append(ShadedLine(((title, ink(palette.accent, bold=True)),), told))
         runs: list[Piece] = []
         out = 0
         for one in own:
-            if one.kept or whole:
+            if id(one) in seen:
                 runs += _gap(out, palette.muted)
-                runs += _run(one, (one.worth - low) / reach if reach > 0 else 1.0, region)
+                runs += _run(one, place[one.worth], region)
                 out = 0
             else:
                 out += 1
         lines += _wrapped([*runs, *_gap(out, palette.muted)], max(8, region.width))
-    hidden = {one.block for one in result.sentences} - {one.block for one in result.sentences if one.kept}
-    if not whole and hidden:
+    hidden = {one.block for one in result.sentences} - standing
+    if told_of != "all" and hidden:
         lines.append(ShadedLine(((f"nothing of {plural(len(hidden), 'member')}", ink(palette.muted)),)))
     return lines
 
@@ -139,20 +150,22 @@ def _run(one: PackSentenceWorth, worth: float, region: Region) -> list[Piece]:
 
 
 def _wrapped(runs: Sequence[Piece], width: int) -> list[ShadedLine]:
-    """Runs broken at spaces into lines of at most `width` cells; a word that is longer is cut."""
+    """Runs broken at spaces into lines of at most `width` cells and the space behind, a mark never at the end of one;
+    a word that is longer is cut.
+    """
     lines: list[list[Piece]] = [[]]
     used = 0
     for text, style in runs:
         for word in _words(text):
-            size = width_of(word)
-            if used + width_of(word.rstrip()) > width and used:
-                lines.append([])
-                used = 0
+            if used and used + width_of(word.rstrip()) > width:
+                carried = [lines[-1].pop()] if lines[-1][-1][0][0] in LEVELS else []
+                lines.append(carried)
+                used = sum(width_of(piece) for piece, _ in carried)
             if used == 0 and not word.strip():
-                continue
-            lines[-1].append((cut(word, width), style))
-            used += min(size, width)
-    return [ShadedLine(_joined(line)) for line in lines if line]
+                continue  # no space begins a line
+            lines[-1].append((word if width_of(word.rstrip()) <= width else cut(word, width), style))
+            used += width_of(lines[-1][-1][0])
+    return [ShadedLine(_joined([*line[:-1], (line[-1][0].rstrip(), line[-1][1])])) for line in lines if line]
 
 
 def _words(text: str) -> list[str]:

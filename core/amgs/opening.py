@@ -40,7 +40,8 @@ def open(
     create: bool = True,
     accept_loss: bool = False,
 ) -> Memory:
-    """Open or create the memory at a path; ":memory:" for one that is gone on close.
+    """Open or create the memory at a path; ":memory:" for one that is gone on close,
+    `postgresql://user@host/database?namespace=name` for one in a database.
 
     clock: the system clock unless another is given. embedder: the one that made the store's embeddings; in a new
     store all-MiniLM-L6-v2. recogniser: spaCy's small English model. count_tokens: the tokenizer of SmolLM2. Each is

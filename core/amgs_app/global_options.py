@@ -96,7 +96,8 @@ Store = Annotated[
     _option(
         "--store",
         metavar="PATH",
-        help="The store; by default that of --corpus, else your own memory once you have one, else the sample.",
+        help="The store, a file or postgresql://…; by default that of --corpus, else your own memory once you have "
+        "one, else the sample.",
     ),
 ]
 CorpusFolder = Annotated[

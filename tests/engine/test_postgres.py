@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,8 @@ import pytest
 from amgs.errors import StoreError, StoreLockedError, UsageError
 from amgs.memory import Memory
 from amgs.storage.opening import open_storage
-from tests.engine.memory_world import consolidated, open_memory
+from amgs_app import cli
+from tests.engine.memory_world import consolidated, open_memory, write_notes
 from tests.engine.storage.samples import block, put
 from tests.postgres_server import namespace
 
@@ -50,6 +53,20 @@ def test_a_memory_in_postgres_answers_as_one_in_a_file(postgres: str, tmp_path: 
     with open_memory(place) as again:
         assert told(again) == expected
         assert again.ingest_folder(notes).added == ()
+
+
+def test_the_commands_of_the_page_run_as_they_stand(
+    postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
+    address, name = "postgresql://ann@db.example.org/notes?namespace=", namespace(postgres)
+    write_notes(tmp_path / "notes")
+    monkeypatch.chdir(tmp_path)
+    lines = "".join(re.findall(r"```sh\n(.*?)```", page, flags=re.S)).splitlines()
+    assert len(lines) > 10
+    for line in lines:
+        words = shlex.split(line.replace(address, f"{name}_"))
+        assert cli.run(["--model", "tiny", "--now", "2026-03-01T09:00:00Z", *words[1:]]) == 0, line
 
 
 def test_a_namespace_has_one_writer_and_any_number_of_readers(postgres: str) -> None:

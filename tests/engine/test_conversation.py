@@ -17,6 +17,7 @@ import pytest
 import amgs
 from amgs.clock import FixedClock, parse_instant
 from amgs.conversation.atoms import atoms
+from amgs.conversation.messages import read_messages
 from amgs.conversation.optimise import optimise
 from amgs.conversation.tokens import MessageCounter
 from amgs.conversation.trigger import is_boundary
@@ -83,6 +84,20 @@ def held(memory: amgs.Memory) -> list[tuple[str, int]]:
 
 def drawn(chance: random.Random, size: int) -> list[float]:
     return [chance.random() for _ in range(size)]
+
+
+def test_the_last_messages_take_a_smaller_share_of_a_small_budget() -> None:
+    said = [{"role": "user", "content": f"{n} " + "wind " * 20} for n in range(200)]
+    messages = read_messages(said, parse_instant("2026-03-02T09:00:00Z")).messages
+    counter = MessageCounter()
+    kept = {}
+    for budget in (300, 1_200, 4_000):
+        found = optimise("x", messages, "q", budget, "extractive", counter, lambda: [0.9] * 100 + [0.1] * 100)
+        checked(list(messages), found)
+        kept[budget] = [
+            s.last - s.first + 1 for s in found.spans if s.fate == "kept" and "one of the last" in s.because
+        ]
+    assert kept == {300: [], 1_200: [5], 4_000: [5]}
 
 
 @pytest.mark.parametrize("strategy", CONTEXT_STRATEGIES)
@@ -156,7 +171,6 @@ def test_an_order_in_the_output_of_a_tool_is_never_in_anothers_voice() -> None:
     for one in said:
         if one["role"] == "tool":
             one["content"] = f"{order} {one['content']} {order}"
-    from amgs.conversation.messages import read_messages
 
     messages = read_messages(said, parse_instant("2026-03-02T09:00:00Z")).messages
     digested = 0
@@ -370,7 +384,6 @@ def test_parallel_calls_are_one_atom_and_a_question_goes_with_its_answer() -> No
     said = agent(1)
     call = said[2]["tool_calls"][0]
     both = [call, {**call, "id": "d"}]
-    from amgs.conversation.messages import read_messages
 
     given = [
         *said[:2],
@@ -530,7 +543,7 @@ def test_why_names_changes_that_do_keep_the_messages(memory: amgs.Memory) -> Non
     enough, less = (
         made.optimise("why", "How old is the rope?", budget=told.budget_needed - short) for short in (0, 1)
     )
-    assert (fate(enough, gone.last), fate(less, gone.last)) == ("kept", "dropped")
+    assert fate(enough, gone.last) == "kept" != fate(less, gone.last)
     assert told.worth_needed is None or 0 < told.worth_needed <= 1
     restored = made.optimise("why", "How old is the rope?", budget=700, keep=[f"#{gone.last}"])
     assert fate(restored, gone.last) == "kept" and restored.tokens <= 700

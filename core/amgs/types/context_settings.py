@@ -17,10 +17,11 @@ class ContextSettings:
 
     strategy: unless another is asked for. fill: of the budget, what a context takes at most. soft: of that, what a plan
     takes that is made because an earlier one no longer fits. recent: so many of the last messages are HIGH;
-    recent_share: of the room beside what is CRITICAL, what they take at most. medium_share: likewise, for decisions,
-    goals, commitments and questions that are open (MEDIUM); 0 protects none. recalled: so many atoms that answer a new
-    query come back into a plan that is kept. trigger: a plan that takes more of its room than this is made anew at the
-    next natural boundary, once it has lasted `cooldown` messages; 1 for only when it no longer fits.
+    recent_share: of the room beside what is CRITICAL, what they take at most, with `extractive` in proportion less
+    below a room of `full_recent` tokens. medium_share: likewise, for decisions, goals, commitments and questions that
+    are open (MEDIUM); 0 protects none. recalled: so many atoms that answer a new query come back into a plan that is
+    kept. trigger: a plan that takes more of its room than this is made anew at the next natural boundary, once it has
+    lasted `cooldown` messages; 1 for only when it no longer fits.
     """
 
     strategy: ContextStrategy = "extractive"
@@ -28,6 +29,7 @@ class ContextSettings:
     soft: float = 0.8
     recent: int = 6
     recent_share: float = 0.25
+    full_recent: int = 2_048
     medium_share: float = 0.0
     recalled: int = 4
     trigger: float = 1.0

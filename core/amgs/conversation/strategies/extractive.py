@@ -12,7 +12,8 @@ from amgs.conversation.strategies.protected import keep_protected
 def extractive(draft: Draft) -> None:
     """Keep what is protected within its shares, then the atoms that give most for their tokens, while they fit."""
     material = draft.material
-    keep_protected(draft)
+    settings = material.settings
+    keep_protected(draft, settings.recent_share * min(1.0, material.budget / settings.full_recent))
     if material.rates:
         keep_best(draft)
     else:

@@ -6,11 +6,15 @@ from amgs.conversation.material import Draft
 from amgs.conversation.protection import Protection
 
 
-def keep_protected(draft: Draft) -> None:
-    """Keep what is HIGH, then what is MEDIUM, the newest first, until one does not fit into its share of the room."""
+def keep_protected(draft: Draft, recent_share: float | None = None) -> None:
+    """Keep what is HIGH, then what is MEDIUM, the newest first, until one does not fit into its share of the room.
+
+    recent_share: of what is HIGH; that of the settings unless given.
+    """
     settings = draft.material.settings
     free = draft.material.budget - draft.used
-    _keep(draft, Protection.HIGH, int(free * settings.recent_share), "goes with one of the last")
+    recent = settings.recent_share if recent_share is None else recent_share
+    _keep(draft, Protection.HIGH, int(free * recent), "goes with one of the last")
     _keep(draft, Protection.MEDIUM, int(free * settings.medium_share), "goes with what matters")
 
 

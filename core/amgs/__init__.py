@@ -137,7 +137,7 @@ if TYPE_CHECKING:
         ResolvedMention,
     )
     from amgs.types.pack_consolidation import Learning, LearningSource, PackLearned, RestoredLearning
-    from amgs.types.pack_families import PackGraph, PackLink
+    from amgs.types.pack_families import FamilyReach, PackGraph, PackIntent, PackLink, ReachedBlock
     from amgs.types.pack_sentences import PackSentences, PackSentenceWorth
     from amgs.types.packs import (
         Pack,
@@ -281,8 +281,8 @@ _HOMES = {
     ),
     "amgs.types.pack_consolidation": ("Learning", "LearningSource", "PackLearned", "RestoredLearning"),
     "amgs.types.causes": ("KeptCause", "KeptCauses"),
-    "amgs.types.pack_families": ("PackGraph", "PackLink"),
     "amgs.types.pack_sentences": ("PackSentences", "PackSentenceWorth"),
+    "amgs.types.pack_families": ("FamilyReach", "PackGraph", "PackIntent", "PackLink", "ReachedBlock"),
     "amgs.types.packs": (
         "Pack",
         "PackContent",
@@ -356,6 +356,7 @@ __all__ = [
     "ExpectationError",
     "Explanation",
     "FallbackWarning",
+    "FamilyReach",
     "FixedClock",
     "Forecast",
     "Frame",
@@ -399,6 +400,7 @@ __all__ = [
     "PackForecast",
     "PackGraph",
     "PackHabits",
+    "PackIntent",
     "PackKept",
     "PackLearned",
     "PackLink",
@@ -418,6 +420,7 @@ __all__ = [
     "PlanApplied",
     "Progress",
     "RawBlock",
+    "ReachedBlock",
     "Reliability",
     "RepeatedError",
     "ResolvedMention",

@@ -302,3 +302,23 @@ def test_one_text_is_made_of_all_packs_and_what_was_read_of_each_is_logged(memor
     assert memory.packs.assemble("who keeps the valve?", budget=90, role="learning").text == ""
     with pytest.raises(UsageError, match="Ask in words"):
         memory.packs.assemble("?")
+
+
+def test_what_a_question_asks_for_is_told_with_what_each_family_leads_to(memory: amgs.Memory) -> None:
+    texts = [f"The dome stalled on day {n}." for n in range(12)] + ["A goat stands on the terrace."]
+    ids = [memory.ingest_text(one).added[0] for one in texts]
+    memory.consolidate()
+    memory.add_edge(ids[-1], ids[0], kind="causes")
+    memory.packs.keep("goat", blocks=[ids[-1]])
+    before = memory.change_counter
+    found = memory.packs.intent("When did the dome stall?", limit=2)
+    assert (found.intent, found.likely[0][0]) == ("temporal", "temporal") and 0.5 < found.confidence < 1
+    reach = {one.family: one for one in found.families}
+    assert list(reach) == ["semantic", "temporal", "causal", "entity"]
+    (goat,) = reach["causal"].blocks
+    assert goat.block.id == ids[-1] and reach["causal"].relations == 1
+    assert reach["causal"].packs == (("goat", goat.share),) and reach["causal"].weight == 0
+    assert all(len(one.blocks) <= 2 and one.weight >= 0 for one in found.families)
+    assert memory.change_counter == before
+    with pytest.raises(UsageError, match="Nothing is asked"):
+        memory.packs.intent(" ?")

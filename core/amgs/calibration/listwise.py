@@ -98,6 +98,37 @@ def fit_logistic(
     return found[:-1], float(found[-1])
 
 
+def fit_classes(
+    values: NDArray[np.float64], labels: NDArray[np.int64], classes: int, *, ridge: float = 1e-3
+) -> NDArray[np.float64]:
+    """Weights (k, c) of a multinomial logistic regression of labels (n,) from 0 on values (n, k)."""
+    n, width = values.shape
+    truth = np.eye(classes)[labels]
+
+    def chances(weights: Row) -> NDArray[np.float64]:
+        scores = values @ weights.reshape(width, classes)
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def loss(weights: Row) -> float:
+        return ridge * float(weights @ weights) - float(
+            np.log((chances(weights) * truth).sum(axis=1) + 1e-300).mean()
+        )
+
+    def slope(weights: Row) -> tuple[Row, NDArray[np.float64]]:
+        chance = chances(weights)
+        gradient = (values.T @ (chance - truth)).ravel() / n + 2 * ridge * weights
+        curvature = np.zeros((width, classes, width, classes))
+        for a in range(classes):
+            for b in range(classes):
+                share = chance[:, a] * ((a == b) - chance[:, b]) / n
+                curvature[:, a, :, b] = (values * share[:, None]).T @ values
+        whole = curvature.reshape(width * classes, width * classes)
+        return gradient, whole + 2 * ridge * np.eye(width * classes)
+
+    return _newton(np.zeros(width * classes), loss, slope).reshape(width, classes)
+
+
 def _newton(
     weights: Row,
     loss: Callable[[Row], float],

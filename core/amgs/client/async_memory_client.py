@@ -85,6 +85,7 @@ class AsyncPacksCalls(_Part):
     sentences = Awaited(pack_calls.sentences)
     learn = Awaited(pack_calls.learn)
     restore = Awaited(pack_calls.restore)
+    intent = Awaited(pack_calls.intent)
     judge = Awaited(pack_calls.judge)
     uses = Awaited(pack_calls.uses)
     forecast = Awaited(pack_calls.forecast)

@@ -85,6 +85,7 @@ class PacksCalls(_Part):
     sentences = Blocking(pack_calls.sentences)
     learn = Blocking(pack_calls.learn)
     restore = Blocking(pack_calls.restore)
+    intent = Blocking(pack_calls.intent)
     judge = Blocking(pack_calls.judge)
     uses = Blocking(pack_calls.uses)
     forecast = Blocking(pack_calls.forecast)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from amgs.types import JournalEntry
     from amgs.types.pack_assembly import PackAssembly
     from amgs.types.pack_consolidation import PackLearned, RestoredLearning
-    from amgs.types.pack_families import PackGraph
+    from amgs.types.pack_families import PackGraph, PackIntent
     from amgs.types.pack_learning import PackProposal, PackProposals
     from amgs.types.pack_sentences import PackSentences
     from amgs.types.packs import (
@@ -108,6 +108,11 @@ def assemble(
 ) -> Ask[PackAssembly]:
     """All packs as one text for a question, in at most `budget` tokens; what was read of each is logged."""
     return operation("pack_assemble", writes=True, query=query, budget=budget, role=role, session=session)
+
+
+def intent(query: str, *, limit: int = 3) -> Ask[PackIntent]:
+    """What a question asks for, and what the walk of each family of relations leads to from the best hits."""
+    return operation("pack_intent", query=query, limit=limit)
 
 
 def judge(use: int, *, useful: bool) -> Ask[PackUse]:

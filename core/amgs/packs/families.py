@@ -15,6 +15,7 @@ FAMILY_OF: Mapping[str, RelationFamily] = {
     "related": "semantic",
     "duplicates": "semantic",
     "contradicts": "semantic",
+    "derived_from": "semantic",
     "next": "temporal",
     "previous": "temporal",
     "supersedes": "temporal",

@@ -1,13 +1,14 @@
-"""How packs hang together: `pack graph`."""
+"""How packs hang together, and what that would bring to a question: `pack graph|intent`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
 
 if TYPE_CHECKING:
-    from amgs.types.pack_families import PackGraph
+    from amgs.types.pack_families import PackGraph, PackIntent
     from amgs_app.engine import Engine
 
 
@@ -17,3 +18,23 @@ def graph(engine: Engine) -> PackGraph:
     entities.
     """
     return engine.memory.packs.graph()
+
+
+@operation(
+    "pack intent",
+    summary="Say what a question asks for, and what relations would bring to it.",
+    lists=lambda found: [one.block.id for reach in found.families for one in reach.blocks],
+)
+def intent(
+    engine: Engine,
+    query: Annotated[str, Arg(metavar="QUESTION", help="The question.")],
+    *,
+    limit: Annotated[int, Option("--limit", metavar="N", min=0, help="Blocks of each family.")] = 3,
+) -> PackIntent:
+    """Say whether a question asks for a time, for one thing, for several, or for what is likely, and how sure that is;
+    and what each family of relations leads to from the best hits: blocks, and packs with their share of the walk.
+
+    It explains. No search and no route reads it: even with what is asked for given, weights of the families by
+    intent found hardly more than the same for all (docs/results/packs.md).
+    """
+    return engine.memory.packs.intent(query, limit=limit)

@@ -11,6 +11,8 @@ from amgs_app.bench_results import BenchResult
 from amgs_app.benches.frame import Bench
 from amgs_app.benches.packs.consolidation import measure_consolidation
 from amgs_app.benches.packs.continuum import measure_continuum
+from amgs_app.benches.packs.families import measure_families
+from amgs_app.benches.packs.intents import measure_intents
 from amgs_app.benches.packs.pipeline import QUESTIONS, measure_pipeline
 from amgs_app.benches.packs.pruning import measure_pruning
 from amgs_app.benches.packs.routing import measure_routing
@@ -24,6 +26,8 @@ BENCH = Bench("packs")
 SUBJECTS: Mapping[str, Measure] = {
     "consolidation": measure_consolidation,
     "continuum": measure_continuum,
+    "families": measure_families,
+    "intents": measure_intents,
     "pruning": measure_pruning,
     "routing": measure_routing,
 }

@@ -39,6 +39,7 @@ EXTRA_OF: Final[Mapping[str, str]] = MappingProxyType(
         "optuna": "train",
         "psycopg": "postgres",
         "psycopg_pool": "postgres",
+        "river": "learning",
     }
 )
 """The extra of pyproject.toml that brings a package, by the name that is imported."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import amgs
@@ -14,7 +16,17 @@ from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.identity import block_id
 from amgs.packs.alike import contradict, likeness
-from amgs.packs.proposals import PackCandidate, explored
+from amgs.packs.learned_policy import candidate_of, compared, learned_from
+from amgs.packs.off_policy import (
+    doubly_robust,
+    effective_sample_size,
+    inverse_propensity,
+    mean_of,
+    self_normalised,
+    share_bound,
+)
+from amgs.packs.proposals import PackCandidate, by_rule, explored, listed, proposal
+from amgs.types.pack_learning import PackProposals
 from tests.engine.memory_world import NOW
 
 NOTES = (
@@ -123,7 +135,7 @@ def test_packs_that_sessions_read_together_become_one_and_a_changed_pack_ends_a_
     for n in range(12):
         for name in ("dome", "cold") if n % 2 else ("farm",):
             memory.packs.use(name, session=f"night {n}")
-    for n in range(6):
+    for n in range(14):
         memory.packs.use("farm", session=f"day {n}")
     (found,) = memory.packs.propose(queue=True).proposals
     assert (found.action, found.packs, set(found.come)) == ("ADD", ("cold@1", "dome@1"), set(blocks[:3]))
@@ -143,3 +155,59 @@ def test_chance_moves_proposals_and_says_how_likely_each_place_was() -> None:
             round(0.5 / 6 + 0.5 * (candidate is every[0]), 9)
         }
         assert abs(len(own) / 2_000 - own[0].propensity) < 0.05
+
+
+def test_off_policy_estimates_find_a_policy_that_did_not_log_and_say_how_little_a_log_is_worth() -> None:
+    draw = np.random.default_rng(3)
+    chance = np.array([0.7, 0.2, 0.1])
+    reward = np.array([0.1, 0.3, 0.8])
+    wanted = np.array([0.1, 0.1, 0.8])
+    chosen = draw.choice(3, size=4_000, p=chance)
+    got = (draw.random(4_000) < reward[chosen]).astype(np.float64)
+    weights = (wanted / chance)[chosen]
+    model = np.full(4_000, 0.3)
+    truth = float(wanted @ reward)
+    for found in (
+        inverse_propensity(got, weights),
+        self_normalised(got, weights),
+        doubly_robust(got, weights, model, model),
+    ):
+        assert found.low < truth < found.high and abs(found.value - truth) < 0.06
+        assert found.effective == pytest.approx(effective_sample_size(weights)) and found.effective < 1_000
+    assert mean_of(got).high < truth
+    nothing = self_normalised(got, np.zeros(4_000), (-9.0, 1.0))
+    assert (nothing.low, nothing.high, nothing.effective) == (-9.0, 1.0, 0.0)
+    assert share_bound(0, 0) == 0.0 < share_bound(9, 10) < 0.9 < share_bound(950, 1_000)
+
+
+def _log(lists: int, explore: float) -> tuple[PackProposals, ...]:
+    """Lists of ten joins of which the rule is equally sure; only those of recent packs are accepted."""
+    found = []
+    for n in range(lists):
+        chance = random.Random(n)
+        every = [
+            PackCandidate("ADD", (f"p{k}@1",), f"p{k}", (), (), "", {"unread": float(k % 2)}, 0.8)
+            for k in range(10)
+        ]
+        placed, rest = listed(every, by_rule, explore, 8, chance)
+        decided = tuple(
+            replace(
+                proposal(one.candidate, place, one.propensity, None, 0.0),
+                state="rejected" if one.candidate.features["unread"] else "accepted",
+            )
+            for place, one in enumerate(placed, 1)
+        )
+        passed = tuple(proposal(one, 0, 0.0, None, 0.0) for one in rest)
+        found.append(PackProposals(decided, "rule", explore, passed, NOW))
+    return tuple(found)
+
+
+def test_learning_is_in_force_only_where_the_log_shows_that_it_beats_the_rule() -> None:
+    pytest.importorskip("river")
+    few, many = compared(_log(2, 0.2)), compared(_log(25, 0.2))
+    assert not few.better and few.learned.effective < 30
+    assert many.better and many.gain.low > 0 and many.learned.value > many.rule.value
+    model = learned_from(_log(25, 0.2))
+    one = _log(1, 0.0)[0].proposals[0]
+    against = replace(candidate_of(one), action="DELETE", sure=0.0)
+    assert model.likely(candidate_of(one)) > 0.8 and model.likely(against) == 0.0

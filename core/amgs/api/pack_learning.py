@@ -5,17 +5,26 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from amgs import bounds
 from amgs.api.context import MemoryContext
 from amgs.errors import UsageError
 from amgs.log import journal
-from amgs.packs import continuum, keeping, proposals
-from amgs.packs.off_policy import share_bound
-from amgs.packs.proposals import PackCandidate, PlacedCandidate
+from amgs.packs import continuum, keeping, learned_policy, proposals
+from amgs.packs.off_policy import PolicyEstimate, share_bound
+from amgs.packs.proposals import PackCandidate
 from amgs.packs.views import views
 from amgs.types import JournalEntry
-from amgs.types.pack_learning import PACK_ACTIONS, PackAction, PackProposal, PackProposals
+from amgs.types.pack_learning import (
+    PACK_ACTIONS,
+    PackAction,
+    PackDecisions,
+    PackPolicy,
+    PackPolicyValue,
+    PackProposal,
+    PackProposals,
+)
 from amgs.types.packs import Pack, PackMember, PackUse
 
 FOUND, DECIDED = "pack proposals", "pack verdict"
@@ -45,21 +54,22 @@ class PackLearning:
             every = self._candidates()
         decided = _decided(log)
         fresh = [one for one in every if (one.action, one.packs) not in decided]
-        wanted = [
-            one
-            for one in proposals.ranked(fresh, proposals.by_rule)
-            if explore or proposals.worth(one, one.sure) > 0
-        ]
+        policy = self._policy(log)
+        model = learned_policy.learned_from(log) if learned_policy.available() else None
+        likely = model.likely if model is not None and policy.in_force == "learned" else proposals.by_rule
         chance = random.Random(f"{len(log)} {storage.change_counter}")
-        placed = proposals.explored(wanted, explore, chance)[:most]
-        told = {one.candidate.action + " ".join(one.candidate.packs) for one in placed}
-        rest = [one for one in fresh if one.action + " ".join(one.packs) not in told]
-        accepted = _shares(list(decided.values()))
+        placed, rest = proposals.listed(fresh, likely, explore, most, chance)
+        bound = {one.action: one.bound for one in policy.decisions}
+
+        def told(one: PackCandidate, place: int, propensity: float) -> PackProposal:
+            learned = model.likely(one) if model is not None and policy.rounds else None
+            return proposals.proposal(one, place, propensity, learned, bound[one.action])
+
         plan = PackProposals(
-            tuple(_proposal(one, n, accepted) for n, one in enumerate(placed, 1)),
-            "rule",
+            tuple(told(one.candidate, n, one.propensity) for n, one in enumerate(placed, 1)),
+            policy.in_force,
             explore,
-            tuple(_proposal(PlacedCandidate(one, 0.0), 0, accepted) for one in rest),
+            tuple(told(one, 0, 0.0) for one in rest),
             now,
         )
         if not queue:
@@ -76,6 +86,10 @@ class PackLearning:
         if every:
             return tuple(one for plan in log for one in plan.proposals)
         return tuple(one for plan in log[:1] for one in plan.proposals if one.state == "open")
+
+    def policy(self) -> PackPolicy:
+        """Who proposes, the rule or what was learned, and what the log of decisions says of both; changes nothing."""
+        return self._policy(self._context.storage.packs.proposals())
 
     def accept(self, number: int) -> JournalEntry:
         """Carry a proposal out, as one change that `undo` takes back.
@@ -103,6 +117,27 @@ class PackLearning:
             return entry
 
     # --- inside -----------------------------------------------------------------------------------------
+
+    def _policy(self, log: Sequence[PackProposals]) -> PackPolicy:
+        decided = [one for plan in log for one in plan.proposals if one.state != "open"]
+        told = tuple(_decisions(action, decided) for action in PACK_ACTIONS)
+        if not decided or not learned_policy.available():
+            why = "nothing was decided yet" if not decided else "the package river is not installed"
+            return PackPolicy("rule", why, len(decided), told, ())
+        found = learned_policy.compared(log)
+        least = learned_policy.LEAST_EFFECTIVE
+        if found.better:
+            why = "by its lower bound it is better than the rule"
+        elif found.learned.effective < least:
+            why = f"the log is worth {found.learned.effective:.0f} rounds for what is learned, of {least:.0f} it takes"
+        else:
+            why = f"the lower bound of what learning gains is {found.gain.low:+.3f}"
+        values = (
+            _value("rule", found.rule),
+            _value("learned", found.learned),
+            _value("learned less rule", found.gain),
+        )
+        return PackPolicy("learned" if found.better else "rule", why, len(decided), told, values)
 
     def _candidates(self) -> tuple[PackCandidate, ...]:
         storage = self._context.storage
@@ -195,29 +230,10 @@ def _decided(log: Sequence[PackProposals]) -> Mapping[tuple[PackAction, tuple[st
     }
 
 
-def _shares(decided: Sequence[PackProposal]) -> Mapping[PackAction, float]:
-    """The lower bound of the share that was accepted, by action."""
-    bound: dict[PackAction, float] = {}
-    for action in PACK_ACTIONS:
-        own = [one.state == "accepted" for one in decided if one.action == action]
-        bound[action] = share_bound(sum(own), len(own))
-    return bound
+def _decisions(action: PackAction, decided: Sequence[PackProposal]) -> PackDecisions:
+    own = [one.state == "accepted" for one in decided if one.action == action]
+    return PackDecisions(action, sum(own), len(own) - sum(own), share_bound(sum(own), len(own)))
 
 
-def _proposal(one: PlacedCandidate, place: int, bound: Mapping[PackAction, float]) -> PackProposal:
-    seen = one.candidate
-    return PackProposal(
-        None,
-        seen.action,
-        seen.packs,
-        seen.name,
-        seen.come,
-        seen.gone,
-        seen.because,
-        seen.features,
-        seen.sure,
-        None,
-        bound[seen.action],
-        place,
-        one.propensity,
-    )
+def _value(policy: Literal["rule", "learned", "learned less rule"], found: PolicyEstimate) -> PackPolicyValue:
+    return PackPolicyValue(policy, found.value, found.low, found.high, found.effective)

@@ -94,6 +94,7 @@ class AsyncPacksCalls(_Part):
     retire = Awaited(pack_calls.retire)
     propose = Awaited(pack_calls.propose)
     proposals = Awaited(pack_calls.proposals)
+    policy = Awaited(pack_calls.policy)
     accept = Awaited(pack_calls.accept)
     reject = Awaited(pack_calls.reject)
 

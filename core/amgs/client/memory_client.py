@@ -94,6 +94,7 @@ class PacksCalls(_Part):
     retire = Blocking(pack_calls.retire)
     propose = Blocking(pack_calls.propose)
     proposals = Blocking(pack_calls.proposals)
+    policy = Blocking(pack_calls.policy)
     accept = Blocking(pack_calls.accept)
     reject = Blocking(pack_calls.reject)
 

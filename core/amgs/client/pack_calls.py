@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from amgs.types.pack_assembly import PackAssembly
     from amgs.types.pack_consolidation import PackLearned, RestoredLearning
     from amgs.types.pack_families import PackGraph, PackIntent
-    from amgs.types.pack_learning import PackProposal, PackProposals
+    from amgs.types.pack_learning import PackPolicy, PackProposal, PackProposals
     from amgs.types.pack_sentences import PackSentences
     from amgs.types.packs import (
         PackContent,
@@ -153,6 +153,11 @@ def propose(*, limit: int | None = None, explore: float = 0.0, queue: bool = Fal
 def proposals(*, every: bool = False) -> Ask[tuple[PackProposal, ...]]:
     """The open proposals of the latest list in their order; every: those of all lists, decided or not."""
     return operation("pack_proposals", part("proposals"), every=every)
+
+
+def policy() -> Ask[PackPolicy]:
+    """Who proposes, the rule or what was learned, and what the log of decisions says of both."""
+    return operation("pack_policy")
 
 
 def accept(number: int) -> Ask[JournalEntry]:

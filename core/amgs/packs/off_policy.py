@@ -34,17 +34,28 @@ def inverse_propensity(rewards: Values, weights: Values) -> PolicyEstimate:
     return _of_terms(weights * rewards, weights)
 
 
-def self_normalised(rewards: Values, weights: Values) -> PolicyEstimate:
+def self_normalised(
+    rewards: Values, weights: Values, span: tuple[float, float] = (0.0, 1.0)
+) -> PolicyEstimate:
     """SNIPS (Swaminathan and Joachims 2015): Σ weight · reward / Σ weight, (n,) each. Of less variance, biased by
-    O(1/n). The interval is by the delta method; it is (−∞, ∞) where no round has weight.
+    O(1/n).
+
+    span: the least and the greatest reward there can be. The interval is Wilson's, for so many rounds as would give
+    the variance by the delta method, at most the effective sample size (Korn and Graubard 1998): rewards that are rare
+    and weights that are uneven leave the mean too skewed for a symmetric one. The whole span where no round has weight.
     """
-    total = float(weights.sum())
-    n = rewards.size
+    total, n = float(weights.sum()), rewards.size
+    low, high = span
     if total <= 0 or n < 2:
-        return PolicyEstimate(0.0, float("-inf"), float("inf"), 0.0, n)
-    value = float((weights * rewards).sum() / total)
-    residual = weights * (rewards - value) / (total / n)
-    return _interval(value, residual, weights)
+        return PolicyEstimate(low, low, high, 0.0, n)
+    share = float((weights * rewards).sum() / total - low) / (high - low)
+    share = min(max(share, 0.0), 1.0)
+    residual = weights * ((rewards - low) / (high - low) - share) / total
+    variance = float((residual**2).sum())
+    effective = effective_sample_size(weights)
+    counted = min(effective, share * (1 - share) / variance) if variance > 0 else effective
+    ends = [low + (high - low) * end for end in _wilson(share, counted, NormalDist().inv_cdf(0.975))]
+    return PolicyEstimate(low + (high - low) * share, ends[0], ends[1], effective, n)
 
 
 def doubly_robust(rewards: Values, weights: Values, chosen: Values, expected: Values) -> PolicyEstimate:
@@ -72,12 +83,14 @@ def effective_sample_size(weights: Values) -> float:
 
 def share_bound(hits: int, n: int) -> float:
     """The one-sided 95 % lower bound of a share of which `hits` of n were seen (Wilson 1927); 0 for none."""
-    if n == 0:
-        return 0.0
-    z = NormalDist().inv_cdf(0.95)
-    share = hits / n
+    return _wilson(hits / n, n, NormalDist().inv_cdf(0.95))[0] if n else 0.0
+
+
+def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
     spread = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return max((share + z * z / (2 * n) - spread) / (1 + z * z / n), 0.0)
+    ends = ((share + z * z / (2 * n) + sign * spread) / (1 + z * z / n) for sign in (-1.0, 1.0))
+    low, high = (min(max(end, 0.0), 1.0) for end in ends)
+    return low, high
 
 
 def _of_terms(terms: Values, weights: Values) -> PolicyEstimate:

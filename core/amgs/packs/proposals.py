@@ -7,7 +7,8 @@ what is decided can tell what another order would have come to (Bottou et al. 20
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import log, log1p
@@ -15,19 +16,25 @@ from math import log, log1p
 from amgs.packs.alike import likeness
 from amgs.packs.continuum import ReadTogether
 from amgs.types import Block
-from amgs.types.pack_learning import PackAction
+from amgs.types.pack_learning import PackAction, PackProposal
 from amgs.types.packs import PackUsage
 
 COST: Mapping[PackAction, float] = {"ADD": 1.0, "UPDATE": 1.0, "DELETE": 9.0, "MERGE": 9.0}
 """What a proposal that is wrong takes away, where one that is right gives 1."""
 _WORTH_A_LOOK = 0.3
 """Containment from which two packs may be one."""
+_WORD = re.compile(r"\w+")
+_LONGEST_WORDS, _COMMON = 3, 20
+"""Words of a text by which it is compared, unless more packs hold them."""
 _MERGE_CONTAINED, _MERGE_ALIKE = 0.9, 0.6
 _RESTS_DAYS = 60.0
 """Days without a reading from which a pack may be retired, and the rule asked."""
-_UNREAD_DAYS, _FADED = 180.0, 0.9
+_UNREAD_DAYS, _NEVER_DAYS, _FADED = 400.0, 730.0, 0.9
+"""Days after which what is read once a year was read again, and for what was never read."""
 _YEAR_NEEDED = 0.01
 _SURE = 0.95
+_LIFT = 2.0
+"""What is read together four times as often as by chance is as well kept as one as not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +91,24 @@ FEATURES = (
 
 def candidates(views: Sequence[PackView], read_together: Sequence[ReadTogether]) -> tuple[PackCandidate, ...]:
     """Everything that may be worth a decision, by action and name."""
-    found = [one for a, b in combinations(views, 2) if (one := _merge(a, b)) is not None]
+    found = [one for a, b in _near(views) if (one := _merge(a, b)) is not None]
     found += [one for view in views if (one := _update(view)) is not None]
     found += [_delete(view) for view in views if view.unread >= _RESTS_DAYS]
     found += [one for each in read_together if (one := _add(each, views)) is not None]
     return tuple(sorted(found, key=lambda one: (one.action, one.packs)))
+
+
+def _near(views: Sequence[PackView]) -> Iterator[tuple[PackView, PackView]]:
+    """Pairs that may hold a text of one wording: those that share a block, or one of the longest words of a block."""
+    holders: dict[str, set[int]] = {}
+    for n, view in enumerate(views):
+        for i, block in view.blocks.items():
+            words = sorted(set(_WORD.findall(block.content.lower())), key=lambda word: (-len(word), word))
+            for key in (i, *words[:_LONGEST_WORDS]):
+                holders.setdefault(key, set()).add(n)
+    near = {pair for own in holders.values() if len(own) <= _COMMON for pair in combinations(sorted(own), 2)}
+    for a, b in sorted(near):
+        yield views[a], views[b]
 
 
 def _merge(a: PackView, b: PackView) -> PackCandidate | None:
@@ -141,8 +161,9 @@ def _update(view: PackView) -> PackCandidate | None:
 
 
 def _delete(view: PackView) -> PackCandidate:
-    never = not view.usage.uses and view.age >= _UNREAD_DAYS and view.faded >= _FADED
-    over = view.usage.uses > 0 and view.needed < _YEAR_NEEDED
+    rests = view.unread >= _UNREAD_DAYS and view.faded >= _FADED
+    never = rests and not view.usage.uses and view.age >= _NEVER_DAYS
+    over = rests and view.usage.uses > 0 and view.needed < _YEAR_NEEDED
     read = (
         f"read {view.usage.uses} times, last {view.unread:.0f} days ago" if view.usage.uses else "never read"
     )
@@ -163,7 +184,7 @@ def _add(each: ReadTogether, views: Sequence[PackView]) -> PackCandidate | None:
     seen = _seen(max(own, key=lambda one: one.unread), together=log(each.lift))
     name = " + ".join(each.names)
     references = tuple(one.reference for one in own)
-    sure = 1.0 - 1.0 / each.lift
+    sure = max(1.0 - _LIFT / each.lift, 0.0)
     return PackCandidate("ADD", references, name[:80].rstrip(), tuple(every), (), told, seen, sure)
 
 
@@ -238,3 +259,36 @@ def explored(
         likely = explore / len(rest) + (1.0 - explore if at == 0 else 0.0)
         placed.append(PlacedCandidate(rest.pop(at), likely))
     return tuple(placed)
+
+
+def listed(
+    every: Sequence[PackCandidate], likely: Likely, explore: float, limit: int | None, chance: random.Random
+) -> tuple[tuple[PlacedCandidate, ...], tuple[PackCandidate, ...]]:
+    """The list that a policy makes of the candidates, and those that are not in it: all that are worth a decision, or,
+    where chance has a say, all there are; at most so many.
+    """
+    wanted = [one for one in ranked(every, likely) if explore or worth(one, likely(one)) > 0]
+    placed = explored(wanted, explore, chance)[:limit]
+    told = {(one.candidate.action, one.candidate.packs) for one in placed}
+    return placed, tuple(one for one in every if (one.action, one.packs) not in told)
+
+
+def proposal(
+    one: PackCandidate, place: int, propensity: float, likely: float | None, bound: float
+) -> PackProposal:
+    """A candidate as it is proposed; place 0 for one that is not."""
+    return PackProposal(
+        None,
+        one.action,
+        one.packs,
+        one.name,
+        one.come,
+        one.gone,
+        one.because,
+        one.features,
+        one.sure,
+        likely,
+        bound,
+        place,
+        propensity,
+    )

@@ -58,3 +58,41 @@ class PackProposals:
     passed_over: tuple[PackProposal, ...]
     made_at: datetime
     operation: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PackDecisions:
+    """How an action's proposals were decided. bound: the one-sided 95 % lower bound of the share that was accepted."""
+
+    action: PackAction
+    accepted: int
+    rejected: int
+    bound: float
+
+
+@dataclass(frozen=True, slots=True)
+class PackPolicyValue:
+    """What a decided proposal is worth on average by a policy: 1 where it is accepted, less its cost where it is not.
+
+    low, high: the 95 % interval. effective: how many rounds of equal weight the log is worth for it.
+    """
+
+    policy: Literal["rule", "learned", "learned less rule"]
+    value: float
+    low: float
+    high: float
+    effective: float
+
+
+@dataclass(frozen=True, slots=True)
+class PackPolicy:
+    """Who proposes. in_force: "learned" only where its gain over the rule is above 0 by its lower bound, and the log
+    is worth enough rounds for it; because: which of that is so. rounds: proposals that were decided in their lists.
+    values: by doubly robust estimation from the log; empty without decisions, or without what learns.
+    """
+
+    in_force: PackPolicyName
+    because: str
+    rounds: int
+    decisions: tuple[PackDecisions, ...]
+    values: tuple[PackPolicyValue, ...]

@@ -1,4 +1,4 @@
-"""What could be done with packs, and what decisions taught: `pack propose|proposals|accept|reject`."""
+"""What could be done with packs, and what decisions taught: `pack propose|proposals|accept|reject|policy`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from amgs_app.results import PackProposalList
 
 if TYPE_CHECKING:
     from amgs.types import JournalEntry
-    from amgs.types.pack_learning import PackProposals
+    from amgs.types.pack_learning import PackPolicy, PackProposals
     from amgs_app.engine import Engine
 
 Number = Annotated[int, Arg(metavar="N", help="The proposal, as `pack proposals` numbers them.")]
@@ -67,3 +67,14 @@ def accept(engine: Engine, number: Number) -> JournalEntry:
 def reject(engine: Engine, number: Number) -> JournalEntry:
     """Say that a proposal is not wanted: it is not made again while its packs stay as they are."""
     return engine.memory.packs.reject(number)
+
+
+@operation("pack policy", summary="Show who proposes what to do with packs, and why.")
+def policy(engine: Engine) -> PackPolicy:
+    """Show whether the rule or what was learned from decisions is in force, and what the log says of both.
+
+    The rule is the default. What is learned replaces it where the 95 % interval of its gain, by doubly robust
+    estimation from lists that --explore put in another order, lies above 0, and the log is worth 30 rounds for it.
+    Even then it only orders and withholds: a merge or a retirement that the rule is against is never proposed.
+    """
+    return engine.memory.packs.policy()

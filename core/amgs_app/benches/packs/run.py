@@ -13,6 +13,7 @@ from amgs_app.benches.packs.consolidation import measure_consolidation
 from amgs_app.benches.packs.continuum import measure_continuum
 from amgs_app.benches.packs.families import measure_families
 from amgs_app.benches.packs.intents import measure_intents
+from amgs_app.benches.packs.operations import measure_operations
 from amgs_app.benches.packs.pipeline import QUESTIONS, measure_pipeline
 from amgs_app.benches.packs.pruning import measure_pruning
 from amgs_app.benches.packs.routing import measure_routing
@@ -28,6 +29,7 @@ SUBJECTS: Mapping[str, Measure] = {
     "continuum": measure_continuum,
     "families": measure_families,
     "intents": measure_intents,
+    "operations": measure_operations,
     "pruning": measure_pruning,
     "routing": measure_routing,
 }

@@ -12,7 +12,7 @@ from amgs_app.render.sheet import ResultTable, sheet
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from amgs.types.pack_learning import PackProposal, PackProposals
+    from amgs.types.pack_learning import PackPolicy, PackProposal, PackProposals
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results import PackProposalList
@@ -69,3 +69,24 @@ def _list_drawn(operator: Operator, result: PackProposalList, canvas: Canvas) ->
 @entry(figure=_list_drawn)
 def pack_proposal_list(result: PackProposalList) -> ResultTable:
     return sheet(plural(len(result.proposals), "proposal"), _PROPOSALS, _rows(result.proposals))
+
+
+@entry()
+def pack_policy(result: PackPolicy) -> ResultTable:
+    rows: list[tuple[Any, ...]] = [
+        (one.policy, one.value, one.low, one.high, one.effective, None, None) for one in result.values
+    ]
+    rows += [
+        (one.action, None, one.bound, None, None, one.accepted, one.rejected)
+        for one in result.decisions
+        if one.accepted or one.rejected
+    ]
+    title = f"The {result.in_force} policy is in force: {result.because}"
+    notes = (
+        plural(result.rounds, "decision"),
+        "A value is 1 for what is accepted, less the cost of what is not." if result.values else "",
+        "Of an action, low is the share that is accepted at least." if result.rounds else "",
+    )
+    return sheet(
+        title, "what* value:score low:score high:score rounds:score accepted:n rejected:n", rows, notes
+    )

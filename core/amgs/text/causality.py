@@ -88,7 +88,7 @@ _CONNECTIVES = (
     _Connective(_words(r"(?:which|that|this)(?: is|['’]s| was) why"), "cause", 0.9),
     _Connective(
         re.compile(
-            r"(?<=,) so(?= (?:I|we|you|he|she|it|they|the|this|that|there|my|our|your|his|her|its|their|now|no)\b)",
+            r"(?<=,) so(?= (?:I|we|you|he|she|it|they|the|this|there|my|our|your|his|her|its|their|now|no)\b)",
             re.IGNORECASE,
         ),
         "cause",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from amgs_app.bench_results import BenchResult
 from amgs_app.benches.frame import Bench
+from amgs_app.benches.packs.causal import measure_causal
 from amgs_app.benches.packs.consolidation import measure_consolidation
 from amgs_app.benches.packs.continuum import measure_continuum
 from amgs_app.benches.packs.families import measure_families
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 BENCH = Bench("packs")
 SUBJECTS: Mapping[str, Measure] = {
     "consolidation": measure_consolidation,
+    "causal": measure_causal,
     "continuum": measure_continuum,
     "families": measure_families,
     "intents": measure_intents,

@@ -67,7 +67,8 @@ class PackConsolidation:
         with storage.transaction():
             if [keeping.find(storage.packs, one) for one in references] != packs:
                 raise UsageError("The packs have changed meanwhile.", way_out="Learn again.")
-            told = f"learn {made.name}@{made.version}, {len(plan.made)} learnings of {len(members)} blocks"
+            new = f"{len(plan.made)} learning{'' if len(plan.made) == 1 else 's'}"
+            told = f"learn {made.name}@{made.version}, {new} of {len(members)} blocks"
             operation = carry_out(storage, KIND, plan.change, told, now).id
             if made != packs[0]:
                 storage.packs.put(made, operation)

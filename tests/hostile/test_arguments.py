@@ -201,8 +201,9 @@ def test_a_line_that_once_ended_in_a_traceback_is_refused(world: World, line: st
     assert world.files() == set()
 
 
-def test_the_home_of_nobody_is_a_text_like_any_other(world: World) -> None:
-    assert world.run("ingest ~nobody-at-all/x.md") == ""
+def test_a_file_in_the_home_of_nobody_is_a_file_that_is_not_there(world: World) -> None:
+    assert "There is no file or folder ~nobody-at-all/x.md." in world.run("ingest ~nobody-at-all/x.md")
+    assert world.run("ingest 'the ~nobody-at-all of them'") == ""
 
 
 @pytest.mark.parametrize("option", ["--store", "--corpus", "--model", "--settings"])

@@ -13,6 +13,7 @@ from amgs.api.pack_consolidation import PackConsolidation
 from amgs.api.pack_families import PackFamilies
 from amgs.api.pack_learning import PackLearning
 from amgs.api.pack_routing import BUDGET, LIVE, PackRouting
+from amgs.api.pack_weighing import PackWeighing
 from amgs.decay import hours_between
 from amgs.errors import InputError, NotFoundError, UsageError
 from amgs.identity import block_id
@@ -48,7 +49,7 @@ _QUARTERS = 12
 """Quarters of the horizon for which a forecast says what a pack is worth where it is not read."""
 
 
-class Packs(PackFamilies, PackRouting, PackLearning, PackConsolidation):
+class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackConsolidation):
     """See the module. A version is never written over; `undo` takes back what `keep`, `retire` and `load` did."""
 
     def keep(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from amgs.types.pack_families import PackGraph, PackIntent
     from amgs.types.pack_learning import PackPolicy, PackProposal, PackProposals
     from amgs.types.pack_sentences import PackSentences
+    from amgs.types.pack_weights import PackWeights
     from amgs.types.packs import (
         PackContent,
         PackDifference,
@@ -158,6 +159,11 @@ def proposals(*, every: bool = False) -> Ask[tuple[PackProposal, ...]]:
 def policy() -> Ask[PackPolicy]:
     """Who proposes, the rule or what was learned, and what the log of decisions says of both."""
     return operation("pack_policy")
+
+
+def weights() -> Ask[PackWeights]:
+    """What judged readings taught: shared weights of what is known before one, and a small offset of each pack."""
+    return operation("pack_weights")
 
 
 def accept(number: int) -> Ask[JournalEntry]:

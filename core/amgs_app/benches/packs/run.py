@@ -18,6 +18,7 @@ from amgs_app.benches.packs.operations import measure_operations
 from amgs_app.benches.packs.pipeline import QUESTIONS, measure_pipeline
 from amgs_app.benches.packs.pruning import measure_pruning
 from amgs_app.benches.packs.routing import measure_routing
+from amgs_app.benches.packs.weights import measure_weights
 from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.subject import Measure, joined, measured
 
@@ -34,6 +35,7 @@ SUBJECTS: Mapping[str, Measure] = {
     "operations": measure_operations,
     "pruning": measure_pruning,
     "routing": measure_routing,
+    "weights": measure_weights,
 }
 """By name; None where the folder lacks the data of a subject. What is invented needs none."""
 

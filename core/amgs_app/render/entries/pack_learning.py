@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.types.pack_learning import PackPolicy, PackProposal, PackProposals
+    from amgs.types.pack_weights import PackWeights
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results import PackProposalList
@@ -90,3 +91,22 @@ def pack_policy(result: PackPolicy) -> ResultTable:
     return sheet(
         title, "what* value:score low:score high:score rounds:score accepted:n rejected:n", rows, notes
     )
+
+
+@entry()
+def pack_weights(result: PackWeights) -> ResultTable:
+    rows: list[tuple[Any, ...]] = [(name, None, value, None, None) for name, value in result.weights]
+    rows += [(one.name, one.judged, one.offset, one.utility, one.bound) for one in result.packs]
+    told = "better than none" if result.better else "not shown to be better than none"
+    gain = (
+        ""
+        if result.gain is None
+        else f"On the last third it gains {result.gain:+.3f} [{result.low:+.3f}, {result.high:+.3f}] nats a reading."
+    )
+    notes = (
+        f"{plural(result.outcomes, 'outcome')}, {plural(result.left_out, 'verdict')} of whole sessions left out",
+        gain,
+        "It explains only; nothing that chooses packs asks it." if rows else "`pack judge` notes an outcome.",
+    )
+    columns = "what* judged:n weight:score utility:score least:score"
+    return sheet(f"Learning from outcomes is {told}: {result.because}", columns, rows, notes)

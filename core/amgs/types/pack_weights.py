@@ -1,0 +1,40 @@
+"""What judged readings of packs taught, for explanation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class PackUtility:
+    """What outcomes say of a pack. judged: readings that count. offset: its own part, in log odds. utility: the log
+    odds that a reading like those that were judged is useful; bound: the lower end of their 95 % interval. A pack is
+    thought useful where that is above 0.
+    """
+
+    name: str
+    judged: int
+    offset: float
+    utility: float
+    bound: float
+
+
+@dataclass(frozen=True, slots=True)
+class PackWeights:
+    """What outcomes of readings taught. better: whether it foretells the last third of them better than no learning,
+    by the lower end of its gain and over enough of them; because: which of that is so. outcomes: readings that count;
+    left_out: verdicts that all packs of a session shared. weights: of the constant and of what is known before a
+    reading, by name, in log odds. spread: the standard deviation of the packs' offsets. gain: nats a reading, with
+    its 95 % interval from low to high; None where the last third has less than two outcomes.
+    """
+
+    better: bool
+    because: str
+    outcomes: int
+    left_out: int
+    weights: tuple[tuple[str, float], ...]
+    spread: float
+    gain: float | None
+    low: float | None
+    high: float | None
+    packs: tuple[PackUtility, ...]

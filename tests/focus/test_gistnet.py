@@ -403,7 +403,7 @@ def test_a_level_two_gist_stands_for_1024_tokens() -> None:
 
 
 @pytest.mark.real
-def test_the_shipped_net_beats_its_pointer_on_code_it_never_saw() -> None:
+def test_the_shipped_net_beats_its_pointer_and_the_gist_of_another_block_on_code_it_never_saw() -> None:
     import email.message
 
     from amgs_focus.model import pretrained
@@ -422,32 +422,10 @@ def test_the_shipped_net_beats_its_pointer_on_code_it_never_saw() -> None:
         horizon=32,
         windows=12,
         seed=0,
-        variants=("full", "drop", "pointer", "gist"),
+        variants=("full", "drop", "pointer", "gist", "shuffled"),
     )
     assert report.mean("gist").mean < report.mean("pointer").mean < report.mean("drop").mean
-
-
-@pytest.mark.real
-def test_the_gist_of_the_right_block_beats_the_gist_of_another() -> None:
-    import email.message
-
-    from amgs_focus.model import pretrained
-
-    model = pretrained.load(precision="fp32")
-    tokens = model.encode(Path(email.message.__file__).read_text(encoding="utf-8"))
-    report = gap_recovered(
-        model,
-        for_model(model),
-        tokens,
-        blocks=2,
-        tail=0,
-        horizon=32,
-        windows=12,
-        seed=0,
-        variants=("full", "drop", "gist", "shuffled"),
-    )
-    right, other = report.mean("gist").mean, report.mean("shuffled").mean
-    assert right < other, "a constant vector would do as well"
+    assert report.mean("gist").mean < report.mean("shuffled").mean, "a constant vector would do as well"
 
 
 def test_a_shuffled_span_is_of_the_same_text_and_shares_nothing_with_its_window() -> None:

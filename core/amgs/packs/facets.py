@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +18,7 @@ from amgs.settings import RetrievalSettings
 from amgs.types import BlockFilter
 from amgs.types.packs import PackUsage
 
+_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _MOST = 512
 """Blocks that may answer; the rest together is next to nothing."""
 _HALF_LIFE = 30 * 24.0
@@ -51,11 +53,14 @@ def facets(
     found = likely(query, sorted({n for own in numbers.values() for n in own}), sources, settings)
     place = {number: n for n, number in enumerate(found)}
     terms = sources.keyword.content(sources.keyword.query(query))
+    asked = {stem: word for word in reversed(_WORD.findall(query)) for stem in sources.keyword.stems(word)}
     holding = {
-        term.text: set(sources.keyword.postings(term.text, sources.keyword.documents).numbers.tolist())
+        asked.get(term.text, term.text): set(
+            sources.keyword.postings(term.text, sources.keyword.documents).numbers.tolist()
+        )
         for term in terms
     }
-    stems = frozenset(holding)
+    stems = frozenset(term.text for term in terms)
     said: dict[str, frozenset[str]] = {}
     items = []
     for one in packs:

@@ -93,7 +93,11 @@ def test_a_question_is_given_the_pack_that_answers_it_and_not_the_same_twice(mem
     found = memory.packs.route("why did the Dome's motors stall?", budget=100_000)
     gain = {one.pack.name: one.relevance for one in (*found.packs, *found.left_out)}
     assert min(gain, key=lambda name: gain[name]) != max(gain, key=lambda name: gain[name]) != "goat"
-    assert found.likely == pytest.approx(1) and dict(found.words) == {"Dome's": True, "motors": True, "stall": True}
+    assert found.likely == pytest.approx(1) and dict(found.words) == {
+        "Dome's": True,
+        "motors": True,
+        "stall": True,
+    }
     memory.packs.retire("again")
     alone = memory.packs.route("why did the dome stall?", budget=100_000)
     (dome,) = [one for one in (*alone.packs, *alone.left_out) if one.pack.name == "dome"]

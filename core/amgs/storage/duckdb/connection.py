@@ -24,10 +24,11 @@ from amgs.errors import (
 )
 from amgs.storage.duckdb import files
 from amgs.storage.duckdb.last_commit import LastCommit, Note
-from amgs.storage.duckdb.migrations import LATEST, migrate, schema_version
 from amgs.storage.duckdb.read_gate import ReadGate
+from amgs.storage.duckdb.schema import migrate, schema_version
 from amgs.storage.sql.change_log import ChangeLog
 from amgs.storage.sql.connection import SqlConnection
+from amgs.storage.sql.migrations import LATEST
 
 MEMORY = ":memory:"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amgs.storage.duckdb.migrations import ADOPT_SOURCES
+from amgs.storage.sql.migrations import ADOPT_SOURCES
 from amgs.storage.sql.sources import SqlSources
 
 

@@ -22,13 +22,13 @@ from amgs.errors import (
     StoreTooNewError,
     UsageError,
 )
-from amgs.storage.duckdb.migrations import LATEST
 from amgs.storage.postgres import values
 from amgs.storage.postgres.address import Address
 from amgs.storage.postgres.dialect import translated
 from amgs.storage.postgres.schema import migrate, version_of
 from amgs.storage.sql.change_log import ChangeLog
 from amgs.storage.sql.connection import SqlConnection
+from amgs.storage.sql.migrations import LATEST
 
 _READERS = 8
 """Connections that read at once; who needs one more waits."""

@@ -1,11 +1,12 @@
 """The schema of one namespace in PostgreSQL: the same numbered steps as in a file, carried out in one transaction.
 
 A namespace is a schema of its own and not a column of shared tables: the SQL of the parts names no namespace and so
-cannot leave one out, a role is let into a namespace by GRANT ... ON SCHEMA and sees no other whatever it asks, erasing
-one is DROP SCHEMA, and superusers, whom row-level security does not bind, are bound as well. It can become a partition
-by namespace without rewriting a row: a table of a schema, with a constant column for its namespace, can be attached
-to a partitioned table beside it (ALTER TABLE ... ATTACH PARTITION), which then carries the policies of its rows. What
-it costs is a table of the catalogue for every table of every namespace: thousands of namespaces are its limit.
+cannot leave one out, whoever runs it, superusers included; a role is let into a namespace by GRANT ... ON SCHEMA and
+sees no other whatever it asks (superusers do: no policy binds them); erasing one is DROP SCHEMA. It can become a
+partition by namespace without rewriting a row: a table of a schema, with a constant column for its namespace, can be
+attached to a partitioned table beside it (ALTER TABLE ... ATTACH PARTITION), which then carries the policies of its
+rows. What it costs is a table of the catalogue for every table of every namespace: thousands of namespaces are its
+limit.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Any
 from psycopg import Connection
 from psycopg.sql import SQL, Identifier
 
-from amgs.storage.duckdb.migrations import LATEST, MIGRATIONS
 from amgs.storage.postgres.dialect import FUNCTIONS, translated
+from amgs.storage.sql.migrations import LATEST, MIGRATIONS
 
 _BEGUN_WITH = 13
 """Steps that no store in PostgreSQL was ever without: of these only what makes tables is carried out."""

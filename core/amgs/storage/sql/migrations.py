@@ -1,4 +1,4 @@
-"""The schema as numbered steps, applied on open in one transaction: from blank and from every older version.
+"""The schema as numbered steps, which every database is brought through: from blank and from every older version.
 
 The seven tables of AMGS §5.2 with their named columns, and what the workstation adds: `meta`, the change
 counter, and the journal. There are no foreign keys: DuckDB turns an update of a referenced row into a delete
@@ -6,10 +6,6 @@ and an insert and then refuses it, so `verify` looks for dangling references ins
 """
 
 from __future__ import annotations
-
-import duckdb
-
-from amgs.errors import StoreError
 
 _FIRST = """
 CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL);
@@ -468,43 +464,3 @@ MIGRATIONS: tuple[str, ...] = (
 """Step i brings a store from schema i to i + 1."""
 
 LATEST = len(MIGRATIONS)
-
-
-def schema_version(connection: duckdb.DuckDBPyConnection) -> int:
-    """The schema number of an open database, 0 for a blank one.
-
-    Raises StoreError for a database of something else.
-    """
-    try:
-        found = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
-    except (duckdb.CatalogException, duckdb.BinderException):
-        found = None
-    if found is not None and str(found[0]).isdecimal():
-        return int(found[0])
-    if connection.execute(_OF_ITS_OWN).fetchall() == [(0,)]:
-        return 0
-    raise StoreError(
-        "The file is a DuckDB database, but not a memory store. It was not changed.",
-        title="Not a memory store",
-        way_out="Check the path.",
-    )
-
-
-_OF_ITS_OWN = (
-    "SELECT (SELECT count(*) FROM duckdb_tables()) + (SELECT count(*) FROM duckdb_views() WHERE NOT internal) "
-    "+ (SELECT count(*) FROM duckdb_sequences())"
-)
-"""How many things somebody made in a database."""
-
-
-def migrate(connection: duckdb.DuckDBPyConnection, version: int) -> None:
-    """Apply every step after `version`, all or none."""
-    connection.execute("BEGIN TRANSACTION")
-    try:
-        for step in MIGRATIONS[version:]:
-            connection.execute(step)
-        connection.execute("INSERT OR REPLACE INTO meta VALUES ('schema_version', ?)", [str(LATEST)])
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise

@@ -1,0 +1,48 @@
+"""The schema of a file: the numbered steps, carried out on open in one transaction."""
+
+from __future__ import annotations
+
+import duckdb
+
+from amgs.errors import StoreError
+from amgs.storage.sql.migrations import LATEST, MIGRATIONS
+
+
+def schema_version(connection: duckdb.DuckDBPyConnection) -> int:
+    """The schema number of an open database, 0 for a blank one.
+
+    Raises StoreError for a database of something else.
+    """
+    try:
+        found = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+    except (duckdb.CatalogException, duckdb.BinderException):
+        found = None
+    if found is not None and str(found[0]).isdecimal():
+        return int(found[0])
+    if connection.execute(_OF_ITS_OWN).fetchall() == [(0,)]:
+        return 0
+    raise StoreError(
+        "The file is a DuckDB database, but not a memory store. It was not changed.",
+        title="Not a memory store",
+        way_out="Check the path.",
+    )
+
+
+_OF_ITS_OWN = (
+    "SELECT (SELECT count(*) FROM duckdb_tables()) + (SELECT count(*) FROM duckdb_views() WHERE NOT internal) "
+    "+ (SELECT count(*) FROM duckdb_sequences())"
+)
+"""How many things somebody made in a database."""
+
+
+def migrate(connection: duckdb.DuckDBPyConnection, version: int) -> None:
+    """Apply every step after `version`, all or none."""
+    connection.execute("BEGIN TRANSACTION")
+    try:
+        for step in MIGRATIONS[version:]:
+            connection.execute(step)
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('schema_version', ?)", [str(LATEST)])
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise

@@ -5,7 +5,7 @@ DRAWS ?= 1600
 STAMP := .venv/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test explore check format bench snapshots cast docs wheel clean
+.PHONY: run test explore check format bench snapshots cast docs site wheel clean
 
 run: $(STAMP)
 	@$(BIN)/amgs --corpus "$(or $(CORPUS),sample_corpus)" $(ARGS)
@@ -56,6 +56,10 @@ cast: $(STAMP)
 # Pages that are made from the program: public names, keys, words, settings, the man page (man docs/amgs.1).
 docs: $(STAMP)
 	$(BIN)/python -m amgs_tui.docs_pages docs
+
+# The documentation as a site, in build/site. A link or an anchor that leads nowhere is an error.
+site: $(STAMP)
+	$(BIN)/mkdocs build --strict
 
 wheel: $(STAMP)
 	$(PIP) wheel --no-deps -w dist .

@@ -1,8 +1,8 @@
-"""What stands beside the packs: the members of one, when it was read, what links it to others."""
+"""What stands beside the packs: the members of one, its readings, what links packs, what they taught, and habits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from amgs_app import operations
@@ -14,12 +14,20 @@ VIEWS: Final[Mapping[str, str]] = {
     "members": "pack show",
     "readings": "pack uses",
     "families": "pack graph",
+    "weights": "pack weights",
+    "habits": "pack habits",
     "sentences": "pack sentences",
     "text": "pack sentences",
 }
 """The views in their order, and the commands whose results they show. sentences: of one pack; text: of all that are
 chosen for the question.
 """
+_OF_ALL: Final[Mapping[str, Callable[[], Call[Any]]]] = {
+    "families": operations.pack_families.graph,
+    "weights": operations.pack_learning.weights,
+    "habits": operations.pack.habits,
+}
+"""The views of all packs, in which the chosen one stands out, and what they ask."""
 ASKING: Final = ("sentences", "text")
 """The views that need a question."""
 
@@ -30,9 +38,14 @@ def calls_of(view: str, name: str, question: str, budget: int | None) -> list[Ca
     if view in ASKING and question:
         of = name if view == "sentences" else None
         calls.append(operations.pack_sentences.sentences(question, pack=of, budget=budget))
-    if view == "families":
-        calls.append(operations.pack_families.graph())
+    if view in _OF_ALL:
+        calls.append(_OF_ALL[view]())
     return calls
+
+
+def of_all(command: str) -> str:
+    """The view of all packs that shows a command's result, "" for none."""
+    return next((view for view in _OF_ALL if VIEWS[view] == command), "")
 
 
 def next_of(view: str, *, asked: bool) -> str:

@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rich.text import Text
-
 from amgs_app import operations
-from amgs_app.render.figures.canvas import Canvas, Figure, Region
-from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import plural, title_told
-from amgs_app.row_fields import of_packs, of_proposals, of_routed
 from amgs_tui.keys import shown
 from amgs_tui.panes.lists import ListPane
-from amgs_tui.panes.pack_acting import ACTING, OF_PACKS, PackActing
-from amgs_tui.panes.pack_deciding import DECIDING, PROPOSING, PackDeciding
-from amgs_tui.panes.pack_views import ASKING, VIEWS, calls_of, next_of
+from amgs_tui.panes.pack_acting import ACTING, OF_PACKS
+from amgs_tui.panes.pack_deciding import DECIDING, PROPOSING
+from amgs_tui.panes.pack_drawing import PackDrawing
+from amgs_tui.panes.pack_views import ASKING, VIEWS, calls_of, of_all
 
 if TYPE_CHECKING:
-    from amgs.types import Block
-    from amgs.types.pack_families import PackGraph
-    from amgs.types.pack_learning import PackProposal
-    from amgs.types.pack_sentences import PackSentences
-    from amgs.types.packs import PackContent, PackForecast, PackOutlook, PackRoute, RoutedPack
+    from amgs.types.packs import PackContent, PackForecast, PackRoute
     from amgs_app.calls.call import Call
-    from amgs_app.render.figures.packs import PackMemberRow
-    from amgs_app.row_filter import Row
-    from amgs_tui.host import Host
 
 
-class PacksPane(PackActing, PackDeciding, ListPane):
-    """The packs; one of them with its members; or what a learning in it was made of.
-
-    inside: whether the members of a pack are listed in place of the packs; learning: whose origins are listed.
-    """
+class PacksPane(PackDrawing):
+    """The packs; one of them with its members; or what a learning in it was made of."""
 
     NAME = "packs"
     SHOWS = frozenset(
@@ -57,21 +42,10 @@ present frame, P lists what could be done with packs. What was done stands in th
             "view",
             "view",
             "packs.view",
-            "Beside the list: members, readings, links, what sentences are worth",
+            "Beside the list: members, readings, links, weights, habits, what sentences are worth",
         ),
         *ListPane.BINDINGS,
     ]
-
-    def __init__(self, host: Host) -> None:
-        super().__init__(host)
-        self.content: PackContent | None = None
-        self.inside = False
-        self.learning: Block | None = None
-        self.view = next(iter(VIEWS))
-        self.graph: PackGraph | None = None
-        self.weighed: PackSentences | None = None
-        """What the sentences of a pack, or of those for the question, are worth."""
-        self._back_to: list[int] = []
 
     # --- what is looked at ----------------------------------------------------------------------------------
 
@@ -110,6 +84,10 @@ present frame, P lists what could be done with packs. What was done stands in th
                 self.graph = result
             case "pack sentences":
                 self.weighed = result
+            case "pack weights":
+                self.weights = result
+            case "pack habits":
+                self.habits = result
 
     def _take_forecast(self, result: PackForecast) -> None:
         before = self.name_at_cursor
@@ -166,86 +144,7 @@ present frame, P lists what could be done with packs. What was done stands in th
             for call in calls_of(self.view, name, self.question, self.budget):
                 self.ask(call, origin="screen")
 
-    # --- rows -----------------------------------------------------------------------------------------------
-
-    @property
-    def empty(self) -> bool:
-        return self.forecast is None or not self.forecast.packs
-
-    @property
-    def packs(self) -> Sequence[PackOutlook]:
-        """The packs that the filter leaves."""
-        every = self.forecast.packs if self.forecast is not None else ()
-        return [every[place] for place in self.places] if self.sift else every
-
-    @property
-    def routed(self) -> Sequence[RoutedPack]:
-        """The packs for the question that the filter leaves, those that were not chosen too."""
-        every = (*self.route.packs, *self.route.left_out) if self.route is not None else ()
-        return [every[place] for place in self.places] if self.sift else every
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The packs that are listed."""
-        if self.route is not None:
-            return [one.pack.name for one in self.routed]
-        return [one.usage.pack.name for one in self.packs]
-
-    @property
-    def name_at_cursor(self) -> str:
-        """The name of the pack that is looked at, "" for none."""
-        if self.proposal is not None:
-            return self.proposal.packs[0].partition("@")[0]
-        place = self._back_to[0] if self._back_to else self.cursor
-        names = self.names
-        return names[place] if 0 <= place < len(names) else ""
-
-    @property
-    def chosen(self) -> PackOutlook | None:
-        every, name = self.forecast.packs if self.forecast is not None else (), self.name_at_cursor
-        return next((one for one in every if one.usage.pack.name == name), None)
-
-    @property
-    def proposed(self) -> Sequence[PackProposal]:
-        return [self.waiting[place] for place in self.places] if self.sift else self.waiting
-
-    @property
-    def proposal(self) -> PackProposal | None:
-        rows = self.proposed if self.deciding else ()
-        return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
-
-    @property
-    def members(self) -> Sequence[PackMemberRow]:
-        """The members of the pack, or the blocks that a learning in it was made of."""
-        from amgs_app.render.figures.packs import PackMemberRow, members_of
-
-        if self.content is None:
-            return ()
-        if self.learning is None:
-            return members_of(self.content)
-        from amgs.packs.keeping import origins_of, role_of
-
-        held = {one.id: one for one in self.content.origins}
-        return [PackMemberRow(held[i], role_of(held[i])) for i in origins_of(self.learning) if i in held]
-
-    @property
-    def member(self) -> PackMemberRow | None:
-        """The member under the cursor."""
-        rows = self.members if self.inside else ()
-        return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
-
-    def all_rows(self) -> Sequence[Row]:
-        if self.deciding:
-            return of_proposals(self.waiting)
-        if self.route is not None:
-            return of_routed(self.route)
-        return of_packs(self.forecast.packs, self.host.now()) if self.forecast is not None else ()
-
-    @property
-    def rows(self) -> int:
-        if self.deciding:
-            return len(self.proposed)
-        return len(self.members) if self.inside else len(self.names)
+    # --- the cursor -----------------------------------------------------------------------------------------
 
     def sifted(self) -> None:
         self._leave()
@@ -260,92 +159,6 @@ present frame, P lists what could be done with packs. What was done stands in th
             self._ask_chosen()
         elif self.member is not None:
             self.post_message(self.Picked(self.member.block.id))
-
-    def rows_on_screen(self) -> Mapping[int, int] | None:
-        return self._figure(self.canvas()).rows if not self.empty else {}
-
-    # --- drawing --------------------------------------------------------------------------------------------
-
-    def subtitle(self) -> str:
-        if self.deciding:
-            return "a accepts · x rejects · P proposes anew"
-        if self.inside:
-            return f"{plural(self.rows, 'member')} · ← back"
-        if self.empty:
-            return ""
-        if self.room is not None and self.forecast is not None and self.forecast.forgotten:
-            return f"{plural(len(self.forecast.forgotten), 'pack')} would go · c retires · f changes it"
-        return f"← all packs · v {self._next_view}" if self.route else f"e asks · v {self._next_view}"
-
-    @property
-    def _next_view(self) -> str:
-        return next_of(self.view, asked=bool(self.question))
-
-    def draw(self, canvas: Canvas) -> Text:
-        from amgs_app.render.figures.packs import KEEP_FIRST, NO_PACK
-
-        if self.forecast is None:
-            return notice(canvas, "Packs", (), self.waits)
-        if self.empty:
-            return notice(canvas, "No pack yet", ("K  keep the present frame", KEEP_FIRST), NO_PACK)
-        if self.deciding and not self.waiting:
-            words = "Nothing about packs waits for a decision."
-            return notice(canvas, "No proposal", ("P  look for proposals", "←  all packs"), words)
-        return self._figure(canvas).render()
-
-    def _figure(self, canvas: Canvas) -> Figure:
-        from amgs_app.render.figures.packs import members_figure, packs_figure
-
-        assert self.forecast is not None
-        if self.deciding:
-            from amgs_app.render.figures.pack_proposals import proposals_figure
-
-            return proposals_figure(self.proposed, canvas, cursor=self.cursor, titles=self.host.titles)
-        if self.inside and self.content is not None:
-            of = title_told(self.learning) if self.learning is not None else ""
-            return members_figure(
-                self.content, self.members, canvas, cursor=self.cursor, of=of, outlook=self.chosen
-            )
-        if self.route is not None:
-            from amgs_app.render.figures.pack_route import route_figure
-
-            known = len(self.route.packs) + len(self.route.left_out)
-            return route_figure(
-                self.route,
-                self.routed,
-                canvas,
-                cursor=self.cursor,
-                larger=max(0, len(self.forecast.packs) - known),
-                beside=self._beside,
-            )
-        return packs_figure(
-            self.forecast,
-            canvas,
-            rows=self.packs if self.sift else None,
-            cursor=self.cursor,
-            now=self.host.now(),
-            beside=self._beside,
-        )
-
-    def _beside(self, region: Region) -> None:
-        from amgs_app.render.figures.pack_graph import draw_graph
-        from amgs_app.render.figures.pack_sentences import draw_sentences
-        from amgs_app.render.figures.packs import draw_content, draw_readings
-
-        if self.content is None:
-            return
-        weighed, pack = self.weighed, self.content.usage.pack
-        if self.view in ASKING and self.question:
-            if weighed is not None and weighed.query == self.question:
-                own = weighed.packs == (f"{pack.name}@{pack.version}",) and not weighed.stages
-                if own if self.view == "sentences" else weighed.stages:
-                    draw_sentences(region, weighed)
-        elif self.view == "families" and self.graph is not None:
-            draw_graph(region, self.graph, pack.name)
-        elif self.view == "readings":
-            draw_readings(region, pack, self.readings, self.host.now())
-        else:
-            draw_content(region, self.content, self.chosen)
 
     # --- what the keys do -----------------------------------------------------------------------------------
 
@@ -423,7 +236,7 @@ present frame, P lists what could be done with packs. What was done stands in th
 
     def action_view(self) -> None:
         """The next view."""
-        self.view = self._next_view
+        self.view = self.next_view
         self._ask_chosen()
         self._changed()
 
@@ -457,7 +270,7 @@ present frame, P lists what could be done with packs. What was done stands in th
             self.ask(operations.pack.route(result.query, budget=result.budget), origin="screen")
             self._place_on(result.packs[0].partition("@")[0] if result.packs else "")
             self._changed()
-        elif command == "pack graph":
+        elif view := of_all(command):
             self._leave()
-            self.view = "families"
+            self.view = view
             self._changed()

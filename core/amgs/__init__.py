@@ -136,9 +136,18 @@ if TYPE_CHECKING:
         ConversationResolved,
         ResolvedMention,
     )
+    from amgs.types.pack_assembly import PackAssembly, PackStage, PackStageChange
     from amgs.types.pack_consolidation import Learning, LearningSource, PackLearned, RestoredLearning
     from amgs.types.pack_families import FamilyReach, PackGraph, PackIntent, PackLink, ReachedBlock
+    from amgs.types.pack_learning import (
+        PackDecisions,
+        PackPolicy,
+        PackPolicyValue,
+        PackProposal,
+        PackProposals,
+    )
     from amgs.types.pack_sentences import PackSentences, PackSentenceWorth
+    from amgs.types.pack_weights import PackUtility, PackWeight, PackWeights
     from amgs.types.packs import (
         Pack,
         PackContent,
@@ -281,6 +290,15 @@ _HOMES = {
     ),
     "amgs.types.pack_consolidation": ("Learning", "LearningSource", "PackLearned", "RestoredLearning"),
     "amgs.types.causes": ("KeptCause", "KeptCauses"),
+    "amgs.types.pack_assembly": ("PackAssembly", "PackStage", "PackStageChange"),
+    "amgs.types.pack_learning": (
+        "PackDecisions",
+        "PackPolicy",
+        "PackPolicyValue",
+        "PackProposal",
+        "PackProposals",
+    ),
+    "amgs.types.pack_weights": ("PackUtility", "PackWeight", "PackWeights"),
     "amgs.types.pack_sentences": ("PackSentences", "PackSentenceWorth"),
     "amgs.types.pack_families": ("FamilyReach", "PackGraph", "PackIntent", "PackLink", "ReachedBlock"),
     "amgs.types.packs": (
@@ -395,7 +413,9 @@ __all__ = [
     "OptimisedContext",
     "Outcome",
     "Pack",
+    "PackAssembly",
     "PackContent",
+    "PackDecisions",
     "PackDifference",
     "PackForecast",
     "PackGraph",
@@ -406,15 +426,24 @@ __all__ = [
     "PackLink",
     "PackMember",
     "PackOutlook",
+    "PackPolicy",
+    "PackPolicyValue",
+    "PackProposal",
+    "PackProposals",
     "PackRole",
     "PackRoute",
     "PackSentenceWorth",
     "PackSentences",
     "PackSequence",
     "PackSet",
+    "PackStage",
+    "PackStageChange",
     "PackText",
     "PackUsage",
     "PackUse",
+    "PackUtility",
+    "PackWeight",
+    "PackWeights",
     "Packs",
     "PastSearch",
     "PlanApplied",

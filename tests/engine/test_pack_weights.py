@@ -44,7 +44,8 @@ def test_an_empty_log_says_so_and_readings_are_told_once_they_are_judged(memory:
             memory.packs.judge(read.use or 0, useful=name == "dome")
     told = memory.packs.weights()
     assert (told.outcomes, told.left_out) == (8, 0)
-    assert [name for name, _ in told.weights] == ["constant", *FEATURES]
+    assert [one.name for one in told.weights] == ["constant", *FEATURES]
+    assert all(one.low < one.value < one.high for one in told.weights)
     assert [(one.name, one.judged) for one in told.packs] == [("dome", 4), ("goat", 4)]
     assert told.packs[0].offset > 0 > told.packs[1].offset
     assert all(one.bound < one.utility for one in told.packs)

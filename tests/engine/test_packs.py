@@ -202,7 +202,10 @@ def test_sets_are_closed_and_beyond_chance() -> None:
     assert [(one.names, one.count) for one in together(sessions)] == [(("a", "b"), 7), (("a", "b", "c"), 6)]
     assert together([["a", "b"]] * 20) == ()
     found = transitions(sessions, ["a", "b", "c", "d"])
-    assert found["a", "b"] > 0.8 and all(0 < one < 1 for one in found.values())
+    likely = {(one.before, one.after): one for one in found}
+    assert likely["a", "b"].likely > 0.8 and all(0 < one.likely < 1 for one in found)
+    assert (likely["a", "b"].times, likely["a", "b"].usual) == (7, 7 / 13)
+    assert found[0].likely == max(one.likely for one in found)
 
 
 @given(st.integers(0, 50), st.floats(0, 400), st.floats(0, 400), st.floats(0.1, 400))

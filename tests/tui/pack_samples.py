@@ -9,13 +9,17 @@ from amgs.types.pack_assembly import PackStage
 from amgs.types.pack_families import FAMILIES, PackGraph, PackLink
 from amgs.types.pack_learning import PACK_ACTIONS, PackProposal
 from amgs.types.pack_sentences import PackSentences, PackSentenceWorth
+from amgs.types.pack_weights import PackUtility, PackWeight, PackWeights
 from amgs.types.packs import (
     Pack,
     PackContent,
     PackForecast,
+    PackHabits,
     PackMember,
     PackOutlook,
     PackRoute,
+    PackSequence,
+    PackSet,
     PackUsage,
     PackUse,
     RoutedPack,
@@ -130,3 +134,33 @@ def sentences() -> PackSentences:
     )
     stages = (PackStage("packs", 9, 4_000, (), 3, 800), PackStage("sentences", 48, 800, (), 10, 280))
     return PackSentences("Why?", 300, 280, ("dome@1", "漢字@2"), found, stages)
+
+
+def weights() -> PackWeights:
+    """What 84 outcomes of twelve packs taught, one with an odd name."""
+    told = (
+        ("constant", -0.42, 0.5),
+        ("asked", 1.31, 0.9),
+        ("recent", 0.22, 0.6),
+        ("often", 0.08, 0.4),
+        ("tokens", -0.9, 0.7),
+        ("success", 0.61, 0.8),
+    )
+    shared = tuple(PackWeight(name, value, value - wide, value + wide) for name, value, wide in told)
+    packs = tuple(
+        PackUtility(pack(n).name, 12 - n, 0.5 - n / 10, 1.4 - n / 4, 0.9 - n / 3) for n in range(12)
+    )
+    why = "the last third has 28 outcomes, of 30 it takes"
+    return PackWeights(False, why, 84, 6, shared, 0.3, 0.041, -0.012, 0.094, packs)
+
+
+def habits() -> PackHabits:
+    """What follows what in 40 sessions, and two sets."""
+    names = [pack(n).name for n in range(7)]
+    found = tuple(
+        PackSequence(a, b, 0.9 - 0.02 * (7 * n + k), 30 - n - k, 0.1 * (k % 4))
+        for n, a in enumerate(names)
+        for k, b in enumerate(names)
+        if a != b
+    )
+    return PackHabits(40, found, (PackSet(tuple(names[1:4]), 9, 3.42), PackSet(tuple(names[4:6]), 6, 1.6)))

@@ -80,7 +80,7 @@ async def test_a_pack_is_opened_down_to_what_a_learning_was_made_of() -> None:
         assert pane.member is not None and pane.member.block.content.splitlines()[-1] in driven.text
         await driven.press("left", "left", "v", "v")
         assert "dome: 1 pack linked" in driven.text and "S semantic" in driven.text
-        await driven.press("v")
+        await driven.press("v", "v", "v")
         assert not pane_of(driven).inside and pane_of(driven).rows == 2
         driven.app.dispatcher.look()
         await driven.settle()
@@ -91,6 +91,34 @@ async def test_a_pack_is_opened_down_to_what_a_learning_was_made_of() -> None:
         assert pane_of(driven).inside and "school@1 ─" in driven.text
 
 
+async def test_what_judged_readings_taught_and_what_is_read_after_what_stand_beside_the_list() -> None:
+    async with drive(kept(), (120, 40)) as driven:
+        await driven.press("9", "v", "v", "v")
+        assert "Nothing learned yet" in driven.text and "pack judge N --useful" in driven.text
+        await driven.press("v")
+        assert "No habit yet" in driven.text and "--session TASK" in driven.text
+        for number, name in enumerate(("school", "dome") * 2, start=1):
+            await driven.press("colon")
+            await driven.type(f"pack use {name} stall --session night", "enter")
+            await driven.press("escape", "colon")
+            await driven.type(f"pack judge {number} --{'useful' if name == 'dome' else 'useless'}", "enter")
+        pane = pane_of(driven)
+        assert pane.habits is not None and [
+            (one.before, one.after, one.times) for one in pane.habits.sequences
+        ] == [("school", "dome", 2), ("dome", "school", 1)]
+        assert "Read one after another" in driven.text and "far more often than by chance" in driven.text
+        await driven.press("colon")
+        await driven.type("pack weights", "enter")
+        told = pane.weights
+        assert (
+            told is not None and told.outcomes == 4 and [one.name for one in told.packs] == ["dome", "school"]
+        )
+        assert "4 outcomes taught" in driven.text and "keywords asked for" in driven.text
+        assert "the last third has 2 outcomes, of 30 it takes" in " ".join(driven.text.split()).casefold()
+        await driven.press("9", "x")
+        assert pane.weights is not None and pane.weights.packs != told.packs
+
+
 async def test_which_packs_a_question_is_given_is_shown_by_agent_within_a_budget() -> None:
     async with drive(kept(), (200, 60)) as driven:
         await driven.press("9", "e")
@@ -99,7 +127,7 @@ async def test_which_packs_a_question_is_given_is_shown_by_agent_within_a_budget
         assert pane.route is not None and [one.pack.name for one in pane.route.packs][:1] == ["school"]
         assert "? What comes on the ninth" in driven.text and "█ relevance" in driven.text
         assert pane.name_at_cursor == "school" and "school@1 ─" in driven.text
-        await driven.press("v", "v", "v")
+        await driven.press("v", "v", "v", "v", "v")
         assert "left out" in driven.text and "of school@1" not in driven.text
         weighed = pane.weighed
         assert weighed is not None and weighed.packs == ("school@1",) and weighed.tokens <= weighed.budget

@@ -11,6 +11,8 @@ from rich.text import Text
 
 from amgs.lifecycle.plan_editing import PlanDraft
 from amgs.types.pack_families import PackGraph
+from amgs.types.pack_weights import PackWeights
+from amgs.types.packs import PackHabits
 from amgs_app.render.figures import (
     block,
     calibration,
@@ -24,9 +26,11 @@ from amgs_app.render.figures import (
     inbox,
     overview,
     pack_graph,
+    pack_habits,
     pack_proposals,
     pack_route,
     pack_sentences,
+    pack_weights,
     packs,
     plan,
     recalibration,
@@ -140,6 +144,8 @@ PICTURES: dict[str, Draw] = {
     "pack": lambda c: packs.members_figure(KEPT, packs.members_of(KEPT), c, cursor=1).render(),
     "pack route": lambda c: pack_route.route(pack_samples.route(), c),
     "pack graph": lambda c: pack_graph.graph(pack_samples.graph(), c),
+    "pack weights": lambda c: pack_weights.weights(pack_samples.weights(), c),
+    "pack habits": lambda c: pack_habits.habits(pack_samples.habits(), c),
     "pack sentences": lambda c: pack_sentences.sentences(pack_samples.sentences(), c),
     "pack proposals": lambda c: pack_proposals.proposals_figure(
         pack_samples.proposals(), c, cursor=3, titles=samples.TITLES
@@ -161,6 +167,10 @@ EMPTY: dict[str, Draw] = {
     "overview": lambda c: overview.overview(None, c),
     "packs": lambda c: packs.forecast(pack_samples.forecast(0), c),
     "pack graph": lambda c: pack_graph.graph(PackGraph((), ()), c),
+    "pack weights": lambda c: pack_weights.weights(
+        PackWeights(False, "every verdict was that of a session", 0, 4, (), 0.0, None, None, None, ()), c
+    ),
+    "pack habits": lambda c: pack_habits.habits(PackHabits(3, (), ()), c),
 }
 SIZES = [(80, 24), (120, 40), (200, 60), (60, 15)]
 SMALL = [(60, 5), (40, 12), (24, 6), (3, 2)]
@@ -213,7 +223,18 @@ def test_no_text_is_hidden_in_its_own_background(name: str) -> None:
 @pytest.mark.parametrize("name", [*EMPTY])
 def test_an_empty_pane_names_the_verb_that_fills_it(name: str) -> None:
     plain = EMPTY[name](Canvas(80, 20)).plain
-    verbs = ("ingest", "consolidate", "frame", "search", "graph", "block", "decay", "amgs", "pack keep")
+    verbs = (
+        "ingest",
+        "consolidate",
+        "frame",
+        "search",
+        "graph",
+        "block",
+        "decay",
+        "amgs",
+        "pack keep",
+        "pack use",
+    )
     assert any(verb in plain for verb in verbs)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from amgs.api.context import MemoryContext
 from amgs.packs import outcome_weights
 from amgs.packs.off_policy import PolicyEstimate
-from amgs.packs.outcome_weights import FEATURES, LEAST
+from amgs.packs.outcome_weights import LEAST
 from amgs.types.pack_weights import PackWeights
 
 
@@ -30,7 +30,6 @@ class PackWeighing:
             return PackWeights(False, why, 0, left_out, (), 0.0, None, None, None, ())
         model = outcome_weights.fit(outcomes)
         found = outcome_weights.gain(outcomes)
-        weights = tuple(zip(("constant", *FEATURES), model.weights.tolist(), strict=True))
         every = outcome_weights.utilities(model, outcomes)
         gain, low, high = (found.value, found.low, found.high) if found.rounds > 1 else (None, None, None)
         return PackWeights(
@@ -38,7 +37,7 @@ class PackWeighing:
             _because(found),
             len(outcomes),
             left_out,
-            weights,
+            model.shared(),
             model.spread,
             gain,
             low,

@@ -38,7 +38,6 @@ from amgs.types.packs import (
     PackKept,
     PackMember,
     PackOutlook,
-    PackSequence,
     PackSet,
     PackText,
     PackUse,
@@ -316,15 +315,9 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackConsolida
                 sessions.setdefault(one.session, []).append(one.name)
         read = list(sessions.values())
         names = sorted({name for one in read for name in one})
-        found = continuum.transitions(read, names)
         return PackHabits(
             len(read),
-            tuple(
-                sorted(
-                    (PackSequence(a, b, likely) for (a, b), likely in found.items()),
-                    key=lambda one: (-one.likely, one.before, one.after),
-                )
-            ),
+            continuum.transitions(read, names),
             tuple(PackSet(one.names, one.count, one.lift) for one in continuum.together(read)),
         )
 

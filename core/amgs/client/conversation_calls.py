@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from amgs.client.ask import Ask, operation, part
 
@@ -73,17 +73,8 @@ def optimise(
     keep: Sequence[str] = (),
 ) -> Ask[OptimisedContext]:
     """What of a conversation a model should read for a query, in at most `budget` tokens; writes nothing."""
-    return operation(
-        "conversation_optimise",
-        conversation=conversation,
-        query=query or None,
-        budget=budget,
-        strategy=strategy,
-        configuration=configuration,
-        previous=previous or None,
-        until=until,
-        keep=list(keep) or None,
-    )
+    given = _wanted(query, budget, strategy, configuration, previous, until, keep)
+    return operation("conversation_optimise", conversation=conversation, **given)
 
 
 def survival(
@@ -98,17 +89,29 @@ def survival(
     keep: Sequence[str] = (),
 ) -> Ask[ConversationSurvival]:
     """What of each class of words a context has in its window, what is one handle away, and what is lost."""
-    return operation(
-        "conversation_survival",
-        conversation=conversation,
-        query=query or None,
-        budget=budget,
-        strategy=strategy,
-        configuration=configuration,
-        previous=previous or None,
-        until=until,
-        keep=list(keep) or None,
-    )
+    given = _wanted(query, budget, strategy, configuration, previous, until, keep)
+    return operation("conversation_survival", conversation=conversation, **given)
+
+
+def _wanted(
+    query: str,
+    budget: int | None,
+    strategy: ContextStrategy | None,
+    configuration: ContextConfiguration,
+    previous: str,
+    until: int | None,
+    keep: Sequence[str],
+) -> dict[str, Any]:
+    """Which context is asked for, as the service takes it."""
+    return {
+        "query": query or None,
+        "budget": budget,
+        "strategy": strategy,
+        "configuration": configuration,
+        "previous": previous or None,
+        "until": until,
+        "keep": list(keep) or None,
+    }
 
 
 def validate(conversation: str, text: str, handle: str = "") -> Ask[ConversationSurvival]:

@@ -8,9 +8,11 @@ still in use, and how likely it is read again within a horizon. A pack that was 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
+
+from amgs.types.packs import PackSequence
 
 RATE_SHAPE, RATE_DAYS = 0.6, 8.0
 """The gamma distribution of rates over packs: readings, in so many days."""
@@ -60,19 +62,26 @@ def to_forget(worths: Sequence[PackWorth], tokens: int) -> tuple[PackWorth, ...]
 
 def transitions(
     sessions: Iterable[Sequence[str]], names: Sequence[str], prior: float = 0.5
-) -> Mapping[tuple[str, str], float]:
-    """How likely each pack is the next that is read after another, for pairs that were seen; Dirichlet-smoothed.
+) -> tuple[PackSequence, ...]:
+    """How likely each pack is the next that is read after another, for pairs that were seen, the likeliest first;
+    Dirichlet-smoothed.
 
     prior: readings that every pair starts with.
     """
     seen: Counter[tuple[str, str]] = Counter()
     for session in sessions:
         seen.update((a, b) for a, b in pairwise(session) if a != b)
-    after: Counter[str] = Counter()
-    for (first, _), times in seen.items():
-        after[first] += times
+    left: Counter[str] = Counter()
+    reached: Counter[str] = Counter()
+    for (first, second), times in seen.items():
+        left[first] += times
+        reached[second] += times
     others = max(len(names) - 1, 1)
-    return {(a, b): (times + prior) / (after[a] + prior * others) for (a, b), times in sorted(seen.items())}
+    found = [
+        PackSequence(a, b, (times + prior) / (left[a] + prior * others), times, reached[b] / reached.total())
+        for (a, b), times in seen.items()
+    ]
+    return tuple(sorted(found, key=lambda one: (-one.likely, -one.times, one.before, one.after)))
 
 
 @dataclass(frozen=True, slots=True)

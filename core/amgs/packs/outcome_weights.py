@@ -17,7 +17,7 @@ import numpy as np
 
 from amgs.decay import hours_between
 from amgs.packs.off_policy import PolicyEstimate, Values, mean_of
-from amgs.types.pack_weights import PackUtility
+from amgs.types.pack_weights import PackUtility, PackWeight
 from amgs.types.packs import PackUse
 
 FEATURES = ("asked", "recent", "often", "tokens", "success")
@@ -56,6 +56,12 @@ class OutcomeWeights:
         """The log odds that a reading is useful, and the lower end of their 95 % interval."""
         value, variance = self._logit(name, features)
         return value, value - _Z * sqrt(max(variance, 0.0))
+
+    def shared(self) -> tuple[PackWeight, ...]:
+        """The constant and the weights of FEATURES, with their 95 % intervals."""
+        reach = _Z * np.sqrt(np.maximum(np.diag(self.covariance)[: self.weights.size], 0.0))
+        told = zip(("constant", *FEATURES), self.weights.tolist(), reach.tolist(), strict=True)
+        return tuple(PackWeight(name, value, value - wide, value + wide) for name, value, wide in told)
 
     def _logit(self, name: str, features: Sequence[float]) -> tuple[float, float]:
         names = list(self.offsets)

@@ -6,6 +6,18 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class PackWeight:
+    """How much something that is known before a reading speaks for its being useful, in log odds for each unit of it,
+    with its 95 % interval from low to high. name: "constant" for what holds of every reading.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class PackUtility:
     """What outcomes say of a pack. judged: readings that count. offset: its own part, in log odds. utility: the log
     odds that a reading like those that were judged is useful; bound: the lower end of their 95 % interval. A pack is
@@ -24,7 +36,7 @@ class PackWeights:
     """What outcomes of readings taught. better: whether it foretells the last third of them better than no learning,
     by the lower end of its gain and over enough of them; because: which of that is so. outcomes: readings that count;
     left_out: verdicts that all packs of a session shared. weights: of the constant and of what is known before a
-    reading, by name, in log odds. spread: the standard deviation of the packs' offsets. gain: nats a reading, with
+    reading. spread: the standard deviation of the packs' offsets. gain: nats a reading, with
     its 95 % interval from low to high; None where the last third has less than two outcomes.
     """
 
@@ -32,7 +44,7 @@ class PackWeights:
     because: str
     outcomes: int
     left_out: int
-    weights: tuple[tuple[str, float], ...]
+    weights: tuple[PackWeight, ...]
     spread: float
     gain: float | None
     low: float | None

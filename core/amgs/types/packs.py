@@ -200,11 +200,15 @@ class PackForecast:
 
 @dataclass(frozen=True, slots=True)
 class PackSequence:
-    """How likely `after` is the pack that is read next in a session where `before` was."""
+    """How likely `after` is the pack that is read next in a session where `before` was. times: how often it was.
+    usual: how often `after` is next whatever was read before, of all steps from one pack to another.
+    """
 
     before: str
     after: str
     likely: float
+    times: int
+    usual: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,7 +216,7 @@ def forget(
     return engine.memory.packs.forget(keep=keep, days=days)
 
 
-@operation("pack habits", summary="Show which packs are read one after another, and together.")
+@operation("pack habits", summary="Show which packs are read one after another, and together.", pane="packs")
 def habits(engine: Engine) -> PackHabits:
     """Show what follows what in sessions that have a name, and sets of packs that are read together at least five times
     and half as often again as by chance: kept as one pack they save a choice.

@@ -81,7 +81,7 @@ def policy(engine: Engine) -> PackPolicy:
     return engine.memory.packs.policy()
 
 
-@operation("pack weights", summary="Show what judged readings taught of packs.")
+@operation("pack weights", summary="Show what judged readings taught of packs.", pane="packs")
 def weights(engine: Engine) -> PackWeights:
     """Show what judged readings taught: weights that all packs share, and a small offset of each.
 

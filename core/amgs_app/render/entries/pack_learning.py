@@ -93,10 +93,19 @@ def pack_policy(result: PackPolicy) -> ResultTable:
     )
 
 
-@entry()
+def _weights_drawn(operator: Operator, result: PackWeights, canvas: Canvas) -> Text:
+    from amgs_app.render.figures.pack_weights import weights
+
+    del operator
+    return weights(result, canvas)
+
+
+@entry(figure=_weights_drawn)
 def pack_weights(result: PackWeights) -> ResultTable:
-    rows: list[tuple[Any, ...]] = [(name, None, value, None, None) for name, value in result.weights]
-    rows += [(one.name, one.judged, one.offset, one.utility, one.bound) for one in result.packs]
+    rows: list[tuple[Any, ...]] = [
+        (one.name, None, one.value, one.low, one.high, None, None) for one in result.weights
+    ]
+    rows += [(one.name, one.judged, one.offset, None, None, one.utility, one.bound) for one in result.packs]
     told = "better than none" if result.better else "not shown to be better than none"
     gain = (
         ""
@@ -108,5 +117,5 @@ def pack_weights(result: PackWeights) -> ResultTable:
         gain,
         "It explains only; nothing that chooses packs asks it." if rows else "`pack judge` notes an outcome.",
     )
-    columns = "what* judged:n weight:score utility:score least:score"
+    columns = "what* judged:n weight:score low:score high:score utility:score least:score"
     return sheet(f"Learning from outcomes is {told}: {result.because}", columns, rows, notes)

@@ -251,14 +251,27 @@ def pack_forecast(result: PackForecast) -> ResultTable:
     return sheet(title, "name* needed:score uses:n last:at tokens:n forgotten", rows, (note,))
 
 
-@entry()
+def _habits_drawn(operator: Operator, result: PackHabits, canvas: Canvas) -> Text:
+    from amgs_app.render.figures.pack_habits import habits
+
+    del operator
+    return habits(result, canvas)
+
+
+@entry(figure=_habits_drawn)
 def pack_habits(result: PackHabits) -> ResultTable:
     rows: list[tuple[Any, ...]] = [
-        ("together", " + ".join(one.names), one.sessions, None, f"{one.lift:.1f} × chance")
+        ("together", " + ".join(one.names), one.sessions, None, None, f"{one.lift:.1f} × chance")
         for one in result.sets
     ]
-    rows += [("next", f"{one.before} → {one.after}", None, one.likely, None) for one in result.sequences]
+    rows += [
+        ("next", f"{one.before} → {one.after}", one.times, one.likely, one.usual, None)
+        for one in result.sequences
+    ]
     note = "" if rows else "`pack use NAME --session TASK` joins what is read for one task."
     return sheet(
-        plural(result.sessions, "session"), "what packs* sessions:n likely:score lift", rows, (note,)
+        plural(result.sessions, "session"),
+        "what packs* times:n likely:score usual:score lift",
+        rows,
+        (note,),
     )

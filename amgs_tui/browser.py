@@ -12,7 +12,8 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 
-from aiohttp import web
+from aiohttp import WSCloseCode, web
+from textual_serve.app_service import AppService
 from textual_serve.server import Server
 
 from amgs.errors import UsageError
@@ -26,6 +27,7 @@ class LoopbackServer(Server):
 
     def __init__(self, command: str, port: int) -> None:
         super().__init__(command, host=LOOPBACK, port=port, title="amgs")
+        self._open: set[web.WebSocketResponse] = set()
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()
@@ -49,6 +51,23 @@ class LoopbackServer(Server):
         if isinstance(page, web.Response) and page.text is not None:
             page.text = _FOREIGN.sub("", page.text)
         return page
+
+    async def _process_messages(self, websocket: web.WebSocketResponse, app_service: AppService) -> None:
+        """Until the page is closed, and the workstation behind it has closed its store."""
+        self._open.add(websocket)
+        try:
+            await super()._process_messages(websocket, app_service)
+        finally:
+            self._open.discard(websocket)
+            await app_service.stop()
+            if app_service._process is not None:
+                await app_service._process.wait()
+
+    async def on_shutdown(self, app: web.Application) -> None:
+        """Tell open pages, so that their workstations end now and not when the server's patience does."""
+        await super().on_shutdown(app)
+        for page in tuple(self._open):
+            await page.close(code=WSCloseCode.GOING_AWAY)
 
     async def on_startup(self, app: web.Application) -> None:
         """Say where the page is."""

@@ -61,6 +61,15 @@ def is_new(path: Path) -> bool:
     return files.is_new(path)
 
 
-def remove(path: Path) -> None:
-    """Remove a closed store with all that belongs to it; what cannot be removed stays."""
-    files.remove(path)
+def remove(path: Path | str) -> None:
+    """Remove a closed store with all that belongs to it; of a file, what cannot be removed stays.
+
+    Raises StoreLockedError for a namespace that another process writes to, StoreError for a database that is not there.
+    """
+    if is_address(path):
+        with explained():
+            from amgs.storage.postgres.storage import PostgresStorage
+
+        PostgresStorage.remove(str(path))
+    else:
+        files.remove(Path(path))

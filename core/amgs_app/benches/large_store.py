@@ -90,13 +90,13 @@ def prepare(
     folder.mkdir(parents=True)
     start = clock()
     vectors = sample_vectors(books, embedder, sample, work, progress)
-    edges = _fill(path, books, blocks, vectors, embedder, seed, progress)
+    edges = fill(path, books, blocks, vectors, embedder, seed, progress)
     note.write_text(json.dumps({"told": told, "edges": edges}), encoding="utf-8")
     return LargeStore(path, blocks, edges, clock() - start)
 
 
-def _fill(
-    path: Path,
+def fill(
+    path: Path | str,
     books: Books,
     blocks: int,
     paragraphs: Vector,
@@ -104,6 +104,7 @@ def _fill(
     seed: int,
     progress: Progress | None,
 ) -> int:
+    """Fill an empty store, in a file or in a database, from these vectors of paragraphs; gives its edges."""
     edges = 0
     weave = _Weave(len(books.paragraphs), paragraphs.shape[1])
     with open_storage(path) as store:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from amgs_app.bench_results import BenchTable, Comparator
 from amgs_app.benches.rig import MemoryRig
@@ -23,8 +24,14 @@ Measure = Callable[[MemoryRig, Path], SubjectResult | None]
 """Measures a subject with what a folder holds; None where its data is not there."""
 
 
-def measured(rig: MemoryRig, data: Path, subjects: Mapping[str, Measure]) -> dict[str, SubjectResult]:
-    """The subjects that a folder has data for, one after the other, by name."""
+Given = TypeVar("Given")
+"""What the subjects of a bench measure with: a folder, or more."""
+
+
+def measured(
+    rig: MemoryRig, data: Given, subjects: Mapping[str, Callable[[MemoryRig, Given], SubjectResult | None]]
+) -> dict[str, SubjectResult]:
+    """The subjects that there is data for, one after the other, by name."""
     found: dict[str, SubjectResult] = {}
     for place, (name, measure) in enumerate(subjects.items()):
         rig.progress(place, len(subjects), name)

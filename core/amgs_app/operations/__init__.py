@@ -51,6 +51,7 @@ NOUNS = (
     "workspace",
     "utility",
     "bench",
+    "bench_servers",
     "bench_focus",
 )
 """The modules with operations, in the order in which `help` lists them."""
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from amgs_app.operations import agents as agents
     from amgs_app.operations import bench as bench
     from amgs_app.operations import bench_focus as bench_focus
+    from amgs_app.operations import bench_servers as bench_servers
     from amgs_app.operations import block as block
     from amgs_app.operations import calibration as calibration
     from amgs_app.operations import consolidation_plan as consolidation_plan

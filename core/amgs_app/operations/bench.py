@@ -36,7 +36,7 @@ def bench_locomo(
 
     del as_json
     folder = given(data, "No conversations given.", "Give their folder: `bench locomo --data DIR`.")
-    return run(_rig(engine, progress), folder)
+    return run(rig_of(engine, progress), folder)
 
 
 @operation("bench documents", summary="Measure retrieval of sections by their headings.", long=True)
@@ -59,7 +59,7 @@ def bench_documents(
 
     del as_json
     folder = given(data, "No documents given.", "Give a folder of projects: `bench documents --data DIR`.")
-    return run(_rig(engine, progress), folder)
+    return run(rig_of(engine, progress), folder)
 
 
 @operation("bench multihop", summary="Measure paragraphs that a question needs together.", long=True)
@@ -79,7 +79,7 @@ def bench_multihop(
 
     del as_json
     folder = given(data, "No questions given.", "Give their folder: `bench multihop --data DIR`.")
-    return run(_rig(engine, progress), folder)
+    return run(rig_of(engine, progress), folder)
 
 
 @operation("bench conversation", summary="Measure what is read from conversations.", long=True)
@@ -107,7 +107,7 @@ def bench_conversation(
     del as_json
     folder = given(data, "No conversations given.", "Give their folder: `bench conversation --data DIR`.")
     model = partial(engine.load_model, progress) if questions else None
-    return run(_rig(engine, progress), folder, model, questions)
+    return run(rig_of(engine, progress), folder, model, questions)
 
 
 @operation("bench packs", summary="Measure what is kept of packs.", long=True)
@@ -136,7 +136,7 @@ def bench_packs(
     del as_json
     folder = given(data, "No data given.", "Give their folder: `bench packs --data DIR`.")
     model = partial(engine.load_model, progress) if questions else None
-    return run(_rig(engine, progress), folder, model, questions)
+    return run(rig_of(engine, progress), folder, model, questions)
 
 
 @operation("bench facts", summary="Measure finding short facts among long documents.", long=True)
@@ -161,7 +161,7 @@ def bench_facts(
     del as_json
     way_out = "Give both: `bench facts --facts FILE --among DIR`."
     file, folder = given(facts, "No facts given.", way_out), given(among, "No documents given.", way_out)
-    return run(_rig(engine, progress), file, folder)
+    return run(rig_of(engine, progress), file, folder)
 
 
 @operation("bench lives", summary="Check what a memory says of notes that live.", long=True)
@@ -189,7 +189,7 @@ def bench_lives(
     from amgs_app.benches.lives import run
 
     del as_json
-    rig = _rig(engine, progress)
+    rig = rig_of(engine, progress)
     return run(replace(rig, embedder=HashingEmbedder()) if words else rig, lives, moments)
 
 
@@ -222,58 +222,15 @@ def bench_search(
     """
     import tempfile
 
-    from amgs.errors import UsageError
     from amgs_app.benches.search import Effort, run
 
     del as_json
     folder = given(data, "No books given.", "Give their folder: `bench search --data DIR`.")
-    sizes = [int(size) for size in blocks.replace("_", "").split(",") if size.strip().isdecimal()]
-    if not sizes or min(sizes) < 100:
-        raise UsageError(
-            f"{blocks!r} is not a list of sizes.",
-            way_out="Give numbers of at least 100: `--blocks 10000,100000`.",
-        )
+    sizes = sizes_of(blocks)
     effort = Effort(questions, frames, sample)
     with tempfile.TemporaryDirectory() as temporary:
         cold = ("--model", engine.model_spec)
-        return run(_rig(engine, progress), folder, sizes, work or Path(temporary), effort=effort, cold=cold)
-
-
-@operation("bench service", summary="Measure the service under load, killed and attacked.", long=True)
-def bench_service(
-    engine: Engine,
-    *,
-    data: Annotated[
-        Path | None, Option("--data", metavar="DIR", help="A folder of books as .txt files.")
-    ] = None,
-    work: Annotated[
-        Path | None,
-        Option("--work", metavar="DIR", help="Keep the stores here for the next run."),
-        Takes("folder", made=True),
-    ] = None,
-    blocks: Annotated[int, Option("--blocks", metavar="N", min=1, help="Blocks under load.")] = 100_000,
-    seconds: Annotated[float, Option("--seconds", metavar="S", min=0.01, help="At each rate.")] = 20.0,
-    kills: Annotated[int, Option("--kills", metavar="N", min=1, help="How often it is killed.")] = 200,
-    examples: Annotated[
-        int, Option("--examples", metavar="N", min=1, help="Requests from the schema.")
-    ] = 2000,
-    as_json: AsJson = False,
-    progress: Progress,
-) -> BenchResult:
-    """Start real servers on loopback: 32 clients at once, searches while a consolidation runs, kills after
-    acknowledgements, attempts to see another namespace, and whatever the schema allows. Bounded, and ended with it.
-    """
-    import tempfile
-
-    from amgs_app.benches.service.run import ServiceEffort, run
-
-    del as_json
-    folder = given(data, "No books given.", "Give their folder: `bench service --data DIR`.")
-    effort = ServiceEffort(blocks=blocks, seconds=seconds, kills=kills, examples=examples)
-    with tempfile.TemporaryDirectory() as temporary:
-        return run(
-            _rig(engine, progress), folder, work or Path(temporary), effort=effort, model=engine.model_spec
-        )
+        return run(rig_of(engine, progress), folder, sizes, work or Path(temporary), effort=effort, cold=cold)
 
 
 @operation("bench metrics", summary="Measure the six success metrics on labelled questions.", long=True)
@@ -294,7 +251,7 @@ def bench_metrics(
     from amgs_app.benches.metrics import run
 
     del as_json
-    return run(_rig(engine, progress), engine.corpus.path if data is None else data)
+    return run(rig_of(engine, progress), engine.corpus.path if data is None else data)
 
 
 @operation("bench inference", summary="Measure what is concluded from foreign documents.", long=True)
@@ -321,7 +278,7 @@ def bench_inference(
     del as_json
     folder = given(data, "No documents given.", "Give their folder: `bench inference --data DIR`.")
     _, recogniser, _ = text_models(engine.model_spec, engine.settings.model, lambda: None)
-    return run(_rig(engine, progress), folder, recogniser, labels)
+    return run(rig_of(engine, progress), folder, recogniser, labels)
 
 
 @operation("bench tui", summary="Measure how quickly the screen responds.", long=True)
@@ -396,7 +353,21 @@ def given(data: Path | None, missing: str, way_out: str) -> Path:
     return data
 
 
-def _rig(engine: Engine, progress: Progress) -> MemoryRig:
+def sizes_of(blocks: str) -> tuple[int, ...]:
+    """The sizes of stores that were listed; raises UsageError for what is none."""
+    from amgs.errors import UsageError
+
+    listed = [size.strip() for size in blocks.replace("_", "").split(",")]
+    if not all(size.isdecimal() and int(size) >= 100 for size in listed):
+        raise UsageError(
+            f"{blocks!r} is not a list of sizes.",
+            way_out="Give numbers of at least 100: `--blocks 10000,100000`.",
+        )
+    return tuple(map(int, listed))
+
+
+def rig_of(engine: Engine, progress: Progress) -> MemoryRig:
+    """The rig of a bench of the memory engine, with the models of the session."""
     from amgs_app.benches.rig import MemoryRig
     from amgs_app.models import text_models
 

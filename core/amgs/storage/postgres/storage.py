@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import psycopg
+from psycopg.sql import SQL, Identifier
 
+from amgs.errors import StoreError
 from amgs.storage.postgres.address import Address
 from amgs.storage.postgres.block_columns import PostgresBlockColumns
 from amgs.storage.postgres.connection import PostgresConnection
@@ -22,3 +24,18 @@ class PostgresStorage(PostgresConnection, SqlStorage):
         self.block_columns = PostgresBlockColumns(self)
         self.sources = PostgresSources(self)
         self.tables = PostgresTables(self)
+
+    @classmethod
+    def remove(cls, path: str) -> None:
+        """Drop a namespace with all that it holds; one that is not there is no error.
+
+        Raises StoreLockedError where another process writes to it.
+        """
+        try:
+            store = cls.open(path, create=False)
+        except StoreError as error:
+            if error.about != "missing":
+                raise
+            return
+        with store, store._translate():
+            store._writer.execute(SQL("DROP SCHEMA {} CASCADE").format(Identifier(store._schema)))

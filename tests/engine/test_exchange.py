@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from amgs.errors import AmgsError, InputError, StoreCorruptError, StoreTooNewError, UsageError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
-from tests.engine.memory_world import NOW, consolidated, open_memory
+from tests.engine.memory_world import NOW, consolidated, open_memory, table_rows
 
 FORMS: tuple[Literal["json", "graphml"], ...] = ("json", "graphml")
 
@@ -23,7 +23,7 @@ def rows(memory: Memory) -> dict[str, list[Any]]:
     """Every row of every table, but for what belongs to the store itself."""
     store = memory._storage
     found = {
-        table: [row for batch in store.tables.rows(table, columns) for row in batch]
+        table: [*table_rows(store, table, columns)]
         for table, columns in store.tables.schema().items()
         if table != "change_counter"
     }

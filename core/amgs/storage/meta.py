@@ -10,6 +10,10 @@ EMBEDDER = "embedding_model"
 DIMENSION = "embedding_dimension"
 
 
+MIGRATION = "migration"
+"""Stands in a store while a memory is being copied into it: JSON, which memory, and as of which change."""
+
+
 class MetaStorage(Protocol):
     """Values by name."""
 
@@ -19,6 +23,10 @@ class MetaStorage(Protocol):
 
     def put(self, key: str, value: str) -> None:
         """Set the value of a key."""
+        ...
+
+    def remove(self, key: str) -> None:
+        """Take a key away; one that is not there is left so."""
         ...
 
     def keep(self, name: str, value: str | None) -> None:

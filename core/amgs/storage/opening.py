@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amgs.errors import StoreError
 from amgs.extras import explained
 from amgs.storage.duckdb import files
+from amgs.storage.meta import MIGRATION
 
 if TYPE_CHECKING:
     from amgs.storage.protocol import Storage
@@ -21,24 +24,50 @@ def is_address(place: Path | str) -> bool:
 
 
 def open_storage(
-    path: Path | str, *, read_only: bool = False, create: bool = True, accept_loss: bool = False
+    path: Path | str,
+    *,
+    read_only: bool = False,
+    create: bool = True,
+    accept_loss: bool = False,
+    unfinished: bool = False,
 ) -> Storage:
     """Open or create the store at a path and bring its schema up to date; one that is refused is left as it was.
 
     path: a file in a folder that is there, ":memory:", or `postgresql://user@host/database?namespace=name`.
     create: False where a missing store is an error. accept_loss: open a store that has lost its last changes, and go
-    on with what is left.
+    on with what is left. unfinished: open one into which a memory was copied in part; else that is refused.
     Raises StoreLockedError, StoreTooNewError, StoreCorruptError, or StoreError for anything else; UsageError for an
     address that holds a password, MissingExtraError where what talks to the database is not installed.
     """
+    storage: Storage
     if is_address(path):
         with explained():
             from amgs.storage.postgres.storage import PostgresStorage
 
-        return PostgresStorage.open(str(path), read_only=read_only, create=create)
-    from amgs.storage.duckdb.storage import DuckDBStorage
+        storage = PostgresStorage.open(str(path), read_only=read_only, create=create)
+    else:
+        from amgs.storage.duckdb.storage import DuckDBStorage
 
-    return DuckDBStorage.open(path, read_only=read_only, create=create, accept_loss=accept_loss)
+        storage = DuckDBStorage.open(path, read_only=read_only, create=create, accept_loss=accept_loss)
+    if not unfinished:
+        _check_whole(storage)
+    return storage
+
+
+def _check_whole(storage: Storage) -> None:
+    """Close and refuse a store that holds a part of a memory."""
+    try:
+        told = storage.meta.get(MIGRATION)
+        if told is not None:
+            raise StoreError(
+                f"{storage.path} holds a part of {json.loads(told)['source']}, which was not migrated to the end.",
+                title="The store is not whole",
+                way_out="Migrate it again.",
+                about="migration",
+            )
+    except BaseException:
+        storage.close()
+        raise
 
 
 def copy_in_memory(source: Storage) -> Storage:

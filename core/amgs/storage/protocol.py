@@ -77,8 +77,10 @@ class Storage(Protocol):
 
     # --- states -----------------------------------------------------------------------------------------
 
-    def transaction(self) -> AbstractContextManager[None]:
-        """All writes inside commit together or not at all; one inside another joins it."""
+    def transaction(self, *, counted: bool = True) -> AbstractContextManager[None]:
+        """All writes inside commit together or not at all; one inside another joins it. counted: whether the change
+        counter rises; a copy brings its own.
+        """
         ...
 
     def snapshot(self) -> AbstractContextManager[None]:

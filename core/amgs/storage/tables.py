@@ -29,8 +29,8 @@ class TableStorage(Protocol):
         """Every table of the schema with its columns, by name."""
         ...
 
-    def rows(self, table: str, columns: Sequence[TableColumn]) -> Iterator[list[TableRow]]:
-        """All rows of a table in order of insertion, in batches."""
+    def rows(self, table: str, columns: Sequence[TableColumn], *, skip: int = 0) -> Iterator[list[TableRow]]:
+        """The rows of a table in order of insertion, without the first `skip`, in batches."""
         ...
 
     def clear(self, table: str) -> None:

@@ -39,6 +39,7 @@ NOUNS = (
     "gateway",
     "tuning",
     "exchange",
+    "migration",
     "agents",
     "focus",
     "focus_control",
@@ -98,6 +99,7 @@ if TYPE_CHECKING:
     from amgs_app.operations import lens as lens
     from amgs_app.operations import lifecycle as lifecycle
     from amgs_app.operations import maintenance as maintenance
+    from amgs_app.operations import migration as migration
     from amgs_app.operations import montecarlo as montecarlo
     from amgs_app.operations import pack as pack
     from amgs_app.operations import pack_consolidation as pack_consolidation

@@ -9,7 +9,7 @@ FRONT_ENDS = "Ways to work"
 
 PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "Build a memory": ("ingest", "inbox", "consolidate", "source", "import", "export"),
+        "Build a memory": ("ingest", "inbox", "consolidate", "source", "import", "export", "migrate"),
         "Ask it": (
             "search",
             "searches",

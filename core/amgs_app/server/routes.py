@@ -75,8 +75,11 @@ _HEAVY: Final = frozenset(("focus", "tune", "simulate", "montecarlo"))
 """Nouns of what may take the whole machine for minutes: only who operates the memory starts it."""
 _ANSWERED: Final = frozenset(("status", "why"))
 """Operations about what one person looks at that also answer somebody who looks at nothing."""
-_ELSEWHERE: Final = frozenset(("ingest", "source watch", "focus diff", "focus telemetry", "export"))
-"""Operations that have a handler of their own, never end, take the path of a trace as a mere word, or write a file."""
+_ELSEWHERE: Final = frozenset(
+    ("ingest", "source watch", "focus diff", "focus telemetry", "export", "migrate")
+)
+"""Operations that have a handler of their own, never end, take the path of a trace as a mere word, or
+write files and other stores."""
 
 
 def right_of(operation: Operation[..., Any]) -> Right:

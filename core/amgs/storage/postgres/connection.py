@@ -47,8 +47,16 @@ _ARRAYS = {
 }
 """The types of columns that are arrays of numbers, by their ids in PostgreSQL; others are arrays of objects."""
 _REFUSED = (errors.InsufficientPrivilege, errors.InvalidPassword, errors.InvalidAuthorizationSpecification)
-_TYPES = {"string": "text", "large_string": "text", "bool": "bool", "int64": "int8", "double": "float8"}
-"""Types of Arrow as those of PostgreSQL."""
+_TYPES = {
+    "string": "text",
+    "large_string": "text",
+    "bool": "bool",
+    "int64": "int8",
+    "double": "float8",
+    "list<item: string>": "text[]",
+}
+"""Types of Arrow as those of PostgreSQL; the others are vectors."""
+_VECTOR = "float4[]"
 
 
 class PostgresConnection(SqlConnection):
@@ -208,7 +216,7 @@ class PostgresConnection(SqlConnection):
     @contextmanager
     def arrays(self, name: str, table: Any) -> Iterator[None]:
         self._in_transaction()
-        kinds = [_TYPES.get(str(field.type), "float4[]") for field in table.schema]
+        kinds = [_TYPES.get(str(field.type), _VECTOR) for field in table.schema]
         columns = SQL(", ").join(
             SQL("{} {}").format(Identifier(field.name), SQL(kind))
             for field, kind in zip(table.schema, kinds, strict=True)
@@ -311,19 +319,17 @@ def _array(kind: int, column: Sequence[Any]) -> NDArray[Any]:
 
 def _values(column: Any) -> Sequence[Any]:
     """A column of an Arrow table as Python's values; a list of floats as an array."""
-    if str(column.type) in _TYPES:
-        values_of: list[Any] = column.to_pylist()
-        return values_of
-    return [None if one is None else np.asarray(one, dtype=np.float32) for one in _lists(column)]
+    if str(column.type) not in _TYPES:
+        return [one for chunk in column.chunks for one in _vectors(chunk)]
+    values_of: list[Any] = column.to_pylist()
+    return values_of
 
 
-def _lists(column: Any) -> Iterator[Any]:
-    for chunk in column.chunks:
-        if chunk.null_count == len(chunk):
-            yield from [None] * len(chunk)
-        else:
-            flat = chunk.flatten().to_numpy(zero_copy_only=False)
-            yield from flat.reshape(len(chunk), -1)
+def _vectors(chunk: Any) -> list[Any]:
+    flat = chunk.flatten().to_numpy(zero_copy_only=False)  # without those that are missing
+    sizes = chunk.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+    parts = np.split(flat, np.cumsum(sizes)[:-1]) if len(chunk) else []
+    return [part if there else None for part, there in zip(parts, chunk.is_valid().to_pylist(), strict=True)]
 
 
 @contextmanager

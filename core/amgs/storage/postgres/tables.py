@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from amgs.storage.sql.tables import SqlTables
-from amgs.storage.tables import TableColumn, TableRow
+from amgs.storage.tables import TableColumn
 
 _TYPES = {
     "text": "VARCHAR",
@@ -35,11 +33,3 @@ class PostgresTables(SqlTables):
         ):
             found.setdefault(str(table), []).append(TableColumn(str(name), _TYPES[str(kind)], bool(required)))
         return {table: tuple(columns) for table, columns in found.items()}
-
-    def insert(self, table: str, columns: Sequence[TableColumn], batch: Sequence[TableRow]) -> None:
-        self._connection.edge_changes.forget()
-        self._connection.clock_changes.forget()
-        names = ", ".join(f'"{column.name}"' for column in columns)
-        marks = ", ".join("make_timestamp(?)" if column.type == "TIMESTAMP" else "?" for column in columns)
-        for row in batch:
-            self._connection.execute(f'INSERT INTO "{table}" ({names}) VALUES ({marks})', row)

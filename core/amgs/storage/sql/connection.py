@@ -113,8 +113,10 @@ class SqlConnection(ABC):
     # --- writing ----------------------------------------------------------------------------------------
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All writes inside commit together or not at all; one inside another joins it."""
+    def transaction(self, *, counted: bool = True) -> Iterator[None]:
+        """All writes inside commit together or not at all; one inside another joins it. counted: whether the change
+        counter rises; a copy brings its own.
+        """
         with self._lock:
             if self._owned:
                 yield
@@ -129,7 +131,7 @@ class SqlConnection(ABC):
                 self.edge_changes.begin()
                 self.clock_changes.begin()
                 yield
-                if self._dirty:
+                if self._dirty and counted:
                     revision = self.revision()
                     self.edge_changes.commit(revision)
                     self.clock_changes.commit(revision)

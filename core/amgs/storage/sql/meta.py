@@ -25,6 +25,9 @@ class SqlMeta(MetaStorage):
     def put(self, key: str, value: str) -> None:
         self._connection.execute(_PUT, [key, value])
 
+    def remove(self, key: str) -> None:
+        self._connection.execute("DELETE FROM meta WHERE key = ?", [key])
+
     def keep(self, name: str, value: str | None) -> None:
         if value is None:
             self._connection.execute("DELETE FROM meta WHERE key = ?", [_KEPT + name], counted=False)

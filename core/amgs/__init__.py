@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from amgs.memory import Memory
     from amgs.opening import FallbackWarning, open
     from amgs.settings import Settings
+    from amgs.text.answer_reader import AnswerReader
     from amgs.text.embedding import Embedder, HashingEmbedder
     from amgs.text.entities import EntityRecogniser, RuleRecogniser
     from amgs.text.minilm import MiniLM
@@ -147,7 +148,7 @@ if TYPE_CHECKING:
         PackProposals,
     )
     from amgs.types.pack_sentences import PackSentences, PackSentenceWorth
-    from amgs.types.pack_weights import PackUtility, PackWeight, PackWeights
+    from amgs.types.pack_weights import PackCredit, PackCredits, PackUtility, PackWeight, PackWeights
     from amgs.types.packs import (
         Pack,
         PackContent,
@@ -298,8 +299,8 @@ _HOMES = {
         "PackProposal",
         "PackProposals",
     ),
-    "amgs.types.pack_weights": ("PackUtility", "PackWeight", "PackWeights"),
     "amgs.types.pack_sentences": ("PackSentences", "PackSentenceWorth"),
+    "amgs.types.pack_weights": ("PackCredit", "PackCredits", "PackUtility", "PackWeight", "PackWeights"),
     "amgs.types.pack_families": ("FamilyReach", "PackGraph", "PackIntent", "PackLink", "ReachedBlock"),
     "amgs.types.packs": (
         "Pack",
@@ -321,6 +322,7 @@ _HOMES = {
     ),
     "amgs.opening": ("FallbackWarning", "open"),
     "amgs.settings": ("Settings",),
+    "amgs.text.answer_reader": ("AnswerReader",),
     "amgs.text.embedding": ("Embedder", "HashingEmbedder"),
     "amgs.text.entities": ("EntityRecogniser", "RuleRecogniser"),
     "amgs.text.minilm": ("MiniLM",),
@@ -331,6 +333,7 @@ __all__ = [
     "AgentConversation",
     "AmbiguousIdError",
     "AmgsError",
+    "AnswerReader",
     "AsyncMemoryClient",
     "Block",
     "BlockFilter",
@@ -415,6 +418,8 @@ __all__ = [
     "Pack",
     "PackAssembly",
     "PackContent",
+    "PackCredit",
+    "PackCredits",
     "PackDecisions",
     "PackDifference",
     "PackForecast",

@@ -19,6 +19,7 @@ from amgs.text.tokenizer import TokenCounter
 
 if TYPE_CHECKING:
     from amgs.conversation.summaries import AbstractiveSummariser
+    from amgs.text.answer_reader import AnswerReader
 
 _INSTALL = "Install the models with pip install 'amgs-workstation[models]'."
 
@@ -36,6 +37,7 @@ def open(
     recogniser: EntityRecogniser | None = None,
     count_tokens: Callable[[str], int] | None = None,
     summariser: AbstractiveSummariser | None = None,
+    reader: AnswerReader | None = None,
     read_only: bool = False,
     create: bool = True,
     accept_loss: bool = False,
@@ -48,8 +50,9 @@ def open(
     loaded on first use. Where one is not installed, a deterministic stand-in that needs no model takes its place,
     with a FallbackWarning: words hashed to vectors, which match wording and not meaning; names found by rules; token
     counts approximated (without a warning). summariser: writes the digests of conversations in words of its own,
-    marked as such; without one they cite. create: False where a missing store is an error. accept_loss: open a
-    store that has lost its last changes, and go on with what is left.
+    marked as such; without one they cite. reader: a language model that says how likely an answer is after a text;
+    credit of packs needs one. create: False where a missing store is an error. accept_loss: open a store that has lost
+    its last changes, and go on with what is left.
 
     Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose embedder
     is not installed.
@@ -65,6 +68,7 @@ def open(
         recogniser=recogniser or names,
         count_tokens=count_tokens or TokenCounter(),
         summariser=summariser,
+        reader=reader,
         read_only=read_only,
         create=create,
         accept_loss=accept_loss,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from amgs.clock import Clock, FixedClock, parse_instant
 from amgs.errors import AmgsError, StoreError, StoreLockedError, UsageError
+from amgs_app.answer_reader import LoadedReader
 from amgs_app.corpus import Corpus, open_corpus, sample_corpus
 from amgs_app.corpus_clock import CorpusClock
 from amgs_app.folders import data_folder
@@ -363,6 +364,7 @@ class Engine:
                 embedder=embedder,
                 count_tokens=count_tokens,
                 recogniser=recogniser,
+                reader=LoadedReader(self._models.base),
                 create=self.creates,
                 accept_loss=self.accept_loss,
             )

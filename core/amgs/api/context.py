@@ -23,6 +23,7 @@ from amgs.types import Block
 
 if TYPE_CHECKING:
     from amgs.conversation.summaries import AbstractiveSummariser
+    from amgs.text.answer_reader import AnswerReader
 
 _ID_LENGTH = 64
 _HEX = re.compile(r"[0-9a-f]+")
@@ -43,6 +44,7 @@ class MemoryContext:
     recogniser: EntityRecogniser
     searches: SearchLog
     summariser: AbstractiveSummariser | None = None
+    reader: AnswerReader | None = None
 
     @property
     def setup(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from amgs import bounds
 from amgs.api.context import MemoryContext
+from amgs.api.pack_pruning import live
 from amgs.errors import UsageError
 from amgs.packs import pipeline, routing
 from amgs.packs.facets import Facets, facets
@@ -19,7 +20,6 @@ from amgs.types.packs import Pack, PackRole, PackRoute, PackUsage, PackUse, Rout
 
 BUDGET = 2_048
 """Tokens of a reading unless given."""
-LIVE = ("raw", "consolidated")
 
 
 class PackRouting:
@@ -127,12 +127,11 @@ class PackRouting:
         load(context.embedder, "the encoder")
         with context.storage.snapshot():
             every = self.list()
-            held = context.storage.blocks.get([i for one in every for i in one.pack.blocks])
-            live = {i: block for i, block in held.items() if block.status in LIVE}
-            number_of = context.storage.blocks.numbers_of(list(live))
+            held = live(context, [i for one in every for i in one.pack.blocks])
+            number_of = context.storage.blocks.numbers_of(list(held))
         members: dict[str, Members] = {
             one.pack.name: [
-                (each.role, live[each.block])
+                (each.role, held[each.block])
                 for each in one.pack.members
                 if each.block in number_of and role in (None, each.role)
             ]

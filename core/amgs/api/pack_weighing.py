@@ -18,7 +18,8 @@ class PackWeighing:
     def weights(self) -> PackWeights:
         """What judged readings taught: shared weights of what is known before one, and a small offset of each pack.
 
-        Explains only. Where all packs of a session got one verdict, it is not counted for any of them.
+        Explains only. Where all packs of a session got one verdict, it is not counted for any of them; what each was
+        credited with counts in its place.
         """
         packs = self._context.storage.packs
         with self._context.storage.snapshot():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -10,9 +10,11 @@ from typing import Any
 from amgs import bounds
 from amgs.api.assembler import Assembler
 from amgs.api.pack_consolidation import PackConsolidation
+from amgs.api.pack_crediting import PackCrediting
 from amgs.api.pack_families import PackFamilies
 from amgs.api.pack_learning import PackLearning
-from amgs.api.pack_routing import BUDGET, LIVE, PackRouting
+from amgs.api.pack_pruning import live, pruned
+from amgs.api.pack_routing import BUDGET, PackRouting
 from amgs.api.pack_weighing import PackWeighing
 from amgs.decay import hours_between
 from amgs.errors import InputError, NotFoundError, UsageError
@@ -20,12 +22,10 @@ from amgs.identity import block_id
 from amgs.ingest import raw_blocks
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.log import journal
-from amgs.packs import continuum, document, keeping, pruning, reading
+from amgs.packs import continuum, document, keeping, reading
 from amgs.packs.continuum import PackWorth
 from amgs.packs.keeping import usage
 from amgs.packs.keywords import keywords as best_keywords
-from amgs.packs.sentence_relevance import SearchRelevance
-from amgs.text.loading import load
 from amgs.types import Block, JournalEntry
 from amgs.types.pack_assembly import PackStage
 from amgs.types.pack_sentences import PackSentences, PackSentenceWorth
@@ -48,7 +48,7 @@ _QUARTERS = 12
 """Quarters of the horizon for which a forecast says what a pack is worth where it is not read."""
 
 
-class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackConsolidation):
+class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackCrediting, PackConsolidation):
     """See the module. A version is never written over; `undo` takes back what `keep`, `retire` and `load` did."""
 
     def keep(
@@ -131,7 +131,7 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackConsolida
         storage = self._context.storage
         with storage.snapshot():
             found = keeping.find(storage.packs, pack)
-            held = self._live(found)
+            held = live(self._context, found.blocks)
             blocks = tuple(held[one] for one in found.blocks if one in held)
             gone = tuple(one for one in found.blocks if one not in held)
             made_of = dict.fromkeys(one for block in blocks for one in keeping.origins_of(block))
@@ -182,9 +182,9 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackConsolida
         storage, now = self._context.storage, self._context.clock.now()
         allowed = BUDGET if budget is None else bounds.count("The budget", budget, least=1)
         found = keeping.find_standing(storage.packs, pack)
-        held = self._live(found)
+        held = live(self._context, found.blocks)
         if prune:
-            made = self._pruned(found, held, query, allowed, now).reading
+            made = pruned(self._context, found, held, query, allowed).reading
         else:
             made = reading.read(found, held, query, allowed, now, self._context.count_tokens)
         number = None
@@ -213,17 +213,17 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackConsolida
         stages: tuple[PackStage, ...] = ()
         if pack is None:
             made, packs, _ = self._made(query, allowed)
-            chosen, stages, pruned = [packs[one.id] for one in made.choice.chosen], made.stages, made.written
+            chosen, stages, written = [packs[one.id] for one in made.choice.chosen], made.stages, made.written
         else:
             found = keeping.find_standing(self._context.storage.packs, pack)
-            now = self._context.clock.now()
-            chosen, pruned = [found], self._pruned(found, self._live(found), query, allowed, now)
+            held = live(self._context, found.blocks)
+            chosen, written = [found], pruned(self._context, found, held, query, allowed)
         count = self._context.count_tokens
-        weighed = zip(pruned.sentences, pruned.worths.tolist(), pruned.kept.tolist(), strict=True)
+        weighed = zip(written.sentences, written.worths.tolist(), written.kept.tolist(), strict=True)
         return PackSentences(
             query,
             allowed,
-            pruned.reading.tokens,
+            written.reading.tokens,
             tuple(f"{one.name}@{one.version}" for one in chosen),
             tuple(
                 PackSentenceWorth(one.block.id, one.block.title, one.text, count(one.text), worth, kept)
@@ -231,19 +231,6 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackConsolida
             ),
             stages,
         )
-
-    def _pruned(
-        self, pack: Pack, held: Mapping[str, Block], query: str, budget: int, now: datetime
-    ) -> pruning.PrunedPack:
-        if not any(c.isalnum() for c in query):
-            raise UsageError("Nothing is asked.", way_out="Give a query, or read without pruning.")
-        context = self._context
-        load(context.embedder, "the encoder")
-        with context.derived.searching() as sources:
-            numbers = context.storage.blocks.numbers_of(sorted(held))
-            relevance = SearchRelevance(sources, context.settings.retrieval, numbers)
-            title, members = pack.title or pack.name, reading.in_order(pack, held)
-            return pruning.prune(title, members, query, budget, now, context.count_tokens, relevance)
 
     def judge(self, use: int, *, useful: bool) -> PackUse:
         """Note whether what was read was useful; raises NotFoundError for a use that is not logged."""
@@ -374,9 +361,3 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackConsolida
                 given.frame,
                 report.operation,
             )
-
-    # --- inside -----------------------------------------------------------------------------------------
-
-    def _live(self, pack: Pack) -> dict[str, Block]:
-        held = self._context.storage.blocks.get(list(pack.blocks))
-        return {one: block for one, block in held.items() if block.status in LIVE}

@@ -95,6 +95,7 @@ class AsyncPacksCalls(_Part):
     propose = Awaited(pack_calls.propose)
     proposals = Awaited(pack_calls.proposals)
     policy = Awaited(pack_calls.policy)
+    credit = Awaited(pack_calls.credit)
     weights = Awaited(pack_calls.weights)
     accept = Awaited(pack_calls.accept)
     reject = Awaited(pack_calls.reject)

@@ -95,6 +95,7 @@ class PacksCalls(_Part):
     propose = Blocking(pack_calls.propose)
     proposals = Blocking(pack_calls.proposals)
     policy = Blocking(pack_calls.policy)
+    credit = Blocking(pack_calls.credit)
     weights = Blocking(pack_calls.weights)
     accept = Blocking(pack_calls.accept)
     reject = Blocking(pack_calls.reject)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from amgs.types.pack_families import PackGraph, PackIntent
     from amgs.types.pack_learning import PackPolicy, PackProposal, PackProposals
     from amgs.types.pack_sentences import PackSentences
-    from amgs.types.pack_weights import PackWeights
+    from amgs.types.pack_weights import PackCredits, PackWeights
     from amgs.types.packs import (
         PackContent,
         PackDifference,
@@ -159,6 +159,11 @@ def proposals(*, every: bool = False) -> Ask[tuple[PackProposal, ...]]:
 def policy() -> Ask[PackPolicy]:
     """Who proposes, the rule or what was learned, and what the log of decisions says of both."""
     return operation("pack_policy")
+
+
+def credit(use: int, answer: str) -> Ask[PackCredits]:
+    """How much less likely an answer is without each pack that was read for it, noted in the log as one change."""
+    return operation("pack_credit", writes=True, use=use, answer=answer)
 
 
 def weights() -> Ask[PackWeights]:

@@ -467,6 +467,8 @@ _KNOWN: Mapping[tuple[str, str], Any] = {
     ("pack_uses", "tokens"): Count,
     ("pack_uses", "blocks"): Ids,
     ("pack_uses", "outcome"): Share | None,
+    ("pack_credits", "number"): Number,
+    ("pack_credits", "model"): Name,
     ("searches", "serial"): Number,
     ("searches", "places"): Number,
     ("searches", "pool"): Count,

@@ -34,6 +34,7 @@ from amgs.types import Health, Progress, StoreStatus, Verification
 if TYPE_CHECKING:
     from amgs.api.diversity import Diversity
     from amgs.conversation.summaries import AbstractiveSummariser
+    from amgs.text.answer_reader import AnswerReader
 
 _COUNTS_KEPT = 4096
 
@@ -65,6 +66,7 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
         count_tokens: Callable[[str], int],
         recogniser: EntityRecogniser,
         summariser: AbstractiveSummariser | None = None,
+        reader: AnswerReader | None = None,
     ) -> None:
         derived = Derived(storage, embedder, clock, settings)
         # A block that stands in the pool of one frame stands in that of the next.
@@ -76,7 +78,7 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
             summariser = RememberedSummariser(summariser)
         super().__init__(
             MemoryContext(
-                storage, derived, clock, settings, embedder, counted, recogniser, searches, summariser
+                storage, derived, clock, settings, embedder, counted, recogniser, searches, summariser, reader
             )
         )
         if not storage.read_only:
@@ -95,6 +97,7 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
         count_tokens: Callable[[str], int] | None = None,
         recogniser: EntityRecogniser | None = None,
         summariser: AbstractiveSummariser | None = None,
+        reader: AnswerReader | None = None,
         read_only: bool = False,
         create: bool = True,
         accept_loss: bool = False,
@@ -105,9 +108,10 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
         Without an embedder, the one that made the store's embeddings is taken; in a store that has none yet,
         `new_embedder`. For models that are not given, deterministic ones that need none serve. create: False
         where a missing store is an error. accept_loss: open a store that has lost its last changes, and go on with
-        what is left. summariser: writes the digests of conversations in words of its own, marked as such.
-        Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose
-        embedder is not installed.
+        what is left. summariser: writes the digests of conversations in words of its own, marked as such. reader: a
+        language model that says how likely an answer is after a text; credit of packs needs one. Raises
+        StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose embedder is
+        not installed.
         """
         storage = open_storage(path, read_only=read_only, create=create, accept_loss=accept_loss)
         try:
@@ -119,6 +123,7 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
                 count_tokens=count_tokens or approximate_tokens,
                 recogniser=recogniser or RuleRecogniser(),
                 summariser=summariser,
+                reader=reader,
             )
         except BaseException:
             storage.close()

@@ -2,8 +2,9 @@
 
 A logistic regression with a ridge on the weights; offsets are drawn to 0 the more the less they differ between packs
 (empirical Bayes, the variance by EM with Laplace's approximation; Gelman and Hill 2007, chapter 12). Only what is said
-of one reading counts: where several packs were read in a session and all got one verdict, it may be that of the
-session, and teaches nothing of any. Nothing that chooses packs asks for what is learned here.
+of one reading counts: a verdict on it, or else what a language model credits it with for the answer. Where several
+packs were read in a session and all got one verdict, it may be that of the session, and has no weight of its own; it
+only says of a credit whether the answer was any good. Nothing that chooses packs asks for what is learned here.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from math import exp, log, log1p, sqrt
 import numpy as np
 
 from amgs.decay import hours_between
+from amgs.packs.credit import HELPS
 from amgs.packs.off_policy import PolicyEstimate, Values, mean_of
 from amgs.types.pack_weights import PackUtility, PackWeight
 from amgs.types.packs import PackUse
@@ -154,7 +156,8 @@ def better(found: PolicyEstimate) -> bool:
 def read_from(
     uses: Sequence[PackUse], keywords: Mapping[str, Sequence[str]]
 ) -> tuple[list[PackOutcome], int]:
-    """The judged readings of a log, the oldest first in both, and how many verdicts a whole session shared.
+    """The readings of a log of which something is said, the oldest first in both, and how many verdicts count for none
+    because a whole session shared them.
 
     keywords: of each pack. What is known of a reading is what the log says of earlier ones, as if each were judged
     before the next.
@@ -171,12 +174,28 @@ def read_from(
     seen: dict[str, _Past] = {}
     for one in uses:
         past = seen.get(one.name, _Past())
-        counts = one.outcome is not None and one.session not in shared
-        if one.outcome is not None and counts:
-            found.append(PackOutcome(one.name, features(one, keywords.get(one.name, ()), past), one.outcome))
-        left_out += one.outcome is not None and not counts
-        seen[one.name] = past.after(one, counts=counts)
+        outcome = outcome_of(one, shared=one.session in shared)
+        if outcome is not None:
+            found.append(PackOutcome(one.name, features(one, keywords.get(one.name, ()), past), outcome))
+        left_out += one.outcome is not None and outcome is None
+        seen[one.name] = past.after(one, outcome)
     return found, left_out
+
+
+def outcome_of(one: PackUse, *, shared: bool) -> float | None:
+    """Whether a reading was useful, 1, or not, 0; None where nothing is said of it alone.
+
+    shared: its verdict is that of a whole session. A credit then counts in its place. But a pack that made a useless
+    answer likelier did no good, and one that did not make it so is not to blame.
+    """
+    if one.outcome is not None and not shared:
+        return one.outcome
+    if one.credit is None:
+        return None
+    helped = one.credit >= HELPS
+    if one.outcome == 0.0:
+        return 0.0 if helped else None
+    return float(helped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +207,7 @@ class _Past:
     judged: int = 0
     useful: float = 0.0
 
-    def after(self, one: PackUse, *, counts: bool) -> _Past:
-        outcome = one.outcome if counts and one.outcome is not None else None
+    def after(self, one: PackUse, outcome: float | None) -> _Past:
         return _Past(
             self.readings + 1, one.at, self.judged + (outcome is not None), self.useful + (outcome or 0.0)
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -39,6 +39,10 @@ class PackStorage(Protocol):
 
     def judge(self, number: int, outcome: float) -> bool:
         """Note the outcome of a use; False where there is none of that number."""
+        ...
+
+    def credit(self, credits: Mapping[int, float], model: str, operation: int) -> None:
+        """Note what readings are credited with, by their numbers, in nats a token of an answer."""
         ...
 
     def uses(self, name: str | None = None, limit: int | None = None) -> tuple[PackUse, ...]:

@@ -96,7 +96,9 @@ class PackDifference:
 
 @dataclass(frozen=True, slots=True)
 class PackUse:
-    """One reading of a pack, as it is logged. outcome: 1 useful, 0 useless, None not judged."""
+    """One reading of a pack, as it is logged. outcome: 1 useful, 0 useless, None not judged. credit: nats a token by
+    which an answer was less likely without it, None where it was not credited; reader: the model that says so.
+    """
 
     number: int
     name: str
@@ -108,6 +110,8 @@ class PackUse:
     tokens: int
     blocks: tuple[str, ...]
     outcome: float | None = None
+    credit: float | None = None
+    reader: str = ""
 
 
 @dataclass(frozen=True, slots=True)

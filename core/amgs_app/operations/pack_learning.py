@@ -1,4 +1,7 @@
-"""What could be done with packs, and what decisions taught: `pack propose|proposals|accept|reject|policy|weights`."""
+"""What could be done with packs, and what decisions and outcomes taught.
+
+`pack propose|proposals|accept|reject|policy|credit|weights`.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ from amgs_app.calls.operation import operation
 from amgs_app.results import PackProposalList
 
 if TYPE_CHECKING:
-    from amgs.types import JournalEntry
+    from amgs.types import JournalEntry, Progress
     from amgs.types.pack_learning import PackPolicy, PackProposals
-    from amgs.types.pack_weights import PackWeights
+    from amgs.types.pack_weights import PackCredits, PackWeights
     from amgs_app.engine import Engine
 
 Number = Annotated[int, Arg(metavar="N", help="The proposal, as `pack proposals` numbers them.")]
@@ -81,6 +84,24 @@ def policy(engine: Engine) -> PackPolicy:
     return engine.memory.packs.policy()
 
 
+@operation("pack credit", summary="Say what each pack contributed to an answer.", long=True, writes=True)
+def credit(
+    engine: Engine,
+    use: Annotated[int, Arg(metavar="N", help="A reading, as `pack uses` numbers them.")],
+    answer: Annotated[str, Arg(metavar="ANSWER", help="The answer that was given after it.")],
+    *,
+    progress: Progress | None = None,
+) -> PackCredits:
+    """Say how much less likely the language model finds an answer where one of the packs that were read for it is left
+    out, and note that in the log, where `pack weights` reads it; `undo` takes it back.
+
+    Packs that were read for the same question in the same session, or by one `pack assemble`, are credited together.
+    The answer itself is not kept. The model reads the text of all packs once, and about half of it again for each pack:
+    2,048 tokens of six packs take SmolLM2 some fifteen seconds of processor time.
+    """
+    return engine.memory.packs.credit(use, answer, progress=progress)
+
+
 @operation("pack weights", summary="Show what judged readings taught of packs.", pane="packs")
 def weights(engine: Engine) -> PackWeights:
     """Show what judged readings taught: weights that all packs share, and a small offset of each.
@@ -88,6 +109,8 @@ def weights(engine: Engine) -> PackWeights:
     It explains only: nothing that chooses packs asks it, and it is called better than no learning only where it
     foretells the last third of the outcomes better, by the lower end of the 95 % interval, and over 30 of them. The
     outcome of a session is a weak signal, and packs that are read together do not share one reward: where all packs of
-    a session (`--session`) got one verdict, it counts for none of them. Judge each reading by itself (`pack judge`).
+    a session (`--session`) got one verdict, its weight is 0, and what `pack credit` noted of each counts in its place;
+    where that verdict is useless, a pack that made the answer likelier did no good. Judge each reading by itself
+    (`pack judge`), or have it credited.
     """
     return engine.memory.packs.weights()

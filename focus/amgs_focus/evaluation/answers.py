@@ -18,7 +18,18 @@ class ContextReader:
         """Reads it; together with a question it should not be longer than `model.card.positions` tokens."""
         self._model = model
         self._cache = model.new_cache()
-        self._read([*model.sinks(), *model.encode(context)])
+        self._held: list[int] = []
+        self.turn_to(context)
+
+    def turn_to(self, context: str) -> None:
+        """Read another context in its place, from where it differs from the one before."""
+        tokens = [*self._model.sinks(), *self._model.encode(context)]
+        pairs = zip(self._held, tokens, strict=False)
+        shared = next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(self._held), len(tokens)))
+        self._cache.crop(shared)
+        self._held = tokens[:shared]  # what is held if reading is stopped
+        self._read(tokens[shared:])
+        self._held = tokens
 
     def nll(self, question: str, answers: Sequence[str]) -> list[float]:
         """The mean NLL of each answer behind the question, in nats a token; none is empty. Nothing is kept of it."""
@@ -35,6 +46,20 @@ class ContextReader:
             losses.append(-float(logs.gather(1, targets[:, None]).mean()))
         self._cache.crop(before)
         return losses
+
+    def first_tokens(self, question: str, most: int) -> list[int]:
+        """At most so many tokens of the likeliest answer behind the question, without the stop. Nothing is kept."""
+        before = self._cache.length
+        states = self._read(self._model.encode(self._model.turn(question)))
+        tokens: list[int] = []
+        while len(tokens) < most:
+            token = int(self._model.logits(states[-1:]).argmax())
+            if token in self._model.stops:
+                break
+            tokens.append(token)
+            states = self._read([token]) if len(tokens) < most else states
+        self._cache.crop(before)
+        return tokens
 
     @torch.no_grad()
     def _read(self, tokens: Sequence[int]) -> torch.Tensor:

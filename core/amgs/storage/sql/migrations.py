@@ -445,6 +445,17 @@ CREATE TABLE pack_proposals (
 );
 """
 
+_PACK_CREDITS = """
+-- How much less likely an answer was without a pack that was read for it. number: of the reading in pack_uses. credit:
+-- nats a token. model: what read it. credited_by: the row counts while that operation stands.
+CREATE TABLE pack_credits (
+    number BIGINT NOT NULL,
+    credit DOUBLE NOT NULL,
+    model VARCHAR NOT NULL,
+    credited_by BIGINT NOT NULL
+);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _LIFECYCLE,
@@ -460,6 +471,7 @@ MIGRATIONS: tuple[str, ...] = (
     _PACKS,
     _MENTIONS,
     _PACK_PROPOSALS,
+    _PACK_CREDITS,
 )
 """Step i brings a store from schema i to i + 1."""
 

@@ -1,9 +1,9 @@
-"""The tables `packs` and `pack_uses`; those of proposals stand beside."""
+"""The tables `packs`, `pack_uses` and `pack_credits`; those of proposals stand beside."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -22,7 +22,15 @@ _STANDING = (
 _COLUMNS = (
     "name, version, id, title, members::VARCHAR, keywords::VARCHAR, tokens, created_at, query, frame, retired"
 )
-_USES = "number, name, version, pack, used_at, query, session, tokens, blocks::VARCHAR, outcome"
+_USES = (
+    "number, name, version, pack, used_at, query, session, tokens, blocks::VARCHAR, outcome, credit, model"
+)
+_READ = (
+    "(SELECT u.*, c.credit, c.model FROM pack_uses u LEFT JOIN (SELECT DISTINCT ON (number) number, credit, model "
+    "FROM pack_credits k LEFT JOIN operations o ON o.id = k.credited_by WHERE o.undone IS NOT TRUE "
+    "ORDER BY number, credited_by DESC) c ON c.number = u.number)"
+)
+"""Readings, with the last credit that stands."""
 
 
 class SqlPacks(SqlPackProposals, PackStorage):
@@ -96,18 +104,26 @@ class SqlPacks(SqlPackProposals, PackStorage):
         )
         return True
 
+    def credit(self, credits: Mapping[int, float], model: str, operation: int) -> None:
+        for number, credit in credits.items():
+            self._connection.execute(
+                "INSERT INTO pack_credits VALUES (?, ?, ?, ?)",
+                [number, credit, model, operation],
+                structural=False,
+            )
+
     def uses(self, name: str | None = None, limit: int | None = None) -> tuple[PackUse, ...]:
         where = "" if name is None else " WHERE name = ?"
         most = "" if limit is None else " LIMIT ?"
         rows = self._connection.rows(
-            f"SELECT {_USES} FROM pack_uses{where} ORDER BY number DESC{most}",
+            f"SELECT {_USES} FROM {_READ} AS r{where} ORDER BY number DESC{most}",
             [*([] if name is None else [name]), *([] if limit is None else [limit])],
         )
         return tuple(map(_use, rows))
 
     def session(self, session: str) -> tuple[PackUse, ...]:
         rows = self._connection.rows(
-            f"SELECT {_USES} FROM pack_uses WHERE session = ? ORDER BY number", [session]
+            f"SELECT {_USES} FROM {_READ} AS r WHERE session = ? ORDER BY number", [session]
         )
         return tuple(map(_use, rows))
 
@@ -130,7 +146,7 @@ def _pack(row: Sequence[Any]) -> Pack:
 
 
 def _use(row: Sequence[Any]) -> PackUse:
-    number, name, version, pack, used_at, query, session, tokens, blocks, outcome = row
+    number, name, version, pack, used_at, query, session, tokens, blocks, outcome, credit, model = row
     return PackUse(
         int(number),
         str(name),
@@ -142,4 +158,6 @@ def _use(row: Sequence[Any]) -> PackUse:
         int(tokens),
         tuple(map(str, json.loads(blocks))),
         None if outcome is None else float(outcome),
+        None if credit is None else float(credit),
+        str(model or ""),
     )

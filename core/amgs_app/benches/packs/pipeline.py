@@ -11,27 +11,21 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from amgs.identity import block_id
-from amgs.memory import Memory
 from amgs.packs.facets import likely
 from amgs.packs.pruning import PackSentence, Worths, prune
 from amgs.types import Block, Span
 from amgs.types.packs import PackRole
 from amgs_app.bench_results import BenchTable, Comparator
-from amgs_app.benches.conversation import evidence_data
-from amgs_app.benches.packs import pruning_data
-from amgs_app.benches.packs.routing import interval, packed
+from amgs_app.benches.packs.questioned import AskedQuestion, QuestionedPacks, questioned_packs
+from amgs_app.benches.packs.routing import interval
 from amgs_app.benches.references import Bm25
 from amgs_app.benches.rig import MemoryRig
-from amgs_app.benches.stores import STILL, BenchClock
 from amgs_app.benches.subject import SubjectResult
 
 if TYPE_CHECKING:
@@ -49,17 +43,6 @@ GOALS: Mapping[str, tuple[Comparator, float]] = {
 }
 _CONSIDERED = 80
 """Texts of the whole memory that a control may write; many more than fit."""
-_IN_A_PACK = 3
-
-
-@dataclass(frozen=True, slots=True)
-class AskedQuestion:
-    """wanted: (id, start, end) of what answers. group: what is drawn as one for an interval."""
-
-    text: str
-    answer: str
-    group: str
-    wanted: tuple[tuple[str, int, int], ...]
 
 
 class _Text(Protocol):
@@ -83,14 +66,12 @@ class _ByMember:
 
 
 class _World:
-    """A memory whose texts are packed, and what is asked of it. blocks: in the order of time."""
+    """A memory whose texts are packed, and the texts that answer what is asked of it."""
 
-    def __init__(
-        self, memory: Memory, blocks: Sequence[Block], asked: Sequence[AskedQuestion], seed: int
-    ) -> None:
-        self.memory, self.asked = memory, asked
+    def __init__(self, given: QuestionedPacks, seed: int) -> None:
+        self.memory, self.asked, blocks = given.memory, given.asked, given.blocks
         self._blocks = {one.id: one for one in blocks}
-        self._context = memory.packs._context
+        self._context = self.memory.packs._context
         self._numbers = self._context.storage.blocks.numbers_of(list(self._blocks))
         self._bm25 = Bm25([one.content for one in blocks])
         self._chance = random.Random(seed)
@@ -155,7 +136,9 @@ def measure_pipeline(
     groups: dict[str, list[str]] = defaultdict(list)
     judged: dict[str, list[str]] = defaultdict(list)
     frozen = model() if model is not None and questions else None
-    for corpus, share, world in _worlds(rig, data):
+    for one_of in questioned_packs(rig, data):
+        corpus, share = one_of.corpus, one_of.share
+        world = _World(one_of, rig.seed)
         chosen = _sample(world.asked, -(-questions // share)) if share else ()
         for place, one in enumerate(world.asked):
             rig.progress(place, len(world.asked), f"{corpus} {one.group}")
@@ -202,63 +185,6 @@ def _judged(model: BaseModel, one: AskedQuestion, wrong: str, made: Mapping[str,
     # the gain of another answer, laid on the same scale
     found[SHUFFLED] = found[NOTHING] - found.pop(f"{NOTHING}, other") + found.pop(f"{OURS}, other")
     return found
-
-
-def _worlds(rig: MemoryRig, data: Path) -> Iterator[tuple[str, int, _World]]:
-    """Each memory with its corpus, and into how many parts the judged questions are shared; 0: none are."""
-    count = cache(rig.count_tokens)
-    corpora = {name: evidence_data.read(data, name) for name in ("locomo", "realtalk")}
-    there = sum(bool(found) for found in corpora.values())
-    for corpus, conversations in corpora.items():
-        for one in conversations:
-            clock = BenchClock(one.now)
-            with Memory.open(":memory:", clock=clock, embedder=rig.embedder, count_tokens=count) as memory:
-                memory.conversation.add(one.name, one.messages)
-                memory.apply_consolidation(memory.plan_consolidation())
-                packed(one, memory)
-                stored = memory._opened.storage.messages.held(one.name)
-                own = {each.message.number: each.blocks for each in stored}
-                held = memory._opened.storage.blocks.get([i for ids in own.values() for i in ids])
-                asked = [
-                    AskedQuestion(question.text, question.answer, one.name, wanted)
-                    for question in one.questions
-                    if (
-                        wanted := tuple(
-                            (i, 0, len(held[i].content))
-                            for number in sorted(question.evidence)
-                            for i in own.get(number, ())
-                        )
-                    )
-                ]
-                latest_last = sorted(held.values(), key=lambda block: block.created_at)
-                yield corpus, there * len(conversations), _World(memory, latest_last, asked, rig.seed)
-    for corpus in ("hotpotqa", "musique"):
-        questions = [one for one in pruning_data.read(data, corpus) if any(u.supports for u in one.units)]
-        if questions:
-            drafts = {block_id(draft.content): draft for one in questions for draft in one.paragraphs}
-            with Memory.open(
-                ":memory:", clock=BenchClock(STILL), embedder=rig.embedder, count_tokens=count
-            ) as memory:
-                memory.ingest_many(drafts.values())
-                memory.apply_consolidation(memory.plan_consolidation())
-                ids = sorted(drafts, key=lambda one: (str(drafts[one].meta["title"]), one))
-                for place in range(0, len(ids), _IN_A_PACK):
-                    memory.packs.keep(f"row {place:05d}", blocks=ids[place : place + _IN_A_PACK])
-                held = memory._opened.storage.blocks.get(ids)
-                asked = [
-                    AskedQuestion(
-                        one.text,
-                        one.answer,
-                        f"question {number}",
-                        tuple(
-                            (block_id(one.paragraphs[u.paragraph].content), u.start, u.end)
-                            for u in one.units
-                            if u.supports
-                        ),
-                    )
-                    for number, one in enumerate(questions)
-                ]
-                yield corpus, 0, _World(memory, [held[one] for one in ids], asked, rig.seed)
 
 
 def _recall_table(

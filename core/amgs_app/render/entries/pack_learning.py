@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.types.pack_learning import PackPolicy, PackProposal, PackProposals
-    from amgs.types.pack_weights import PackWeights
+    from amgs.types.pack_weights import PackCredits, PackWeights
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results import PackProposalList
@@ -93,6 +93,17 @@ def pack_policy(result: PackPolicy) -> ResultTable:
     )
 
 
+@entry()
+def pack_credits(result: PackCredits) -> ResultTable:
+    rows = [(one.use, f"{one.name}@{one.version}", one.credit, one.helped) for one in result.credits]
+    notes = (
+        f"Nats a token by which the answer is less likely without a pack, as {result.reader} reads it.",
+        "`pack weights` reads what is noted; `undo` takes it back.",
+    )
+    title = f"{plural(len(rows), 'reading')} credited, operation {result.operation}: {result.query}"
+    return sheet(title, "use:n pack* credit:score helped", rows, notes)
+
+
 def _weights_drawn(operator: Operator, result: PackWeights, canvas: Canvas) -> Text:
     from amgs_app.render.figures.pack_weights import weights
 
@@ -115,7 +126,9 @@ def pack_weights(result: PackWeights) -> ResultTable:
     notes = (
         f"{plural(result.outcomes, 'outcome')}, {plural(result.left_out, 'verdict')} of whole sessions left out",
         gain,
-        "It explains only; nothing that chooses packs asks it." if rows else "`pack judge` notes an outcome.",
+        "It explains only; nothing that chooses packs asks it."
+        if rows
+        else "`pack judge` notes an outcome, `pack credit` what an answer owes to each pack.",
     )
     columns = "what* judged:n weight:score low:score high:score utility:score least:score"
     return sheet(f"Learning from outcomes is {told}: {result.because}", columns, rows, notes)

@@ -195,12 +195,13 @@ def _use(one: PackUse) -> tuple[Any, ...]:
         one.tokens,
         len(one.blocks),
         _verdict(one.outcome),
+        one.credit,
         one.session or None,
         one.query,
     )
 
 
-_USES = "use:n pack at:at tokens:n blocks:n outcome session~ query*"
+_USES = "use:n pack at:at tokens:n blocks:n outcome credit:score~ session~ query*"
 
 
 @entry(sentence=title_of, quiet=True)

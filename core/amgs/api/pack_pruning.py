@@ -1,0 +1,36 @@
+"""The members of a pack as they are now, and the sentences of them that answer a query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from amgs.api.context import MemoryContext
+from amgs.errors import UsageError
+from amgs.packs import pruning, reading
+from amgs.packs.sentence_relevance import SearchRelevance
+from amgs.text.loading import load
+from amgs.types import Block
+from amgs.types.packs import Pack
+
+LIVE = ("raw", "consolidated")
+
+
+def live(context: MemoryContext, ids: Sequence[str]) -> dict[str, Block]:
+    """The blocks that the memory still holds and uses, by id."""
+    held = context.storage.blocks.get(list(ids))
+    return {one: block for one, block in held.items() if block.status in LIVE}
+
+
+def pruned(
+    context: MemoryContext, pack: Pack, held: Mapping[str, Block], query: str, budget: int
+) -> pruning.PrunedPack:
+    """The sentences of the members that are held that answer a query; raises UsageError for one without words."""
+    if not any(c.isalnum() for c in query):
+        raise UsageError("Nothing is asked.", way_out="Give a query, or read without pruning.")
+    load(context.embedder, "the encoder")
+    with context.derived.searching() as sources:
+        numbers = context.storage.blocks.numbers_of(sorted(held))
+        relevance = SearchRelevance(sources, context.settings.retrieval, numbers)
+        title, members = pack.title or pack.name, reading.in_order(pack, held)
+        now = context.clock.now()
+        return pruning.prune(title, members, query, budget, now, context.count_tokens, relevance)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from amgs.api.packs import Packs
     from amgs.api.simulation import Simulation
     from amgs.api.sources import SourceLibrary
+    from amgs.api.tasks import Tasks
     from amgs.client import AsyncMemoryClient, MemoryClient
     from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock
     from amgs.conversation.agent import AgentConversation
@@ -167,6 +168,8 @@ if TYPE_CHECKING:
         PackUse,
         RoutedPack,
     )
+    from amgs.types.tasks import Task, WorkerList, WorkerState
+    from amgs.workers import Worker
 
 _HOMES = {
     "amgs.api.sources": ("SourceLibrary",),
@@ -182,6 +185,7 @@ _HOMES = {
     "amgs.api.conversation": ("Conversations",),
     "amgs.api.gateway": ("GatewayLog",),
     "amgs.api.packs": ("Packs",),
+    "amgs.api.tasks": ("Tasks",),
     "amgs.conversation.agent": ("AgentConversation",),
     "amgs.conversation.summaries": ("AbstractiveSummariser",),
     "amgs.client": ("AsyncMemoryClient", "MemoryClient"),
@@ -320,6 +324,8 @@ _HOMES = {
         "PackUse",
         "RoutedPack",
     ),
+    "amgs.types.tasks": ("Task", "WorkerList", "WorkerState"),
+    "amgs.workers": ("Worker",),
     "amgs.opening": ("FallbackWarning", "open"),
     "amgs.settings": ("Settings",),
     "amgs.text.answer_reader": ("AnswerReader",),
@@ -481,6 +487,8 @@ __all__ = [
     "StoreTooNewError",
     "SummarySpan",
     "SystemClock",
+    "Task",
+    "Tasks",
     "TextPiece",
     "TooMuchError",
     "TooSlowError",
@@ -496,6 +504,9 @@ __all__ = [
     "Verification",
     "Weights",
     "WeightsError",
+    "Worker",
+    "WorkerList",
+    "WorkerState",
     "block_id",
     "canonical",
     "open",

@@ -8,7 +8,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -45,7 +45,14 @@ from amgs_app.operations.groups import FRONT_ENDS, PANELS, describe
 from amgs_app.operations.standard import beginning_with, standard
 from amgs_app.output import advise, check_format, complain, exit_code_of, intended, progress_on, say, write
 from amgs_app.printable import printable
-from amgs_app.service_commands import new_token, run_agents, serve_gateway, serve_memory, speak_mcp
+from amgs_app.service_commands import (
+    new_token,
+    run_agents,
+    run_workers,
+    serve_gateway,
+    serve_memory,
+    speak_mcp,
+)
 from amgs_app.spelling import near
 from amgs_app.terminal import has_screen
 
@@ -77,6 +84,10 @@ amgs frame assemble SESSION --query "what is left to do?"  ·  assemble a contex
 
 amgs run tour.amgs --out pictures --check  ·  compare a script's snapshots in CI
 """
+
+
+_RUNNERS: Mapping[str, Callable[..., int]] = {"agents": run_agents, "workers": run_workers}
+"""What `run` below these words stays with; the operations beside it end."""
 
 
 def run(arguments: Sequence[str], screen: Screen | None = None) -> int:
@@ -183,8 +194,9 @@ def _add_below(
             group.callback(invoke_without_command=True, help=told)(_callback(alone[0], only_alone=True))
         short = alone[0].summary if alone else told
         app.add_typer(group, name=word, short_help=short, rich_help_panel=panel)
-        if depth == 0 and word == "agents":
-            group.command("run", help=inspect.getdoc(run_agents))(_with_globals(run_agents))
+        if depth == 0 and word in _RUNNERS:
+            runner = _RUNNERS[word]
+            group.command("run", help=inspect.getdoc(runner))(_with_globals(runner))
         _add_below(group, longer, depth + 1)
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from amgs.types.mentions import ResolvedMention
     from amgs.types.pack_learning import PackProposal
     from amgs.types.packs import PackUsage, PackUse
+    from amgs.types.tasks import Task
     from amgs_app.service_event import ServiceEvent
     from amgs_app.settings import Setting
     from amgs_focus.views import FocusView
@@ -301,6 +302,13 @@ class TrafficList:
 
     events: tuple[ServiceEvent, ...]
     served: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TasksAsked:
+    """`workers enqueue`, `workers retry`: the tasks that wait now and did not before."""
+
+    tasks: tuple[Task, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,6 +172,7 @@ def test_the_client_has_every_name_of_memory_with_the_same_arguments(name: str) 
         (Entities, "EntitiesCalls"),
         (amgs.Conversations, "ConversationsCalls"),
         (amgs.GatewayLog, "GatewayLogCalls"),
+        (amgs.Tasks, "TasksCalls"),
         (amgs.Packs, "PacksCalls"),
         (amgs.Graph, "GraphCalls"),
         (amgs.Lifecycle, "LifecycleCalls"),

@@ -223,6 +223,7 @@ class Lifecycle:
             lambda ids: self._context.storage.blocks.contents_of(ids),
             category_feedback.lessons(self._context.storage),
             self._context.settings.decay.profiles,
+            lambda ids: self._context.storage.prepared_vectors.get(ids, self._context.embedder.name),
         )
 
     # --- enhancement (AMGS §8.3) ------------------------------------------------------------------------

@@ -108,6 +108,14 @@ class AsyncGatewayLogCalls(_Part):
     exchange = Awaited(conversation_calls.gateway_exchange)
 
 
+class AsyncTasksCalls(_Part):
+    """What workers are asked to do, who does it, and what came of it."""
+
+    list = Awaited(parts.list_tasks)
+    enqueue = Awaited(parts.enqueue_tasks)
+    retry = Awaited(parts.retry_tasks)
+
+
 class AsyncEntitiesCalls(_Part):
     """People, organisations, places, projects and topics that the memory names."""
 
@@ -295,6 +303,11 @@ class AsyncMemoryClient:
     def gateway(self) -> AsyncGatewayLogCalls:
         """What agents asked their model through the gateway, and what the model read when it answered."""
         return AsyncGatewayLogCalls(self)
+
+    @property
+    def tasks(self) -> AsyncTasksCalls:
+        """What workers are asked to do, who does it, and what came of it."""
+        return AsyncTasksCalls(self)
 
     @property
     def packs(self) -> AsyncPacksCalls:

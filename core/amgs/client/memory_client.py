@@ -108,6 +108,14 @@ class GatewayLogCalls(_Part):
     exchange = Blocking(conversation_calls.gateway_exchange)
 
 
+class TasksCalls(_Part):
+    """What workers are asked to do, who does it, and what came of it."""
+
+    list = Blocking(parts.list_tasks)
+    enqueue = Blocking(parts.enqueue_tasks)
+    retry = Blocking(parts.retry_tasks)
+
+
 class EntitiesCalls(_Part):
     """People, organisations, places, projects and topics that the memory names."""
 
@@ -295,6 +303,11 @@ class MemoryClient:
     def gateway(self) -> GatewayLogCalls:
         """What agents asked their model through the gateway, and what the model read when it answered."""
         return GatewayLogCalls(self)
+
+    @property
+    def tasks(self) -> TasksCalls:
+        """What workers are asked to do, who does it, and what came of it."""
+        return TasksCalls(self)
 
     @property
     def packs(self) -> PacksCalls:

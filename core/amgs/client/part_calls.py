@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     )
     from amgs.types.causes import KeptCauses
     from amgs.types.decay import CategoryCurves
+    from amgs.types.tasks import Task, TaskKind, WorkerList
 
 
 Method = Literal["isotonic", "platt"]
@@ -408,3 +409,21 @@ def apply_plan(plan: ServedPlan, *, even_if_changed: bool = False) -> Ask[PlanAp
 def journal(limit: int = 50, offset: int = 0) -> Ask[JournalPage]:
     """A page of what was changed, the newest first."""
     return asking("/v1/journal", limit=limit, offset=offset)
+
+
+# --- tasks -----------------------------------------------------------------------------------------------
+
+
+def list_tasks(limit: int = 50) -> Ask[WorkerList]:
+    """The workers that are not gone, and so many tasks: the open and the failed ones first."""
+    return operation("workers_list", limit=limit)
+
+
+def enqueue_tasks(kinds: Sequence[TaskKind] = ()) -> Ask[tuple[Task, ...]]:
+    """Ask for what is behind, of all kinds or of these; gives the new tasks."""
+    return operation("workers_enqueue", part("tasks"), writes=True, kinds=list(kinds))
+
+
+def retry_tasks() -> Ask[tuple[Task, ...]]:
+    """Have the tasks that failed wait again; gives them."""
+    return operation("workers_retry", part("tasks"), writes=True)

@@ -27,6 +27,7 @@ from amgs.storage.meta import DIMENSION, EMBEDDER
 from amgs.storage.tables import TableColumn
 from amgs.types import Status, Weights
 from amgs.types.mentions import MentionKind, MentionType
+from amgs.types.tasks import TaskKind, TaskState
 
 _MOST_COMPLAINTS = 3
 _LONGEST_VALUE = 40
@@ -477,6 +478,15 @@ _KNOWN: Mapping[tuple[str, str], Any] = {
         str, _readable(lambda data: read_curve(json.dumps(data)), "curve")
     ],
     ("monitor_log", "detail"): Object,
+    ("tasks", "number"): Number,
+    ("tasks", "kind"): TaskKind,
+    ("tasks", "parameters"): Object,
+    ("tasks", "wanted_at"): Count,
+    ("tasks", "state"): TaskState,
+    ("tasks", "attempts"): Count,
+    ("prepared_vectors", "block_id"): Id,
+    ("prepared_vectors", "text"): Id,
+    ("prepared_vectors", "space"): Name,
 }
 
 

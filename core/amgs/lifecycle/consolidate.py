@@ -20,6 +20,7 @@ from amgs.lifecycle.categories import CategoryVerdict, categorise, decay_of, ini
 from amgs.lifecycle.category_feedback import NO_LESSONS, Lessons
 from amgs.lifecycle.link_context import LinkContext, node
 from amgs.lifecycle.linking import Contents, Fresh, link
+from amgs.lifecycle.prepared_vectors import Prepared, digest, none_prepared
 from amgs.lifecycle.self_detection import is_self_component, owner
 from amgs.log import journal
 from amgs.settings import DEFAULT_PROFILES, ConsolidationSettings, ProfileSettings
@@ -66,7 +67,8 @@ class ConsolidationInputs:
     """What a plan is made with, beside the blocks.
 
     near: the consolidated blocks nearest to each of many unit vectors (m, d), rows being numbers. read: texts
-    by ids. lessons: what the operator's corrections taught of categories. profiles: λ of each decay profile.
+    by ids. lessons: what the operator's corrections taught of categories. profiles: λ of each decay profile. prepared:
+    vectors that workers computed ahead, by ids; those of another text than is embedded here are not taken.
     """
 
     settings: ConsolidationSettings
@@ -76,6 +78,7 @@ class ConsolidationInputs:
     read: Contents
     lessons: Lessons = NO_LESSONS
     profiles: ProfileSettings = DEFAULT_PROFILES
+    prepared: Prepared = none_prepared
 
 
 # --- the plan ---------------------------------------------------------------------------------------------
@@ -99,9 +102,7 @@ def plan(
     fresh = [one.block for one in raw]
     whose = owner(known.authors)
     verdicts = [categorise(b.content, b.meta, means.lessons) for b in fresh]
-    if fresh:
-        load(means.embedder, "the encoder", progress)
-    matrix = _embed(fresh, means.embedder, settings.batch, progress)
+    matrix = _embed(fresh, means, progress)
     if fresh:
         load(means.recogniser, "the name finder", progress)
     named = _entities(fresh, means.recogniser, settings.batch, progress)
@@ -142,11 +143,20 @@ def plan(
     return ConsolidationPlan(items, now, change_counter)
 
 
-def _embed(raw: Sequence[Block], embedder: Embedder, batch: int, progress: Progress | None) -> Vector:
-    """(n, d) unit vectors, longest texts together so that a batch holds little padding."""
+def _embed(raw: Sequence[Block], means: ConsolidationInputs, progress: Progress | None) -> Vector:
+    """(n, d) unit vectors: those prepared, and the others, longest texts together so that a batch holds little
+    padding.
+    """
+    embedder, batch = means.embedder, means.settings.batch
     texts = [embedding_text(b) for b in raw]
-    order = sorted(range(len(raw)), key=lambda i: (len(texts[i]), i))
+    prepared = means.prepared([b.id for b in raw])
     matrix = np.zeros((len(raw), embedder.dimension), dtype=np.float32)
+    for row, (block, text) in enumerate(zip(raw, texts, strict=True)):
+        if block.id in prepared and prepared[block.id][0] == digest(text):
+            matrix[row] = prepared[block.id][1]
+    order = sorted(np.flatnonzero(~matrix.any(axis=1)).tolist(), key=lambda i: (len(texts[i]), i))
+    if order:
+        load(embedder, "the encoder", progress)
     for start in range(0, len(order), batch):
         if progress is not None:
             progress(start, len(order), "embedding")
@@ -250,6 +260,7 @@ def apply(
         if items:
             storage.blocks.update(after, np.stack([i.embedding for i in items]))
             storage.meta.put_embedding_space(embedder.name, embedder.dimension)
+            storage.prepared_vectors.delete([i.block.id for i in items])
         added = storage.edges.insert(_live(storage, [e for i in items for e in i.edges]))
         storage.scores.put("ATTENTION", _first_scores(items, weights, now), now)
         rows = [journal.block_row(before[b.id], b) for b in after] + [

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from amgs.api.packs import Packs
     from amgs.api.simulation import Simulation
     from amgs.api.sources import SourceLibrary
+    from amgs.api.tasks import Tasks
 
 
 class OpenMemory:
@@ -112,6 +113,13 @@ class OpenMemory:
         from amgs.api.simulation import Simulation
 
         return Simulation(self._context(), self.lifecycle.means)
+
+    @property
+    def tasks(self) -> Tasks:
+        """What workers are asked to do, who does it, and what came of it."""
+        from amgs.api.tasks import Tasks
+
+        return Tasks(self._context())
 
     @property
     def erasure(self) -> Erasure:

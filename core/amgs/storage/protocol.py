@@ -29,12 +29,14 @@ from amgs.storage.messages import MessageStorage
 from amgs.storage.meta import MetaStorage
 from amgs.storage.monitors import MonitorStorage
 from amgs.storage.packs import PackStorage
+from amgs.storage.prepared_vectors import PreparedVectorStorage
 from amgs.storage.reinforcements import ReinforcementStorage
 from amgs.storage.reviews import ReviewStorage
 from amgs.storage.scores import ScoreStorage
 from amgs.storage.searches import SearchStorage
 from amgs.storage.sources import SourceStorage
 from amgs.storage.tables import TableStorage
+from amgs.storage.tasks import TaskStorage
 from amgs.storage.undone import UndoneStorage
 from amgs.storage.waterfalls import WaterfallStorage
 
@@ -179,6 +181,12 @@ class Storage(Protocol):
 
     @property
     def mentions(self) -> MentionStorage: ...
+
+    @property
+    def tasks(self) -> TaskStorage: ...
+
+    @property
+    def prepared_vectors(self) -> PreparedVectorStorage: ...
 
     @property
     def meta(self) -> MetaStorage: ...

@@ -41,6 +41,7 @@ NOUNS = (
     "exchange",
     "migration",
     "agents",
+    "workers",
     "focus",
     "focus_control",
     "focus_corpus",
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
     from amgs_app.operations import training as training
     from amgs_app.operations import tuning as tuning
     from amgs_app.operations import utility as utility
+    from amgs_app.operations import workers as workers
     from amgs_app.operations import workspace as workspace
 else:  # hidden from the type checker, which would take any name for a module
 

@@ -42,6 +42,7 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "simulate",
             "traffic",
             "agents",
+            "workers",
         ),
         "Screen, scripts and settings": (
             "show",
@@ -66,6 +67,7 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 NOUNS: Mapping[str, str] = MappingProxyType(
     {
         "agents": "Show, pause and run the agents that keep the memory.",
+        "workers": "Show and run the workers that embed and consolidate in the background.",
         "inbox": "List blocks waiting to be consolidated, or check whether it is time.",
         "source": "Show, update, delete and watch where texts came from.",
         "block": "Show, find and correct single blocks.",

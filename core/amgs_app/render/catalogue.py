@@ -49,6 +49,7 @@ NOUNS = (
     "traffic",
     "gateway",
     "training",
+    "workers",
     "workstation",
 )
 """The modules under `entries`. They import no engine: a type is known by its name, of which there is one."""

@@ -23,6 +23,7 @@ _BY_ID = {
     "undone_blocks": ("id",),
     "undone_edges": ("source_id", "target_id"),
     "reviews": ("older_id", "newer_id"),
+    "prepared_vectors": ("block_id",),
 }
 """Tables whose rows go, and the columns that name a block."""
 _DIGITS = 16

@@ -456,6 +456,32 @@ CREATE TABLE pack_credits (
 );
 """
 
+_TASKS = """
+-- What workers are asked to do. parameters: JSON. wanted_at: the change counter when it was asked for. state: waiting,
+-- running, done or failed. not_before: of a running task the end of its lease, of a waiting one when it may be tried
+-- again. attempts: how often it was claimed. result: what came of it, or why the last attempt failed.
+CREATE TABLE tasks (
+    number BIGINT PRIMARY KEY,
+    kind VARCHAR NOT NULL,
+    parameters JSON NOT NULL,
+    wanted_at BIGINT NOT NULL,
+    state VARCHAR NOT NULL,
+    not_before TIMESTAMP,
+    attempts BIGINT NOT NULL,
+    worker VARCHAR NOT NULL,
+    result VARCHAR NOT NULL,
+    changed_at TIMESTAMP NOT NULL
+);
+
+-- Vectors of raw blocks, computed before their consolidation. text: SHA-256 of what was embedded. space: the embedder.
+CREATE TABLE prepared_vectors (
+    block_id VARCHAR PRIMARY KEY,
+    text VARCHAR NOT NULL,
+    space VARCHAR NOT NULL,
+    embedding FLOAT[] NOT NULL
+);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _LIFECYCLE,
@@ -472,6 +498,7 @@ MIGRATIONS: tuple[str, ...] = (
     _MENTIONS,
     _PACK_PROPOSALS,
     _PACK_CREDITS,
+    _TASKS,
 )
 """Step i brings a store from schema i to i + 1."""
 

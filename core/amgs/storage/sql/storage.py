@@ -20,10 +20,12 @@ from amgs.storage.sql.messages import SqlMessages
 from amgs.storage.sql.meta import SqlMeta
 from amgs.storage.sql.monitors import SqlMonitors
 from amgs.storage.sql.packs import SqlPacks
+from amgs.storage.sql.prepared_vectors import SqlPreparedVectors
 from amgs.storage.sql.reinforcements import SqlReinforcements
 from amgs.storage.sql.reviews import SqlReviews
 from amgs.storage.sql.scores import SqlScores
 from amgs.storage.sql.searches import SqlSearches
+from amgs.storage.sql.tasks import SqlTasks
 from amgs.storage.sql.undone import SqlUndone
 from amgs.storage.sql.waterfalls import SqlWaterfalls
 
@@ -54,5 +56,7 @@ class SqlStorage(SqlConnection):
         self.exchanges = SqlExchanges(self)
         self.packs = SqlPacks(self)
         self.mentions = SqlMentions(self)
+        self.tasks = SqlTasks(self)
+        self.prepared_vectors = SqlPreparedVectors(self)
         self.erasure = SqlErasure(self, self.meta)
         self.as_of = SqlAsOf(self, self.blocks, self.edges)

@@ -1,0 +1,44 @@
+"""The workers of a memory and their tasks: `workers list`, `workers enqueue`, `workers retry`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from amgs_app.calls.marks import Arg
+from amgs_app.calls.operation import operation
+from amgs_app.operations.arguments import Limit
+from amgs_app.results import TasksAsked
+
+if TYPE_CHECKING:
+    from amgs.types.tasks import WorkerList
+    from amgs_app.engine import Engine
+
+
+@operation("workers list", summary="List the workers and their tasks.")
+def list_tasks(engine: Engine, *, limit: Limit = 50) -> WorkerList:
+    """List the workers that are there, and the tasks: what waits, what runs until when, what failed and why, and what
+    was done last. `amgs workers run` runs a worker.
+    """
+    return engine.memory.tasks.list(limit)
+
+
+@operation("workers enqueue", summary="Ask the workers for what is behind.", writes=True)
+def enqueue(
+    engine: Engine,
+    kinds: Annotated[
+        list[str] | None,
+        Arg(metavar="[KIND]…", help="embedding, consolidation; all of them if none is named."),
+    ] = None,
+) -> TasksAsked:
+    """Make a task of what is behind: raw blocks without a vector, an inbox that waits. What is asked for already is not
+    asked for twice. A worker does this by itself.
+    """
+    from amgs.api.tasks import known_kinds
+
+    return TasksAsked(engine.memory.tasks.enqueue(known_kinds(kinds or ())))
+
+
+@operation("workers retry", summary="Have the tasks that failed tried again.", writes=True)
+def retry(engine: Engine) -> TasksAsked:
+    """Put the tasks that failed back to those that wait, with all their attempts."""
+    return TasksAsked(engine.memory.tasks.retry())

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from amgs.types.pack_families import PackGraph
     from amgs.types.pack_sentences import PackSentences
     from amgs.types.pack_weights import PackWeights
-    from amgs.types.packs import PackHabits
+    from amgs.types.packs import PackCourse, PackHabits
     from amgs_tui.host import Host
 
 
@@ -25,7 +25,7 @@ class PackDrawing(PackRows):
     """A pane that draws packs.
 
     view: what stands beside the list, of VIEWS. weighed: what the sentences of a pack, or of those for the question,
-    are worth. graph, weights, habits: of all packs.
+    are worth. graph, weights, habits: of all packs. course: of one pack.
     """
 
     def __init__(self, host: Host) -> None:
@@ -35,6 +35,7 @@ class PackDrawing(PackRows):
         self.weighed: PackSentences | None = None
         self.weights: PackWeights | None = None
         self.habits: PackHabits | None = None
+        self.course: PackCourse | None = None
 
     def rows_on_screen(self) -> Mapping[int, int] | None:
         return self._figure(self.canvas()).rows if not self.empty else {}
@@ -123,6 +124,7 @@ class PackDrawing(PackRows):
         elif self.view == "habits" and self.habits is not None:
             draw_habits(region, self.habits, pack.name)
         elif self.view == "readings":
-            draw_readings(region, pack, self.readings, self.host.now())
+            course = self.course if self.course is not None and self.course.name == pack.name else None
+            draw_readings(region, pack, self.readings, self.host.now(), course)
         else:
             draw_content(region, self.content, self.chosen)

@@ -38,6 +38,8 @@ def calls_of(view: str, name: str, question: str, budget: int | None) -> list[Ca
     if view in ASKING and question:
         of = name if view == "sentences" else None
         calls.append(operations.pack_sentences.sentences(question, pack=of, budget=budget))
+    if view == "readings":
+        calls.append(operations.pack.course(name))
     if view in _OF_ALL:
         calls.append(_OF_ALL[view]())
     return calls

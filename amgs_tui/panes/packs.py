@@ -23,7 +23,11 @@ class PacksPane(PackDrawing):
 
     NAME = "packs"
     SHOWS = frozenset(
-        {"pack list", "pack forecast", "pack forget", "pack route", *PROPOSING, *VIEWS.values()}
+        {
+            *("pack list", "pack forecast", "pack forget", "pack route", "pack course"),
+            *PROPOSING,
+            *VIEWS.values(),
+        }
     )
     PURPOSE = """\
 A pack is a frame that was kept: the blocks that answered a question once, under a name, to be read again. The list says
@@ -86,6 +90,8 @@ present frame, P lists what could be done with packs. What was done stands in th
                 self.weighed = result
             case "pack weights":
                 self.weights = result
+            case "pack course":
+                self.course = result
             case "pack habits":
                 self.habits = result
 
@@ -253,10 +259,10 @@ present frame, P lists what could be done with packs. What was done stands in th
             self._place_on(result.usage.pack.name)
             self.content, self.inside = result, True
             self._enter()
-        elif command == "pack uses" and result.uses:
+        elif command == "pack course" or (command == "pack uses" and result.uses):
             self._leave()
             self.view = "readings"
-            self._place_on(result.uses[0].name)
+            self._place_on(result.name if command == "pack course" else result.uses[0].name)
             self._changed()
         elif command in PROPOSING:
             self._leave()

@@ -153,6 +153,7 @@ if TYPE_CHECKING:
     from amgs.types.packs import (
         Pack,
         PackContent,
+        PackCourse,
         PackDifference,
         PackForecast,
         PackHabits,
@@ -309,6 +310,7 @@ _HOMES = {
     "amgs.types.packs": (
         "Pack",
         "PackContent",
+        "PackCourse",
         "PackDifference",
         "PackForecast",
         "PackHabits",
@@ -424,6 +426,7 @@ __all__ = [
     "Pack",
     "PackAssembly",
     "PackContent",
+    "PackCourse",
     "PackCredit",
     "PackCredits",
     "PackDecisions",

@@ -192,6 +192,13 @@ def test_what_was_read_lately_and_often_is_needed_and_the_rest_is_forgotten_firs
     assert [one.pack.name for one in memory.packs.list()] == ["daily"] and done.operation is not None
     memory.undo(done.operation)
     assert len(memory.packs.list()) == 3
+    told = memory.packs.course("once", days=7)
+    assert told.here == seen["once"] and told.at == tuple(sorted(told.at)) and len(told.readings) == 5
+    worth = dict(zip(told.at, told.needed, strict=True))
+    assert worth[told.readings[0]] < worth[told.readings[-1]] > told.here > told.needed[-1]
+    (ahead,) = (one.ahead for one in memory.packs.forecast(days=7).packs if one.usage.pack.name == "daily")
+    daily = memory.packs.course("daily", days=7)
+    assert daily.needed[-1] == pytest.approx(ahead[4])  # a horizon ahead
     habits = memory.packs.habits()
     assert habits.sessions == 30 and habits.sequences[0].likely > 0.5
     assert habits.sets == ()  # as often as by chance: one of the two is in every session

@@ -13,6 +13,7 @@ from amgs.types.pack_weights import PackUtility, PackWeight, PackWeights
 from amgs.types.packs import (
     Pack,
     PackContent,
+    PackCourse,
     PackForecast,
     PackHabits,
     PackMember,
@@ -77,7 +78,17 @@ def uses() -> tuple[PackUse, ...]:
     """Forty readings, the newest first."""
     return tuple(
         PackUse(
-            n, "dome 3", 1, "", NOW - timedelta(hours=n), "why?", "night", 300, (), (None, 1.0, 0.0)[n % 3]
+            n,
+            "dome 3",
+            1,
+            "",
+            NOW - timedelta(hours=n),
+            "why?",
+            "night",
+            300,
+            (),
+            (None, 1.0, 0.0)[n % 3],
+            (0.31, None, -0.04, -12.5)[n % 4],
         )
         for n in range(40)
     )
@@ -164,3 +175,10 @@ def habits() -> PackHabits:
         if a != b
     )
     return PackHabits(40, found, (PackSet(tuple(names[1:4]), 9, 3.42), PackSet(tuple(names[4:6]), 6, 1.6)))
+
+
+def course() -> PackCourse:
+    """Forty days with twelve readings, and thirty to come."""
+    read = tuple(NOW - timedelta(days=38 - 2 * n) for n in range(12))
+    at = tuple(NOW + timedelta(days=n) for n in range(-40, 31))
+    return PackCourse("dome 3", 30.0, NOW, at, tuple(0.9 ** (n % 20) for n in range(71)), read)

@@ -48,6 +48,7 @@ async def test_a_frame_is_kept_read_judged_and_retired_and_that_is_undone() -> N
         assert isinstance(driven.app.screen, TextReader) and "dome@1" in driven.text
         await driven.press("escape", "u", "v")
         assert [one.outcome for one in pane.readings] == [1.0] and "1 reading" in driven.text
+        assert pane.course is not None and pane.course.readings == (NOW,)
         assert pane.packs[0].usage.success == 1.0
         await driven.press("f")
         await driven.type("1", "enter")
@@ -93,7 +94,9 @@ async def test_a_pack_is_opened_down_to_what_a_learning_was_made_of() -> None:
 
 async def test_what_judged_readings_taught_and_what_is_read_after_what_stand_beside_the_list() -> None:
     async with drive(kept(), (120, 40)) as driven:
-        await driven.press("9", "v", "v", "v")
+        await driven.press("9", "v")
+        assert "how likely it is read within 30 days" in driven.text
+        await driven.press("v", "v")
         assert "Nothing learned yet" in driven.text and "pack judge N --useful" in driven.text
         await driven.press("v")
         assert "No habit yet" in driven.text and "--session TASK" in driven.text

@@ -25,6 +25,7 @@ from amgs_app.render.figures import (
     header,
     inbox,
     overview,
+    pack_course,
     pack_graph,
     pack_habits,
     pack_proposals,
@@ -138,12 +139,13 @@ PICTURES: dict[str, Draw] = {
         cursor=2,
         now=samples.NOW,
         beside=lambda region: packs.draw_readings(
-            region, pack_samples.pack(2), pack_samples.uses(), samples.NOW
+            region, pack_samples.pack(2), pack_samples.uses(), samples.NOW, pack_samples.course()
         ),
     ).render(),
     "pack": lambda c: packs.members_figure(KEPT, packs.members_of(KEPT), c, cursor=1).render(),
     "pack route": lambda c: pack_route.route(pack_samples.route(), c),
     "pack graph": lambda c: pack_graph.graph(pack_samples.graph(), c),
+    "pack course": lambda c: pack_course.course(pack_samples.course(), c),
     "pack weights": lambda c: pack_weights.weights(pack_samples.weights(), c),
     "pack habits": lambda c: pack_habits.habits(pack_samples.habits(), c),
     "pack sentences": lambda c: pack_sentences.sentences(pack_samples.sentences(), c),

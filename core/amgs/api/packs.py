@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from amgs import bounds
@@ -32,6 +32,7 @@ from amgs.types.pack_sentences import PackSentences, PackSentenceWorth
 from amgs.types.packs import (
     Pack,
     PackContent,
+    PackCourse,
     PackDifference,
     PackForecast,
     PackHabits,
@@ -45,6 +46,8 @@ from amgs.types.packs import (
 
 KIND = "pack"
 _QUARTERS = 12
+_COURSE, _MARKED = 48, 200
+"""Points of a pack's course before now, and after; readings that are marked in it at most."""
 """Quarters of the horizon for which a forecast says what a pack is worth where it is not read."""
 
 
@@ -279,6 +282,24 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackCrediting
             most,
             tuple(sorted(told, key=lambda one: (-one.needed, one.usage.pack.name))),
         )
+
+    def course(self, pack: str, *, days: int = 30) -> PackCourse:
+        """How likely a pack was read within so many days, since it was kept, and from now on if it is not read."""
+        storage, now = self._context.storage, self._context.clock.now()
+        horizon = float(bounds.count("The days", days, least=1))
+        with storage.snapshot():
+            name = keeping.find(storage.packs, pack).name
+            born = min(storage.packs.versions(name)[0].created_at, now)
+            read = [min(max(one.at, born), now) for one in reversed(storage.packs.uses(name))]
+        past = [born + (now - born) * step / _COURSE for step in range(_COURSE)]
+        ahead = [now + timedelta(days=horizon) * step / _COURSE for step in range(1, _COURSE + 1)]
+        at = sorted({*past, *read[-_MARKED:], now, *ahead})
+        needed = continuum.course(
+            [hours_between(born, one) / 24.0 for one in read],
+            [hours_between(born, one) / 24.0 for one in at],
+            horizon,
+        )
+        return PackCourse(name, horizon, now, tuple(at), needed, tuple(read[-_MARKED:]))
 
     def forget(self, *, keep: int, days: int = 30) -> PackForecast:
         """Retire what `forecast` says, as one change that can be undone."""

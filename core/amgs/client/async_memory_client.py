@@ -89,6 +89,7 @@ class AsyncPacksCalls(_Part):
     judge = Awaited(pack_calls.judge)
     uses = Awaited(pack_calls.uses)
     forecast = Awaited(pack_calls.forecast)
+    course = Awaited(pack_calls.course)
     forget = Awaited(pack_calls.forget)
     habits = Awaited(pack_calls.habits)
     retire = Awaited(pack_calls.retire)

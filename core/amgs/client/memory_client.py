@@ -89,6 +89,7 @@ class PacksCalls(_Part):
     judge = Blocking(pack_calls.judge)
     uses = Blocking(pack_calls.uses)
     forecast = Blocking(pack_calls.forecast)
+    course = Blocking(pack_calls.course)
     forget = Blocking(pack_calls.forget)
     habits = Blocking(pack_calls.habits)
     retire = Blocking(pack_calls.retire)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from amgs.types.pack_weights import PackCredits, PackWeights
     from amgs.types.packs import (
         PackContent,
+        PackCourse,
         PackDifference,
         PackForecast,
         PackHabits,
@@ -129,6 +130,11 @@ def uses(pack: str | None = None, limit: int = 50) -> Ask[tuple[PackUse, ...]]:
 def forecast(*, days: int = 30, keep: int | None = None) -> Ask[PackForecast]:
     """How likely each pack is read within so many days, and what to retire so that the others take `keep` tokens."""
     return operation("pack_forecast", days=days, keep=keep)
+
+
+def course(pack: str, *, days: int = 30) -> Ask[PackCourse]:
+    """How likely a pack was read within so many days, since it was kept, and from now on if it is not read."""
+    return operation("pack_course", pack=pack, days=days)
 
 
 def forget(*, keep: int, days: int = 30) -> Ask[PackForecast]:

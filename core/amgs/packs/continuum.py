@@ -7,6 +7,7 @@ still in use, and how likely it is read again within a horizon. A pack that was 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,18 @@ def needed(readings: int, last: float, age: float, horizon: float) -> float:
         alive = 1.0 / (1.0 + odds)
     none = ((RATE_DAYS + age) / (RATE_DAYS + age + horizon)) ** (RATE_SHAPE + readings)
     return alive * float(1.0 - none)
+
+
+def course(readings: Sequence[float], ages: Sequence[float], horizon: float) -> tuple[float, ...]:
+    """How likely a pack is read within the next `horizon` days at each age, by what was read by then.
+
+    readings: days from when it was kept, rising. ages: (N,) days since it was kept.
+    """
+    told = []
+    for age in ages:
+        read = bisect_right(readings, age)
+        told.append(needed(read, readings[read - 1] if read else 0.0, age, horizon))
+    return tuple(told)
 
 
 @dataclass(frozen=True, slots=True)

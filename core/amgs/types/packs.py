@@ -203,6 +203,26 @@ class PackForecast:
 
 
 @dataclass(frozen=True, slots=True)
+class PackCourse:
+    """How likely a pack was read within `days`, from when it was kept until now, by what had been read by then; and
+    from now on for as long again, if it is not read. at, needed: (N,), by time, `now` among them. readings: by time,
+    the latest of them.
+    """
+
+    name: str
+    days: float
+    now: datetime
+    at: tuple[datetime, ...]
+    needed: tuple[float, ...]
+    readings: tuple[datetime, ...]
+
+    @property
+    def here(self) -> float:
+        """How likely it is now."""
+        return self.needed[self.at.index(self.now)]
+
+
+@dataclass(frozen=True, slots=True)
 class PackSequence:
     """How likely `after` is the pack that is read next in a session where `before` was. times: how often it was.
     usual: how often `after` is next whatever was read before, of all steps from one pack to another.

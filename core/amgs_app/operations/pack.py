@@ -1,4 +1,4 @@
-"""Packs: `pack keep|list|show|diff|use|route|assemble|judge|uses|forecast|forget|habits|retire|export|import`."""
+"""Packs: `pack keep|list|show|diff|use|route|assemble|judge|uses|forecast|course|forget|habits|retire|…`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from amgs.types.pack_assembly import PackAssembly
     from amgs.types.packs import (
         PackContent,
+        PackCourse,
         PackDifference,
         PackForecast,
         PackHabits,
@@ -201,6 +202,14 @@ def forecast(engine: Engine, *, days: Days = 30, keep: Room = None) -> PackForec
     `pack forget` would retire so that the others fit.
     """
     return engine.memory.packs.forecast(days=days, keep=keep)
+
+
+@operation("pack course", summary="Show how likely a pack was needed over time.", pane="packs")
+def course(engine: Engine, pack: Reference, *, days: Days = 30) -> PackCourse:
+    """Show how likely a pack was read within so many days, since it was kept, by what had been read by then; and from
+    now on if it is not read.
+    """
+    return engine.memory.packs.course(pack, days=days)
 
 
 @operation("pack forget", summary="Retire the packs that are least likely needed.", pane="packs", writes=True)

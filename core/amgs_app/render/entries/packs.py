@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from amgs.types.packs import (
         Pack,
         PackContent,
+        PackCourse,
         PackDifference,
         PackForecast,
         PackHabits,
@@ -250,6 +251,26 @@ def pack_forecast(result: PackForecast) -> ResultTable:
     left = result.tokens - sum(one.usage.pack.tokens for one in gone)
     note = f"What stays takes {left:,} of {result.keep:,} tokens." if result.keep is not None else ""
     return sheet(title, "name* needed:score uses:n last:at tokens:n forgotten", rows, (note,))
+
+
+def _course_drawn(operator: Operator, result: PackCourse, canvas: Canvas) -> Text:
+    from amgs_app.render.figures.pack_course import course
+
+    del operator
+    return course(result, canvas)
+
+
+@entry(figure=_course_drawn)
+def pack_course(result: PackCourse) -> ResultTable:
+    read = set(result.readings)
+    rows = [
+        (at, needed, "now" if at == result.now else "read" if at in read else None)
+        for at, needed in zip(result.at, result.needed, strict=True)
+    ]
+    title = (
+        f"{result.name}, read {plural(len(read), 'time')}: {result.here:.2f} now, over {result.days:g} days"
+    )
+    return sheet(title, "at:at needed:score what", rows, ("After now: if it is not read.",))
 
 
 def _habits_drawn(operator: Operator, result: PackHabits, canvas: Canvas) -> Text:

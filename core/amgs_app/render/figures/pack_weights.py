@@ -72,12 +72,12 @@ def _empty(region: Region, result: PackWeights) -> None:
     if result.left_out:
         words = (
             f"{plural(result.left_out, 'verdict')}, each shared by all packs of a session, which says nothing "
-            "of any of them. Judge each reading by itself."
+            "of any of them. Judge each reading by itself, or have it credited."
         )
     notice_in(
         region,
         "Nothing learned yet",
-        ("pack use NAME “a question”", "pack judge N --useful"),
+        ("pack use NAME “a question”", "pack judge N --useful", "pack credit N “the answer”"),
         f"{words} What readings were useful teaches what a useful one looks like.",
     )
 

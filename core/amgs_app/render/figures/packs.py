@@ -10,13 +10,14 @@ from typing import Final
 from rich.text import Text
 
 from amgs.types import Block
-from amgs.types.packs import Pack, PackContent, PackForecast, PackOutlook, PackRole, PackUse
+from amgs.types.packs import Pack, PackContent, PackCourse, PackForecast, PackOutlook, PackRole, PackUse
 from amgs_app.render.figures.block import content_lines
 from amgs_app.render.figures.canvas import Align, Canvas, Figure, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import ago, count, day, days_told, plural, share, title_told
+from amgs_app.render.figures.format import ago, count, day, days_told, plural, share, signed, title_told
 from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line, sparkline, verdict_sign
 from amgs_app.render.figures.list_page import ListPage
+from amgs_app.render.figures.pack_course import LEAST_HEIGHT, draw_course
 
 ROLE_SIGNS: Final[dict[PackRole, str]] = {"source": "○", "learning": "◆"}
 NO_PACK: Final = "A pack keeps what answered a question once, to be read again for the next."
@@ -310,16 +311,24 @@ def _text(region: Region, row: PackMemberRow) -> None:
         region.put(1, y, line, ink(palette.text))
 
 
-def draw_readings(region: Region, pack: Pack, uses: Sequence[PackUse], now: datetime) -> None:
-    """When a pack was read, for what, and whether that was useful; the newest first."""
+def draw_readings(
+    region: Region, pack: Pack, uses: Sequence[PackUse], now: datetime, course: PackCourse | None = None
+) -> None:
+    """What a pack was worth over time, and its readings: when, for what, and whether of use; the newest first."""
     if region.height < 2:
         return
     palette = region.palette
     quiet = ink(palette.muted)
     waiting = sum(one.outcome is None for one in uses)
-    region.rule(
-        0, clean(f"{pack.name}: {plural(len(uses), 'reading')}"), f"{waiting} not judged", strong=True
-    )
+    credited = [one.credit for one in uses if one.credit is not None]
+    told = f"{waiting} not judged"
+    if credited:
+        told = f"{signed(sum(credited) / len(credited))} nats a token for {plural(len(credited), 'answer')} · {told}"
+    region.rule(0, clean(f"{pack.name}: {plural(len(uses), 'reading')}"), told, strong=True)
+    if course is not None and region.height >= 2 * LEAST_HEIGHT - 2:
+        high = max(LEAST_HEIGHT, min(14, region.height // 2))
+        draw_course(region.part(0, 1, None, high), course)
+        region = region.part(0, high)
     if not uses:
         region.put(1, 1, "Not read yet.", quiet)
         return
@@ -330,6 +339,8 @@ def draw_readings(region: Region, pack: Pack, uses: Sequence[PackUse], now: date
         x = region.put(1, y, sign, style) + 1
         x = region.put(x, y, ago(one.at, now), quiet, width=9, align="right") + 1
         x = region.put(x, y, f"{count(one.tokens)} tok", quiet, width=10, align="right") + 2
+        if credited:
+            x = region.put(x, y, signed(one.credit) if one.credit is not None else "", quiet, width=5) + 2
         told = " · ".join(part for part in (one.session, one.query) if part)
         region.put(x, y, clean(told) or "no question", ink(palette.text), width=region.width - x - 1)
     if len(shown) < len(uses):

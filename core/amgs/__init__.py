@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock
     from amgs.conversation.agent import AgentConversation
     from amgs.conversation.summaries import AbstractiveSummariser
+    from amgs.diagnosis.diagnosing import Diagnosing
     from amgs.errors import (
         AmbiguousIdError,
         AmgsError,
@@ -131,6 +132,18 @@ if TYPE_CHECKING:
         ConversationTopics,
         SummarySpan,
     )
+    from amgs.types.diagnosis import (
+        DecodedContext,
+        DiagnosedRequest,
+        Diagnosis,
+        DiagnosisStep,
+        FactMatch,
+        FixApplied,
+        FixTrial,
+        MovedAnswer,
+        ProposedFix,
+        ReadSpan,
+    )
     from amgs.types.gateway import GatewayExchange
     from amgs.types.mentions import (
         ConversationEntities,
@@ -169,6 +182,7 @@ if TYPE_CHECKING:
         PackUse,
         RoutedPack,
     )
+    from amgs.types.question_case import QuestionCase
     from amgs.types.tasks import Task, WorkerList, WorkerState
     from amgs.workers import Worker
 
@@ -191,6 +205,7 @@ _HOMES = {
     "amgs.conversation.summaries": ("AbstractiveSummariser",),
     "amgs.client": ("AsyncMemoryClient", "MemoryClient"),
     "amgs.clock": ("Clock", "FixedClock", "ShiftedClock", "SystemClock"),
+    "amgs.diagnosis.diagnosing": ("Diagnosing",),
     "amgs.errors": (
         "AmbiguousIdError",
         "AmgsError",
@@ -287,7 +302,20 @@ _HOMES = {
         "ConversationTopics",
         "SummarySpan",
     ),
+    "amgs.types.diagnosis": (
+        "DecodedContext",
+        "DiagnosedRequest",
+        "Diagnosis",
+        "DiagnosisStep",
+        "FactMatch",
+        "FixApplied",
+        "FixTrial",
+        "MovedAnswer",
+        "ProposedFix",
+        "ReadSpan",
+    ),
     "amgs.types.gateway": ("GatewayExchange",),
+    "amgs.types.question_case": ("QuestionCase",),
     "amgs.types.mentions": (
         "ConversationEntities",
         "ConversationEntity",
@@ -373,6 +401,11 @@ __all__ = [
     "ConversationTopics",
     "Conversations",
     "DecayCurve",
+    "DecodedContext",
+    "DiagnosedRequest",
+    "Diagnosing",
+    "Diagnosis",
+    "DiagnosisStep",
     "Diversity",
     "Edge",
     "Embedder",
@@ -384,8 +417,11 @@ __all__ = [
     "Exchange",
     "ExpectationError",
     "Explanation",
+    "FactMatch",
     "FallbackWarning",
     "FamilyReach",
+    "FixApplied",
+    "FixTrial",
     "FixedClock",
     "Forecast",
     "Frame",
@@ -418,6 +454,7 @@ __all__ = [
     "MiniLM",
     "MissingExtraError",
     "ModelError",
+    "MovedAnswer",
     "Neighbourhood",
     "NotAllowedError",
     "NotFoundError",
@@ -462,8 +499,11 @@ __all__ = [
     "PastSearch",
     "PlanApplied",
     "Progress",
+    "ProposedFix",
+    "QuestionCase",
     "RawBlock",
     "ReachedBlock",
+    "ReadSpan",
     "Reliability",
     "RepeatedError",
     "ResolvedMention",

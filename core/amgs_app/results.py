@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from amgs.types.mentions import ResolvedMention
     from amgs.types.pack_learning import PackProposal
     from amgs.types.packs import PackUsage, PackUse
+    from amgs.types.question_case import QuestionCase
     from amgs.types.tasks import Task
     from amgs_app.service_event import ServiceEvent
     from amgs_app.settings import Setting
@@ -318,6 +319,15 @@ class ExchangeList:
 
     exchanges: tuple[GatewayExchange, ...]
     served: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CaseWritten:
+    """`question add`: the case that stands in a file of questions, and how many that file has."""
+
+    path: str
+    case: QuestionCase
+    cases: int
 
 
 @dataclass(frozen=True, slots=True)

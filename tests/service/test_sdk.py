@@ -112,6 +112,18 @@ def test_sources_are_brought_up_to_date_and_futures_drawn(address: str) -> None:
         assert client.simulation.stability(draws=4).draws == 4
 
 
+def test_a_missed_fact_is_diagnosed_and_mended_over_the_wire(address: str) -> None:
+    fact, question = "The tide at Faro turns at seven", "When does the tide turn at Faro?"
+    with MemoryClient(address) as client:
+        client.ingest(f"{fact}.")
+        found = client.diagnosis.diagnose("At nine", fact, question=question, frame="ATTENTION", questions=1)
+        assert (found.cause, found.trial and found.trial.fix.kind) == ("not consolidated", "consolidate")
+        done = client.diagnosis.fix("At nine", fact, question=question, frame="ATTENTION", questions=1)
+        again = client.diagnosis.diagnose("", fact, question=question, frame="ATTENTION", questions=0)
+        assert again.cause == "in the context"
+        assert client.undo(done.operations[0].id).undone
+
+
 # --- the names of Memory ---------------------------------------------------------------------------------
 
 NOT_SERVED = {
@@ -179,6 +191,7 @@ def test_the_client_has_every_name_of_memory_with_the_same_arguments(name: str) 
         (amgs.Calibration, "CalibrationCalls"),
         (amgs.Simulation, "SimulationCalls"),
         (SourceLibrary, "SourcesCalls"),
+        (amgs.Diagnosing, "DiagnosisCalls"),
     ],
 )
 def test_where_a_part_of_memory_has_a_name_its_arguments_are_the_same(engine: type, client: str) -> None:
@@ -188,7 +201,17 @@ def test_where_a_part_of_memory_has_a_name_its_arguments_are_the_same(engine: ty
             same_arguments(
                 getattr(engine, name),
                 call,
-                missing={"made", "central", "supposed", "related", "limit", "seed", "questions", "log"},
+                missing={
+                    "made",
+                    "central",
+                    "supposed",
+                    "related",
+                    "limit",
+                    "seed",
+                    "questions",
+                    "log",
+                    "read",
+                },
             )
             compared += 1
     assert compared >= 2

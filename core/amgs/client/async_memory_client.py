@@ -205,6 +205,13 @@ class AsyncSourcesCalls(_Part):
     delete = Awaited(parts.delete_sources)
 
 
+class AsyncDiagnosisCalls(_Part):
+    """Why an answer missed a fact, and what would bring it in."""
+
+    diagnose = Awaited(parts.diagnose)
+    fix = Awaited(parts.fix_diagnosed)
+
+
 class AsyncSimulationCalls(_Part):
     """What may become of the memory, drawn many times."""
 
@@ -349,6 +356,11 @@ class AsyncMemoryClient:
     def sources(self) -> AsyncSourcesCalls:
         """Where texts came from, and what became of them."""
         return AsyncSourcesCalls(self)
+
+    @property
+    def diagnosis(self) -> AsyncDiagnosisCalls:
+        """Why an answer missed a fact, and what would bring it in."""
+        return AsyncDiagnosisCalls(self)
 
     @property
     def simulation(self) -> AsyncSimulationCalls:

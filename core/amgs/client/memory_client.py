@@ -205,6 +205,13 @@ class SourcesCalls(_Part):
     delete = Blocking(parts.delete_sources)
 
 
+class DiagnosisCalls(_Part):
+    """Why an answer missed a fact, and what would bring it in."""
+
+    diagnose = Blocking(parts.diagnose)
+    fix = Blocking(parts.fix_diagnosed)
+
+
 class SimulationCalls(_Part):
     """What may become of the memory, drawn many times."""
 
@@ -349,6 +356,11 @@ class MemoryClient:
     def sources(self) -> SourcesCalls:
         """Where texts came from, and what became of them."""
         return SourcesCalls(self)
+
+    @property
+    def diagnosis(self) -> DiagnosisCalls:
+        """Why an answer missed a fact, and what would bring it in."""
+        return DiagnosisCalls(self)
 
     @property
     def simulation(self) -> SimulationCalls:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from amgs.api.simulation import Simulation
     from amgs.api.sources import SourceLibrary
     from amgs.api.tasks import Tasks
+    from amgs.diagnosis.diagnosing import Diagnosing
 
 
 class OpenMemory:
@@ -85,6 +86,13 @@ class OpenMemory:
         from amgs.api.gateway import GatewayLog
 
         return GatewayLog(self._context())
+
+    @property
+    def diagnosis(self) -> Diagnosing:
+        """Why an answer missed a fact, what would bring it in, and what that does to other answers."""
+        from amgs.diagnosis.diagnosing import Diagnosing
+
+        return Diagnosing(self._context())
 
     @property
     def packs(self) -> Packs:

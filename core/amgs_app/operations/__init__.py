@@ -23,6 +23,8 @@ NOUNS = (
     "entity",
     "edge",
     "search",
+    "diagnose",
+    "question",
     "frame",
     "frame_definitions",
     "conversation",
@@ -84,6 +86,7 @@ if TYPE_CHECKING:
     from amgs_app.operations import consolidation_plan as consolidation_plan
     from amgs_app.operations import conversation as conversation
     from amgs_app.operations import decay as decay
+    from amgs_app.operations import diagnose as diagnose
     from amgs_app.operations import edge as edge
     from amgs_app.operations import entity as entity
     from amgs_app.operations import exchange as exchange
@@ -107,6 +110,7 @@ if TYPE_CHECKING:
     from amgs_app.operations import pack_families as pack_families
     from amgs_app.operations import pack_learning as pack_learning
     from amgs_app.operations import pack_sentences as pack_sentences
+    from amgs_app.operations import question as question
     from amgs_app.operations import script as script
     from amgs_app.operations import search as search
     from amgs_app.operations import source as source

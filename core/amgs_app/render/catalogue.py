@@ -35,6 +35,7 @@ NOUNS = (
     "pack_learning",
     "pack_sentences",
     "decay",
+    "diagnosis",
     "entities",
     "focus",
     "frames",

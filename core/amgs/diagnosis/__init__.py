@@ -1,0 +1,1 @@
+"""Why an answer missed a fact, and what would have brought it in."""

@@ -1,0 +1,236 @@
+"""Where a block that holds a fact fell out of a request: the cause, and the chain of evidence up to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from amgs.api.assembler import Assembler
+from amgs.api.context import MemoryContext
+from amgs.api.frames import Frames
+from amgs.api.retrieval import Retrieval
+from amgs.diagnosis import wording
+from amgs.errors import UsageError
+from amgs.frames import registry
+from amgs.retrieval.waterfall import FINDERS
+from amgs.types import Block, Candidate, Explanation, Frame, FrameDefinition
+from amgs.types.diagnosis import DiagnosedRequest, DiagnosisCause, DiagnosisStep
+
+_MORE = 2
+"""A fact is over budget where so many times the budget would hold it; where even that would not, it is out-voted."""
+_WEAKER = 0.15
+"""A passage that holds so much less of the fact's words than its block leaves the fact out."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactFate:
+    """A cause with its line and its evidence. needed: a budget in tokens, or places, that would hold the fact."""
+
+    cause: DiagnosisCause
+    verdict: str
+    steps: tuple[DiagnosisStep, ...]
+    explanation: Explanation | None = None
+    needed: int | None = None
+
+
+def find(context: MemoryContext, request: DiagnosedRequest, fact: str, block: Block) -> FactFate:
+    """What became of a block in a request, then and now."""
+    steps = [_state(block)]
+    now, shown = _now(context, request, block)
+    then = _then(context, request, block)
+    if then is not None:
+        steps.append(DiagnosisStep("then", then.admitted, f"{then.because} ({then.as_of:%Y-%m-%d %H:%M})"))
+    steps += [_layer(each.layer, each.verdict, each.because) for each in now.layers]
+    admitted = now.admitted if then is None else then.admitted
+    if admitted:
+        return _given(context, request, fact, now, shown, steps)
+    if then is not None and now.admitted:
+        return _mended(context, request, block, then, steps)
+    return _fallen(context, request, block, now, steps)
+
+
+# --- then and now -----------------------------------------------------------------------------------------
+
+
+def _now(
+    context: MemoryContext, request: DiagnosedRequest, block: Block
+) -> tuple[Explanation, Candidate | None]:
+    """The block in the request as it would go now, and as a candidate of it; leaves no trace."""
+    if not request.frame:
+        found = Retrieval(context).why(
+            request.query, block.id, top_k=request.places, filter=None, weights=request.weights
+        )
+        return found, found.candidate
+    frame = look(context, request)
+    mine = [c for c in frame.candidates if c.block.id == block.id]
+    shown = next((c for c in mine if c.fate == "selected"), None)
+    child = shown.child if shown is not None else asking(context, request.frame).name
+    told = Frames(context).why(
+        frame.name,
+        request.query,
+        block.id,
+        budget=request.budget,
+        weights=request.weights,
+        child=child,
+        made=frame,
+    )
+    return told, shown or told.candidate
+
+
+def look(context: MemoryContext, request: DiagnosedRequest, *, budget: int | None = None) -> Frame:
+    """The frame of a request as it would be now, without a trace. budget: another one than the request's."""
+    return Assembler(context).assemble(
+        request.frame,
+        query=request.query,
+        budget=request.budget if budget is None else budget,
+        weights=request.weights,
+        reinforce=False,
+    )
+
+
+def asking(context: MemoryContext, frame: str) -> FrameDefinition:
+    """The part of a frame that asks by the query; its first part where none does."""
+    known = context.definitions()
+    atoms = registry.leaves(registry.find(frame, known), known)
+    return next((atom for atom in atoms if atom.rule.gather == "query"), atoms[0])
+
+
+def _then(context: MemoryContext, request: DiagnosedRequest, block: Block) -> Explanation | None:
+    """The block in the request as it went; None where that is not kept."""
+    try:
+        if request.kind == "assembly":
+            return Frames(context).why_then(request.id, block.id)
+        if request.kind == "search":
+            return Retrieval(context).why_then(int(request.id), block.id)
+    except UsageError:  # its candidates are no longer kept
+        return None
+    return None
+
+
+def _state(block: Block) -> DiagnosisStep:
+    if block.status == "raw":
+        return DiagnosisStep("consolidated", False, "it waits in the inbox")
+    if block.valid_to is not None:
+        successor = str(block.meta.get("superseded_by", ""))[:12]
+        by = f" by {successor}" if successor else ""
+        return DiagnosisStep("holds to this day", False, f"superseded{by} on {block.valid_to:%Y-%m-%d}")
+    if block.status != "consolidated":
+        return DiagnosisStep("consolidated", False, f"it is {block.status}")
+    return DiagnosisStep("consolidated", True, "it is consolidated and holds to this day")
+
+
+def _layer(layer: str, verdict: str, because: str) -> DiagnosisStep:
+    return DiagnosisStep(layer, None if verdict == "switched off" else verdict == "passed", because)
+
+
+# --- the cause --------------------------------------------------------------------------------------------
+
+
+def _given(
+    context: MemoryContext,
+    request: DiagnosedRequest,
+    fact: str,
+    now: Explanation,
+    shown: Candidate | None,
+    steps: list[DiagnosisStep],
+) -> FactFate:
+    """Of a block that was in: whether the passage of it that was written holds the fact."""
+    if request.frame and shown is not None and shown.passage is not None:
+        whole, part = (wording.share(text, fact) for text in (shown.block.content, shown.excerpt))
+        if part < whole - _WEAKER:
+            told = "its block was shortened, and the passage that was written leaves the fact out"
+            steps.append(DiagnosisStep("passage", False, told))
+            needed = _budget_needed(context, request, lambda c: c.passage is None, now.block)
+            return FactFate(
+                "over budget",
+                f"Over budget: {told}.",
+                tuple(steps),
+                now,
+                needed or _doubled(context, request),
+            )
+    told = "The fact was in front of the model: nothing in the memory kept it out."
+    return FactFate("in the context", told, tuple(steps), now)
+
+
+def _mended(
+    context: MemoryContext,
+    request: DiagnosedRequest,
+    block: Block,
+    then: Explanation,
+    steps: list[DiagnosisStep],
+) -> FactFate:
+    """Of a block that was out and would be in now: by what has changed since."""
+    steps.append(DiagnosisStep("now", True, "it would be in now"))
+    number = context.storage.blocks.numbers_of([block.id])[block.id]
+    made = context.storage.assemblies.matching(request.id) if request.kind == "assembly" else ()
+    since = "; it is mended since"
+    if made and number > made[0].last_number:
+        return FactFate("not stored", f"Not stored then: it came after{since}.", tuple(steps), then)
+    if then.candidate is None:
+        return FactFate("not found", f"Not found then{since}.", tuple(steps), then)
+    if then.candidate.fate == "over_budget":
+        return FactFate("over budget", f"Over budget then{since}.", tuple(steps), then)
+    return FactFate("out-voted", f"Out-voted then{since}.", tuple(steps), then)
+
+
+def _fallen(
+    context: MemoryContext,
+    request: DiagnosedRequest,
+    block: Block,
+    now: Explanation,
+    steps: list[DiagnosisStep],
+) -> FactFate:
+    if block.status == "raw":
+        told = "Not consolidated: its block waits in the inbox, where no frame takes it from."
+        return FactFate("not consolidated", told, tuple(steps), now)
+    if block.superseded:
+        return FactFate("superseded", f"Superseded: its block was {_state(block).told}.", tuple(steps), now)
+    if block.status != "consolidated":
+        return FactFate("set aside", f"Set aside: its block is {block.status}.", tuple(steps), now)
+    if now.fell_at in FINDERS or now.fell_at == "prefilter":
+        told = f"Not found: no layer brought its block; nearest {now.fell_at}, {now.because}."
+        if now.fell_at == "prefilter":
+            told = (
+                f"Not found: the conditions of {now.frame or 'the search'} refuse its block; {now.because}."
+            )
+        return FactFate("not found", told, tuple(steps), now)
+    fate = "" if now.candidate is None else now.candidate.fate
+    if fate == "over_budget":
+        needed = _budget_needed(context, request, lambda _: True, block)
+        if needed is not None:
+            given = look(context, request).budget
+            steps.append(
+                DiagnosisStep("budget", False, f"{needed:,} tokens would hold it, {given:,} were given")
+            )
+            told = f"Over budget: {needed:,} tokens would hold it, {given:,} were given."
+            return FactFate("over budget", told, tuple(steps), now, needed)
+        steps.append(DiagnosisStep("budget", None, "others fill even a budget twice as large"))
+    told = f"Out-voted: found, and others were taken; {now.because}."
+    return FactFate("out-voted", told, tuple(steps), now, now.rank)
+
+
+def _doubled(context: MemoryContext, request: DiagnosedRequest) -> int:
+    """The largest budget that counts as more of the same: the frame's own, or twice the one that was given."""
+    own = registry.find(request.frame, context.definitions()).budget
+    return max(own, _MORE * (request.budget or own))
+
+
+def _budget_needed(
+    context: MemoryContext, request: DiagnosedRequest, fits: Callable[[Candidate], bool], block: Block
+) -> int | None:
+    """The smallest budget, to a few tokens, under which the frame takes the block; None where none does that is no
+    more than the frame's own or twice the one given.
+    """
+
+    def taken(budget: int) -> bool:
+        chosen = look(context, request, budget=budget).selected
+        return any(c.block.id == block.id and fits(c) for c in chosen)
+
+    most = _doubled(context, request)
+    least = look(context, request).budget
+    if not taken(most):
+        return None
+    while most - least > 8:
+        middle = (least + most) // 2
+        least, most = (least, middle) if taken(middle) else (middle, most)
+    return most

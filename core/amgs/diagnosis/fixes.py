@@ -1,0 +1,196 @@
+"""Changes that could bring a fact in, by its cause, and how each is carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from amgs.api.context import MemoryContext
+from amgs.api.conversation import Conversations
+from amgs.api.frames import Frames
+from amgs.api.ingest import Intake
+from amgs.api.lifecycle import Lifecycle
+from amgs.diagnosis.causes import FactFate, asking
+from amgs.errors import UsageError
+from amgs.frames import registry
+from amgs.lifecycle import annotate, block_edit, consolidate
+from amgs.lifecycle.change import Change, carry_out
+from amgs.types import COMPONENTS, Block, Edge, JournalEntry
+from amgs.types.diagnosis import DiagnosedRequest, FixApplied, ProposedFix
+
+ALSO_CALLED = "also_called"
+"""The edge from what was added to the block that it is about."""
+RESTORED = "restore"
+_MARKS = ("superseded_by", "superseded_at")
+
+
+def proposed(
+    context: MemoryContext,
+    request: DiagnosedRequest,
+    finding: FactFate,
+    fact: str,
+    block: Block | None,
+    handle: str,
+) -> tuple[ProposedFix, ...]:
+    """What could be done about a cause, the smallest change first."""
+    called = ProposedFix(
+        "also called",
+        "Add a block with the words of the question and the fact, and an edge to the block that holds it.",
+        text=f"{request.query}\n\n{fact}",
+        block="" if block is None else block.id,
+    )
+    match finding.cause:
+        case "not stored":
+            return (ProposedFix("add", f"Take the fact in: “{fact}”.", text=fact), called)
+        case "not consolidated" if block is not None:
+            return (ProposedFix("consolidate", "Consolidate its block.", block=block.id), called)
+        case "set aside" if block is not None:
+            return (ProposedFix("reinstate", f"Bring the {block.status} block back.", block=block.id), called)
+        case "superseded" if block is not None:
+            return (
+                ProposedFix("restore", "Let the block hold again, beside the newer one.", block=block.id),
+            )
+        case "not found":
+            return (called,)
+        case "out-voted":
+            return (*_in_frame(context, request, finding), *_places(request, finding), called)
+        case "over budget":
+            return (*_budget(context, request, finding), called)
+        case "left out of the conversation":
+            told = f"Always keep {handle} of {request.conversation} whole."
+            return (ProposedFix("keep", told, conversation=request.conversation, handle=handle),)
+        case "collapsed" if block is not None:
+            told = "Pin the block in the working context, so that it stays as tokens."
+            return (ProposedFix("expand", told, block=block.id),)
+        case _:
+            return ()
+
+
+def _budget(context: MemoryContext, request: DiagnosedRequest, finding: FactFate) -> tuple[ProposedFix, ...]:
+    if finding.needed is None:
+        return ()
+    own = registry.find(request.frame, context.definitions())
+    given = own.budget if request.budget is None else request.budget
+    more = finding.needed - given
+    if given < own.budget:  # whoever asked wanted less than the frame has
+        told = f"Ask with {finding.needed:,} tokens, {more:,} more than were given."
+        return (ProposedFix("budget", told, applies=False, budget=finding.needed),)
+    told = f"Raise the budget of {own.name} by {more:,} tokens, to {finding.needed:,}."
+    return (ProposedFix("frame", told, definition=replace(own, budget=finding.needed)),)
+
+
+def _in_frame(
+    context: MemoryContext, request: DiagnosedRequest, finding: FactFate
+) -> tuple[ProposedFix, ...]:
+    """Other definitions of the part that asks: less of the best match is enough, more blocks, other weights."""
+    if not request.frame or finding.explanation is None:
+        return ()
+    part, told = asking(context, request.frame), finding.explanation
+    candidate, rule, made = told.candidate, part.rule, []
+    if candidate is not None and candidate.fate == "below_threshold" and rule.similarity_share:
+        best = _best_match(candidate.because, rule.similarity_share)
+        if best:
+            share = max(0.0, round(candidate.parts.similarity / best - 0.01, 2))
+            changed = replace(part, rule=replace(rule, similarity_share=share))
+            least = f"{share:.0%} as well as the best, not {rule.similarity_share:.0%}"
+            words = f"Let {part.name} take what matches {least}."
+            made.append(ProposedFix("frame", words, definition=changed))
+    if candidate is not None and candidate.fate == "not_in_top_k" and rule.top_k:
+        changed = replace(part, rule=replace(rule, top_k=told.rank))
+        made.append(ProposedFix("frame", f"Let {part.name} take {told.rank} blocks.", definition=changed))
+    if told.change is not None and request.weights is None:
+        values = ",".join(f"{getattr(told.change.weights, name):.3f}" for name in COMPONENTS)
+        words = f"Score {part.name} with the weights {values} (moved by {told.change.distance:.3f})."
+        made.append(ProposedFix("frame", words, definition=replace(part, weights=told.change.weights)))
+    return tuple(made)
+
+
+def _best_match(because: str, share: float) -> float:
+    """The similarity of the best match, from the words of a fate: `similarity 0.34 under 0.46, 50% of the best`."""
+    try:
+        return float(because.partition(" under ")[2].partition(",")[0]) / share
+    except ValueError:
+        return 0.0
+
+
+def _places(request: DiagnosedRequest, finding: FactFate) -> tuple[ProposedFix, ...]:
+    if request.frame or finding.needed is None:
+        return ()
+    told = f"Ask for {finding.needed} hits instead of {request.places}."
+    return (ProposedFix("places", told, applies=False, places=finding.needed),)
+
+
+# --- carrying out -----------------------------------------------------------------------------------------
+
+
+def apply(context: MemoryContext, fix: ProposedFix) -> FixApplied:
+    """Carry a fix out, all of it or nothing. Raises UsageError for one that is no change of the memory."""
+    if not fix.applies or fix.kind == "expand":
+        raise UsageError(
+            "This fix changes nothing in the memory.", title="Nothing to apply", way_out=fix.told
+        )
+    storage = context.storage
+    if fix.definition is not None:
+        before = registry.find(fix.definition.name, context.definitions())
+        Frames(context).define(fix.definition)
+        return FixApplied(fix, f"{fix.definition.name} was changed.", before=before)
+    with storage.transaction():
+        if fix.kind in ("add", "also called"):
+            return _added(context, fix)
+        if fix.kind == "consolidate":
+            done = _consolidated(context, [fix.block])
+            return FixApplied(fix, "The block was consolidated.", (done,))
+        if fix.kind == "reinstate":
+            block_edit.edit(storage, fix.block, context.clock.now(), status="consolidated")
+            return FixApplied(fix, "The block is back.", storage.journal.latest(1))
+        if fix.kind == "restore":
+            return FixApplied(fix, "The block holds again.", (_restored(context, fix.block),))
+        kept = Conversations(context).keep(fix.conversation, fix.handle)
+        done_by = storage.journal.latest(1) if kept.operation is not None else ()
+        return FixApplied(fix, f"{fix.handle} is always kept.", done_by)
+
+
+def _added(context: MemoryContext, fix: ProposedFix) -> FixApplied:
+    storage = context.storage
+    report = Intake(context).text(fix.text, meta={"source": f"diagnosis: {fix.kind}"})
+    done: list[JournalEntry] = [] if report.operation is None else list(storage.journal.latest(1))
+    ids = (*report.added, *report.known)
+    waiting = [i for i, block in storage.blocks.get(ids).items() if block.status == "raw"]
+    if waiting:
+        done.insert(0, _consolidated(context, waiting))
+    about = storage.blocks.get([fix.block]).get(fix.block) if fix.block else None
+    if about is not None and about.status == "consolidated":
+        for one in ids:
+            if one != about.id:
+                annotate.add_edge(storage, one, about.id, context.clock.now(), kind=ALSO_CALLED)
+                done.insert(0, storage.journal.latest(1)[0])
+    return FixApplied(fix, f"{len(ids)} block{'s were' if len(ids) > 1 else ' was'} added.", tuple(done))
+
+
+def _consolidated(context: MemoryContext, ids: Sequence[str]) -> JournalEntry:
+    """Consolidate these raw blocks and no others."""
+    storage, lifecycle = context.storage, Lifecycle(context)
+    numbers = sorted(storage.blocks.numbers_of(ids).values())
+    plan = consolidate.plan(
+        storage.blocks.by_number(numbers),
+        consolidate.link_context(storage),
+        lifecycle.means(),
+        now=context.clock.now(),
+        change_counter=storage.change_counter,
+    )
+    return lifecycle.apply_consolidation(plan)
+
+
+def _restored(context: MemoryContext, block_id: str) -> JournalEntry:
+    """A superseded block without its marks, and without the edges that say so."""
+    before = context.storage.blocks.get([block_id])[block_id]
+    meta = {key: value for key, value in before.meta.items() if key not in _MARKS}
+    after = replace(before, meta=meta, valid_to=None, status="consolidated")
+    gone: list[tuple[Edge | None, Edge | None]] = [
+        (edge, None)
+        for edge in context.storage.edges.touching([block_id])
+        if edge.relation_type == "supersedes" and edge.target_id == block_id
+    ]
+    told = f"{before.title} holds again"
+    change = Change(((before, after),), edges=tuple(gone))
+    return carry_out(context.storage, RESTORED, change, told, context.clock.now())

@@ -1,0 +1,160 @@
+"""A fix tried in a copy of the memory: whether the fact is in then, and which other answers move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from amgs.api.context import MemoryContext
+from amgs.api.retrieval import Retrieval
+from amgs.derived.indexes import Derived
+from amgs.diagnosis import asked, causes, conversation_causes, fixes, wording
+from amgs.log import journal, undo
+from amgs.retrieval.search_log import SearchLog
+from amgs.storage.opening import copy_in_memory
+from amgs.types import Block, Candidate, Frame, Progress
+from amgs.types.diagnosis import DiagnosedRequest, FixApplied, FixTrial, MovedAnswer, ProposedFix
+
+_LOGGED = 500
+"""So many logged requests are looked through for different questions."""
+
+Answer = dict[str, str]
+"""Titles by id of what a request gives, the best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """A copy of a memory, what others ask of it, and what they get before anything is changed."""
+
+    copy: MemoryContext
+    request: DiagnosedRequest
+    fact: str
+    block: Block | None
+    others: tuple[DiagnosedRequest, ...]
+    before: tuple[Answer, ...]
+
+    def of(self, fix: ProposedFix, progress: Progress | None = None) -> FixTrial:
+        """What a fix comes to; the copy is as before after it."""
+        if not fix.applies:
+            wanted = replace(
+                self.request,
+                budget=fix.budget or self.request.budget,
+                places=fix.places or self.request.places,
+            )
+            return FixTrial(fix, self._works(wanted, ()), 0, ())
+        if fix.kind == "expand":
+            return FixTrial(fix, True, 0, ())
+        done = fixes.apply(self.copy, fix)
+        try:
+            added = _made(self.copy, done)
+            works = self._works(self.request, added)
+            moved = []
+            for number, (one, was) in enumerate(zip(self.others, self.before, strict=True)):
+                if progress is not None:
+                    progress(number, len(self.others), "asking other questions")
+                change = _moved(one, was, answer(self.copy, one))
+                moved += [change] if change is not None else []
+            return FixTrial(fix, works, len(self.others), tuple(moved))
+        finally:
+            for entry in done.operations:
+                undo.undo(self.copy.storage, entry.id)
+            if done.before is not None:
+                with self.copy.storage.transaction():
+                    self.copy.storage.frames.put([done.before])
+
+    def _works(self, request: DiagnosedRequest, added: Sequence[str]) -> bool:
+        """Whether what is given says the fact, by its block or by what was added."""
+        wanted = {*added, *(() if self.block is None else (self.block.id,))}
+        if request.conversation and self.request.kind in ("gateway call", "conversation"):
+            made = conversation_causes.sent(self.copy, replace(request, kind="conversation"))
+            return any(wording.says(one.text, self.fact) for one in made.messages)
+        if not request.frame:
+            hits = (
+                Retrieval(self.copy).search(request.query, top_k=request.places, weights=request.weights).hits
+            )
+            return any(hit.block.id in wanted for hit in hits)
+        least = 0.0 if self.block is None else wording.share(self.block.content, self.fact)
+        return any(
+            c.block.id in wanted and wording.share(c.excerpt, self.fact) >= least - 0.15
+            for c in causes.look(self.copy, request).selected
+        )
+
+
+@contextmanager
+def trials(
+    context: MemoryContext,
+    request: DiagnosedRequest,
+    fact: str,
+    block: Block | None,
+    questions: int,
+    progress: Progress | None = None,
+) -> Iterator[Trials]:
+    """A copy of the memory to try fixes in, gone at the end. questions: how many other logged ones are asked."""
+    if progress is not None:
+        progress(0, 0, "copying the memory")
+    storage = copy_in_memory(context.storage)
+    derived = Derived(storage, context.embedder, context.clock, context.settings)
+    copy = replace(context, storage=storage, derived=derived, searches=SearchLog(storage))
+    try:
+        others = _others(context, request, questions)
+        before = []
+        for number, one in enumerate(others):
+            if progress is not None:
+                progress(number, len(others), "asking other questions")
+            before.append(answer(copy, one))
+        yield Trials(copy, request, fact, block, others, tuple(before))
+    finally:
+        derived.close()
+        storage.close()
+
+
+def answer(context: MemoryContext, request: DiagnosedRequest) -> Answer:
+    """What a request gives: its hits; of a frame what the question brought, of a conversation the kept messages."""
+    if request.conversation:
+        made = conversation_causes.sent(context, replace(request, kind="conversation"))
+        return {str(m.numbers[0]): f"#{m.numbers[0]}" for m in made.messages if m.fate == "kept"}
+    if not request.frame:
+        hits = Retrieval(context).search(request.query, top_k=request.places, weights=request.weights).hits
+        return {hit.block.id: hit.block.title for hit in hits}
+    return {c.block.id: c.block.title for c in _by_question(causes.look(context, request))}
+
+
+def _by_question(frame: Frame) -> list[Candidate]:
+    """What the question brought into a frame; what is there for its date or for the self moves with every change."""
+    parts = {part.name for part in frame.parts if part.gather == "query"}
+    chosen = [c for c in frame.selected if c.child in parts]
+    return chosen or list(frame.selected)
+
+
+def _others(
+    context: MemoryContext, request: DiagnosedRequest, questions: int
+) -> tuple[DiagnosedRequest, ...]:
+    """The latest logged requests with other questions, each once."""
+    if request.conversation:
+        logged = asked.calls_of(context, request.conversation, _LOGGED)
+    else:
+        logged = asked.logged(context, _LOGGED)
+    found: dict[tuple[str, str], DiagnosedRequest] = {}
+    for one in logged:
+        key = (one.frame, asked.plain(one.query))
+        if key[1] != asked.plain(request.query):
+            found.setdefault(key, one)
+    return tuple(found.values())[:questions]
+
+
+def _made(copy: MemoryContext, done: FixApplied) -> tuple[str, ...]:
+    """Ids of the blocks that a fix added."""
+    if done.fix.kind not in ("add", "also called"):
+        return ()
+    found = [journal.detail(copy.storage, entry.id, 100).blocks for entry in done.operations]
+    return tuple(dict.fromkeys(one.id for blocks in found for one in blocks))
+
+
+def _moved(request: DiagnosedRequest, before: Answer, after: Answer) -> MovedAnswer | None:
+    lost = tuple(title for i, title in before.items() if i not in after)
+    came = tuple(title for i, title in after.items() if i not in before)
+    first = next(iter(before), "") != next(iter(after), "")
+    if not lost and not first:
+        return None
+    return MovedAnswer(request.query, request.frame, lost, came, first)

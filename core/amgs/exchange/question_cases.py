@@ -1,0 +1,116 @@
+"""Questions with what their answers must rest on, as a YAML file that people read and write.
+
+- question: When did Ilse order the valve?
+  must_contain: [QX-7741-B]
+  rank: 3
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from amgs.clock import parse_instant
+from amgs.errors import InputError
+from amgs.types.question_case import QuestionCase
+
+_NAMES = tuple(each.name for each in fields(QuestionCase))
+_TEXTS = ("must_contain", "must_not_contain")
+
+
+def read_cases(path: Path) -> tuple[QuestionCase, ...]:
+    """The cases of a file. Raises InputError for a file that cannot be read or holds something else."""
+    import yaml
+
+    try:
+        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        told = " ".join(str(getattr(error, "strerror", None) or error).split())
+        raise InputError(
+            f"{path} cannot be read: {told}.", way_out="Give a YAML list of questions."
+        ) from error
+    if given is None:
+        return ()
+    if not isinstance(given, list):
+        raise InputError(
+            f"{path} holds no list.", way_out="Begin each case with a dash and the key “question”."
+        )
+    return tuple(_case(one, f"Case {number} of {path}") for number, one in enumerate(given, 1))
+
+
+def append_case(path: Path, case: QuestionCase) -> int:
+    """Write a case at the end of a file, which is made where there is none; what stands there stays as it is. Returns
+    how many cases it has then.
+
+    Raises InputError for a file that holds something else, or cannot be written.
+    """
+    import yaml
+
+    before = read_cases(path) if path.exists() else ()
+    if case in before:
+        return len(before)
+    told = yaml.safe_dump([as_plain(case)], sort_keys=False, allow_unicode=True, width=110)
+    try:
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        if before:
+            path.write_text(f"{text.rstrip()}\n{told}", encoding="utf-8")
+        else:
+            path.write_text(f"{text}{told}", encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be written: {error.strerror}.", way_out="Choose another file."
+        ) from error
+    return len(before) + 1
+
+
+def as_plain(case: QuestionCase) -> dict[str, Any]:
+    """A case as the file has it, without what it does not ask."""
+    told: dict[str, Any] = {}
+    for name in _NAMES:
+        value = getattr(case, name)
+        if value not in (None, (), ""):
+            told[name] = list(value) if name in _TEXTS else value
+    if case.as_of is not None:
+        told["as_of"] = case.as_of.isoformat()
+    return told
+
+
+def _case(given: Any, where: str) -> QuestionCase:
+    if not isinstance(given, dict) or not str(given.get("question") or "").strip():
+        raise InputError(f"{where} has no question.", way_out="Give it the key “question” with a text.")
+    unknown = [str(name) for name in given if name not in _NAMES]
+    if unknown:
+        raise InputError(
+            f"{where} has the unknown key {unknown[0]!r}.", way_out=f"The keys are {', '.join(_NAMES)}."
+        )
+    texts = {name: _texts(given.get(name), f"{where}: {name}") for name in _TEXTS}
+    rank, answerable = given.get("rank"), given.get("answerable")
+    if rank is not None and (isinstance(rank, bool) or not isinstance(rank, int) or rank < 1):
+        raise InputError(f"{where}: rank is a number from 1, not {rank!r}.", way_out="For example rank: 3.")
+    if answerable is not None and not isinstance(answerable, bool):
+        raise InputError(f"{where}: answerable is true or false, not {answerable!r}.", way_out="Write true.")
+    if rank is not None and not texts["must_contain"]:
+        raise InputError(f"{where} asks for a rank of nothing.", way_out="Say what it must contain.")
+    frame = str(given.get("frame") or "")
+    as_of = _instant(given.get("as_of"), where)
+    return QuestionCase(
+        str(given["question"]).strip(), **texts, rank=rank, answerable=answerable, as_of=as_of, frame=frame
+    )
+
+
+def _texts(given: Any, where: str) -> tuple[str, ...]:
+    found = [] if given is None else given if isinstance(given, list) else [given]
+    if not all(isinstance(one, str | int | float) and str(one).strip() for one in found):
+        raise InputError(f"{where} is a text or a list of texts.", way_out="Put the text into quotes.")
+    return tuple(str(one) for one in found)
+
+
+def _instant(given: Any, where: str) -> datetime | None:
+    if given is None:
+        return None
+    try:
+        return parse_instant(given.isoformat() if isinstance(given, date) else str(given))
+    except ValueError:
+        raise InputError(f"{where}: invalid time {given!r}.", way_out="Write 2026-03-01.") from None

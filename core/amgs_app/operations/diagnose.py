@@ -1,0 +1,154 @@
+"""Why an answer missed a fact, and what brings it in: `diagnose` and `fix`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
+from amgs_app.operations.arguments import WeightsText, read_weights
+
+if TYPE_CHECKING:
+    from amgs.types import Progress
+    from amgs.types.diagnosis import Diagnosis, FixApplied
+    from amgs_app.engine import Engine
+
+Answer = Annotated[str, Arg(metavar="ANSWER", help="What was answered; '' where that is not known.")]
+Missed = Annotated[
+    str, Option("--missed", metavar="FACT", help="The fact that the answer missed, in any words.")
+]
+Question = Annotated[
+    str,
+    Option(
+        "--question",
+        metavar="TEXT",
+        help="What was asked; default: the latest in the logs that led to the answer.",
+    ),
+]
+Frame = Annotated[
+    str,
+    Option("--frame", metavar="NAME", help="The frame that was asked for; default: SESSION."),
+    Takes("frame"),
+]
+Budget = Annotated[
+    int | None,
+    Option("--budget", metavar="N", min=1, help="The token budget that was given; default: the frame's own."),
+]
+Exchange = Annotated[
+    int | None,
+    Option(
+        "--exchange", metavar="N", min=1, help="A call through the gateway; see `conversation exchanges`."
+    ),
+]
+Conversation = Annotated[
+    str, Option("--conversation", metavar="NAME", help="The conversation that was asked of.")
+]
+BlockOf = Annotated[
+    str,
+    Option("--block", metavar="ID", help="The block that holds the fact, where several may."),
+    Takes("block"),
+]
+Questions = Annotated[
+    int,
+    Option(
+        "--questions",
+        metavar="K",
+        min=0,
+        help="Ask K other logged questions before and after each fix; 0 tries none.",
+    ),
+]
+
+
+@operation(
+    "diagnose",
+    summary="Find out why an answer missed a fact, and what would bring it in.",
+    long=True,
+    lists=lambda found: [each.block.id for each in found.matches],
+)
+def diagnose(
+    engine: Engine,
+    answer: Answer,
+    *,
+    missed: Missed,
+    question: Question = "",
+    frame: Frame = "",
+    budget: Budget = None,
+    weights: WeightsText = None,
+    exchange: Exchange = None,
+    conversation: Conversation = "",
+    block: BlockOf = "",
+    questions: Questions = 20,
+    progress: Progress | None = None,
+) -> Diagnosis:
+    """Name the one cause for which an answer missed a fact: never stored, not consolidated, set aside, superseded, not
+    found, out-voted, over budget, left out of the conversation, collapsed to a gist, or in front of the model.
+
+    Shows the chain of evidence and one fix, tried in a copy of the memory: whether the fact is in then, and which other
+    logged questions are answered otherwise. Nothing is changed; `fix` with the same words carries it out, and
+    `question add` makes a test of it.
+    """
+    from amgs_app.operations.context_reading import reading_of
+
+    if not exchange and not conversation:
+        engine.memory.load(progress)
+    return engine.memory.diagnosis.diagnose(
+        answer,
+        missed,
+        question=question,
+        frame=frame,
+        budget=budget,
+        weights=read_weights(weights),
+        exchange=exchange,
+        conversation=conversation,
+        block=block and engine.block(block).id,
+        questions=questions,
+        read=reading_of(engine, answer),
+        progress=progress,
+    )
+
+
+@operation(
+    "fix",
+    summary="Carry out the fix that `diagnose` proposes.",
+    long=True,
+    writes=True,
+)
+def fix(
+    engine: Engine,
+    answer: Answer,
+    *,
+    missed: Missed,
+    question: Question = "",
+    frame: Frame = "",
+    budget: Budget = None,
+    weights: WeightsText = None,
+    exchange: Exchange = None,
+    conversation: Conversation = "",
+    block: BlockOf = "",
+    questions: Questions = 20,
+    progress: Progress | None = None,
+) -> FixApplied:
+    """Diagnose again, and carry out the fix that is proposed; `undo` takes it back, and `frame define` or `frame reset`
+    a frame that was changed. A fix that is up to whoever asks, such as a larger budget, is refused with its words.
+    """
+    from amgs_app.operations.context_reading import pinned, reading_of
+
+    engine.memory.load(progress)
+    memory = engine.memory.diagnosis
+    made = memory.diagnose(
+        answer,
+        missed,
+        question=question,
+        frame=frame,
+        budget=budget,
+        weights=read_weights(weights),
+        exchange=exchange,
+        conversation=conversation,
+        block=block and engine.block(block).id,
+        questions=questions,
+        read=reading_of(engine, answer),
+        progress=progress,
+    )
+    if made.trial is not None and made.trial.fix.kind == "expand":
+        return pinned(engine, made.trial.fix)
+    return memory.carry_out(made)

@@ -1,0 +1,77 @@
+"""Diagnoses: why an answer missed a fact, the fix that was tried, and what became of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amgs_app.render.catalogue import entry
+from amgs_app.render.figures.format import plural
+from amgs_app.render.sheet import ResultTable, facts, sheet
+
+if TYPE_CHECKING:
+    from amgs.types.diagnosis import Diagnosis, FixApplied, FixTrial
+    from amgs_app.results import CaseWritten
+
+_MOST_MOVED = 3
+
+
+def trial_told(trial: FixTrial) -> str:
+    """What came of a fix: whether it works, and what else it moves."""
+    works = "works" if trial.works else "does not work"
+    if not trial.questions:
+        return (
+            f"{works}; no other question was asked" if trial.fix.applies else f"{works}; nothing else moves"
+        )
+    return f"{works}; moves {len(trial.moved)} of {plural(trial.questions, 'other answer')}"
+
+
+def _verdict(result: Diagnosis) -> str:
+    return result.verdict
+
+
+def _done(result: FixApplied) -> str:
+    return result.told
+
+
+def _written(result: CaseWritten) -> str:
+    return f"written to {result.path}, {plural(result.cases, 'case')}"
+
+
+@entry(sentence=_verdict)
+def diagnosis(result: Diagnosis) -> ResultTable:
+    signs = {True: "✓", False: "✗", None: "·"}
+    rows = [(signs[one.holds], one.step, one.told) for one in result.evidence]
+    notes = []
+    trial = result.trial
+    if trial is not None:
+        notes.append(f"fix: {trial.fix.told} It {trial_told(trial)}.")
+        for one in trial.moved[:_MOST_MOVED]:
+            lost = f", loses {', '.join(one.lost[:3])}" if one.lost else ""
+            notes.append(f"  moves “{one.question}”{lost}{', begins otherwise' if one.first else ''}")
+    notes += [f"tried, not proposed: {one.fix.told} It {trial_told(one)}." for one in result.others]
+    if trial is not None:
+        how = "`fix` with the same words carries it out" if trial.fix.applies else "It is up to whoever asks"
+        notes.append(f"{how}; `question add` makes a test of it.")
+    return sheet(result.verdict, "_ step told*", rows, notes)
+
+
+@entry(sentence=_done)
+def fix_applied(result: FixApplied) -> ResultTable:
+    undo = ", ".join(f"`undo {one.id}`" for one in result.operations)
+    back = f"taken back by {undo}, in this order" if len(result.operations) > 1 else f"taken back by {undo}"
+    notes = [back] if undo else []
+    if result.before is not None:
+        notes.append(
+            f"`frame show {result.before.name}` shows it, `frame define` or `frame reset` takes it back."
+        )
+    rows = [("fix", result.fix.told), ("done", result.told)]
+    return facts(result.told, rows, notes)
+
+
+@entry(sentence=_written)
+def case_written(result: CaseWritten) -> ResultTable:
+    case = result.case
+    rows = [("question", case.question), ("must contain", "; ".join(case.must_contain)), ("rank", case.rank)]
+    if case.frame:
+        rows.append(("frame", case.frame))
+    return facts(f"{result.path} has {plural(result.cases, 'case')}", rows)

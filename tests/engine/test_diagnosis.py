@@ -1,0 +1,258 @@
+"""Each cause for which an answer can miss a fact is planted, named, and mended by the fix that is proposed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from amgs.clock import FixedClock
+from amgs.errors import InputError, UsageError
+from amgs.exchange.question_cases import append_case, read_cases
+from amgs.memory import Memory
+from amgs.types import BlockFilter
+from amgs.types.diagnosis import DecodedContext, Diagnosis, ReadSpan
+from amgs.types.question_case import QuestionCase
+
+NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
+FACT = "The mainsail of the Heron was patched with blue cloth"
+ASKED = "What was the mainsail of the Heron patched with?"
+OTHERS = (
+    "The Gull lost its anchor in the harbour of Visby.",
+    "Ilse greases the pump every second Sunday.",
+    "The chart table was moved to the port side.",
+)
+
+
+@pytest.fixture
+def memory() -> Memory:
+    memory = Memory.open(":memory:", clock=FixedClock(NOW))
+    for text in OTHERS:
+        memory.add(text)
+    memory.consolidate()
+    return memory
+
+
+def diagnosed(memory: Memory, **more: object) -> Diagnosis:
+    given = {"question": ASKED, "frame": "ATTENTION", **more}
+    return memory.diagnosis.diagnose("", FACT, **given)  # type: ignore[arg-type]
+
+
+def take(memory: Memory, blocks: int) -> None:
+    """Let ATTENTION take so many blocks at most."""
+    definition = next(each for each in memory.frame_definitions() if each.name == "ATTENTION")
+    memory.define_frame(replace(definition, rule=replace(definition.rule, top_k=blocks)))
+
+
+def is_mended(memory: Memory, found: Diagnosis) -> bool:
+    """Whether the proposed fix brings the fact in, as its trial said, and is taken back by undo."""
+    assert found.trial is not None and found.trial.works
+    blocks = {b.id: b for b in memory.blocks(BlockFilter(statuses=("raw", "consolidated", "archived")))}
+    done = memory.diagnosis.apply(found.trial.fix)
+    mended = diagnosed(memory).cause == "in the context"
+    for entry in done.operations:
+        memory.undo(entry.id)
+    if done.before is not None:
+        memory.define_frame(done.before)
+    after = {b.id: b for b in memory.blocks(BlockFilter(statuses=("raw", "consolidated", "archived")))}
+    assert after == blocks
+    return mended
+
+
+def test_a_fact_that_was_never_stored(memory: Memory) -> None:
+    found = diagnosed(memory)
+    assert found.cause == "not stored" and found.block is None
+    assert is_mended(memory, found)
+
+
+def test_a_fact_that_waits_in_the_inbox(memory: Memory) -> None:
+    memory.add(f"{FACT}.")
+    found = diagnosed(memory)
+    assert found.cause == "not consolidated"
+    assert is_mended(memory, found)
+
+
+def test_a_fact_that_was_set_aside(memory: Memory) -> None:
+    (block,) = memory.add(f"{FACT}.").added
+    memory.consolidate()
+    memory.set_metadata(block, status="archived")
+    found = diagnosed(memory)
+    assert found.cause == "set aside" and found.block is not None and found.block.id == block
+    assert is_mended(memory, found)
+
+
+def test_a_fact_that_another_took_the_place_of(memory: Memory) -> None:
+    memory.add(f"{FACT}.", meta={"source": "log"})
+    memory.consolidate()
+    memory.sources.apply(memory.sources.plan_text("log", "All sails are new and white."))
+    memory.consolidate()
+    found = diagnosed(memory)
+    assert found.cause == "superseded"
+    assert found.block is not None and found.block.superseded
+    assert is_mended(memory, found)
+
+
+def test_a_fact_that_no_word_of_the_question_leads_to(memory: Memory) -> None:
+    memory.add(f"{FACT}.")
+    memory.consolidate()
+    asked = "Kjrtz wpql?"
+    found = memory.diagnosis.diagnose("", FACT, question=asked, frame="ATTENTION")
+    assert found.cause == "not found"
+    assert found.trial is not None and (found.trial.fix.kind, found.trial.works) == ("also called", True)
+
+
+def test_a_fact_that_was_out_voted_by_what_repeats_the_question(memory: Memory) -> None:
+    memory.add(f"{FACT}, said the sailmaker of Visby after a long winter in the loft.")
+    for name in ("Ilse", "Tomasz", "Beppo"):
+        memory.add(f"{name} asked: what was the mainsail of the Heron patched with?")
+    memory.consolidate()
+    take(memory, 2)
+    found = diagnosed(memory)
+    assert found.cause == "out-voted"
+    assert is_mended(memory, found)
+
+
+def test_a_fact_that_a_small_budget_left_out_is_in_with_the_budget_that_is_named(memory: Memory) -> None:
+    memory.add(f"{FACT}.")
+    memory.consolidate()
+    found = diagnosed(memory, budget=24)
+    assert found.cause == "over budget" and found.trial is not None
+    fix = next(each for each in (found.trial, *found.others) if each.fix.kind == "budget").fix
+    assert fix.budget is not None and not fix.applies
+    assert diagnosed(memory, budget=fix.budget).cause == "in the context"
+    with pytest.raises(UsageError, match="changes nothing"):
+        memory.diagnosis.apply(fix)
+
+
+def test_a_message_that_the_conversation_left_out_is_kept_from_then_on(memory: Memory) -> None:
+    said = [{"role": "user", "content": f"Ilse: {FACT}."}]
+    for number in range(60):
+        role = "assistant" if number % 2 else "user"
+        said.append(
+            {"role": role, "content": f"Stage {number} of the voyage led past the lighthouse of Faro."}
+        )
+    said.append({"role": "user", "content": "What is for dinner?"})
+    memory.conversation.add("voyage", said)
+    found = memory.diagnosis.diagnose("", FACT, conversation="voyage", budget=300)
+    assert found.cause == "left out of the conversation"
+    assert found.trial is not None and (found.trial.fix.handle, found.trial.works) == ("#1", True)
+    done = memory.diagnosis.apply(found.trial.fix)
+    now = memory.diagnosis.diagnose("", FACT, conversation="voyage", budget=300)
+    assert now.cause == "in the context"
+    assert [entry.kind for entry in done.operations] == ["keep"]
+
+
+def test_a_gist_in_the_working_context_collapsed_the_fact_where_it_stood_for_it(memory: Memory) -> None:
+    (block,) = memory.add(f"{FACT}. The rest of the log is about the weather, and long.").added
+    memory.consolidate()
+    open_there = (ReadSpan(block, 0.0, 0.6, 0), ReadSpan(block, 0.6, 1.0, 2))
+    assert diagnosed(memory, read=DecodedContext(3, open_there)).cause == "in the context"
+    closed = (ReadSpan(block, 0.0, 0.5, 1), ReadSpan(block, 0.5, 1.0, 0))
+    found = diagnosed(memory, read=DecodedContext(3, closed))
+    assert (found.cause, found.trial and found.trial.fix.kind) == ("collapsed", "expand")
+
+
+# --- which request, and which other answers ---------------------------------------------------------------
+
+
+def test_the_request_is_the_latest_that_brought_the_answer(memory: Memory) -> None:
+    take(memory, 1)
+    memory.assemble("ATTENTION", query="Where did the Gull lose its anchor?")
+    memory.assemble("ATTENTION", query="Who greases the pump?")
+    found = memory.diagnosis.diagnose("Ilse greases the pump", FACT)
+    assert (found.request.kind, found.request.query) == ("assembly", "Who greases the pump?")
+    assert found.answered_from is not None and "Ilse" in found.answered_from.content
+    found = memory.diagnosis.diagnose("The Gull lost its anchor in Visby", FACT)
+    assert found.request.query == "Where did the Gull lose its anchor?"
+    memory.search("chart table", keep=True)
+    assert memory.diagnosis.diagnose("", FACT).request.kind in ("assembly", "search")
+    found = memory.diagnosis.diagnose("", FACT, question="chart table")
+    assert (found.request.kind, found.request.places) == ("search", 10)
+
+
+def test_what_came_after_the_question_was_not_stored_then(memory: Memory) -> None:
+    memory.assemble("ATTENTION", query=ASKED)
+    memory.add(f"{FACT}.")
+    memory.consolidate()
+    found = diagnosed(memory)
+    assert found.cause == "not stored" and found.trial is None
+    assert "mended since" in found.verdict
+
+
+def test_the_other_answers_that_a_fix_moves_are_named(memory: Memory) -> None:
+    memory.add("The mainsail of the Gull is patched with red cloth.")
+    memory.consolidate()
+    take(memory, 1)
+    memory.assemble("ATTENTION", query="What is the mainsail patched with?")
+    memory.assemble("ATTENTION", query="Who greases the pump?")
+    found = diagnosed(memory)
+    assert found.trial is not None and found.trial.questions == 2
+    moved = {one.question for one in found.trial.moved}
+    assert "Who greases the pump?" not in moved
+    before = memory.assemble("ATTENTION", query="What is the mainsail patched with?", reinforce=False)
+    memory.diagnosis.apply(found.trial.fix)
+    after = memory.assemble("ATTENTION", query="What is the mainsail patched with?", reinforce=False)
+    changed = [c.block.id for c in before.selected] != [c.block.id for c in after.selected]
+    assert changed == ("What is the mainsail patched with?" in moved)
+
+
+def test_diagnosing_leaves_no_trace(memory: Memory) -> None:
+    memory.assemble("ATTENTION", query="Who greases the pump?")
+    counter, journal = memory.change_counter, memory.operations()
+    diagnosed(memory)
+    assert (memory.change_counter, memory.operations()) == (counter, journal)
+
+
+# --- wrong inputs -----------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_diagnosed_says_what_to_give(memory: Memory) -> None:
+    diagnose = memory.diagnosis.diagnose
+    with pytest.raises(UsageError, match="No fact"):
+        diagnose("x", "  ")
+    with pytest.raises(UsageError, match="No question is logged"):
+        diagnose("x", FACT)
+    with pytest.raises(UsageError, match="no conversation"):
+        diagnose("x", FACT, conversation="nowhere")
+    memory.add("The mainsail of the Heron was patched with blue cloth on Monday.")
+    memory.add("The mainsail of the Heron was patched with blue cloth on Friday.")
+    with pytest.raises(UsageError, match="2 blocks hold") as several:
+        diagnosed(memory)
+    named = str(several.value).split(": ")[-1].split()[0]
+    assert diagnosed(memory, block=named).cause == "not consolidated"
+
+
+# --- questions as a file ----------------------------------------------------------------------------------
+
+
+def test_cases_are_read_as_they_were_written_and_what_stands_in_the_file_stays(tmp_path: Path) -> None:
+    path = tmp_path / "questions.yml"
+    path.write_text("# ours\n- question: Who greases the pump?\n  must_contain: Ilse\n", encoding="utf-8")
+    case = QuestionCase(ASKED, (FACT, "#1: yes"), ("red",), 3, True, NOW, "ATTENTION")
+    assert (append_case(path, case), append_case(path, case)) == (2, 2)
+    assert read_cases(path) == (QuestionCase("Who greases the pump?", ("Ilse",)), case)
+    assert path.read_text(encoding="utf-8").startswith("# ours\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "question: x",
+        "- must_contain: [a]",
+        "- question: x\n  mustcontain: a",
+        "- question: x\n  rank: 0\n  must_contain: a",
+        "- question: x\n  rank: 2",
+        "- question: x\n  answerable: maybe",
+        "- question: x\n  as_of: soon",
+        "- question: x\n  must_contain: {a: 1}",
+        "- question: [",
+    ],
+)
+def test_a_file_of_something_else_is_refused_with_its_reason(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "questions.yml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        append_case(path, QuestionCase("y", ("z",)))
+    assert refused.value.way_out and path.read_text(encoding="utf-8") == text

@@ -151,7 +151,7 @@ class StoreError(AmgsError):
 
 
 class StoreLockedError(StoreError):
-    """Another process writes to the store."""
+    """Another process has the store open, or goes on writing to it."""
 
     title = "The store is in use"
 

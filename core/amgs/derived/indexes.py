@@ -245,6 +245,9 @@ class Derived:
         """The state of this thread's snapshot, which was taken under the lock and is therefore the latest."""
         changes, structure = self._storage.counters
         before = self._state
+        if before is not None and changes != before.changes and not self._storage.followed(before.changes):
+            self.forget()
+            before = None
         if before is None or structure != before.structure:
             if self._graph.version >= 0:
                 self._seen_graph = self._graph

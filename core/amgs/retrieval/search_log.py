@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -60,8 +60,11 @@ class SearchLog:
                 self._pending.popleft()
 
     def write(self, keep: int) -> None:
-        """Write what was kept, and of all searches leave the latest `keep`; inside a transaction."""
+        """Write what was kept, and of all searches leave the latest `keep`; inside a transaction. Where another program
+        has written some since, they are numbered after those.
+        """
         with self._lock:
+            self._renumber(next((row.serial for row in self._storage.searches.latest(1)), 0))
             rows = [_row(one) for one in self._pending]
             self._pending.clear()
         if rows:
@@ -75,14 +78,24 @@ class SearchLog:
     def latest(self, limit: int) -> tuple[SearchRow, ...]:
         """The latest searches, written or not, the newest first."""
         with self._lock:
+            written = self._storage.searches.latest(limit)
+            self._renumber(written[0].serial if written else 0)
             fresh = [_row(one) for one in self._pending]
-        return (*reversed(fresh), *self._storage.searches.latest(limit))[:limit]
+        return (*reversed(fresh), *written)[:limit]
 
     def get(self, serial: int) -> SearchRow | None:
         """A search by its number; None where it is not kept."""
         with self._lock:
             waiting = next((one for one in self._pending if one.serial == serial), None)
         return self._storage.searches.get(serial) if waiting is None else _row(waiting)
+
+    def _renumber(self, written: int) -> None:
+        """Number what is not written yet after all that is: another program may have written some."""
+        if self._pending and self._pending[0].serial <= written:
+            self._pending = deque(
+                replace(one, serial=serial) for serial, one in enumerate(self._pending, written + 1)
+            )
+            self._last = self._pending[-1].serial
 
 
 def _row(one: _Pending) -> SearchRow:

@@ -106,6 +106,12 @@ class Storage(Protocol):
         """The change counter and the structure counter, in one look."""
         ...
 
+    def followed(self, since: int) -> bool:
+        """Whether all that changed since a value of the change counter can be told by revision. Where other programs
+        write too, it cannot after one filled the store from elsewhere, or after more changes than are kept.
+        """
+        ...
+
     @property
     def schema_version(self) -> int:
         """The latest schema that this program knows: opening a store brings it there."""

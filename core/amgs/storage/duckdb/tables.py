@@ -13,7 +13,7 @@ class DuckDBTables(SqlTables):
         found: dict[str, list[TableColumn]] = {}
         for table, name, kind, nullable in self._connection.rows(
             "SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() WHERE NOT internal "
-            "AND database_name = current_database() ORDER BY table_name, column_index"
+            "AND database_name = current_database() AND table_name <> 'outbox' ORDER BY table_name, column_index"
         ):
             found.setdefault(str(table), []).append(TableColumn(str(name), str(kind), not nullable))
         return {table: tuple(columns) for table, columns in found.items()}

@@ -1,8 +1,11 @@
-"""The connections of a store in PostgreSQL: one that writes and holds the lease of its namespace, a pool that reads."""
+"""The connections of a store in PostgreSQL: one that writes, with the lease of its namespace a transaction at a time,
+and a pool that reads. Any number of programs have the namespace open, and write in turn.
+"""
 
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Self
@@ -18,15 +21,15 @@ from amgs.errors import (
     AmgsError,
     StoreCorruptError,
     StoreError,
-    StoreLockedError,
     StoreTooNewError,
     UsageError,
 )
 from amgs.storage.postgres import values
 from amgs.storage.postgres.address import Address
 from amgs.storage.postgres.dialect import translated
+from amgs.storage.postgres.lease import leased, leased_version
+from amgs.storage.postgres.outbox import Outbox, SharedChangeLog
 from amgs.storage.postgres.schema import migrate, version_of
-from amgs.storage.sql.change_log import ChangeLog
 from amgs.storage.sql.connection import SqlConnection
 from amgs.storage.sql.migrations import LATEST
 
@@ -34,9 +37,6 @@ _READERS = 8
 """Connections that read at once; who needs one more waits."""
 _WAIT = 30.0
 """Seconds to wait for a connection."""
-_LEASE = "500ms"
-"""How long to wait for the lease: a process that ended a moment ago still holds it until the server has seen that."""
-_UNKNOWN = 1 << 62
 _ARRAYS = {
     16: np.bool_,
     20: np.int64,
@@ -65,7 +65,10 @@ class PostgresConnection(SqlConnection):
     def __init__(self, writer: psycopg.Connection[Any], address: Address, *, read_only: bool) -> None:
         super().__init__(address.shown, read_only=read_only)
         self._writer = writer
-        self._schema = address.schema
+        self._address = address
+        self._outbox = Outbox(self)
+        self.edge_changes = SharedChangeLog(self._outbox.edges)
+        self.clock_changes = SharedChangeLog(self._outbox.clocks)
         self._pool: ConnectionPool[psycopg.Connection[Any]] = ConnectionPool(
             address.connection,
             kwargs=_options(address),
@@ -82,16 +85,13 @@ class PostgresConnection(SqlConnection):
         """Open or create the store of a namespace and bring its schema up to date.
 
         path: `postgresql://user@host/database?namespace=name`. create: False where a missing store is an error.
-        Raises UsageError for an address that is none, StoreLockedError where another process writes to the namespace,
-        StoreTooNewError, StoreCorruptError, or StoreError for anything else.
+        Raises UsageError for an address that is none, StoreLockedError where a schema must be brought up to date and
+        another program goes on writing, StoreTooNewError, StoreCorruptError, or StoreError for anything else.
         """
         address = Address.of(path)
-        with _translating(address.shown):
-            writer = psycopg.connect(address.connection, **_options(address))
-        store: Self | None = None
+        writer = _connected(address)
         try:
             with _translating(address.shown):
-                values.register(writer)
                 _check_encoding(writer, address)
                 version = version_of(writer, address.schema)
                 if not version and (read_only or not create):
@@ -100,49 +100,36 @@ class PostgresConnection(SqlConnection):
                         way_out="Check the address.",
                         about="missing",
                     )
-                if not read_only:
-                    _lease(writer, address)
-                    version = version_of(writer, address.schema)
-                if version > LATEST:
-                    raise StoreTooNewError(
-                        f"{address.shown} has schema {version}; this program knows schemas up to {LATEST}.",
-                        way_out="Update the program, or choose another store.",
-                    )
+                _check_version(address, version)
                 if version < LATEST:
                     if read_only:
                         raise StoreError(
                             f"{address.shown} has schema {version} and must be migrated to {LATEST}.",
                             way_out="Open it once for writing.",
                         )
-                    migrate(writer, address.schema, version)
-            store = cls(writer, address, read_only=read_only)
-            changes, structure = store.counters
-            # Who only reads does not see what the writer in another process changes: it is asked of the tables.
-            store.edge_changes = ChangeLog(_UNKNOWN if read_only else structure)
-            store.clock_changes = ChangeLog(_UNKNOWN if read_only else changes)
+                    with leased(writer, address):
+                        version = version_of(writer, address.schema)  # another may have been faster
+                        _check_version(address, version)
+                        if version < LATEST:
+                            migrate(writer, address.schema, version)
+            return cls(writer, address, read_only=read_only)
         except BaseException:
-            if store is not None:
-                store.close()
             writer.close()
             raise
-        return store
 
     def close(self) -> None:
-        """Close the store and give the lease back; a second call does nothing."""
+        """Close the store; a second call does nothing."""
         with self._lock:
             if self._closed:
                 return
             self._closed = True
             self._pool.close()
-            with suppress(psycopg.Error):
-                # Else it is held until the server notices that the connection is closed.
-                self._writer.execute("SELECT pg_advisory_unlock_all()")
             self._writer.close()
 
     @property
     def schema_version(self) -> int:
         with self._translate(), self._reader() as connection:
-            return version_of(connection, self._schema)
+            return version_of(connection, self._address.schema)
 
     # --- reading ----------------------------------------------------------------------------------------
 
@@ -197,9 +184,29 @@ class PostgresConnection(SqlConnection):
 
     # --- writing ----------------------------------------------------------------------------------------
 
+    def followed(self, since: int) -> bool:
+        return self._outbox.follows(since)
+
     def _begin(self) -> None:
+        if self._writer.closed:
+            self._writer = _connected(self._address)
         with self._translate():
-            self._writer.execute("BEGIN")
+            try:
+                found = leased_version(self._writer, self._address)
+            except psycopg.OperationalError:
+                if not self._writer.closed:
+                    raise
+                # The server was started anew since; nothing was begun.
+                self._writer = _connected(self._address)
+                found = leased_version(self._writer, self._address)
+        try:
+            _check_version(self._address, found)
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def _log_changes(self, revision: int) -> None:
+        self._outbox.append(revision, "{}", self.edge_changes.noted, self.clock_changes.noted)
 
     def _write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
         with self._translate():
@@ -239,18 +246,22 @@ class PostgresConnection(SqlConnection):
         with self._lock, self._translate():
             if self.read_only or self._closed:
                 raise StoreError(f"{self.path} cannot be written.", way_out="Open it for writing.")
-            tables = self._writer.execute(
-                "SELECT tablename FROM pg_tables WHERE schemaname = %s ORDER BY 1", [self._schema]
-            ).fetchall()
-            self._writer.execute(f"SET lock_timeout = {int(wait * 1000)}".encode())
-            try:
-                for (table,) in tables:
-                    self._writer.execute(SQL("VACUUM (FULL) {}").format(Identifier(table)))
-            except errors.LockNotAvailable:
-                return False
-            finally:
-                self._writer.execute("SET lock_timeout = 0")
-            self._writer.execute(_read(last[0]), list(last[1]))
+            with leased(self._writer, self._address):
+                return self._rewritten(wait, last)
+
+    def _rewritten(self, wait: float, last: tuple[str, Sequence[Any]]) -> bool:
+        tables = self._writer.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = %s ORDER BY 1", [self._address.schema]
+        ).fetchall()
+        self._writer.execute(f"SET lock_timeout = {int(wait * 1000)}".encode())
+        try:
+            for (table,) in tables:
+                self._writer.execute(SQL("VACUUM (FULL) {}").format(Identifier(table)))
+        except errors.LockNotAvailable:
+            return False
+        finally:
+            self._writer.execute("SET lock_timeout = 0")
+        self._writer.execute(_read(last[0]), list(last[1]))
         return True
 
     @contextmanager
@@ -263,9 +274,16 @@ def _options(address: Address) -> dict[str, Any]:
     return {
         "autocommit": True,
         "options": f"-c search_path={address.schema}",
-        "application_name": f"amgs {os.getpid()}",
+        "application_name": f"amgs {os.getpid()} on {socket.gethostname()}"[:63],
         "connect_timeout": 10,
     }
+
+
+def _connected(address: Address) -> psycopg.Connection[Any]:
+    with _translating(address.shown):
+        made = psycopg.connect(address.connection, **_options(address))
+        values.register(made)
+        return made
 
 
 def _check_encoding(connection: psycopg.Connection[Any], address: Address) -> None:
@@ -277,27 +295,12 @@ def _check_encoding(connection: psycopg.Connection[Any], address: Address) -> No
         )
 
 
-def _lease(connection: psycopg.Connection[Any], address: Address) -> None:
-    """Become the one who writes to the namespace, until the connection ends."""
-    key = f"amgs writes {address.namespace}"
-    connection.execute(f"SET lock_timeout = '{_LEASE}'".encode())
-    try:
-        connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [key])
-    except errors.LockNotAvailable as error:
-        held = connection.execute(
-            "SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE l.locktype = "
-            "'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = "
-            "current_database()) AND (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended(%s, 0)",
-            [key],
-        ).fetchone()
-        process = str(held[0]).removeprefix("amgs ") if held is not None and held[0] else ""
-        raise StoreLockedError(
-            f"{address.shown} is in use by {f'process {process}' if process else 'another process'}, and a namespace "
-            "has one writer at a time.",
-            way_out="Close it there, or choose another namespace.",
-        ) from error
-    finally:
-        connection.execute("SET lock_timeout = 0")
+def _check_version(address: Address, version: int) -> None:
+    if version > LATEST:
+        raise StoreTooNewError(
+            f"{address.shown} has schema {version}; this program knows schemas up to {LATEST}.",
+            way_out="Update the program, or choose another store.",
+        )
 
 
 def _read(sql: str) -> bytes:

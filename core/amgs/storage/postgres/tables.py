@@ -29,7 +29,7 @@ class PostgresTables(SqlTables):
             "SELECT c.relname, a.attname, format_type(a.atttypid, NULL), a.attnotnull FROM pg_class c "
             "JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.relnamespace = current_schema()::regnamespace "
             "AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> 'rowid' "
-            "ORDER BY c.relname, a.attnum"
+            "AND c.relname <> 'outbox' ORDER BY c.relname, a.attnum"
         ):
             found.setdefault(str(table), []).append(TableColumn(str(name), _TYPES[str(kind)], bool(required)))
         return {table: tuple(columns) for table, columns in found.items()}

@@ -1,4 +1,4 @@
-"""What a session changed, by revision: so that who holds all rows of a table need not read them all again."""
+"""What was changed, by revision: so that who holds all rows of a table need not read them all again."""
 
 from __future__ import annotations
 
@@ -37,6 +37,11 @@ class ChangeLog(Generic[Key]):
     def forget(self) -> None:
         """Any row may be changed now."""
         self._open = None
+
+    @property
+    def noted(self) -> frozenset[Key] | None:
+        """The keys of the running transaction, None where any row may be changed."""
+        return None if self._open is None else frozenset(self._open)
 
     def commit(self, revision: int) -> None:
         """The transaction is about to commit as this revision."""

@@ -34,8 +34,8 @@ class SqlConnection(ABC):
         self._structural = False
         self._local = threading.local()
         self._closed = False
-        self.edge_changes = ChangeLog[EdgeKey]()
-        self.clock_changes = ChangeLog[str]()
+        self.edge_changes: ChangeLog[EdgeKey] = ChangeLog()
+        self.clock_changes: ChangeLog[str] = ChangeLog()
         self.lost = ""
         """What was missing when the store was opened, where that was accepted; in words."""
 
@@ -95,6 +95,13 @@ class SqlConnection(ABC):
         value, structure = self.rows("SELECT value, structure FROM change_counter")[0]
         return int(value), int(structure)
 
+    def followed(self, since: int) -> bool:
+        """Whether all that changed since a value of the change counter can be told by revision: a store that is written
+        by one program alone always can.
+        """
+        del since
+        return True
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Whatever this thread reads inside is of one committed state, however others go on. One inside another, or
@@ -132,9 +139,7 @@ class SqlConnection(ABC):
                 self.clock_changes.begin()
                 yield
                 if self._dirty and counted:
-                    revision = self.revision()
-                    self.edge_changes.commit(revision)
-                    self.clock_changes.commit(revision)
+                    self._log_changes(self.revision())
                     if self._structural:
                         self._write("UPDATE change_counter SET structure = value + 1")
                     self._write("UPDATE change_counter SET value = value + 1")
@@ -188,6 +193,11 @@ class SqlConnection(ABC):
     @abstractmethod
     def _write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
         """Run a statement in the running transaction."""
+
+    def _log_changes(self, revision: int) -> None:
+        """The running transaction is about to commit as this revision."""
+        self.edge_changes.commit(revision)
+        self.clock_changes.commit(revision)
 
     @abstractmethod
     def _commit(self) -> None: ...

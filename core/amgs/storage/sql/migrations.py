@@ -482,6 +482,18 @@ CREATE TABLE prepared_vectors (
 );
 """
 
+_OUTBOX = """
+-- What the latest changes touched, where several programs write (PostgreSQL): each follows the others by it. revision:
+-- the change counter after the change. told: JSON, who did what. edges, clocks: JSON, the keys of edges and the ids of
+-- blocks that were written; NULL where any may have been.
+CREATE TABLE outbox (
+    revision BIGINT NOT NULL PRIMARY KEY,
+    told VARCHAR NOT NULL,
+    edges VARCHAR,
+    clocks VARCHAR
+);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _LIFECYCLE,
@@ -499,6 +511,7 @@ MIGRATIONS: tuple[str, ...] = (
     _PACK_PROPOSALS,
     _PACK_CREDITS,
     _TASKS,
+    _OUTBOX,
 )
 """Step i brings a store from schema i to i + 1."""
 

@@ -1,0 +1,78 @@
+"""The lease of a namespace: one program writes at a time, and whoever waits is next in the order of asking.
+
+It is an advisory lock of the server, so that it ends with a connection, however that ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+import psycopg
+from psycopg import errors
+
+from amgs.errors import StoreLockedError
+from amgs.storage.postgres.address import Address
+
+_SECONDS: Final = 30.0
+"""How long to wait while others write."""
+
+
+def leased_version(connection: psycopg.Connection[Any], address: Address) -> int:
+    """Begin a transaction as the one who writes to the namespace until it ends; gives the schema's number, which
+    another program may have raised since. Raises StoreLockedError where others write for too long.
+    """
+    told = (
+        f"BEGIN; SET LOCAL lock_timeout = '{_SECONDS:g}s'; SELECT pg_advisory_xact_lock({_key(address)}); "
+        "SET LOCAL lock_timeout = 0; SELECT value FROM meta WHERE key = 'schema_version'"
+    )
+    try:
+        answers = connection.execute(told.encode())
+    except BaseException as error:
+        with suppress(psycopg.Error):
+            connection.execute("ROLLBACK")
+        if isinstance(error, errors.LockNotAvailable):
+            raise _busy(connection, address) from error
+        raise
+    while answers.nextset():
+        pass
+    row = answers.fetchone()
+    return int(row[0]) if row is not None else 0
+
+
+@contextmanager
+def leased(connection: psycopg.Connection[Any], address: Address) -> Iterator[None]:
+    """Be the one who writes to the namespace, outside of a transaction or before there is a store."""
+    connection.execute(f"SET lock_timeout = '{_SECONDS:g}s'".encode())
+    try:
+        connection.execute(f"SELECT pg_advisory_lock({_key(address)})".encode())
+    except errors.LockNotAvailable as error:
+        raise _busy(connection, address) from error
+    finally:
+        with suppress(psycopg.Error):
+            connection.execute("SET lock_timeout = 0")
+    try:
+        yield
+    finally:
+        with suppress(psycopg.Error):
+            connection.execute(f"SELECT pg_advisory_unlock({_key(address)})".encode())
+
+
+def _key(address: Address) -> str:
+    return f"hashtextextended('amgs writes {address.namespace}', 0)"
+
+
+def _busy(connection: psycopg.Connection[Any], address: Address) -> StoreLockedError:
+    held = connection.execute(
+        "SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE l.locktype = "
+        "'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = "
+        f"current_database()) AND (l.classid::bigint << 32 | l.objid::bigint) = {_key(address)}".encode()
+    ).fetchone()
+    process = str(held[0]).removeprefix("amgs ") if held is not None and held[0] else ""
+    return StoreLockedError(
+        f"{address.shown} was being written by {f'process {process}' if process else 'others'} for {_SECONDS:g} "
+        "seconds; nothing was changed.",
+        title="The store is busy",
+        way_out="Try again when that is done.",
+    )

@@ -1,0 +1,91 @@
+"""What each change of a namespace touched, kept with the change itself: several programs write, and each follows the
+others by it.
+
+The latest changes are kept; who missed more derives everything anew. The table is of the namespace and no part of the
+memory: exports leave it out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from amgs.storage.sql.change_log import ChangeLog, Key
+
+if TYPE_CHECKING:
+    from amgs.storage.sql.connection import SqlConnection
+
+KEPT: Final = 4096
+"""Changes that can be told by revision."""
+_MOST: Final = 5000
+"""Keys of one change; with more, reading all rows again is no slower."""
+_FORGOTTEN_EVERY: Final = 256
+
+
+class SharedChangeLog(ChangeLog[Key]):
+    """The keys that all programs changed. told: gives those after a revision."""
+
+    def __init__(self, told: Callable[[int], frozenset[Key] | None]) -> None:
+        super().__init__()
+        self._told = told
+
+    def commit(self, revision: int) -> None:
+        """Nothing to do: the transaction itself keeps what it changed."""
+
+    def after(self, since: int) -> frozenset[Key] | None:
+        return self._told(since)
+
+
+class Outbox:
+    """The table `outbox` of one namespace. Reads are of the state that the reading thread sees."""
+
+    def __init__(self, connection: SqlConnection) -> None:
+        self._connection = connection
+
+    def append(
+        self,
+        revision: int,
+        told: str,
+        edges: frozenset[tuple[str, str, str]] | None,
+        clocks: frozenset[str] | None,
+    ) -> None:
+        """Keep what a change touched; inside its transaction."""
+        execute = self._connection.execute
+        row = [revision, told, _written(edges), _written(clocks)]
+        execute("INSERT INTO outbox VALUES (?, ?, ?, ?)", row, structural=False)
+        if revision % _FORGOTTEN_EVERY == 0:
+            execute("DELETE FROM outbox WHERE revision <= ?", [revision - KEPT], structural=False)
+
+    def edges(self, since: int) -> frozenset[tuple[str, str, str]] | None:
+        """The keys of all edges that were written after a revision, None where they are not known."""
+        found = self._keys("edges", since)
+        return None if found is None else frozenset((str(s), str(t), str(r)) for s, t, r in found)
+
+    def clocks(self, since: int) -> frozenset[str] | None:
+        """The ids of all blocks whose clocks were set after a revision, None where they are not known."""
+        found = self._keys("clocks", since)
+        return None if found is None else frozenset(map(str, found))
+
+    def follows(self, since: int) -> bool:
+        """Whether each change after a revision is kept, and none of them filled the store from elsewhere."""
+        known, whole, now = self._connection.rows(
+            "SELECT count(*), count(*) FILTER (WHERE edges IS NULL AND clocks IS NULL), (SELECT value FROM "
+            "change_counter) FROM outbox WHERE revision > ?",
+            [since],
+        )[0]
+        return int(known) == max(int(now) - since, 0) and not whole
+
+    def _keys(self, column: str, since: int) -> list[Any] | None:
+        rows = self._connection.rows(
+            f"SELECT o.revision, o.{column}, c.value FROM change_counter c LEFT JOIN outbox o ON o.revision > ?",
+            [since],
+        )
+        kept = [row for row in rows if row[0] is not None]
+        if len(kept) != max(int(rows[0][2]) - since, 0) or any(row[1] is None for row in kept):
+            return None
+        return [key for row in kept for key in json.loads(row[1])]
+
+
+def _written(keys: Collection[str | Sequence[str]] | None) -> str | None:
+    return None if keys is None or len(keys) > _MOST else json.dumps(sorted(keys))

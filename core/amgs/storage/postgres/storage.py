@@ -11,6 +11,7 @@ from amgs.errors import StoreError
 from amgs.storage.postgres.address import Address
 from amgs.storage.postgres.block_columns import PostgresBlockColumns
 from amgs.storage.postgres.connection import PostgresConnection
+from amgs.storage.postgres.lease import leased
 from amgs.storage.postgres.sources import PostgresSources
 from amgs.storage.postgres.tables import PostgresTables
 from amgs.storage.sql.storage import SqlStorage
@@ -29,7 +30,7 @@ class PostgresStorage(PostgresConnection, SqlStorage):
     def remove(cls, path: str) -> None:
         """Drop a namespace with all that it holds; one that is not there is no error.
 
-        Raises StoreLockedError where another process writes to it.
+        Raises StoreLockedError where other programs go on writing to it.
         """
         try:
             store = cls.open(path, create=False)
@@ -37,5 +38,5 @@ class PostgresStorage(PostgresConnection, SqlStorage):
             if error.about != "missing":
                 raise
             return
-        with store, store._translate():
-            store._writer.execute(SQL("DROP SCHEMA {} CASCADE").format(Identifier(store._schema)))
+        with store, store._translate(), leased(store._writer, store._address):
+            store._writer.execute(SQL("DROP SCHEMA {} CASCADE").format(Identifier(store._address.schema)))

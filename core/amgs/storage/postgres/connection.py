@@ -5,6 +5,7 @@ and a pool that reads. Any number of programs have the namespace open, and write
 from __future__ import annotations
 
 import os
+import select
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -73,6 +74,7 @@ class PostgresConnection(SqlConnection):
             address.connection,
             kwargs=_options(address),
             configure=values.register,
+            check=_check_alive,
             min_size=0,
             max_size=_READERS,
             timeout=_WAIT,
@@ -284,6 +286,14 @@ def _connected(address: Address) -> psycopg.Connection[Any]:
         made = psycopg.connect(address.connection, **_options(address))
         values.register(made)
         return made
+
+
+def _check_alive(connection: psycopg.Connection[Any]) -> None:
+    """Raise where a pooled connection was ended meanwhile: there is something to read though nothing was asked."""
+    waiting = select.poll()
+    waiting.register(connection.fileno(), select.POLLIN)
+    if waiting.poll(0):
+        connection.execute("SELECT 1")
 
 
 def _check_encoding(connection: psycopg.Connection[Any], address: Address) -> None:

@@ -24,11 +24,20 @@ if TYPE_CHECKING:
     from amgs_app.results import ForecastList
     from amgs_app.row_filter import Row
     from amgs_tui.host import Host
-    from amgs_tui.messages import Failed
+    from amgs_tui.messages import Failed, Follow, Origin
 
 BINS = (5, 10, 20)
 LATEST = 500
 """Forecasts that are fetched while no bin is chosen."""
+UNDONE_HERE = frozenset({"feedback", "calibrate"})
+"""What `U` takes back, as far as it is among the latest changes."""
+CHANGES = 50
+
+
+def latest_changes(found: object) -> list[Call[Any]]:
+    """The look that follows a list of forecasts."""
+    del found
+    return [operations.lifecycle.operations(limit=CHANGES)]
 
 
 class CalibrationPane(ListPane):
@@ -40,10 +49,10 @@ class CalibrationPane(ListPane):
     )
     PURPOSE = """\
 Every block in a frame carries its score as a forecast: the probability that it will prove useful. Your verdict (u
-useful, x useless, here or in the frame pane) is the outcome, and the next open forecast comes under the cursor. From
-20 verdicts on, the diagram plots forecast against outcome; on the diagonal the scores mean what they say. The Brier
-score is the mean squared error: 0 is best. The arrows choose a bin of the diagram; f shows one frame, category or
-type of edge alone. c previews a recalibration; press c again to apply it."""
+useful, x useless, here or in the frame pane) is the outcome, and the next open forecast comes under the cursor; U
+takes the last verdict back. From 20 verdicts on, the diagram plots forecast against outcome; on the diagonal the
+scores mean what they say. The Brier score is the mean squared error: 0 is best. The arrows choose a bin of the
+diagram; f shows one frame, category or type of edge alone. c previews a recalibration; press c again to apply it."""
 
     BINDINGS: ClassVar[list[Any]] = [
         shown(
@@ -76,7 +85,7 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
             "f", "group", "group", "calibration.groups", "Show one frame, category or type of edge, or all"
         ),
         shown("d", "drop", "back", "calibration.drop", "Discard the preview"),
-        shown("U", "undo", "undo", "calibration.undo", "Undo the recalibration just applied"),
+        shown("U", "undo", "undo", "calibration.undo", "Undo the last verdict or recalibration"),
         shown("b", "bins", "bins", "calibration.bins", "Cycle 5, 10 or 20 bins"),
         *ListPane.BINDINGS,
     ]
@@ -88,11 +97,14 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
         self._every: Sequence[ForecastCase] = ()
         self.plan: CalibrationPlan | None = None
         self.done: JournalEntry | None = None
+        self.last: JournalEntry | None = None
+        """The latest verdict or recalibration that is not undone."""
         self.bins = 10
         self.bin: int | None = None
         self.group: tuple[GroupKind, str] | None = None
         self.queue: bool | None = None
         self._next: str | None = None
+        self._judged: str | None = None
         self._begins = True
 
     # --- what it shows ------------------------------------------------------------------------------------
@@ -107,6 +119,19 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
                 bins=self.bins, bin=self.bin + 1, state="settled", by=by, value=value
             )
 
+    def ask(
+        self,
+        call: Call[Any],
+        *,
+        slot: str = "",
+        origin: Origin = "operator",
+        follow: Follow | None = None,
+    ) -> None:
+        """Hand a call to the engine; a list of forecasts brings along what was done last."""
+        if follow is None and call.operation.name == "calibration forecasts":
+            follow = latest_changes
+        super().ask(call, slot=slot, origin=origin, follow=follow)
+
     def take(self, command: str, result: Any) -> None:
         match command:
             case "calibration table":
@@ -114,6 +139,10 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
                 self.bins = len(result.bins) or self.bins
             case "calibration forecasts":
                 self._take_forecasts(result)
+            case "feedback":
+                self._judged = result.prediction_id
+            case "operations":
+                self._take_changes(result.operations)
             case "calibrate":
                 self.done = getattr(result, "operation", None)
                 self.plan = None if self.done is not None else result
@@ -130,6 +159,16 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
         here = (n for n, case in enumerate(self.cases) if case.outcome.prediction_id == keep)
         self.cursor = next(here, max(0, min(self.cursor, self.rows - 1)))
         if wanted is not None:
+            self.moved()
+
+    def _take_changes(self, changes: Sequence[JournalEntry]) -> None:
+        """What U would take back; where it took a verdict back, the cursor goes to the forecast that is open again."""
+        was = self.last.id if self.last is not None and self.last.kind == "feedback" else None
+        self.last = next((one for one in changes if not one.undone and one.kind in UNDONE_HERE), None)
+        if self._judged is not None and any(one.undone and one.id == was for one in changes):
+            ids = [case.outcome.prediction_id for case in self.cases]
+            self.cursor = ids.index(self._judged) if self._judged in ids else self.cursor
+            self._judged = None
             self.moved()
 
     def _open_of(self, block_id: str) -> str:
@@ -178,7 +217,8 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
             return ""
         if self.done is not None:
             return f"recalibrated as operation {self.done.id} · U undoes it"
-        return self._step()
+        verdict = self.last is not None and self.last.kind == "feedback"
+        return self._step() or ("U undoes the last verdict" if verdict else "")
 
     def _step(self) -> str:
         """The chosen bin in words."""
@@ -240,7 +280,7 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
             case "drop":
                 return self.plan is not None
             case "undo":
-                return self.done is not None and self.plan is None
+                return self.last is not None and self.plan is None
             case "bin" | "whole" | "group" | "bins":
                 return self.plan is None
         return True
@@ -315,9 +355,10 @@ type of edge alone. c previews a recalibration; press c again to apply it."""
         self.refresh_bindings()
 
     def action_undo(self) -> None:
-        if self.done is not None:
-            operation, self.done = self.done.id, None
-            self.ask(operations.lifecycle.undo(operation))
+        """Take back what was done here last; the workstation asks first."""
+        if self.last is not None:
+            self.done = None
+            self.ask(operations.lifecycle.undo(self.last.id))
 
     # --- groups -------------------------------------------------------------------------------------------
 

@@ -227,6 +227,13 @@ async def test_judging_down_the_list_judges_the_row_under_the_cursor_and_goes_on
         assert "from 3 verdicts (20 needed)" in driven.text and "goal" not in driven.text
         await driven.press("end", "u")
         assert "was judged" in driven.text
+        await driven.press("U")
+        assert "Undo this change?" in driven.text and "forecast reopened" in " ".join(driven.text.split())
+        await driven.press("y")
+        under = pane.cases[pane.cursor].outcome
+        assert (under.prediction_id, under.actual) == (waiting[3], None)
+        assert sum(c.outcome.actual is not None for c in pane.cases) == 2
+        assert pane.last is not None and pane.last.kind == "feedback"
 
 
 async def test_a_selection_that_is_not_in_the_list_does_not_change_what_the_keys_judge(

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from amgs.api.context import MemoryContext
-from amgs.api.pack_pruning import live, pruned
-from amgs.errors import ModelError, NotFoundError, UsageError
+from amgs.api.pack_pruning import language_model, live, pruned
+from amgs.errors import NotFoundError, UsageError
 from amgs.log import journal
 from amgs.packs import credit, keeping, reading
-from amgs.text.answer_reader import AnswerReader
 from amgs.types.pack_weights import PackCredit, PackCredits
 from amgs.types.packs import PackUse
 
@@ -77,17 +76,6 @@ class PackCrediting:
             return whole.text if held else ""
         # an assembly logs the tokens of sentences alone, so there is room for headings and citations beside them
         return pruned(context, pack, held, use.query, use.tokens + whole.tokens - said).reading.text
-
-
-def language_model(context: MemoryContext) -> AnswerReader:
-    """Raises ModelError where the memory was opened without one."""
-    if context.reader is None:
-        raise ModelError(
-            "The memory was opened without a language model.",
-            title="No language model",
-            way_out="Open it with a reader.",
-        )
-    return context.reader
 
 
 def _read_together(uses: Sequence[PackUse], number: int) -> list[PackUse]:

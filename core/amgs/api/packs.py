@@ -173,21 +173,25 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackCrediting
         *,
         budget: int | None = None,
         prune: bool = False,
+        settle: bool = False,
         session: str = "",
         log: bool = True,
     ) -> PackText:
         """A pack as a text in at most `budget` tokens (2,048 unless given); that it was read is logged.
 
         prune: the sentences that answer the query, in place of whole members; " … " where something is left out.
-        session: a name that joins what is read for one task. log: False for a look that leaves no trace. Raises
-        UsageError for a pack that is retired, or to prune without a query.
+        settle: the language model decides between the sentences near the border of the budget. session: a name that
+        joins what is read for one task. log: False for a look that leaves no trace. Raises UsageError for a pack that
+        is retired, to prune without a query, or to settle without pruning.
         """
+        if settle and not prune:
+            raise UsageError("Only what is pruned has a border to settle.", way_out="Prune as well.")
         storage, now = self._context.storage, self._context.clock.now()
         allowed = BUDGET if budget is None else bounds.count("The budget", budget, least=1)
         found = keeping.find_standing(storage.packs, pack)
         held = live(self._context, found.blocks)
         if prune:
-            made = pruned(self._context, found, held, query, allowed).reading
+            made = pruned(self._context, found, held, query, allowed, settle=settle).reading
         else:
             made = reading.read(found, held, query, allowed, now, self._context.count_tokens)
         number = None

@@ -70,11 +70,24 @@ def diff(left: str, right: str = "") -> Ask[PackDifference]:
 
 
 def use(
-    pack: str, query: str = "", *, budget: int | None = None, prune: bool = False, session: str = ""
+    pack: str,
+    query: str = "",
+    *,
+    budget: int | None = None,
+    prune: bool = False,
+    settle: bool = False,
+    session: str = "",
 ) -> Ask[PackText]:
     """A pack as a text in at most `budget` tokens; that it was read is logged."""
     return operation(
-        "pack_use", writes=True, pack=pack, query=query, budget=budget, prune=prune, session=session
+        "pack_use",
+        writes=True,
+        pack=pack,
+        query=query,
+        budget=budget,
+        prune=prune,
+        settle=settle,
+        session=session,
     )
 
 

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -46,6 +47,16 @@ class SentenceRelevance(Protocol):
 
     def worths(self, query: str, sentences: Sequence[PackSentence]) -> Worths:
         """sentences: of all members of a pack, those of one member together and in order."""
+        ...
+
+
+class SettleBorder(Protocol):
+    """What decides between sentences near the border of a budget."""
+
+    def settled(
+        self, query: str, sentences: Sequence[PackSentence], worths: Worths, kept: NDArray[np.bool_]
+    ) -> Worths:
+        """Other worths. kept: what these ones keep."""
         ...
 
 
@@ -99,10 +110,11 @@ def prune(
     now: datetime,
     count_tokens: Callable[[str], int],
     relevance: SentenceRelevance,
+    border: SettleBorder | None = None,
 ) -> PrunedPack:
     """The sentences that answer a query: the learnings, then the sources, each by day and source under one heading, in
-    the order of time; " … " where something is left out. In the reading `left_out` are the members of which nothing
-    stands, `shortened` those of which a part does.
+    the order of time; " … " where something is left out. border: settles what is kept of the sentences near it. In the
+    reading `left_out` are the members of which nothing stands, `shortened` those of which a part does.
     """
     template = GroupedTemplate("template", title, query, now)
     members = [
@@ -118,15 +130,19 @@ def prune(
     number_of = {key: n for n, key in enumerate(dict.fromkeys(keys))}
     worths = relevance.worths(query, sentences) if sentences else np.zeros(0)
     opening = template.opening() + "".join(template.heading(one.title) for one in sections(_whole(members)))
-    kept = choose(
-        worths,
-        np.array([count_tokens(one.text) for one in sentences], dtype=np.int64),
-        of,
-        np.array([_opening(template, one, count_tokens) for one in blocks], dtype=np.int64),
-        max(budget - count_tokens(opening), 0),
-        np.array([number_of[key] for key in keys], dtype=np.int64),
-        np.array([count_tokens(f"{group_heading(key[1:])}\n") for key in number_of], dtype=np.int64),
+    choice = partial(
+        choose,
+        costs=np.array([count_tokens(one.text) for one in sentences], dtype=np.int64),
+        members=of,
+        openings=np.array([_opening(template, one, count_tokens) for one in blocks], dtype=np.int64),
+        budget=max(budget - count_tokens(opening), 0),
+        groups=np.array([number_of[key] for key in keys], dtype=np.int64),
+        headings=np.array([count_tokens(f"{group_heading(key[1:])}\n") for key in number_of], dtype=np.int64),
     )
+    kept = choice(worths)
+    if border is not None:
+        worths = border.settled(query, sentences, worths, kept)
+        kept = choice(worths)
     while True:
         made = _written(template, members, [sentences[n] for n in np.flatnonzero(kept)], count_tokens)
         tokens = count_tokens(made.text)

@@ -76,7 +76,7 @@ class SearchRelevance:
         size = len(sentences)
         if not size or not any(c.isalnum() for c in query):
             return {name: np.zeros(size) for name in WEIGHTS}
-        titles = [_title(one) for one in sentences]
+        titles = [sentence_title(one) for one in sentences]
         texts = [f"{title} {one.text}" for title, one in zip(titles, sentences, strict=True)]
         words = SentenceWords(texts, self._sources.keyword)
         alone = words.scores(query)
@@ -92,7 +92,7 @@ class SearchRelevance:
 
     def words(self, query: str, sentences: Sequence[PackSentence]) -> Floats:
         """(n,) BM25 for the query alone, of the title and the sentence together."""
-        texts = [f"{_title(one)} {one.text}" for one in sentences]
+        texts = [f"{sentence_title(one)} {one.text}" for one in sentences]
         return SentenceWords(texts, self._sources.keyword).scores(query)
 
     def _evidence(self, query: str, sentences: Sequence[PackSentence]) -> Floats:
@@ -139,7 +139,8 @@ def _by_best(scores: Floats) -> Floats:
     return scores / best if best > 0 else scores
 
 
-def _title(sentence: PackSentence) -> str:
+def sentence_title(sentence: PackSentence) -> str:
+    """The title of its member."""
     path = heading_path(sentence.block.meta)
     return path[-1] if path else sentence.block.title
 

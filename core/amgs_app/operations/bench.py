@@ -121,13 +121,15 @@ def bench_packs(
         int,
         Option("--questions", metavar="N", min=0, help="Answers that the language model judges; 0: none."),
     ] = 0,
+    only: Annotated[str, Option("--only", metavar="NAME,NAME", help="These subjects; else all.")] = "",
     as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Measure every subject that the folder has data for, each with its controls and its ceiling beside it: which packs
     of an invented year are there when they are needed, which a question is given, which sentences of them, and what
     the text of all packs holds beside a frame of as many tokens. With --questions the language model of the session
-    judges answers after that text as well, which takes some minutes for every thirty.
+    judges answers after that text as well, credits packs with answers and settles sentences near the border of a
+    budget, which takes some minutes for every thirty.
 
     Does not touch the session's own store.
     """
@@ -136,7 +138,8 @@ def bench_packs(
     del as_json
     folder = given(data, "No data given.", "Give their folder: `bench packs --data DIR`.")
     model = partial(engine.load_model, progress) if questions else None
-    return run(rig_of(engine, progress), folder, model, questions)
+    names = tuple(name for name in only.replace(" ", "").split(",") if name)
+    return run(rig_of(engine, progress), folder, model, questions, names)
 
 
 @operation("bench facts", summary="Measure finding short facts among long documents.", long=True)

@@ -128,14 +128,18 @@ def use(
     prune: Annotated[
         bool, Option("--prune", help="The sentences that answer the query, in place of whole members.")
     ] = False,
+    settle: Annotated[
+        bool, Option("--settle", help="With --prune: the language model decides near the border.")
+    ] = False,
     session: Session = "",
 ) -> PackText:
     """Write a pack as one text: its learnings, then its sources, while they fit. That it was read is logged.
 
     With --prune the sentences stand in it that answer the query, by words, titles and the search's evidence, and each
-    member that has one is cited.
+    member that has one is cited. With --settle as well, the language model of the session decides between up to six
+    sentences near the border of the budget, by which of them makes the first tokens of its answer likelier.
     """
-    return engine.memory.packs.use(pack, query, budget=budget, prune=prune, session=session)
+    return engine.memory.packs.use(pack, query, budget=budget, prune=prune, settle=settle, session=session)
 
 
 @operation("pack route", summary="Choose the packs for a question, within a budget.", pane="packs")

@@ -97,7 +97,8 @@ def credit(
 
     Packs that were read for the same question in the same session, or by one `pack assemble`, are credited together.
     The answer itself is not kept. The model reads the text of all packs once, and about half of it again for each pack:
-    2,048 tokens of six packs take SmolLM2 some fifteen seconds of processor time.
+    1,000 tokens in four packs take SmolLM2 about a quarter of a minute of processor time. One reading says little;
+    docs/results/packs.md has how little.
     """
     return engine.memory.packs.credit(use, answer, progress=progress)
 

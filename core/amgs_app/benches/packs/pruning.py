@@ -42,24 +42,34 @@ _RIDGE = 1.0
 Columns = Mapping[str, Floats]
 
 
-class _Asked:
+class AskedUnits:
     """A question with its columns and what it costs to keep a unit."""
 
-    def __init__(self, question: PruningQuestion, columns: Columns, costs: NDArray[np.int64]) -> None:
+    def __init__(
+        self,
+        question: PruningQuestion,
+        columns: Columns,
+        costs: NDArray[np.int64],
+        units: Sequence[PackSentence],
+    ) -> None:
+        self.question, self.units = question, units
         self.wanted = np.array([unit.supports for unit in question.units])
         self.columns, self.costs = columns, costs
         self.matrix = np.stack([columns[name] for name in WEIGHTS], axis=1)
 
     def kept(self, worths: Floats) -> float:
         """Percent of what supports the answer that stays."""
+        return 100.0 * float(self.held(worths)[self.wanted].mean())
+
+    def held(self, worths: Floats) -> NDArray[np.bool_]:
+        """(n,) the units that stay."""
         nothing = np.zeros(worths.size, dtype=np.int64)
-        held = choose(worths, self.costs, nothing, nothing[:1], int(self.costs.sum() / SHARE))
-        return 100.0 * float(held[self.wanted].mean())
+        return choose(worths, self.costs, nothing, nothing[:1], int(self.costs.sum() / SHARE))
 
 
 def measure_pruning(rig: MemoryRig, data: Path) -> SubjectResult | None:
     """Measure the sets that a folder has; None where it has none."""
-    asked: dict[str, list[_Asked]] = {}
+    asked: dict[str, list[AskedUnits]] = {}
     written: dict[str, list[float]] = defaultdict(list)
     seconds: dict[str, float] = {}
     for name in ("hotpotqa", "musique"):
@@ -69,7 +79,7 @@ def measure_pruning(rig: MemoryRig, data: Path) -> SubjectResult | None:
         drafts = {block_id(draft.content): draft for one in questions for draft in one.paragraphs}
         with drafts_store(drafts.values(), STILL, rig.embedder) as memory:
             started = process_time()
-            asked[name] = [_ask(memory, one, rig.count_tokens) for one in questions]
+            asked[name] = [ask(memory, one, rig.count_tokens) for one in questions]
             tokens = sum(int(one.costs.sum()) for one in asked[name])
             seconds[name] = (process_time() - started) / tokens * 512
             for place, one in enumerate(questions):
@@ -83,16 +93,17 @@ def measure_pruning(rig: MemoryRig, data: Path) -> SubjectResult | None:
         others = [one for other, each in asked.items() if other != name for one in each]
         for method, shares in _by_method(many, others, rig.seed):
             metrics[f"pruning_{name}_{_word(method)}"] = float(np.mean(shares))
-            rows.append(_row(name, method, shares, rig.seed))
+            rows.append(row_of(name, method, shares, rig.seed))
         metrics[f"pruning_{name}_written"] = float(np.mean(written[name]))
         metrics[f"pruning_{name}_seconds_512"] = seconds[name]
-        rows.append(_row(name, WRITTEN, written[name], rig.seed))
+        rows.append(row_of(name, WRITTEN, written[name], rig.seed))
     columns = ("set", "method", "questions", "kept", "95 %", "all of it")
     table = BenchTable("What supports the answer in 1/6.3 of the tokens, percent", columns, tuple(rows))
     return SubjectResult(metrics, {k: v for k, v in GOALS.items() if k in metrics}, (table,))
 
 
-def _ask(memory: Memory, question: PruningQuestion, count_tokens: Callable[[str], int]) -> _Asked:
+def ask(memory: Memory, question: PruningQuestion, count_tokens: Callable[[str], int]) -> AskedUnits:
+    """What a memory that holds the paragraphs knows of a question."""
     context = memory.packs._context
     ids = [block_id(draft.content) for draft in question.paragraphs]
     held = context.storage.blocks.get(ids)
@@ -104,7 +115,7 @@ def _ask(memory: Memory, question: PruningQuestion, count_tokens: Callable[[str]
         )
         columns = dict(relevance.features(question.text, units))
         columns["alone"] = relevance.words(question.text, units)
-    return _Asked(question, columns, costs)
+    return AskedUnits(question, columns, costs, units)
 
 
 def _as_written(memory: Memory, question: PruningQuestion, budget: int) -> float:
@@ -123,7 +134,7 @@ def _as_written(memory: Memory, question: PruningQuestion, budget: int) -> float
 
 
 def _by_method(
-    asked: Sequence[_Asked], others: Sequence[_Asked], seed: int
+    asked: Sequence[AskedUnits], others: Sequence[AskedUnits], seed: int
 ) -> Iterator[tuple[str, list[float]]]:
     """Each method and what it keeps, question by question."""
     chance = np.random.default_rng(seed)
@@ -146,7 +157,7 @@ def _by_method(
     yield CEILING, [one.kept(one.wanted.astype(np.float64)) for one in asked]
 
 
-def _fitted(asked: Sequence[_Asked]) -> Floats:
+def _fitted(asked: Sequence[AskedUnits]) -> Floats:
     """(k,) a ridge on whether a unit supports the answer, every question counting the same."""
     rows = np.concatenate(
         [(one.matrix - one.matrix.mean(axis=0)) / np.sqrt(len(one.matrix)) for one in asked]
@@ -155,7 +166,8 @@ def _fitted(asked: Sequence[_Asked]) -> Floats:
     return np.asarray(np.linalg.solve(rows.T @ rows + _RIDGE * np.eye(rows.shape[1]), rows.T @ aims))
 
 
-def _row(name: str, method: str, shares: Sequence[float], seed: int) -> tuple[str | float, ...]:
+def row_of(name: str, method: str, shares: Sequence[float], seed: int) -> tuple[str | float, ...]:
+    """What is kept, in percent, of each question, with the interval of its mean, and how often that is all."""
     chance = np.random.default_rng(seed)
     drawn = chance.choice(np.array(shares), (1000, len(shares))).mean(axis=1)
     low, high = np.quantile(drawn, (0.025, 0.975))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amgs.errors import UsageError
 from amgs_app.bench_results import BenchResult
 from amgs_app.benches.frame import Bench
+from amgs_app.benches.packs.borderline import measure_borderline
 from amgs_app.benches.packs.causal import measure_causal
 from amgs_app.benches.packs.consolidation import measure_consolidation
 from amgs_app.benches.packs.continuum import measure_continuum
+from amgs_app.benches.packs.credit import measure_credit
 from amgs_app.benches.packs.families import measure_families
 from amgs_app.benches.packs.intents import measure_intents
 from amgs_app.benches.packs.operations import measure_operations
@@ -41,13 +44,31 @@ SUBJECTS: Mapping[str, Measure] = {
 
 
 def run(
-    rig: MemoryRig, data: Path, model: Callable[[], BaseModel] | None = None, questions: int = QUESTIONS
+    rig: MemoryRig,
+    data: Path,
+    model: Callable[[], BaseModel] | None = None,
+    questions: int = QUESTIONS,
+    only: Sequence[str] = (),
 ) -> BenchResult:
-    """Measure what a folder has data for, and what needs none.
+    """Measure the subjects named, else all that a folder has data for and those that need none.
 
-    model: gives the language model that judges so many answers; without it none are judged.
+    model: gives the language model that judges so many answers; without it none are judged. Raises UsageError for a
+    subject that does not exist, or where none of those named can be measured.
     """
-    pipeline: Measure = partial(measure_pipeline, model=model, questions=questions)
-    found = measured(rig, data, {**SUBJECTS, "pipeline": pipeline})
+    asked: dict[str, Measure] = {
+        "pipeline": partial(measure_pipeline, model=model, questions=questions),
+        "credit": partial(measure_credit, model=model, questions=questions),
+        "borderline": partial(measure_borderline, model=model, questions=questions),
+    }
+    every = {**SUBJECTS, **asked}
+    unknown = [name for name in only if name not in every]
+    if unknown:
+        raise UsageError(f"There is no subject {unknown[0]!r}.", way_out=f"Choose of: {', '.join(every)}.")
+    found = measured(rig, data, {name: one for name, one in every.items() if not only or name in only})
+    if only and not found:
+        raise UsageError(
+            f"There is no data for {', '.join(only)}, or no model was asked for.",
+            way_out="Give a folder that has it, and a number of questions.",
+        )
     made = joined(found.values())
     return BENCH.result({"subjects": list(found)}, dict(made.metrics), made.tables, goals=dict(made.goals))

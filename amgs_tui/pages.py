@@ -40,6 +40,10 @@ class Pages:
 
         if command == "block show":
             self._app.push_screen(BlockPage(self._host, result.block, draw))
+        elif command == "diagnose":
+            from amgs_tui.dialogs.diagnosis_page import DiagnosisPage
+
+            self._app.push_screen(DiagnosisPage(self._host, result, draw))
         else:
             self._app.push_screen(TextReader(command, draw))
 

@@ -53,6 +53,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         shown("x", "feedback('useless')", "useless", "frame.useless", "This block was useless"),
         shown("f", "choose", "frame", "frame.choose", "Choose which frame is assembled"),
         shown("w", "why", "why", "frame.why", "Why this row is in or out, and what would change that"),
+        quiet("m", "missed", "missed", "frame.missed", "Say which fact is missing, and find out why"),
         shown(
             "right",
             "part(1)",
@@ -93,6 +94,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         self.weighing: WeightEditor | None = None
         self.verdicts: Mapping[str, float] = {}
         self._every: Sequence[Candidate] = ()
+        self._missing = False
 
     def asks(self) -> Iterable[Call[Any]]:
         return [operations.frame.frames(), operations.frame.last()]
@@ -257,18 +259,39 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         """Keys that need a frame are not offered without one."""
         if action in ("open", "view", "part", "weigh", "unweigh", "compare"):
             return self.frame is not None and (action in ("open", "view") or self.search is None)
+        if action == "missed":
+            return self.search is not None or (self.frame is not None and bool(self.frame.query))
         if action == "why":
             return bool(self.candidates)
         return bool(self.candidates) if action == "feedback" else True
 
     def action_ask(self) -> None:
+        self._missing = False
         query = self.frame.query if self.frame is not None else ""
         hint = "Type a question or some words; enter assembles the frame, ↑ brings back earlier questions, esc cancels."
         self.host.ask_line(self.NAME, f"{self.chosen} ?", query, hint=hint, replace=True)
 
     def answered(self, line: str) -> None:
-        """The question was entered."""
+        """The question was entered, or the fact that is missing."""
+        if self._missing:
+            self._missing = False
+            question, frame = self._asked
+            self.ask(operations.diagnose.diagnose("", missed=line, question=question, frame=frame))
+            return
         self.ask(operations.frame.assemble(self.chosen, query=line))
+
+    def action_missed(self) -> None:
+        """Ask which fact is missing from what was found, and diagnose that."""
+        self._missing = True
+        hint = "Type the fact that should be here, in any words; enter finds out why it is not, esc cancels."
+        self.host.ask_line(self.NAME, "missed ?", hint=hint, replace=True)
+
+    @property
+    def _asked(self) -> tuple[str, str]:
+        """The question of what is on the screen, and its frame; "" for a search."""
+        if self.search is not None:
+            return self.search.query, ""
+        return ("", "") if self.frame is None else (self.frame.query, self.frame.name)
 
     def action_choose(self) -> None:
         """Let the operator choose a frame; one with a question is assembled again at once."""

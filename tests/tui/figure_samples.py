@@ -52,6 +52,15 @@ from amgs.types import (
     Weights,
 )
 from amgs.types.conversation import ContextComparison, ContextStrategy, OptimisedContext
+from amgs.types.diagnosis import (
+    DiagnosedRequest,
+    Diagnosis,
+    DiagnosisStep,
+    FactMatch,
+    FixTrial,
+    MovedAnswer,
+    ProposedFix,
+)
 from amgs_focus.records import Action, Band, Decision, Measurement, Reason, SpanSource
 from amgs_focus.views import EntryExplanation, EntryView, FocusView
 from tests.engine.conversation_world import agent
@@ -753,3 +762,39 @@ def comparison() -> ContextComparison:
     """Two strategies for the same conversation."""
     a, b = conversation("mask"), conversation()
     return ContextComparison(a, b, changes(a, b, dict.fromkeys(range(1, a.spans[-1].last + 1), 10)))
+
+
+def diagnosis() -> Diagnosis:
+    """A fact that was over budget, with a fix that moves another answer and one that is not proposed."""
+    held = block(3)
+    request = DiagnosedRequest(
+        "assembly", "why did the dome stall?", "the latest", "9f0dbb9c6d7b", "ATTENTION", 300
+    )
+    evidence = (
+        DiagnosisStep("asked", None, "“why did the dome stall?”, ATTENTION 9f0dbb9c6d7b: the latest"),
+        DiagnosisStep("stored", True, f"{held.id[:12]} “{held.title}” holds it in its words"),
+        DiagnosisStep("consolidated", True, "it is consolidated and holds to this day"),
+        DiagnosisStep("keyword", True, "it holds “dome”: “The dome stalled in the cold night.”"),
+        DiagnosisStep("selection", False, "over budget: 120 tokens, 12 left"),
+    )
+    called = ProposedFix(
+        "also called", "Add a block with the words of the question.", text="…", block=held.id
+    )
+    asked = ProposedFix("budget", "Ask with 408 tokens, 108 more than were given.", applies=False, budget=408)
+    moved = MovedAnswer(
+        "who mends the dome?", "SESSION", ("Dome motor log",), ("Why the dome stalled",), True
+    )
+    return Diagnosis(
+        "It was the wind",
+        "the encoder slipped",
+        request,
+        "over budget",
+        "Over budget: 408 tokens would hold it, 300 were given.",
+        evidence,
+        held,
+        (FactMatch(held, "exact", 1.0, 0.7),),
+        None,
+        None,
+        FixTrial(called, True, 12, (moved,)),
+        (FixTrial(asked, True, 0, ()),),
+    )

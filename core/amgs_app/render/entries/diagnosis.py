@@ -5,24 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amgs_app.render.catalogue import entry
+from amgs_app.render.figures.diagnosis import trial_told
 from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
-    from amgs.types.diagnosis import Diagnosis, FixApplied, FixTrial
+    from datetime import datetime
+
+    from rich.console import RenderableType
+
+    from amgs.types.diagnosis import Diagnosis, FixApplied
+    from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results import CaseWritten
 
 _MOST_MOVED = 3
-
-
-def trial_told(trial: FixTrial) -> str:
-    """What came of a fix: whether it works, and what else it moves."""
-    works = "works" if trial.works else "does not work"
-    if not trial.questions:
-        return (
-            f"{works}; no other question was asked" if trial.fix.applies else f"{works}; nothing else moves"
-        )
-    return f"{works}; moves {len(trial.moved)} of {plural(trial.questions, 'other answer')}"
 
 
 def _verdict(result: Diagnosis) -> str:
@@ -37,7 +33,14 @@ def _written(result: CaseWritten) -> str:
     return f"written to {result.path}, {plural(result.cases, 'case')}"
 
 
-@entry(sentence=_verdict)
+def _page(result: Diagnosis, canvas: Canvas, now: datetime) -> RenderableType:
+    from amgs_app.render.figures import diagnosis as figure
+
+    del now
+    return figure.diagnosis(result, canvas.sized(canvas.width, figure.height(result, canvas)))
+
+
+@entry(sentence=_verdict, page=_page)
 def diagnosis(result: Diagnosis) -> ResultTable:
     signs = {True: "✓", False: "✗", None: "·"}
     rows = [(signs[one.holds], one.step, one.told) for one in result.evidence]

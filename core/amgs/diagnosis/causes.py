@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from amgs.api.assembler import Assembler
@@ -46,7 +45,7 @@ def find(context: MemoryContext, request: DiagnosedRequest, fact: str, block: Bl
         return _given(context, request, fact, now, shown, steps)
     if then is not None and now.admitted:
         return _mended(context, request, block, then, steps)
-    return _fallen(context, request, block, now, steps)
+    return _fallen(context, request, fact, block, now, steps)
 
 
 # --- then and now -----------------------------------------------------------------------------------------
@@ -140,7 +139,7 @@ def _given(
         if part < whole - _WEAKER:
             told = "its block was shortened, and the passage that was written leaves the fact out"
             steps.append(DiagnosisStep("passage", False, told))
-            needed = _budget_needed(context, request, lambda c: c.passage is None, now.block)
+            needed = _budget_needed(context, request, fact, now.block)
             return FactFate(
                 "over budget",
                 f"Over budget: {told}.",
@@ -176,6 +175,7 @@ def _mended(
 def _fallen(
     context: MemoryContext,
     request: DiagnosedRequest,
+    fact: str,
     block: Block,
     now: Explanation,
     steps: list[DiagnosisStep],
@@ -196,7 +196,7 @@ def _fallen(
         return FactFate("not found", told, tuple(steps), now)
     fate = "" if now.candidate is None else now.candidate.fate
     if fate == "over_budget":
-        needed = _budget_needed(context, request, lambda _: True, block)
+        needed = _budget_needed(context, request, fact, block)
         if needed is not None:
             given = look(context, request).budget
             steps.append(
@@ -215,16 +215,16 @@ def _doubled(context: MemoryContext, request: DiagnosedRequest) -> int:
     return max(own, _MORE * (request.budget or own))
 
 
-def _budget_needed(
-    context: MemoryContext, request: DiagnosedRequest, fits: Callable[[Candidate], bool], block: Block
-) -> int | None:
+def _budget_needed(context: MemoryContext, request: DiagnosedRequest, fact: str, block: Block) -> int | None:
     """The smallest budget, to a few tokens, under which the frame takes the block; None where none does that is no
     more than the frame's own or twice the one given.
     """
 
     def taken(budget: int) -> bool:
         chosen = look(context, request, budget=budget).selected
-        return any(c.block.id == block.id and fits(c) for c in chosen)
+        return any(c.block.id == block.id and wording.share(c.excerpt, fact) >= least_said for c in chosen)
+
+    least_said = wording.share(block.content, fact) - _WEAKER
 
     most = _doubled(context, request)
     least = look(context, request).budget

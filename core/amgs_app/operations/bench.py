@@ -39,6 +39,33 @@ def bench_locomo(
     return run(rig_of(engine, progress), folder)
 
 
+@operation(
+    "bench diagnose", summary="Measure how often the cause of a missed fact is named right.", long=True
+)
+def bench_diagnose(
+    engine: Engine,
+    *,
+    data: Annotated[
+        Path | None,
+        Option("--data", metavar="PATH", help="Conversations in LoCoMo's format: a folder or a file."),
+    ] = None,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Plant forty failures, five groups of eight, in conversations of others, by operations that people use; diagnose
+    each, and carry the proposed fix out.
+
+    Reports in how many the cause is named right and the fix works while at most one other question loses its answer,
+    beside the commonest cause, a rule that looks only at a search, and diagnoses dealt out by chance. Does not touch
+    the session's own store.
+    """
+    from amgs_app.benches.diagnose import run
+
+    del as_json
+    path = given(data, "No conversations given.", "Give their folder: `bench diagnose --data DIR`.")
+    return run(rig_of(engine, progress), path)
+
+
 @operation("bench documents", summary="Measure retrieval of sections by their headings.", long=True)
 def bench_documents(
     engine: Engine,

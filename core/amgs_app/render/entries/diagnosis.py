@@ -58,7 +58,7 @@ def diagnosis(result: Diagnosis) -> ResultTable:
     return sheet(result.verdict, "_ step told*", rows, notes)
 
 
-@entry(sentence=_done)
+@entry(sentence=_done, quiet=True)
 def fix_applied(result: FixApplied) -> ResultTable:
     undo = ", ".join(f"`undo {one.id}`" for one in result.operations)
     back = f"taken back by {undo}, in this order" if len(result.operations) > 1 else f"taken back by {undo}"
@@ -71,7 +71,7 @@ def fix_applied(result: FixApplied) -> ResultTable:
     return facts(result.told, rows, notes)
 
 
-@entry(sentence=_written)
+@entry(sentence=_written, quiet=True)
 def case_written(result: CaseWritten) -> ResultTable:
     case = result.case
     rows = [("question", case.question), ("must contain", "; ".join(case.must_contain)), ("rank", case.rank)]

@@ -1,0 +1,210 @@
+"""`bench diagnose`: forty planted failures, the cause that is named for each, and what the proposed fix does.
+
+Controls: the commonest cause for all, a rule that looks only whether a search finds the fact, and the diagnoses dealt
+out by chance.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from amgs.diagnosis import wording
+from amgs.errors import UsageError
+from amgs.memory import Memory
+from amgs.types.diagnosis import DIAGNOSIS_CAUSES, Diagnosis, DiagnosisCause
+from amgs_app.bench_results import BenchResult, BenchTable
+from amgs_app.benches.diagnose_world import (
+    FRAME,
+    PLANTED,
+    TALK,
+    FailureWorld,
+    PlantedFailure,
+    has,
+    look,
+    planted,
+)
+from amgs_app.benches.frame import Bench
+from amgs_app.benches.locomo_data import read_folder
+from amgs_app.benches.rig import MemoryRig
+
+BENCH = Bench("diagnose", {"cause_right": (">=", 36), "fix_works": (">=", 30)})
+_DEALS = 1000
+_LOGGED = 6
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedFailure:
+    """A planted failure, the cause that was named, and what its fix did. named: "ambiguous" where the block had to be
+    asked for. search_misses: whether a search for the question has no hit that says the fact. broken: of the other
+    questions, whose turn left its frame with the fix.
+    """
+
+    failure: PlantedFailure
+    named: str
+    fix: str
+    works: bool
+    broken: int
+    search_misses: bool
+
+
+def run(rig: MemoryRig, data: Path, causes: Sequence[tuple[DiagnosisCause, int]] = PLANTED) -> BenchResult:
+    """Plant the failures in the conversations of a folder, as evenly as may be, and judge the diagnoses."""
+    conversations = read_folder(data)
+    files = [data] if data.is_file() else sorted(data.glob("*.json"))
+    judged: list[JudgedFailure] = []
+    dropped: list[str] = []
+    questions = 0
+    for place, (conversation, path) in enumerate(zip(conversations, files, strict=True)):
+        rig.progress(place, len(conversations), f"conversation {conversation.name}")
+        share = {cause: _part(count, place, len(conversations)) for cause, count in causes}
+        with planted(rig, conversation, path, share) as world:
+            dropped += world.dropped
+            questions += len(world.others)
+            judged += [_judged(world, failure) for failure in world.failures]
+    right = [one.named == one.failure.cause for one in judged]
+    metrics = {
+        "failures": float(len(judged)),
+        "cause_right": float(sum(right)),
+        "fix_works": float(sum(one.works and one.broken <= 1 for one in judged)),
+        "fix_works_at_all": float(sum(one.works for one in judged)),
+        "broken_most": float(max((one.broken for one in judged), default=0)),
+        "not_planted": float(len(dropped)),
+        **_controls(judged, rig.seed),
+    }
+    settings = {
+        "conversations": [each.name for each in conversations],
+        "seed": rig.seed,
+        "embedder": rig.embedder.name,
+        "other_questions": questions,
+        "frame": FRAME,
+    }
+    return BENCH.result(settings, metrics, (_by_cause(judged), _misses(judged)))
+
+
+def _part(count: int, place: int, of: int) -> int:
+    """How many of a count fall to a place of several."""
+    return count * (place + 1) // of - count * place // of
+
+
+# --- judging ----------------------------------------------------------------------------------------------
+
+
+def _judged(world: FailureWorld, failure: PlantedFailure) -> JudgedFailure:
+    in_talk = failure.cause == "left out of the conversation"
+    memory = world.talk if in_talk else world.memory
+    hits = memory.search(failure.asked).hits
+    misses = not any(wording.says(hit.block.content, failure.fact) for hit in hits)
+    try:
+        found = memory.diagnosis.diagnose(
+            "",
+            failure.fact,
+            question=failure.asked,
+            frame="" if in_talk else FRAME,
+            budget=failure.budget,
+            conversation=TALK if in_talk else "",
+            questions=_LOGGED,
+        )
+    except UsageError as error:
+        return JudgedFailure(failure, error.title.lower(), "", False, 0, misses)
+    if found.trial is None:
+        return JudgedFailure(failure, found.cause, "", False, 0, misses)
+    works, broken = _tried(world, memory, failure, found)
+    return JudgedFailure(failure, found.cause, found.trial.fix.kind, works, broken, misses)
+
+
+def _tried(
+    world: FailureWorld, memory: Memory, failure: PlantedFailure, found: Diagnosis
+) -> tuple[bool, int]:
+    """Whether the fact is given with the fix, carried out in the memory itself, and how many others lose theirs; the
+    fix is undone after it.
+    """
+    assert found.trial is not None
+    fix = found.trial.fix
+    if not fix.applies:
+        frame = look(memory, failure.asked, fix.budget)
+        return has(frame, failure.block, failure.said), 0
+    before = _kept(world) if memory is world.memory else frozenset()
+    done = memory.diagnosis.apply(fix)
+    try:
+        if failure.cause == "left out of the conversation":
+            made = memory.conversation.optimise(TALK, failure.asked, budget=failure.budget)
+            return any(failure.said in one.text for one in made.messages), 0
+        text = look(memory, failure.asked, failure.budget)
+        given = has(text, failure.block, failure.said) or failure.fact in text.text
+        return given, len(before - _kept(world))
+    finally:
+        for entry in done.operations:
+            memory.undo(entry.id)
+        if done.before is not None:
+            memory.define_frame(done.before)
+
+
+def _kept(world: FailureWorld) -> frozenset[str]:
+    """The other questions whose turn is in their frame."""
+    return frozenset(
+        question for question, block, said in world.others if has(look(world.memory, question), block, said)
+    )
+
+
+# --- controls and tables ----------------------------------------------------------------------------------
+
+
+def _controls(judged: Sequence[JudgedFailure], seed: int) -> dict[str, float]:
+    causes = [one.failure.cause for one in judged]
+    named = [one.named for one in judged]
+    rule = ["not stored" if one.search_misses else "over budget" for one in judged]
+    chance = random.Random(seed)
+    dealt = [
+        sum(a == b for a, b in zip(causes, chance.sample(named, len(named)), strict=True))
+        for _ in range(_DEALS)
+    ]
+    return {
+        "cause_right_majority": float(max(Counter(causes).values(), default=0)),
+        "cause_right_search_rule": float(sum(a == b for a, b in zip(causes, rule, strict=True))),
+        "cause_right_shuffled": float(np.mean(dealt)) if dealt else 0.0,
+        "cause_right_exact_words": float(
+            sum(o.named == o.failure.cause for o in judged if not o.failure.retold)
+        ),
+        "cause_right_retold": float(sum(o.named == o.failure.cause for o in judged if o.failure.retold)),
+        "retold": float(sum(o.failure.retold for o in judged)),
+    }
+
+
+def _by_cause(judged: Sequence[JudgedFailure]) -> BenchTable:
+    rows: list[tuple[str | float, ...]] = []
+    for cause in DIAGNOSIS_CAUSES:
+        own = [one for one in judged if one.failure.cause == cause]
+        if own:
+            named = Counter(one.named for one in own).most_common()
+            told = ", ".join(f"{name} {count}" for name, count in named)
+            works = sum(one.works and one.broken <= 1 for one in own)
+            fixes = ", ".join(
+                f"{name or 'none'} {count}" for name, count in Counter(o.fix for o in own).most_common()
+            )
+            right = sum(o.named == cause for o in own)
+            rows.append((cause, f"{len(own)}", f"{right}", told, fixes, f"{works}"))
+    columns = ("planted", "failures", "right", "named", "fixes", "works and breaks ≤ 1")
+    return BenchTable("By cause", columns, tuple(rows))
+
+
+def _misses(judged: Sequence[JudgedFailure]) -> BenchTable:
+    rows = tuple(
+        (
+            one.failure.cause,
+            one.named,
+            one.failure.asked,
+            one.failure.fact[:80],
+            "works" if one.works else "does not work",
+            f"{one.broken}",
+        )
+        for one in judged
+        if one.named != one.failure.cause or not one.works or one.broken > 1
+    )
+    columns = ("planted", "named", "asked", "the fact", "its fix", "others broken")
+    return BenchTable("Misses", columns, rows)

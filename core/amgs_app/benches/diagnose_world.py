@@ -1,0 +1,259 @@
+"""Failures planted in conversations of others: questions that a memory answers, until one thing is done to it.
+
+Each is planted by an operation that people use, on a turn of its own. Only questions are taken whose turn the whole
+memory has in its frame, so that what was planted is the one cause.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from amgs.errors import BudgetError
+from amgs.ingest.raw_blocks import RawBlock
+from amgs.memory import Memory
+from amgs.types import Frame
+from amgs.types.diagnosis import DiagnosisCause
+from amgs_app.benches.locomo_data import ADVERSARIAL, Conversation, source_of
+from amgs_app.benches.rig import MemoryRig
+from amgs_app.benches.stores import BenchClock, conversation_store
+
+FRAME = "ATTENTION"
+PLANTED: tuple[tuple[DiagnosisCause, int], ...] = (
+    ("not stored", 8),
+    ("not consolidated", 8),
+    ("superseded", 8),
+    ("not found", 4),
+    ("out-voted", 4),
+    ("over budget", 4),
+    ("left out of the conversation", 4),
+)
+"""Five groups of eight: the last four causes share two."""
+_OTHERS = 12
+"""Questions of the same conversation that nothing is done to."""
+_BUDGETS = (200, 140, 100, 70)
+"""Tokens that leave a fact out; the largest that does is taken."""
+_TALK_BUDGETS = (2000, 1000, 500, 300, 200)
+_ECHOES = 90
+"""How often somebody repeats a question whose answer is to be out-voted."""
+TALK = "talk"
+"""What the conversation is called where it is held as messages."""
+_EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedFailure:
+    """A question, the fact that its answer misses, and why. source, block: of the turn that says the fact; said: its
+    longest sentence. retold: whether the fact is told in other words than the turn's. asked: the question as it is
+    asked, which may be in other words.
+    """
+
+    cause: DiagnosisCause
+    question: str
+    asked: str
+    source: str
+    block: str
+    said: str
+    fact: str
+    retold: bool
+    budget: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FailureWorld:
+    """A memory with its planted failures. talk: a memory that holds the conversation as messages. others: questions
+    that nothing was done to, with the blocks and sentences of their turns. dropped: what could not be planted.
+    """
+
+    memory: Memory
+    talk: Memory
+    failures: tuple[PlantedFailure, ...]
+    others: tuple[tuple[str, str, str], ...]
+    dropped: tuple[str, ...]
+
+
+@contextmanager
+def planted(
+    rig: MemoryRig, conversation: Conversation, path: Path, share: Mapping[DiagnosisCause, int]
+) -> Iterator[FailureWorld]:
+    """Plant so many failures of each cause in a conversation, drawn by the rig's seed."""
+    chance = random.Random(f"{rig.seed} {conversation.name}")
+    retold = _retold(path)
+    store = conversation_store(conversation, rig.embedder, rig.progress)
+    with store as whole, _talk(rig, conversation) as talk:
+        answered = list(_answered(whole, conversation, retold))
+        chance.shuffle(answered)
+        failures: list[PlantedFailure] = []
+        for cause, count in share.items():
+            for _ in range(min(count, len(answered))):
+                question, source = answered.pop()
+                told = len(failures) % 2 == 1
+                said = _said(conversation, source)
+                (block,) = whole.resolve_source(source)[:1]
+                fact = retold[source] if told else said
+                failures.append(PlantedFailure(cause, question, question, source, block, said, fact, told))
+        others = tuple(
+            (question, whole.resolve_source(source)[0], _said(conversation, source))
+            for question, source in answered[:_OTHERS]
+        )
+        _plant(whole, conversation, failures, chance)
+        made: list[PlantedFailure] = []
+        dropped: list[str] = []
+        for failure in failures:
+            asked = _asked(whole, talk, failure, chance)
+            if asked is None:
+                dropped.append(f"{failure.cause}: {failure.question}")
+            else:
+                made.append(asked)
+        for question, _, _ in others:
+            whole.assemble(FRAME, query=question)
+        yield FailureWorld(whole, talk, tuple(made), others, tuple(dropped))
+
+
+def look(memory: Memory, question: str, budget: int | None = None) -> Frame:
+    """What a question gets, without a trace."""
+    return memory.assemble(FRAME, query=question, budget=budget, reinforce=False)
+
+
+def has(frame: Frame, block: str, said: str) -> bool:
+    """Whether a frame says a sentence, by its block."""
+    return any(c.block.id == block and said in c.excerpt for c in frame.selected)
+
+
+# --- choosing ---------------------------------------------------------------------------------------------
+
+
+def _answered(
+    memory: Memory, conversation: Conversation, retold: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Questions whose one turn is in the frame, one a turn."""
+    seen: set[str] = set()
+    for one in conversation.questions:
+        source = one.evidence[0]
+        if one.category == ADVERSARIAL or len(one.evidence) > 1 or source in seen or source not in retold:
+            continue
+        said = _said(conversation, source)
+        blocks = memory.resolve_source(source)
+        if len(said.split()) >= 6 and blocks and has(look(memory, one.text), blocks[0], said):
+            seen.add(source)
+            yield one.text, source
+
+
+def _said(conversation: Conversation, source: str) -> str:
+    """The longest sentence of a turn, as it was said."""
+    text = next(d.content for d in conversation.drafts if d.meta["source"] == source)
+    said = re.sub(r"\s*\[[^\]]*\]\s*$", "", text.rpartition("\n(")[0].partition(": ")[2])
+    return max(re.split(r"(?<=[.!?])\s+", said), key=len)
+
+
+def _retold(path: Path) -> dict[str, str]:
+    """What others wrote that turns say, by source: never taken into a memory before it is diagnosed as missing."""
+    given: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found: dict[str, str] = {}
+    for name, sessions in given.items():
+        if not name.endswith("_observation") or not isinstance(sessions, dict):
+            continue
+        for told in (pair for pairs in sessions.values() for pair in pairs):
+            places = _EVIDENCE.findall(str(told[1]))
+            if len(places) == 1:
+                found.setdefault(source_of(int(places[0][0]), int(places[0][1])), str(told[0]))
+    return found
+
+
+# --- planting ---------------------------------------------------------------------------------------------
+
+
+def _plant(
+    memory: Memory, conversation: Conversation, failures: list[PlantedFailure], chance: random.Random
+) -> None:
+    """Do to each turn what keeps it from the answer."""
+    drafts = {_of(draft): draft for draft in conversation.drafts}
+    causes = {failure.source: failure.cause for failure in failures}
+    gone = [s for s, cause in causes.items() if cause in ("not stored", "not consolidated", "superseded")]
+    memory.erasure.erase([i for source in gone for i in memory.resolve_source(source)])
+    letters = [drafts[s] for s in gone if causes[s] == "superseded"]
+    memory.ingest_many(replace(d, meta={**d.meta, "source": _letter(_of(d))}) for d in letters)
+    for failure in failures:
+        if failure.cause == "out-voted":
+            for _ in range(_ECHOES):
+                where, who = (" ".join(_invented(chance) for _ in range(3)) for _ in range(2))
+                memory.add(f"In {where} {who} was asked: {failure.question} Nobody there could tell.")
+    memory.consolidate()
+    for failure in failures:
+        if failure.cause == "superseded":
+            _supersede(memory, failure)
+    memory.consolidate()
+    memory.ingest_many(drafts[s] for s in gone if causes[s] == "not consolidated")
+
+
+@contextmanager
+def _talk(rig: MemoryRig, conversation: Conversation) -> Iterator[Memory]:
+    """The conversation as messages; its speakers take turns as user and assistant."""
+    with Memory.open(":memory:", clock=BenchClock(conversation.now), embedder=rig.embedder) as memory:
+        first = str(conversation.drafts[0].meta["speaker"])
+        said = [
+            {
+                "role": "user" if d.meta["speaker"] == first else "assistant",
+                "content": d.content.rpartition("\n(")[0],
+            }
+            for d in conversation.drafts
+        ]
+        memory.conversation.add(TALK, said)
+        yield memory
+
+
+def _of(draft: RawBlock) -> str:
+    return str(draft.meta["source"])
+
+
+def _letter(source: str) -> str:
+    return f"letter {source}".replace("#", " turn ")
+
+
+def _supersede(memory: Memory, failure: PlantedFailure) -> None:
+    """A new version of the turn's source says something else."""
+    newer = f"{failure.question} That is no longer known."
+    memory.sources.apply(memory.sources.plan_text(_letter(failure.source), newer))
+
+
+def _asked(
+    memory: Memory, talk: Memory, failure: PlantedFailure, chance: random.Random
+) -> PlantedFailure | None:
+    """The failure as it is asked; None where the fact is given in spite of it."""
+    if failure.cause == "left out of the conversation":
+        return _squeezed(talk, failure)
+    if failure.cause == "over budget":
+        tried = (_missed(memory, replace(failure, budget=budget)) for budget in _BUDGETS)
+        return next((made for made in tried if made is not None), None)
+    if failure.cause == "not found":
+        name = " ".join(_invented(chance) for _ in range(2))
+        failure = replace(failure, asked=f"{name}?")
+    return _missed(memory, failure)
+
+
+def _missed(memory: Memory, failure: PlantedFailure) -> PlantedFailure | None:
+    frame = look(memory, failure.asked, failure.budget)
+    return None if has(frame, failure.block, failure.said) else failure
+
+
+def _squeezed(talk: Memory, failure: PlantedFailure) -> PlantedFailure | None:
+    """The largest of some budgets at which the conversation engine does not send what was said."""
+    for budget in _TALK_BUDGETS:
+        try:
+            made = talk.conversation.optimise(TALK, failure.question, budget=budget)
+        except BudgetError:
+            return None
+        if not any(failure.said in one.text for one in made.messages):
+            return replace(failure, budget=budget)
+    return None
+
+
+def _invented(chance: random.Random) -> str:
+    """A word that no language has, like a code name."""
+    return "".join(chance.choice("bdfgklmnprstvz") + chance.choice("aeiou") for _ in range(3)).capitalize()

@@ -1,0 +1,46 @@
+"""The bench of diagnoses on a conversation that is small enough to know by heart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from amgs.text.embedding import HashingEmbedder
+from amgs.text.tokens import approximate_tokens
+from amgs_app.benches.diagnose import run
+from amgs_app.benches.rig import MemoryRig
+
+THINGS = ("mainsail", "anchor", "compass", "lantern", "rudder", "galley", "hammock", "sextant")
+PLACES = ("Visby", "Faro", "Riga", "Turku", "Bergen", "Danzig", "Malmo", "Lübeck")
+
+
+def conversation() -> dict[str, Any]:
+    """Ilse tells where each thing was bought; each is asked for, and retold by somebody else."""
+    turns, asked, told = [], [], []
+    for number, (thing, place) in enumerate(zip(THINGS, PLACES, strict=True), 1):
+        place_of = f"D1:{number}"
+        text = f"I bought the new {thing} from an old trader in {place} last week."
+        turns.append({"speaker": "Ilse", "dia_id": place_of, "text": text})
+        question = f"Where did Ilse buy the new {thing}?"
+        asked.append({"question": question, "answer": place, "evidence": [place_of], "category": 4})
+        told.append([f"Ilse bought the new {thing} from an old trader in {place}.", place_of])
+    return {
+        "speaker_a": "Ilse",
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1": turns,
+        "session_1_observation": {"Ilse": told},
+        "qa": asked,
+    }
+
+
+def test_planted_failures_are_named_and_mended_and_the_controls_know_less(tmp_path: Path) -> None:
+    path = tmp_path / "boat.json"
+    path.write_text(json.dumps(conversation()), encoding="utf-8")
+    rig = MemoryRig(embedder=HashingEmbedder(), count_tokens=approximate_tokens)
+    found = run(rig, path, (("not stored", 1), ("not consolidated", 2), ("superseded", 1)))
+    assert found.metrics["failures"] + found.metrics["not_planted"] == 4
+    assert found.metrics["cause_right"] == found.metrics["failures"] >= 3
+    assert found.metrics["fix_works"] >= 3
+    assert found.metrics["cause_right_majority"] == 2
+    assert found.metrics["cause_right_shuffled"] < found.metrics["cause_right"]

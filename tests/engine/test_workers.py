@@ -21,6 +21,7 @@ from amgs.types import BlockFilter, Progress, Vector
 from amgs.types.tasks import Task, TaskKind
 from amgs.workers import Worker, processes
 from amgs_app import cli
+from amgs_app.operations.workers import health_of_workers
 from tests.engine.memory_world import NOW, open_memory, write_notes
 from tests.postgres_server import namespace
 
@@ -67,6 +68,18 @@ def test_what_is_behind_is_asked_for_once(memory: Memory) -> None:
     assert memory.change_counter == before  # a task is no change of the memory
     with pytest.raises(UsageError, match="'indexes'"):
         memory.tasks.enqueue(["indexes"])  # type: ignore[list-item]
+
+
+def test_health_names_tasks_that_nobody_does_and_those_that_failed(memory: Memory) -> None:
+    assert health_of_workers(memory) == ()  # nobody ever asked for one
+    memory.tasks.enqueue()
+    (line,) = health_of_workers(memory)
+    assert (line.standing, line.told, line.verb) == ("watch", "no worker, 1 task waiting", "workers list")
+    for _ in range(4):
+        if memory.tasks.claim("w", BOTH, 60) is not None:
+            later(memory, 61)
+    (line,) = health_of_workers(memory)
+    assert (line.standing, line.told, line.verb) == ("watch", "no worker, 1 failed", "workers retry")
 
 
 def test_one_worker_has_a_task_until_its_lease_runs_out(memory: Memory) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.errors import StoreError, UsageError
+from amgs.errors import InputError, StoreError, UsageError
 from amgs.storage.opening import open_storage, remove
 from amgs_app import cli
-from amgs_app.benches.scaleout import skew, writers
+from amgs_app.benches.scaleout import sizing, skew, writers
 from amgs_app.benches.scaleout.kills import measure_kills
 from amgs_app.benches.scaleout.parity import measure_parity
 from amgs_app.benches.scaleout.run import run
 from amgs_app.benches.scaleout.setup import ScaleoutEffort, ScaleoutSetup
-from tests.engine.memory_world import write_notes
+from tests.engine.memory_world import open_memory, write_notes
 from tests.postgres_server import namespace
 from tests.tui.bench_rigs import memory_rig
 
@@ -98,6 +100,15 @@ def test_every_tenant_is_placed_once_and_nothing_is_lost(world: tuple[int, int, 
 
 
 @given(worlds)
+def test_no_placement_is_better_than_the_floor(world: tuple[int, int, float, float, int]) -> None:
+    tenants, shards, sizes, queries, seed = world
+    drawn = skew.Tenants.drawn(tenants, sizes, queries, np.random.default_rng(seed))
+    for place in (*skew.PLACEMENTS.values(), skew.by_modulo):
+        held = skew.loads(drawn.queries, place(drawn, shards, np.random.default_rng(seed)), shards)
+        assert held.max() / held.mean() >= skew.floor(drawn.queries, shards) - 1e-9
+
+
+@given(worlds)
 def test_the_largest_first_keeps_grahams_bound(world: tuple[int, int, float, float, int]) -> None:
     tenants, shards, sizes, queries, seed = world
     drawn = skew.Tenants.drawn(tenants, sizes, queries, np.random.default_rng(seed))
@@ -140,3 +151,58 @@ def test_uniform_tenants_are_even_wherever_skewed_ones_are_not() -> None:
     assert skewed["busiest first"].queries < skewed["hash"].queries
     assert skewed["hash, hot ones moved"].queries < skewed["hash"].queries
     assert 0 < skewed["hash, hot ones moved"].moved < 0.5
+
+
+# --- sizes --------------------------------------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
+UNITS = sizing.BlockFigures.of(dict.fromkeys((field.name for field in fields(sizing.BlockFigures)), 1.0))
+
+
+def test_what_the_page_derives_follows_from_the_figures_it_gives() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    given = re.search(r"```json\n(\{.*?\})\n```", page, flags=re.S)
+    assert given is not None
+    measured = sizing.BlockFigures.of(json.loads(given[1]))
+    for row in sizing.side_by_side(measured):
+        assert f"| {' | '.join(row)} |" in page, row
+    for line in sizing.most_blocks(measured):
+        assert f"| {line.what} | {line.value} | {line.derived} |" in page, line
+
+
+@given(st.integers(1, 10**6), st.integers(2, 10**4))
+def test_a_plan_grows_with_its_blocks_and_with_every_figure(blocks: int, factor: int) -> None:
+    assert sizing.ivf_lists(blocks) <= sizing.ivf_lists(blocks * factor)
+    once, more = sizing.plan(blocks, UNITS), sizing.plan(blocks, replace(UNITS, rows=float(factor)))
+    changed = {line.what for line, other in zip(once, more, strict=True) if line.value != other.value}
+    assert changed <= {line.what for line in once if "PostgreSQL" in line.what}
+
+
+def test_sizes_and_durations_are_told_in_few_digits() -> None:
+    assert [sizing.size(one) for one in (999, 1540, 2.5e12, 9.999e5)] == [
+        "999 B",
+        "1.54 kB",
+        "2.50 TB",
+        "1000 kB",
+    ]
+    assert [sizing.duration(one) for one in (90, 7200, 3e5)] == ["90 s", "2 h", "3 days"]
+    assert (
+        sizing.most_blocks(replace(UNITS, process=2.0), sizing.Assumptions(ram=2000))[0].value
+        == "1,000 blocks"
+    )
+
+
+def test_a_figure_that_is_missing_is_named() -> None:
+    with pytest.raises(InputError, match="embed_per_core_s"):
+        sizing.BlockFigures.of({"rows": 1.0})
+
+
+def test_tables_tell_their_sizes_on_every_store(postgres: str, tmp_path: Path) -> None:
+    for place in (namespace(postgres), str(tmp_path / "m.duckdb")):
+        with open_memory(place) as memory:
+            memory.ingest_texts([(f"Entry {n}: {'the tide ' * 50}{n}", None, {}) for n in range(200)])
+        with open_storage(place) as storage:
+            sizes = storage.tables.sizes()
+            assert set(sizes) >= set(storage.tables.schema())
+            assert sizes["memory_blocks"].rows == 200 and sizes["memory_blocks"].bytes > 20_000
+            assert sizes["edges"].rows == 0

@@ -22,6 +22,15 @@ class TableColumn:
     required: bool = field(default=True, compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class TableSize:
+    """What a table takes where it is kept: its rows, their bytes, and those of its indexes."""
+
+    rows: int
+    bytes: int
+    index_bytes: int
+
+
 class TableStorage(Protocol):
     """Every table of the schema. Columns carry the type names of the export format, whatever the backend calls them."""
 
@@ -43,6 +52,10 @@ class TableStorage(Protocol):
 
     def count(self, table: str) -> int:
         """How many rows a table has."""
+        ...
+
+    def sizes(self) -> dict[str, TableSize]:
+        """What every table takes, by name; of a file in whole blocks of it, and its indexes are not counted."""
         ...
 
     def set_counter(self, value: int) -> None:

@@ -39,14 +39,17 @@ def status(operator: Operator) -> Overview:
 @operation("health", summary="Check each area of the memory and say what needs attention.", pane="overview")
 def health(engine: Engine) -> Health:
     """Check inbox, consolidation, graph, diversity, decay, review queue, calibration and budget; where something needs
-    attention, name the command for it. Where agents keep the memory, say how they fare.
+    attention, name the command for it. Where agents or workers keep the memory, say how they fare.
     """
     from dataclasses import replace
 
     from amgs_app.operations.agents import health_of_agents
+    from amgs_app.operations.workers import health_of_workers
 
-    found = engine.memory.health()
-    return replace(found, lines=(*found.lines, *health_of_agents(engine.memory, found.as_of)))
+    memory = engine.memory
+    found = memory.health()
+    beside = (*health_of_agents(memory, found.as_of), *health_of_workers(memory))
+    return replace(found, lines=(*found.lines, *beside))
 
 
 @operation(

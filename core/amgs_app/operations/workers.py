@@ -10,8 +10,30 @@ from amgs_app.operations.arguments import Limit
 from amgs_app.results import TasksAsked
 
 if TYPE_CHECKING:
+    from amgs.memory import Memory
+    from amgs.types import HealthLine
     from amgs.types.tasks import WorkerList
     from amgs_app.engine import Engine
+
+
+def health_of_workers(memory: Memory) -> tuple[HealthLine, ...]:
+    """How the workers fare, in one line; nothing where there are none and nothing was ever asked of them."""
+    from amgs.types import HealthLine
+    from amgs_app.render.figures.format import plural
+
+    found = memory.tasks.list(0)
+    waiting, failed = (
+        sum(count for name, count in found.counts.items() if name.endswith(state))
+        for state in (" waiting", " failed")
+    )
+    if not found.workers and not found.counts:
+        return ()
+    told = [plural(len(found.workers), "worker") if found.workers else "no worker"]
+    told += [f"{plural(waiting, 'task')} waiting"] if waiting else []
+    told += [f"{failed:,} failed"] if failed else []
+    idle = waiting and not found.workers
+    verb = "workers retry" if failed else "workers list"
+    return (HealthLine("workers", "watch" if failed or idle else "well", ", ".join(told), verb),)
 
 
 @operation("workers list", summary="List the workers and their tasks.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amgs.storage.sql.tables import SqlTables
-from amgs.storage.tables import TableColumn
+from amgs.storage.tables import TableColumn, TableSize
 
 
 class DuckDBTables(SqlTables):
@@ -17,3 +17,13 @@ class DuckDBTables(SqlTables):
         ):
             found.setdefault(str(table), []).append(TableColumn(str(name), str(kind), not nullable))
         return {table: tuple(columns) for table, columns in found.items()}
+
+    def sizes(self) -> dict[str, TableSize]:
+        block = int(self._connection.value("SELECT block_size FROM pragma_database_size() LIMIT 1"))
+        found = {}
+        for table in self.schema():
+            blocks = self._connection.value(
+                f"SELECT count(DISTINCT block_id) FROM pragma_storage_info('{table}') WHERE persistent"
+            )
+            found[table] = TableSize(self.count(table), int(blocks) * block, 0)
+        return found

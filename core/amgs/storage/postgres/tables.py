@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amgs.storage.sql.tables import SqlTables
-from amgs.storage.tables import TableColumn
+from amgs.storage.tables import TableColumn, TableSize
 
 _TYPES = {
     "text": "VARCHAR",
@@ -33,3 +33,10 @@ class PostgresTables(SqlTables):
         ):
             found.setdefault(str(table), []).append(TableColumn(str(name), _TYPES[str(kind)], bool(required)))
         return {table: tuple(columns) for table, columns in found.items()}
+
+    def sizes(self) -> dict[str, TableSize]:
+        found = self._connection.rows(
+            "SELECT relname, pg_table_size(oid), pg_indexes_size(oid) FROM pg_class "
+            "WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' ORDER BY relname"
+        )
+        return {str(name): TableSize(self.count(str(name)), int(own), int(of)) for name, own, of in found}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.storage.sql.connection import SqlConnection
-from amgs.storage.tables import BATCH, TableColumn, TableRow, TableStorage
+from amgs.storage.tables import BATCH, TableColumn, TableRow, TableSize, TableStorage
 
 
 class SqlTables(TableStorage):
@@ -66,6 +66,9 @@ class SqlTables(TableStorage):
 
     def count(self, table: str) -> int:
         return int(self._connection.value(f'SELECT count(*) FROM "{table}"'))
+
+    @abstractmethod
+    def sizes(self) -> dict[str, TableSize]: ...
 
     def set_counter(self, value: int) -> None:
         self._connection.execute("UPDATE change_counter SET value = ?, structure = ?", [value, value])

@@ -18,6 +18,8 @@ from amgs_app.benches.subject import SubjectResult
 
 MOST = 30
 """Acknowledgements before a kill, at most."""
+LATEST = 0.05
+"""Seconds after the last acknowledgement that was waited for, at most."""
 CONTROLS = 10
 """Kills of a writer that acknowledges before it commits."""
 _PATIENCE = 30.0
@@ -75,6 +77,7 @@ def _killed(
                 raise RuntimeError(f"No writer could begin: {writer.refused}")
             writer.begin()
             said.update(writer.read(chance.randint(1, MOST)))
+            time.sleep(0 if early else chance.uniform(0, LATEST))  # so that it dies anywhere in a later write
         finally:
             said.update(writer.kill())
         _wait_until_free(place)

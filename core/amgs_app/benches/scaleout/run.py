@@ -14,6 +14,7 @@ from amgs_app.benches.scaleout.latency import measure_latency
 from amgs_app.benches.scaleout.parity import measure_parity
 from amgs_app.benches.scaleout.server import running_server
 from amgs_app.benches.scaleout.setup import ScaleoutEffort, ScaleoutSetup
+from amgs_app.benches.scaleout.sizes import measure_sizing
 from amgs_app.benches.scaleout.skewed import measure_skew
 from amgs_app.benches.scaleout.writers import measure_writers
 from amgs_app.benches.subject import SubjectResult, joined, measured
@@ -25,6 +26,7 @@ SUBJECTS: Mapping[str, Callable[[MemoryRig, ScaleoutSetup], SubjectResult | None
     "writers": measure_writers,
     "kills": measure_kills,
     "latency": measure_latency,
+    "sizing": measure_sizing,
     "skew": measure_skew,
 }
 """By name; None where the data or the packages of a subject are not there."""

@@ -212,6 +212,13 @@ def compared(count: int, tenants: int, sizes: float, queries: float, seed: int) 
     return found
 
 
+def floor(values: NDArray[np.float64], count: int) -> float:
+    """What the fullest of `count` shards has at least over the mean, wherever tenants are placed: the mean itself,
+    and the largest tenant.
+    """
+    return float(max(1.0, values.max() * count / values.sum()))
+
+
 def moved_by_growth(count: int, more: int, tenants: int, sizes: float, seed: int) -> dict[str, float]:
     """Share of the bytes that move when `more` shards join: by rendezvous hashing, and by modulo as the control. No
     placement that ends even can move less than more / (count + more).

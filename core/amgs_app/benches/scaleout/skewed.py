@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from amgs_app.bench_results import BenchTable
 from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.scaleout.setup import ScaleoutSetup
-from amgs_app.benches.scaleout.skew import compared, moved_by_growth
+from amgs_app.benches.scaleout.skew import Tenants, compared, floor, moved_by_growth
 from amgs_app.benches.subject import SubjectResult
 
 SHARDS = 64
@@ -20,8 +22,11 @@ def measure_skew(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult:
     del setup
     metrics: dict[str, float] = {}
     rows: list[tuple[str | float, ...]] = []
+    floors: list[tuple[str | float, ...]] = []
     for number, (sizes, queries) in enumerate(LAWS):
         rig.progress(number, len(LAWS), f"placing tenants by Zipf {sizes:g}/{queries:g}")
+        given = Tenants.drawn(TENANTS, sizes, queries, np.random.default_rng(SEED))
+        floors.append((f"{sizes:g} / {queries:g}", floor(given.bytes, SHARDS), floor(given.queries, SHARDS)))
         for name, found in compared(SHARDS, TENANTS, sizes, queries, SEED).items():
             rows.append(
                 (
@@ -44,6 +49,11 @@ def measure_skew(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult:
         (
             BenchTable(
                 f"{TENANTS:,} tenants on {SHARDS} shards: the fullest over the mean", columns, tuple(rows)
+            ),
+            BenchTable(
+                "What no placement of whole tenants can undercut",
+                ("Zipf sizes / queries", "bytes", "queries"),
+                tuple(floors),
             ),
             BenchTable(
                 f"Share of the bytes that move when {SHARDS // 4} shards join {SHARDS}",

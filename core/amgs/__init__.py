@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from amgs.api.calibration import Calibration
+    from amgs.api.changes import Changes
     from amgs.api.conversation import Conversations
     from amgs.api.diversity import Diversity
     from amgs.api.entities import Entities
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
         SelectionRule,
         ServedPlan,
         Status,
+        StoreChange,
         StoreStatus,
         Verification,
         Weights,
@@ -197,6 +199,7 @@ _HOMES = {
     "amgs.api.exchange": ("Exchange",),
     "amgs.api.diversity": ("Diversity",),
     "amgs.api.calibration": ("Calibration",),
+    "amgs.api.changes": ("Changes",),
     "amgs.api.conversation": ("Conversations",),
     "amgs.api.gateway": ("GatewayLog",),
     "amgs.api.packs": ("Packs",),
@@ -273,6 +276,7 @@ _HOMES = {
         "SelectionRule",
         "ServedPlan",
         "Status",
+        "StoreChange",
         "StoreStatus",
         "Verification",
         "Weights",
@@ -377,6 +381,7 @@ __all__ = [
     "Calibration",
     "Cancelled",
     "Centrality",
+    "Changes",
     "ChildFrame",
     "ClassSurvival",
     "Clock",
@@ -523,6 +528,7 @@ __all__ = [
     "SpacyRecogniser",
     "StaleError",
     "Status",
+    "StoreChange",
     "StoreCorruptError",
     "StoreError",
     "StoreLockedError",

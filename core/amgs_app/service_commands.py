@@ -22,8 +22,13 @@ Port = Annotated[
     int, Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
 ]
 Root = Annotated[
-    Path | None,
-    Option("--root", metavar="DIR", help="A folder with one store a namespace, instead of --store."),
+    str | None,
+    Option(
+        "--root",
+        metavar="DIR|ADDRESS",
+        help="A folder with one store a namespace, or a database (postgresql://…) with one schema a namespace; "
+        "instead of --store.",
+    ),
 ]
 TokenFile = Annotated[
     Path | None, Option("--tokens", metavar="FILE", help="Who may do what; `token new` writes it.")
@@ -49,7 +54,8 @@ def serve_memory(
 ) -> int:
     """Serve the memory to other programs over HTTP (http://127.0.0.1:8420), while it can be watched.
 
-    It owns the store until it ends. On another address than this machine's own it asks for tokens.
+    It owns a store in a file until it ends; one in PostgreSQL may be served by several. On another address than this
+    machine's own it asks for tokens.
     """
     from amgs_app.server.limits import Limits
     from amgs_app.server.running import serve
@@ -96,7 +102,7 @@ def serve_gateway(
     return serve(given, upstream, budget or 0, configuration, host=host, port=port, root=root, tokens=tokens)
 
 
-def _check_owner(options: Globals, root: Path | None) -> None:
+def _check_owner(options: Globals, root: str | None) -> None:
     """Raise UsageError where the stores that are to be served are somebody else's, or named twice."""
     if options.connect:
         raise UsageError("--connect names a memory that is served already.", way_out="Leave it out.")

@@ -24,7 +24,7 @@ from amgs_app.server.tokens import Tokens
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def options(store: Path | None = None) -> Options:
+def options(store: Path | str | None = None) -> Options:
     """What the engines of a test's server are told: the tiny model, and a clock that stands."""
     return Options(store=None if store is None else str(store), model="tiny", now=NOW)
 
@@ -51,9 +51,9 @@ def running(app: FastAPI, listening: socket.socket | None = None) -> Iterator[st
 
 @contextmanager
 def served(
-    store: Path | None = None,
+    store: Path | str | None = None,
     *,
-    root: Path | None = None,
+    root: Path | str | None = None,
     tokens: Tokens | None = None,
     limits: Limits | None = None,
     more: Callable[[Service], APIRouter] | None = None,

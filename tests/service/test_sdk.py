@@ -139,6 +139,7 @@ NOT_SERVED = {
         "apply_consolidation", "consolidate_in_batches", "define_frame",
     },
     "a part that is about files": {"exchange"},
+    "a stream of its own, GET /v1/events": {"changes"},
 }  # fmt: skip
 OTHERWISE = {"reinforce"}
 """Memory is told there who reinforces; the service knows its caller."""

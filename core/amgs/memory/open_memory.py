@@ -12,6 +12,7 @@ from amgs.storage.protocol import Storage
 
 if TYPE_CHECKING:
     from amgs.api.calibration import Calibration
+    from amgs.api.changes import Changes
     from amgs.api.conversation import Conversations
     from amgs.api.entities import Entities
     from amgs.api.erasure import Erasure
@@ -93,6 +94,13 @@ class OpenMemory:
         from amgs.diagnosis.diagnosing import Diagnosing
 
         return Diagnosing(self._context())
+
+    @property
+    def changes(self) -> Changes:
+        """What is changed in a memory that several programs share, whichever of them does it."""
+        from amgs.api.changes import Changes
+
+        return Changes(self._context())
 
     @property
     def packs(self) -> Packs:

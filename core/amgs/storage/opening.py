@@ -23,6 +23,17 @@ def is_address(place: Path | str) -> bool:
     return str(place).startswith(_SCHEMES)
 
 
+def in_namespace(address: str, namespace: str) -> str:
+    """The address of a namespace of the database that an address names without one.
+
+    Raises UsageError for an address that is none, holds a password or names a namespace already, and for what cannot be
+    the name of one.
+    """
+    from amgs.storage.postgres.address import Address
+
+    return Address.of(address).with_namespace(namespace).shown
+
+
 def open_storage(
     path: Path | str,
     *,

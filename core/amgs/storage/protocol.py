@@ -39,6 +39,7 @@ from amgs.storage.tables import TableStorage
 from amgs.storage.tasks import TaskStorage
 from amgs.storage.undone import UndoneStorage
 from amgs.storage.waterfalls import WaterfallStorage
+from amgs.types import StoreChange
 
 
 class Storage(Protocol):
@@ -104,6 +105,23 @@ class Storage(Protocol):
     @property
     def counters(self) -> tuple[int, int]:
         """The change counter and the structure counter, in one look."""
+        ...
+
+    @property
+    def shared(self) -> bool:
+        """Whether other programs may write to the store while it is open."""
+        ...
+
+    def changes(self, since: int, limit: int) -> tuple[StoreChange, ...]:
+        """The first changes after a value of the change counter, whoever made them, as far as they are kept; of a
+        store that is not shared none are.
+        """
+        ...
+
+    def hear(self, seconds: float) -> None:
+        """Wait until a change of a shared store is announced, by whatever program, for some seconds at most. One thread
+        hears; a notice may be missed, so look at the counter afterwards. Raises StoreError where the server is gone.
+        """
         ...
 
     def followed(self, since: int) -> bool:

@@ -72,6 +72,7 @@ from amgs.types.retrieval import (
 )
 from amgs.types.score import COMPONENTS, ScoreParts, Weights
 from amgs.types.served import JournalPage, PlanApplied, ServedPlan
+from amgs.types.store_change import StoreChange
 
 __all__ = [
     "COMPONENTS",
@@ -146,6 +147,7 @@ __all__ = [
     "Span",
     "Status",
     "StemReading",
+    "StoreChange",
     "StoreStatus",
     "Supposed",
     "UndoPlan",

@@ -67,3 +67,9 @@ def interval(
     means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The value that a share of all do not exceed; not a number without any."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from amgs import extras
+from amgs.storage.signature import signed
 from amgs_app.calls.parameter import arguments_as_words
 from amgs_app.line import quote
 from amgs_app.places import check_place
@@ -68,7 +69,7 @@ class Call(Generic[R_co]):
         arguments = dict(self.arguments)
         if self.operation.wants_progress:
             arguments["progress"] = progress
-        with extras.explained():
+        with extras.explained(), signed(operation=self.operation.name):
             return self.operation.function(on, **arguments)
 
     def _check_places(self) -> None:

@@ -27,7 +27,7 @@ def serve(
     *,
     host: str,
     port: int,
-    root: Path | None,
+    root: Path | str | None,
     tokens: Path | None,
 ) -> int:
     """Serve until interrupted; gives the exit code. budget: 0 to send everything.

@@ -60,13 +60,15 @@ def status(engine: Engine) -> AgentList:
 @operation("agents pause", summary="Have an agent rest until it is resumed.", writes=True)
 def pause(engine: Engine, agent: Agent) -> AgentState:
     """Stop an agent from starting another run, whoever runs it; what it is doing now it finishes."""
-    return keep_state(engine.memory, replace(state_of(engine.memory, agent), paused=True))
+    with engine.memory.transaction():
+        return keep_state(engine.memory, replace(state_of(engine.memory, agent), paused=True))
 
 
 @operation("agents resume", summary="Have a paused agent go on.", writes=True)
 def resume(engine: Engine, agent: Agent) -> AgentState:
     """Let a paused agent run again when it is due."""
-    return keep_state(engine.memory, replace(state_of(engine.memory, agent), paused=False))
+    with engine.memory.transaction():
+        return keep_state(engine.memory, replace(state_of(engine.memory, agent), paused=False))
 
 
 @operation("agents claim", summary="Take the lease of an agent, if it is free.", writes=True)
@@ -83,9 +85,10 @@ def claim(
     where one has crashed. It is granted when the agent is due and not paused.
     """
     memory, now = engine.memory, engine.clock.now()
-    found = claimed(state_of(memory, agent), holder, now, seconds)
-    if found.granted:
-        keep_state(memory, found.agent)
+    with memory.transaction():  # another server may be asked at the same moment
+        found = claimed(state_of(memory, agent), holder, now, seconds)
+        if found.granted:
+            keep_state(memory, found.agent)
     return found
 
 
@@ -100,5 +103,6 @@ def done(
 ) -> AgentState:
     """Note a run under the memory's time. What it changed stands in the journal, as every change does."""
     memory = engine.memory
-    state = ended(state_of(memory, agent), holder, engine.clock.now(), outcome, failed=failed)
-    return keep_state(memory, state)
+    with memory.transaction():
+        state = ended(state_of(memory, agent), holder, engine.clock.now(), outcome, failed=failed)
+        return keep_state(memory, state)

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final
 from fastapi import Depends, Header, Request, Response
 
 from amgs import errors, extras, wire
+from amgs.storage.signature import signed
 from amgs_app.render.catalogue import sentence_of
 from amgs_app.render.figures.format import plural
 from amgs_app.server.counters import Counters
@@ -78,7 +79,8 @@ class Asked:
             if self.key and changes:
                 asking = f"{operation} {told}"
                 work = partial(self._once, work, asking, lane)
-            running = space.run(lane, partial(_explained, work))
+            signing = {"operation": operation, "caller": self.caller.name, "client": self.client}
+            running = space.run(lane, partial(_signed, work, {**signing, "server": space.server}))
             bounded = lane == "read" and not changes
             result = await (
                 asyncio.wait_for(running, self.service.limits.read_seconds) if bounded else running
@@ -128,8 +130,8 @@ class Asked:
         return Response(compact(result), status, headers, "application/json")
 
 
-def _explained(work: Callable[[], Any]) -> Any:
-    with extras.explained():
+def _signed(work: Callable[[], Any], signing: Mapping[str, str]) -> Any:
+    with extras.explained(), signed(**signing):
         return work()
 
 

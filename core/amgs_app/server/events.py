@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -41,6 +41,26 @@ class EventHub:
         self._recent: deque[ServiceEvent] = deque(maxlen=RECENT)
         self._listeners: set[_Listener] = set()
         self._forgotten = 0
+        self._followed = False
+
+    def follow(self, earlier: Sequence[ServiceEvent], forgotten: int) -> None:
+        """From now on the changes come from the store itself, by `tell`, whichever program makes them.
+
+        earlier: those before. forgotten: the value of the change counter up to which none can be told.
+        """
+        with self._lock:
+            self._followed, self._forgotten = True, forgotten
+            self._kept.clear()
+            self._kept.extend(earlier)
+
+    def tell(self, event: ServiceEvent, *, own: bool) -> None:
+        """Tell a change of the store. own: one that this server has published, or will, with what came of it."""
+        with self._lock:
+            if not own:
+                self._recent.append(event)
+            listeners = self._noted(event)
+        for each in listeners:
+            each.loop.call_soon_threadsafe(_offer, each, event)
 
     @property
     def listeners(self) -> int:
@@ -56,13 +76,18 @@ class EventHub:
         """Tell everybody; never waits."""
         with self._lock:
             self._recent.append(event)
-            if event.kind == "changed":
-                if len(self._kept) == KEPT:
-                    self._forgotten = self._kept[0].change
-                self._kept.append(event)
-            listeners = tuple(self._listeners)
+            known = self._followed and event.kind == "changed"
+            listeners = () if known else self._noted(event)
         for each in listeners:
             each.loop.call_soon_threadsafe(_offer, each, event)
+
+    def _noted(self, event: ServiceEvent) -> tuple[_Listener, ...]:
+        """Keep a change; gives who is to be told."""
+        if event.kind == "changed":
+            if len(self._kept) == KEPT:
+                self._forgotten = self._kept[0].change
+            self._kept.append(event)
+        return tuple(self._listeners)
 
     async def listen(self, after: int | None = None, now: int = 0) -> AsyncIterator[ServiceEvent]:
         """Events from now on; with `after`, first the changes since that value of the change counter.
@@ -77,7 +102,8 @@ class EventHub:
             first = missed[0].change if missed else now
             self._listeners.add(listener)
         try:
-            if after is not None and (not known or (first > after and not missed)):
+            late = first > after and not missed and not self._followed if after is not None else False
+            if after is not None and (not known or late):
                 yield ServiceEvent("dropped", now, self._now())
                 return
             for each in missed:

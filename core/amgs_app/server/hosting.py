@@ -9,6 +9,7 @@ own.
 from __future__ import annotations
 
 import asyncio
+import secrets
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from amgs.errors import NotFoundError, UsageError
 from amgs_app.served_address import ENDING, announce
 from amgs_app.server.events import EventHub
+from amgs_app.server.following import Follower
 from amgs_app.server.tokens import NAMESPACE
 
 if TYPE_CHECKING:
@@ -52,6 +54,10 @@ class Namespace:
         self.engine.traffic = self.events.recent
         self.engine.make_data_folder()
         place = self.engine.beside_store(ENDING) if address else None
+        self.server = secrets.token_hex(8)
+        """How changes that this server makes are signed, where others change the memory too."""
+        self._follower: Follower | None = None
+        self._following = threading.Lock()
         self._announced = None if place is None else announce(place, address)
         self._lanes: dict[Lane, ThreadPoolExecutor] = {
             "read": ThreadPoolExecutor(READERS, f"amgs-{name}-read"),
@@ -70,6 +76,18 @@ class Namespace:
         """The store's change counter; 0 while the store is not open."""
         return self.engine.memory.change_counter if self.engine.memory_is_open else 0
 
+    async def follow(self) -> None:
+        """Have the events tell of changes by other programs too, where there can be any: in a database."""
+        from amgs.storage.opening import is_address
+
+        if is_address(self.engine.store_path):
+            await self.run("read", self._follow)
+
+    def _follow(self) -> None:
+        with self._following:
+            if self._follower is None:
+                self._follower = Follower(self.memory, self.events, self.server, self.engine.clock.now)
+
     async def run(self, lane: Lane, work: Callable[[], R]) -> R:
         """Carry out blocking work in a lane; raises what it raises."""
         return await asyncio.get_running_loop().run_in_executor(self._lanes[lane], work)
@@ -78,6 +96,8 @@ class Namespace:
         """Let running work end, and close the store."""
         for lane in self._lanes.values():
             lane.shutdown(wait=True, cancel_futures=True)
+        if self._follower is not None:
+            self._follower.close()
         self.engine.close()
         if self._announced is not None:
             Path(self._announced.name).unlink(missing_ok=True)
@@ -87,18 +107,24 @@ class Namespace:
 class Namespaces:
     """All namespaces of a server, by name. Safe to use from any thread."""
 
-    def __init__(self, options: Options, root: Path | None = None) -> None:
-        """options: what every engine is told. root: a folder with one store a namespace; None for the one store that
-        the options name. Raises UsageError for a root that is no folder.
+    def __init__(self, options: Options, root: Path | str | None = None) -> None:
+        """options: what every engine is told. root: a folder with one store a namespace, or the address of a database
+        with one schema a namespace; None for the one store that the options name. Raises UsageError for a root that is
+        neither.
         """
-        if root is not None:
-            if root.exists() and not root.is_dir():
+        from amgs.storage.opening import in_namespace, is_address
+
+        self._database = str(root) if root is not None and is_address(root) else ""
+        self._root = None if root is None or self._database else Path(root)
+        if self._database:
+            in_namespace(self._database, DEFAULT)
+        elif self._root is not None:
+            if self._root.exists() and not self._root.is_dir():
                 raise UsageError(f"{root} is not a folder.", way_out="Give a folder for the namespaces.")
-            root.mkdir(parents=True, exist_ok=True)
+            self._root.mkdir(parents=True, exist_ok=True)
         self.address = ""
         """Where clients reach the server; known once it listens."""
         self._options = options
-        self._root = root
         self._lock = threading.Lock()
         self._open: dict[str, Namespace] = {}
 
@@ -112,13 +138,21 @@ class Namespaces:
                     raise NotFoundError(
                         "There is no such namespace.", way_out="Ask for one that your token opens."
                     )
-                address = f"{self.address}/{name}" if self.address and self._root else self.address
+                several = self._root is not None or self._database
+                address = f"{self.address}/{name}" if self.address and several else self.address
                 found = Namespace(name, told, self._files(name), address)
                 self._open[name] = found
             return found
 
     def _options_of(self, name: str) -> Options | None:
         """What the engine of a namespace is told; None where there is no such namespace."""
+        if self._database:
+            from amgs.storage.opening import in_namespace
+
+            try:
+                return replace(self._options, store=in_namespace(self._database, name), own=False)
+            except UsageError:  # a schema cannot have this name
+                return None
         if self._root is None:
             return self._options if name == DEFAULT else None
         return replace(self._options, store=str(self._root / f"{name}.duckdb"), own=False)

@@ -3,7 +3,7 @@
 The answer is kept in the store, in the transaction that made the change: after a crash there is either both or neither.
 Work that searches first, or takes several transactions, holds no lock while it does: it leaves a mark before it begins,
 which its answer replaces. A mark that outlives its server says that the work may have been done; where nothing was
-written since, it was not.
+written since, it was not, unless several servers share the store: then another may be at it.
 """
 
 from __future__ import annotations
@@ -63,10 +63,11 @@ def once(
                 return (
                     _answer(found, request) if found is not None else _done(memory, mark, now, request, work)
                 )
-        found = _kept(memory, mark, now)
-        if found is not None and not _was_not_done(memory, found, request):
-            return _answer(found, request)
-        _keep(memory, mark, now, request, begun_at=memory.change_counter if counted else -1)
+        with memory.transaction():  # another server may be asked the same at the same moment
+            found = _kept(memory, mark, now)
+            if found is not None and not _was_not_done(memory, found, request):
+                return _answer(found, request)
+            _keep(memory, mark, now, request, begun_at=memory.change_counter if counted else -1)
         try:
             return _done(memory, mark, now, request, work)
         except BaseException:
@@ -81,9 +82,16 @@ def _done(memory: Memory, mark: str, now: datetime, request: str, work: Callable
 
 
 def _was_not_done(memory: Memory, found: dict[str, Any], request: str) -> bool:
-    """Whether what was begun cannot have changed anything: the memory stands where it stood then."""
+    """Whether what was begun cannot have changed anything: the memory stands where it stood then, and no other server
+    can be at it.
+    """
     begun = found.get("begun_at")
-    return begun is not None and begun == memory.change_counter and found["request"] == _digest(request)
+    return (
+        not memory.changes.shared
+        and begun is not None
+        and begun == memory.change_counter
+        and found["request"] == _digest(request)
+    )
 
 
 _turns: WeakValueDictionary[str, _Turn] = WeakValueDictionary()
@@ -115,7 +123,7 @@ def _answer(found: dict[str, Any], request: str) -> Any:
         )
     if "begun_at" in found:
         raise RepeatedError(
-            "The server ended while this was being done, and it may have been done.",
+            "A server does this now, or ended while it did, and it may have been done.",
             way_out="Look whether it was: the journal and `frame history` say so. To do it again, use a new key.",
         )
     if found["answer"] is None:

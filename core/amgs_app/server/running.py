@@ -40,7 +40,7 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = PORT,
-    root: Path | None = None,
+    root: Path | str | None = None,
     tokens: Path | None = None,
     limits: Limits | None = None,
     more: Callable[[Service], APIRouter] | None = None,

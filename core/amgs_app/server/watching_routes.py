@@ -19,12 +19,14 @@ async def events(
     last_event_id: Annotated[str, Header(description="Go on after this value of the change counter.")] = "",
     after: Annotated[int | None, Query(ge=0, description="The same, for who cannot send the header.")] = None,
 ) -> AsyncIterator[ServerSentEvent]:
-    """What happens in the namespace as it happens: changes, whose id is the store's change counter, and questions.
+    """What happens in the namespace as it happens: changes, whose id is the store's change counter, and questions. Of a
+    store that several servers share, changes come from all of them, and questions from this one.
 
     A listener that is too slow, or asks for changes that are no longer kept, gets an event `dropped` and is let go: it
     should look at everything anew.
     """
     since = int(last_event_id) if last_event_id.isdecimal() else after
+    await asked.namespace.follow()
     hub = asked.namespace.events
     async for event in hub.listen(since, asked.namespace.change):
         number = str(event.change) if event.kind == "changed" else None

@@ -18,11 +18,14 @@ DEFAULT = "main"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a store lies. shown: the address as it may be printed. connection: what libpq is given."""
+    """Where a store lies. shown: the address as it may be printed. connection: what libpq is given. named: whether
+    the address names its namespace.
+    """
 
     shown: str
     connection: str
     namespace: str
+    named: bool = True
 
     @property
     def schema(self) -> str:
@@ -55,5 +58,20 @@ class Address:
         place = parts.netloc.replace(":@", "@")
         rest = urlencode([(key, value) for key, value in options if key != "namespace"], safe="/")
         base = f"postgresql://{place}{parts.path}"
-        shown = "&".join(part for part in (rest, f"namespace={namespace}") if part)
-        return cls(f"{base}?{shown}", f"{base}?{rest}" if rest else base, namespace)
+        connection = f"{base}?{rest}" if rest else base
+        return cls(_shown(connection, namespace), connection, namespace, "namespace" in dict(options))
+
+    def with_namespace(self, namespace: str) -> Address:
+        """Another namespace of the same database; raises UsageError where this address names one, or for a name that
+        cannot be one.
+        """
+        if self.named:
+            raise UsageError(
+                f"{self.shown} names one namespace of the database.",
+                way_out="Leave `namespace=…` out where all of them are meant.",
+            )
+        return Address.of(_shown(self.connection, namespace))
+
+
+def _shown(connection: str, namespace: str) -> str:
+    return f"{connection}{'&' if '?' in connection else '?'}namespace={namespace}"

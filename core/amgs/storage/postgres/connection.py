@@ -33,6 +33,7 @@ from amgs.storage.postgres.outbox import Outbox, SharedChangeLog
 from amgs.storage.postgres.schema import migrate, version_of
 from amgs.storage.sql.connection import SqlConnection
 from amgs.storage.sql.migrations import LATEST
+from amgs.types import StoreChange
 
 _READERS = 8
 """Connections that read at once; who needs one more waits."""
@@ -67,6 +68,7 @@ class PostgresConnection(SqlConnection):
         super().__init__(address.shown, read_only=read_only)
         self._writer = writer
         self._address = address
+        self._ear: psycopg.Connection[Any] | None = None
         self._outbox = Outbox(self)
         self.edge_changes = SharedChangeLog(self._outbox.edges)
         self.clock_changes = SharedChangeLog(self._outbox.clocks)
@@ -127,6 +129,8 @@ class PostgresConnection(SqlConnection):
             self._closed = True
             self._pool.close()
             self._writer.close()
+            if self._ear is not None:
+                self._ear.close()
 
     @property
     def schema_version(self) -> int:
@@ -186,8 +190,23 @@ class PostgresConnection(SqlConnection):
 
     # --- writing ----------------------------------------------------------------------------------------
 
+    @property
+    def shared(self) -> bool:
+        return True
+
     def followed(self, since: int) -> bool:
         return self._outbox.follows(since)
+
+    def changes(self, since: int, limit: int) -> tuple[StoreChange, ...]:
+        return self._outbox.changes(since, limit)
+
+    def hear(self, seconds: float) -> None:
+        with self._translate():
+            if self._ear is None or self._ear.closed:
+                self._ear = _connected(self._address)
+                self._ear.execute(SQL("LISTEN {}").format(Identifier(self._address.schema)))
+            for _ in self._ear.notifies(timeout=seconds, stop_after=1):
+                pass
 
     def _begin(self) -> None:
         if self._writer.closed:
@@ -208,15 +227,17 @@ class PostgresConnection(SqlConnection):
             raise
 
     def _log_changes(self, revision: int) -> None:
-        self._outbox.append(revision, "{}", self.edge_changes.noted, self.clock_changes.noted)
+        self._outbox.append(revision, _program(), self.edge_changes.noted, self.clock_changes.noted)
 
     def _write(self, sql: str, parameters: Sequence[Any] = ()) -> None:
         with self._translate():
             self._writer.execute(_read(sql), list(parameters))
 
     def _commit(self) -> None:
+        # The notice is no part of the transaction: one would have the commits of all namespaces wait for each other.
+        told = f'COMMIT; NOTIFY "{self._address.schema}"' if self._dirty else "COMMIT"
         with self._translate():
-            self._writer.execute("COMMIT")
+            self._writer.execute(told.encode())
 
     def _roll_back(self) -> None:
         with suppress(psycopg.Error):
@@ -276,9 +297,13 @@ def _options(address: Address) -> dict[str, Any]:
     return {
         "autocommit": True,
         "options": f"-c search_path={address.schema}",
-        "application_name": f"amgs {os.getpid()} on {socket.gethostname()}"[:63],
+        "application_name": f"amgs {_program()}"[:63],
         "connect_timeout": 10,
     }
+
+
+def _program() -> str:
+    return f"{os.getpid()} on {socket.gethostname()}"
 
 
 def _connected(address: Address) -> psycopg.Connection[Any]:

@@ -11,7 +11,9 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from amgs.storage.signature import signature
 from amgs.storage.sql.change_log import ChangeLog, Key
+from amgs.types import EdgeKey, StoreChange
 
 if TYPE_CHECKING:
     from amgs.storage.sql.connection import SqlConnection
@@ -21,6 +23,7 @@ KEPT: Final = 4096
 _MOST: Final = 5000
 """Keys of one change; with more, reading all rows again is no slower."""
 _FORGOTTEN_EVERY: Final = 256
+_SAID: Final = ("operation", "caller", "client", "server")
 
 
 class SharedChangeLog(ChangeLog[Key]):
@@ -46,18 +49,26 @@ class Outbox:
     def append(
         self,
         revision: int,
-        told: str,
-        edges: frozenset[tuple[str, str, str]] | None,
+        program: str,
+        edges: frozenset[EdgeKey] | None,
         clocks: frozenset[str] | None,
     ) -> None:
-        """Keep what a change touched; inside its transaction."""
+        """Keep what a change touched, and who made it; inside its transaction."""
         execute = self._connection.execute
+        told = json.dumps({"program": program, **signature()})
         row = [revision, told, _written(edges), _written(clocks)]
         execute("INSERT INTO outbox VALUES (?, ?, ?, ?)", row, structural=False)
         if revision % _FORGOTTEN_EVERY == 0:
             execute("DELETE FROM outbox WHERE revision <= ?", [revision - KEPT], structural=False)
 
-    def edges(self, since: int) -> frozenset[tuple[str, str, str]] | None:
+    def changes(self, since: int, limit: int) -> tuple[StoreChange, ...]:
+        """The first changes after a revision that are kept."""
+        rows = self._connection.rows(
+            "SELECT revision, told FROM outbox WHERE revision > ? ORDER BY revision LIMIT ?", [since, limit]
+        )
+        return tuple(_change(int(revision), json.loads(told)) for revision, told in rows)
+
+    def edges(self, since: int) -> frozenset[EdgeKey] | None:
         """The keys of all edges that were written after a revision, None where they are not known."""
         found = self._keys("edges", since)
         return None if found is None else frozenset((str(s), str(t), str(r)) for s, t, r in found)
@@ -85,6 +96,11 @@ class Outbox:
         if len(kept) != max(int(rows[0][2]) - since, 0) or any(row[1] is None for row in kept):
             return None
         return [key for row in kept for key in json.loads(row[1])]
+
+
+def _change(revision: int, told: dict[str, Any]) -> StoreChange:
+    words = {name: str(told.get(name, "")) for name in _SAID}
+    return StoreChange(revision, str(told.get("program", "")), **words)
 
 
 def _written(keys: Collection[str | Sequence[str]] | None) -> str | None:

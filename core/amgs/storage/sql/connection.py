@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from amgs.clock import as_utc
 from amgs.errors import StoreError
 from amgs.storage.sql.change_log import ChangeLog
-from amgs.types import EdgeKey
+from amgs.types import EdgeKey, StoreChange
 
 
 class SqlConnection(ABC):
@@ -95,12 +95,22 @@ class SqlConnection(ABC):
         value, structure = self.rows("SELECT value, structure FROM change_counter")[0]
         return int(value), int(structure)
 
+    # One program alone writes, unless a backend says otherwise.
+
+    @property
+    def shared(self) -> bool:
+        return False
+
     def followed(self, since: int) -> bool:
-        """Whether all that changed since a value of the change counter can be told by revision: a store that is written
-        by one program alone always can.
-        """
         del since
         return True
+
+    def changes(self, since: int, limit: int) -> tuple[StoreChange, ...]:
+        del since, limit
+        return ()
+
+    def hear(self, seconds: float) -> None:
+        del seconds
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

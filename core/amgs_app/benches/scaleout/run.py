@@ -13,9 +13,11 @@ from amgs_app.benches.scaleout.kills import measure_kills
 from amgs_app.benches.scaleout.latency import measure_latency
 from amgs_app.benches.scaleout.parity import measure_parity
 from amgs_app.benches.scaleout.server import running_server
+from amgs_app.benches.scaleout.servers import measure_servers
 from amgs_app.benches.scaleout.setup import ScaleoutEffort, ScaleoutSetup
 from amgs_app.benches.scaleout.sizes import measure_sizing
 from amgs_app.benches.scaleout.skewed import measure_skew
+from amgs_app.benches.scaleout.tenants import measure_tenants
 from amgs_app.benches.scaleout.writers import measure_writers
 from amgs_app.benches.subject import SubjectResult, joined, measured
 
@@ -25,6 +27,8 @@ SUBJECTS: Mapping[str, Callable[[MemoryRig, ScaleoutSetup], SubjectResult | None
     "parity": measure_parity,
     "writers": measure_writers,
     "kills": measure_kills,
+    "servers": measure_servers,
+    "tenants": measure_tenants,
     "latency": measure_latency,
     "sizing": measure_sizing,
     "skew": measure_skew,
@@ -61,5 +65,6 @@ def run(
         "blocks": list(effort.blocks),
         "seconds": effort.seconds,
         "kills": effort.kills,
+        "probes": effort.probes,
     }
     return BENCH.result(settings, dict(made.metrics), made.tables, goals=dict(made.goals))

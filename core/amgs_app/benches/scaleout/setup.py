@@ -12,7 +12,7 @@ from pathlib import Path
 class ScaleoutEffort:
     """How much is done. blocks: sizes of the stores that are searched. questions, frames: how many are timed.
     sample: paragraphs that are really embedded. seconds, rounds: how long writers write, and how often. kills: how
-    often a process is killed.
+    often a process is killed. probes: looks into another namespace.
     """
 
     blocks: tuple[int, ...] = (10_000, 100_000)
@@ -22,6 +22,7 @@ class ScaleoutEffort:
     seconds: float = 10.0
     rounds: int = 3
     kills: int = 100
+    probes: int = 500
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -65,6 +66,14 @@ def escapes(http: httpx2.Client, hidden: str, block: str, files: Path, count: in
     return found
 
 
+def token_file(keys: Mapping[str, str]) -> str:
+    """A file of tokens. keys: by namespace the token that may read and write it."""
+    return "".join(
+        f'[{name}]\nsha256 = "{hashlib.sha256(key.encode()).hexdigest()}"\nnamespaces = ["{name}"]\nmay = "write"\n'
+        for name, key in keys.items()
+    )
+
+
 Attempt = tuple[str, str, dict[str, str], dict[str, str] | None]
 
 
@@ -121,6 +130,13 @@ def _attempts(chance: random.Random, hidden: str, block: str, files: Path) -> It
                     {"Authorization": "Bearer x"},
                     None,
                 ),
+                ("POST", "/v1/operations/pack_list", {"AMGS-Namespace": _sendable(name)}, {}),
+                ("POST", "/v1/operations/pack_show", {"AMGS-Namespace": _sendable(name)}, {"name": whole}),
+                ("GET", "/v1/journal?limit=1000", {"AMGS-Namespace": _sendable(name)}, None),
+                ("GET", "/v1/lifecycle/status", {"AMGS-Namespace": _sendable(name)}, None),
+                ("POST", "/v1/operations/find", {"AMGS-Namespace": _sendable(name)}, {"text": "harbour"}),
+                ("POST", "/v1/plans/consolidate", {"AMGS-Namespace": _sendable(name)}, {}),
+                ("GET", f"/v1/graph/neighbours/{whole}", {"AMGS-Namespace": _sendable(name)}, None),
                 ("GET", f"/v1/../{quote(name, safe='')}/memory/{whole}", {}, None),
                 ("GET", f"/{quote(str(files), safe='')}", {}, None),
             ]

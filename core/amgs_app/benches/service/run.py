@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import shutil
 import statistics
@@ -20,6 +19,7 @@ from amgs_app.bench_results import BenchResult, BenchTable
 from amgs_app.benches.frame import Bench
 from amgs_app.benches.large_corpus import Books
 from amgs_app.benches.large_store import prepare
+from amgs_app.benches.measures import quantile
 from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.service import attached, hostile, schema
 from amgs_app.benches.service.load import CLIENTS, Load, at_rate
@@ -147,11 +147,6 @@ def _copied(store: Path, to: Path) -> None:
         shutil.copytree(each, target) if each.is_dir() else shutil.copy2(each, target)
 
 
-def _quantile(values: Sequence[float], share: float) -> float:
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
-
-
 def _under_load(
     server: ServerProcess, questions: Sequence[str], effort: ServiceEffort, rig: MemoryRig
 ) -> tuple[dict[str, float], BenchTable]:
@@ -168,15 +163,15 @@ def _under_load(
         load = at_rate(server.address, rate, effort.seconds, questions, seed=SEED + number)
         acknowledged += load.acknowledged
         searches = load.milliseconds.get("search", [])
-        p95 = _quantile(searches, 0.95)
+        p95 = quantile(searches, 0.95)
         rows.append(
             (
                 f"{rate:.0f}",
                 load.answered,
-                _quantile(searches, 0.5),
+                quantile(searches, 0.5),
                 p95,
-                _quantile(load.milliseconds.get("assemble", []), 0.95),
-                _quantile(load.milliseconds.get("ingest", []), 0.95),
+                quantile(load.milliseconds.get("assemble", []), 0.95),
+                quantile(load.milliseconds.get("ingest", []), 0.95),
                 float(len(load.errors)),
             )
         )
@@ -189,8 +184,8 @@ def _under_load(
     searches = best.milliseconds.get("search", [])
     metrics = {
         "rate_held": best.rate,
-        "search_p50_ms": _quantile(searches, 0.5),
-        "search_p95_ms": _quantile(searches, 0.95),
+        "search_p50_ms": quantile(searches, 0.5),
+        "search_p95_ms": quantile(searches, 0.95),
         "errors": float(len(best.errors)),
         "lost": float(missing),
         "acknowledged": float(len(acknowledged)),
@@ -231,7 +226,7 @@ def _while_consolidating(server: ServerProcess, questions: Sequence[str], effort
             took.append(1000 * (time.perf_counter() - begun))
             time.sleep(0.05)
     worker.join(timeout=900)
-    return _quantile(took, 0.95)
+    return quantile(took, 0.95)
 
 
 def _event_lag(server: ServerProcess, changes: int = 60) -> float:
@@ -263,7 +258,7 @@ def _event_lag(server: ServerProcess, changes: int = 60) -> float:
             time.sleep(0.02)
     worker.join(timeout=30)
     lags = [1000 * max(0.0, seen[change] - at) for change, at in acknowledged.items() if change in seen]
-    return _quantile(lags, 0.95) if len(lags) == changes else float("nan")
+    return quantile(lags, 0.95) if len(lags) == changes else float("nan")
 
 
 def _sdk_overhead(server: ServerProcess, questions: Sequence[str], calls: int) -> float:
@@ -307,11 +302,7 @@ def _tokened(work: Path, shared: Sequence[str]) -> ServerProcess:
     """A server with two empty namespaces and a token for each."""
     root, tokens = work / "namespaces", work / "tokens.toml"
     shutil.rmtree(root, ignore_errors=True)
-    entries = [
-        f'[{name}]\nsha256 = "{hashlib.sha256(key.encode()).hexdigest()}"\nnamespaces = ["{name}"]\nmay = "write"\n'
-        for name, key in _KEYS.items()
-    ]
-    tokens.write_text("".join(entries), encoding="utf-8")
+    tokens.write_text(hostile.token_file(_KEYS), encoding="utf-8")
     words = [*shared, "serve", "--port", "0", "--root", str(root), "--tokens", str(tokens)]
     return ServerProcess.start(words, work / "server.log")
 

@@ -1,0 +1,24 @@
+"""Who changes the store and by what, as the other programs on it are told. It holds no text of the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_SAID: ContextVar[Mapping[str, str]] = ContextVar("signature", default={})  # noqa: B039 - never changed
+
+
+@contextmanager
+def signed(**said: str) -> Iterator[None]:
+    """Whatever this thread commits inside is told with these words; those of an outer signature stand."""
+    before = _SAID.set({**said, **_SAID.get()})
+    try:
+        yield
+    finally:
+        _SAID.reset(before)
+
+
+def signature() -> Mapping[str, str]:
+    """The words for what this thread commits now."""
+    return _SAID.get()

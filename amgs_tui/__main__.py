@@ -14,7 +14,7 @@ from amgs import extras
 from amgs_app.terminal import has_screen
 
 GLOBALS: Final = frozenset(
-    {"store", "corpus", "model", "now", "seed", "theme", "settings", "connect", "token"}
+    {"store", "corpus", "model", "now", "seed", "theme", "settings", "index", "connect", "token"}
 )
 """Options of the screen that take a value; `--format` is not for a screen."""
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from amgs.api.graph import Graph
     from amgs.api.lifecycle import Lifecycle
     from amgs.api.packs import Packs
+    from amgs.api.search_index import SearchIndex
     from amgs.api.simulation import Simulation
     from amgs.api.sources import SourceLibrary
     from amgs.api.tasks import Tasks
@@ -89,6 +90,8 @@ if TYPE_CHECKING:
         FrameDefinition,
         GraphStats,
         Health,
+        IndexBuild,
+        IndexStatus,
         IngestReceipt,
         IngestReport,
         JournalEntry,
@@ -190,6 +193,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "amgs.api.sources": ("SourceLibrary",),
+    "amgs.api.search_index": ("SearchIndex",),
     "amgs.api.simulation": ("Simulation",),
     "amgs.api.lifecycle": ("Lifecycle",),
     "amgs.api.graph": ("Graph",),
@@ -262,6 +266,8 @@ _HOMES = {
         "FrameDefinition",
         "GraphStats",
         "Health",
+        "IndexBuild",
+        "IndexStatus",
         "IngestReceipt",
         "IngestReport",
         "JournalEntry",
@@ -440,6 +446,8 @@ __all__ = [
     "HashingEmbedder",
     "Health",
     "ImpossibleBudgetError",
+    "IndexBuild",
+    "IndexStatus",
     "IngestReceipt",
     "IngestReport",
     "InputError",
@@ -517,6 +525,7 @@ __all__ = [
     "RestoredSpan",
     "RoutedPack",
     "RuleRecogniser",
+    "SearchIndex",
     "SearchResult",
     "SelectionRule",
     "ServedPlan",

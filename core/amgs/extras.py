@@ -40,6 +40,7 @@ EXTRA_OF: Final[Mapping[str, str]] = MappingProxyType(
         "psycopg": "postgres",
         "psycopg_pool": "postgres",
         "river": "learning",
+        "lance": "lance",
     }
 )
 """The extra of pyproject.toml that brings a package, by the name that is imported."""

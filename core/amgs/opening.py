@@ -38,6 +38,7 @@ def open(
     count_tokens: Callable[[str], int] | None = None,
     summariser: AbstractiveSummariser | None = None,
     reader: AnswerReader | None = None,
+    index: str = "",
     read_only: bool = False,
     create: bool = True,
     accept_loss: bool = False,
@@ -51,8 +52,9 @@ def open(
     with a FallbackWarning: words hashed to vectors, which match wording and not meaning; names found by rules; token
     counts approximated (without a warning). summariser: writes the digests of conversations in words of its own,
     marked as such; without one they cite. reader: a language model that says how likely an answer is after a text;
-    credit of packs needs one. create: False where a missing store is an error. accept_loss: open a store that has lost
-    its last changes, and go on with what is left.
+    credit of packs needs one. index: where words and vectors are looked up outside this process, a folder or
+    s3://bucket/prefix; `memory.index.build()` builds it, and what came since is found too. create: False where a
+    missing store is an error. accept_loss: open a store that has lost its last changes, and go on with what is left.
 
     Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose embedder
     is not installed.
@@ -69,6 +71,7 @@ def open(
         count_tokens=count_tokens or TokenCounter(),
         summariser=summariser,
         reader=reader,
+        index=index,
         read_only=read_only,
         create=create,
         accept_loss=accept_loss,

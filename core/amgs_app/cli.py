@@ -30,6 +30,7 @@ from amgs_app.global_options import (
     CorpusFolder,
     Form,
     Globals,
+    Index,
     Model,
     Now,
     Screen,
@@ -249,13 +250,14 @@ def _root(
     theme: Theme = None,
     format: Form = None,
     settings: SettingsFile = None,
+    index: Index = None,
     connect: Connect = None,
     token: Token = None,
     version: Version = False,
 ) -> int:
     screen: Screen | None = context.obj
     context.obj = Globals(
-        store, corpus, model, now, seed, theme, format, settings, connect, token, screen=screen
+        store, corpus, model, now, seed, theme, format, settings, index, connect, token, screen=screen
     )
     if version:
         sys.stdout.write(f"amgs {__version__}\n")

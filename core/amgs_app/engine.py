@@ -58,8 +58,8 @@ class Options:
 
     store: a path, or ":memory:". own: without a store or a corpus, the user's own memory even where it is not there
     yet. model: an id, a path, or "tiny" for no real model at all. now: the instant
-    the whole run stands at. settings: a TOML file. connect: the address of a served memory, instead of a store; token:
-    the token for it.
+    the whole run stands at. settings: a TOML file. index: where the search
+    index lies. connect: the address of a served memory, instead of a store; token: the token for it.
     """
 
     store: str | None = None
@@ -70,6 +70,7 @@ class Options:
     theme: str | None = None
     settings: Path | None = None
     own: bool = False
+    index: str = ""
     connect: str = ""
     token: str = ""
 
@@ -367,6 +368,7 @@ class Engine:
                 reader=LoadedReader(self._models.base),
                 create=self.creates,
                 accept_loss=self.accept_loss,
+                index=self.options.index or self.settings.paths.index,
             )
         except StoreLockedError as error:
             address = address_at(self.beside_store(ENDING))

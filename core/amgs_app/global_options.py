@@ -47,6 +47,7 @@ class Globals:
     theme: str | None = None
     format: str | None = None
     settings: Path | None = None
+    index: str | None = None
     connect: str | None = None
     token: str | None = None
     own: bool | None = None
@@ -82,6 +83,7 @@ class Globals:
             theme=self.theme,
             settings=self.settings,
             own=bool(self.own),
+            index=self.index or "",
             connect=self.connect or "",
             token=self.token or os.environ.get(TOKEN, ""),
         )
@@ -121,6 +123,14 @@ Form = Annotated[
     str | None, _option("--format", metavar="table|json|csv", help="Output format; table by default.")
 ]
 SettingsFile = Annotated[Path | None, _option("--settings", metavar="FILE", help="A TOML file of settings.")]
+Index = Annotated[
+    str | None,
+    _option(
+        "--index",
+        metavar="PLACE",
+        help="Where the search index lies, a folder or s3://bucket/prefix; beside the store by default.",
+    ),
+]
 Connect = Annotated[
     str | None,
     _option("--connect", metavar="URL", help="A served memory, instead of a store: http://127.0.0.1:8420."),
@@ -139,6 +149,7 @@ ANNOTATIONS: Mapping[str, Any] = {
     "theme": Theme,
     "format": Form,
     "settings": SettingsFile,
+    "index": Index,
     "connect": Connect,
     "token": Token,
 }

@@ -14,8 +14,8 @@ import pytest
 
 from amgs import Memory
 from amgs.clock import FixedClock
-from amgs.derived import indexes
 from amgs.derived.indexes import Derived
+from amgs.derived.search_tier import SEARCHABLE
 from amgs.derived.state import State
 from amgs.errors import AmgsError
 from amgs.graph.catch_up import caught_up
@@ -139,7 +139,7 @@ def check(memory: Memory) -> None:
             np.testing.assert_array_equal(state.blocks.numbers(one), true.blocks.numbers(one))
         np.testing.assert_array_equal(derived.vectors().numbers, other.vectors().numbers)
     with derived.searching() as sources:
-        stored = memory._context().storage.block_columns.numbers(indexes._SEARCHABLE)
+        stored = memory._context().storage.block_columns.numbers(SEARCHABLE)
         assert sources.keyword.documents == stored.size
 
 

@@ -193,6 +193,7 @@ def test_the_client_has_every_name_of_memory_with_the_same_arguments(name: str) 
         (amgs.Simulation, "SimulationCalls"),
         (SourceLibrary, "SourcesCalls"),
         (amgs.Diagnosing, "DiagnosisCalls"),
+        (amgs.SearchIndex, "IndexCalls"),
     ],
 )
 def test_where_a_part_of_memory_has_a_name_its_arguments_are_the_same(engine: type, client: str) -> None:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from amgs.errors import ModelError
 from amgs.index.snapshot_store import SnapshotStore, Stamp
-from amgs.index.vector import Base, VectorIndex, unit
+from amgs.index.vector import VectorIndex, unit
+from amgs.index.vector_base import Base
 
 
 def slow(

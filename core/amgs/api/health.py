@@ -8,6 +8,7 @@ from datetime import datetime
 from amgs.api.context import MemoryContext
 from amgs.api.lifecycle import Lifecycle
 from amgs.calibration.metrics import BRIER_GOAL
+from amgs.errors import StoreError
 from amgs.frames import registry
 from amgs.lifecycle import consolidate, decay_forecast, prune
 from amgs.lifecycle import verify as sound
@@ -32,6 +33,8 @@ _DAYS = 7.0
 """How far ahead the health of decay looks."""
 _FULL = 0.95
 """Share of its budget from which a frame counts as full."""
+_FEW_BESIDE, _MANY_BESIDE = 1000, 0.05
+"""An index is stale with more blocks beside it than the one, and than this share of its own."""
 _SPLIT = 0.25
 """Share of lone blocks, or of faded edges, from which the graph wants a look."""
 
@@ -82,6 +85,7 @@ def health(context: MemoryContext) -> Health:
         of_diversity(storage.blocks.by_category()),
         of_decay(ahead, kept),
         *of_pruning(prune.standing_proposal(storage), now),
+        *of_index(context),
         of_review(storage.reviews.waiting()),
         of_calibration(score, outcomes, context.settings.calibration.fewest_outcomes),
         of_budget(last[0] if last else None),
@@ -153,6 +157,24 @@ def of_pruning(proposal: JournalEntry | None, now: datetime) -> tuple[HealthLine
     standing: Standing = "watch" if proposal.blocks else "well"
     told = f"{proposal.summary}, as of {_ago(proposal.at, now)}"
     return (HealthLine("pruning", standing, told, "prune --dry-run"),)
+
+
+def of_index(context: MemoryContext) -> tuple[HealthLine, ...]:
+    """How far the search index outside the process is behind; nothing without one."""
+    if context.derived.tier is None:
+        return ()
+    try:
+        with context.storage.snapshot():
+            found = context.derived.tier.status(context.storage.structure_counter)
+    except StoreError as error:
+        return (HealthLine("index", "act", error.message, "index build"),)
+    if not found.version:
+        return (HealthLine("index", "act", f"not built, {found.lag:,} blocks beside it", "index build"),)
+    stale = found.lag > max(_FEW_BESIDE, _MANY_BESIDE * found.rows)
+    told = f"{found.lag:,} of {found.rows:,} blocks changed since it was built"
+    return (
+        HealthLine("index", "watch" if stale else "well", told, "index build" if stale else "index status"),
+    )
 
 
 def of_review(waiting: int) -> HealthLine:

@@ -8,13 +8,14 @@ from datetime import datetime
 
 from amgs import bounds
 from amgs.api.context import MemoryContext
+from amgs.api.search_index import built_alone, counters
 from amgs.clock import ShiftedClock, as_utc
 from amgs.errors import UsageError
 from amgs.retrieval import search_log, waterfall
 from amgs.retrieval import why as following
 from amgs.retrieval.score import SEARCH_WEIGHTS
 from amgs.text.loading import load
-from amgs.types import BlockFilter, Explanation, PastSearch, SearchResult, Weights
+from amgs.types import CONSISTENCIES, BlockFilter, Consistency, Explanation, PastSearch, SearchResult, Weights
 
 SEARCHED = BlockFilter(statuses=("consolidated", "raw"))
 """What a search looks through unless told: raw blocks too, which only their words can find."""
@@ -36,11 +37,17 @@ class Retrieval:
         weights: Weights | None = None,
         as_of: datetime | None = None,
         keep: bool = False,
+        consistency: Consistency = "strong",
     ) -> SearchResult:
         """The best blocks for a query through the six layers, or through those named; as_of: of what held then.
 
-        keep: it can be explained later; `searches` has its number.
+        keep: it can be explained later; `searches` has its number. consistency: whether what an index outside the
+        process does not hold yet is found too.
         """
+        if consistency not in CONSISTENCIES:
+            raise UsageError(
+                f"There is no consistency {consistency!r}.", way_out=f"It is {' or '.join(CONSISTENCIES)}."
+            )
         wanted = filter or SEARCHED
         if as_of is not None:
             wanted = replace(wanted, as_of=as_utc(as_of))
@@ -52,6 +59,8 @@ class Retrieval:
         with self._context.derived.searching() as sources:
             if wanted.as_of is not None:
                 sources = replace(sources, clock=ShiftedClock(wanted.as_of, base=sources.clock))
+            if consistency == "bounded":
+                sources = built_alone(self._context.derived, sources)
             result, gathered = waterfall.gathering(request, sources, self._context.settings.retrieval, top_k)
             if keep:
                 self._context.searches.keep(
@@ -62,7 +71,8 @@ class Retrieval:
                     weights=request.weights,
                     most=self._context.settings.retrieval.searches,
                 )
-            return result
+            built_at, store_at = counters(self._context.derived)
+            return replace(result, built_at=built_at, store_at=store_at)
 
     def searches(self, limit: int) -> tuple[PastSearch, ...]:
         """The latest searches that were kept, the newest first."""

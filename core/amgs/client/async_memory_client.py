@@ -172,6 +172,13 @@ class AsyncErasureCalls(_Part):
     erase = Awaited(parts.erase)
 
 
+class AsyncIndexCalls(_Part):
+    """The search index outside the process."""
+
+    build = Awaited(parts.build_index)
+    status = Awaited(parts.index_status)
+
+
 class AsyncPlansCalls(_Part):
     """Changes that are looked at first, applied if nothing else has changed since, and taken back."""
 
@@ -341,6 +348,11 @@ class AsyncMemoryClient:
     def erasure(self) -> AsyncErasureCalls:
         """Blocks taken out for good, with a receipt."""
         return AsyncErasureCalls(self)
+
+    @property
+    def index(self) -> AsyncIndexCalls:
+        """The search index outside the process: built, and how far it is behind."""
+        return AsyncIndexCalls(self)
 
     @property
     def plans(self) -> AsyncPlansCalls:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Block,
         BlockFilter,
         Centrality,
+        Consistency,
         ConsolidationPlan,
         ConsolidationSummary,
         DecayCurve,
@@ -120,6 +121,7 @@ def search(
     filter: BlockFilter | None = None,
     weights: Weights | None = None,
     as_of: datetime | None = None,
+    consistency: Consistency = "strong",
 ) -> Ask[SearchResult]:
     """The blocks that answer a query best, `.hits` in falling score; see `Memory.search`. Leaves no trace.
 
@@ -134,6 +136,7 @@ def search(
         layer=layers,
         weights=weights_text(weights),
         as_of=as_of,
+        consistency=None if consistency == "strong" else consistency,
         **_conditions(filter),
     )
 

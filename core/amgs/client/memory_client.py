@@ -172,6 +172,13 @@ class ErasureCalls(_Part):
     erase = Blocking(parts.erase)
 
 
+class IndexCalls(_Part):
+    """The search index outside the process."""
+
+    build = Blocking(parts.build_index)
+    status = Blocking(parts.index_status)
+
+
 class PlansCalls(_Part):
     """Changes that are looked at first, applied if nothing else has changed since, and taken back."""
 
@@ -341,6 +348,11 @@ class MemoryClient:
     def erasure(self) -> ErasureCalls:
         """Blocks taken out for good, with a receipt."""
         return ErasureCalls(self)
+
+    @property
+    def index(self) -> IndexCalls:
+        """The search index outside the process: built, and how far it is behind."""
+        return IndexCalls(self)
 
     @property
     def plans(self) -> PlansCalls:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
         EntityType,
         Explanation,
         FrameDefinition,
+        IndexBuild,
+        IndexStatus,
         JournalEntry,
         JournalEntryDetail,
         JournalPage,
@@ -423,6 +425,19 @@ def plan_erasure(ids: Sequence[str]) -> Ask[ErasurePlan]:
 def erase(ids: Sequence[str]) -> Ask[ErasureReceipt]:
     """Erase blocks so that their texts are nowhere in the store; it cannot be undone. Needs the right to operate."""
     return operation("block_delete", writes=True, blocks=list(ids), hard=True, yes=True)
+
+
+# --- the search index -------------------------------------------------------------------------------------
+
+
+def build_index(*, anew: bool = False, compact: bool = False) -> Ask[IndexBuild]:
+    """Bring the search index to the memory's present state. Needs the right to write."""
+    return operation("index_build", writes=True, anew=anew, compact=compact)
+
+
+def index_status() -> Ask[IndexStatus]:
+    """At which state of the memory the search index was built, and what has changed since."""
+    return operation("index_status")
 
 
 # --- plans and the journal ---------------------------------------------------------------------------------

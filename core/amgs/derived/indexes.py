@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from amgs.clock import Clock
 from amgs.derived.block_reader import StateReader
 from amgs.derived.roll import Roll
+from amgs.derived.search_tier import SEARCHABLE, SearchTier, texts
 from amgs.derived.state import State
 from amgs.errors import ModelError, StoreCorruptError, StoreError
 from amgs.graph import persisted as kept_graph
@@ -29,8 +30,10 @@ from amgs.index.ascending import without
 from amgs.index.block_features import BlockFeatures
 from amgs.index.id_map import IdMap
 from amgs.index.keyword import KeywordIndex
+from amgs.index.lexical import LexicalIndex
 from amgs.index.snapshot_store import Generation, SnapshotStore, Stamp, save_arrays
-from amgs.index.vector import Base, VectorIndex
+from amgs.index.vector import VectorIndex
+from amgs.index.vector_base import Base
 from amgs.retrieval import sequence_index
 from amgs.retrieval.sequence_index import SequenceIndex, appended, lay_out
 from amgs.retrieval.sources import Sources
@@ -38,14 +41,11 @@ from amgs.settings import Settings
 from amgs.storage.edges import EdgeColumns
 from amgs.storage.protocol import Storage
 from amgs.text.embedding import Embedder
-from amgs.types import BlockFilter, Fault, Vector
-from amgs.types.block import untold
+from amgs.types import Fault, Vector
 
 if TYPE_CHECKING:
     from amgs.derived.entities import EntityCatalogue
 
-_SEARCHABLE = BlockFilter(statuses=("raw", "consolidated", "archived"))
-_BATCH = 2000
 _VECTORS = 1
 """Format of the kept vectors."""
 _FEW_EDGES = 5000
@@ -55,16 +55,25 @@ _WORTH_KEEPING = 2000
 
 
 class Derived:
-    """The indexes and the graph of one open store, caught up for whoever reads; `close` seals them."""
+    """The indexes and the graph of one open store, caught up for whoever reads; `close` seals them.
 
-    def __init__(self, storage: Storage, embedder: Embedder, clock: Clock, settings: Settings) -> None:
+    index: where the search tier lies, a folder or s3://bucket/prefix; words and vectors are then looked up there, and
+    only what came since is held here. Raises UsageError for another address.
+    """
+
+    def __init__(
+        self, storage: Storage, embedder: Embedder, clock: Clock, settings: Settings, index: str = ""
+    ) -> None:
         self._storage = storage
         self._embedder = embedder
         self._clock = clock
         self._settings = settings
         beside = None if storage.file is None else Path(f"{storage.file}.index")
+        self.tier = SearchTier(storage, index, embedder, clock, settings.retrieval) if index else None
+        self._tier_vectors: tuple[Base, int] | None = None
+        own = beside if self.tier is None else None
         self._keyword = KeywordIndex.open(
-            None if beside is None else beside / "keyword", read_only=storage.read_only
+            None if own is None else own / "keyword", read_only=storage.read_only
         )
         self._snapshots = {
             name: SnapshotStore(
@@ -81,7 +90,7 @@ class Derived:
         self._here = threading.local()
         self._state: State | None = None
         self._roll: Roll | None = None
-        self._words: KeywordIndex | None = None
+        self._words: LexicalIndex | None = None
         self._words_at = -1
         self._vectors: VectorIndex | None = None
         self._vectors_at = -1
@@ -156,16 +165,18 @@ class Derived:
             self._sequences, self._id_map = (None, -1), (None, -1)
             self._graph = self._first_graph()
             self._entities = None
+            if self.tier is not None:
+                self.tier.forget()
 
     def sizes(self) -> dict[str, int]:
         """How many blocks the keyword index and the vectors hold, and how many edges the graph, after catching up."""
         with self._lock, self.reading() as state:
-            self._catch_up_keyword()
+            words = self._caught_up_words(state.structure)
             vectors = (
                 self._caught_up_vectors(state.structure) if self._storage.meta.embedding_space() else None
             )
             return {
-                "keyword index": self._keyword.documents,
+                "keyword index": words.documents,
                 "vectors": 0 if vectors is None else int(vectors.numbers.size),
                 "graph edges": self._storage.edges.count(),
             }
@@ -180,6 +191,14 @@ class Derived:
             if not self._storage.read_only:
                 with self._storage.snapshot():
                     self._catch_up_keyword()
+            if self.tier is not None and self.tier.dataset(self._storage.structure_counter) is not None:
+                with self._storage.snapshot():
+                    self.tier.build(anew=True, erase=True)
+
+    def look_again(self) -> None:
+        """The search tier holds another version: whoever reads next takes it."""
+        with self._lock:
+            self._words, self._words_at = None, -1
 
     def close(self) -> None:
         """Catch up once more, seal the keyword index, and keep what was derived, so that the next open finds it
@@ -199,16 +218,23 @@ class Derived:
         """Where an index does not hold what the store holds, after catching up."""
         found = []
         with self._lock, self._storage.snapshot():
-            self._catch_up_keyword()
-            self._keyword.recheck()
-            wanted = self._storage.block_columns.numbers(_SEARCHABLE)
-            if not np.array_equal(self._keyword.numbers, wanted):
-                off = np.setxor1d(self._keyword.numbers, wanted).size
-                found.append(Fault("keyword index", f"{off} blocks differ from the store", repairable=True))
+            if self.tier is not None:
+                found += self.tier.faults(self._storage.structure_counter)
+                if found:
+                    return found
+            else:
+                found += self._keyword_faults()
             space = self._storage.meta.embedding_space()
             if space is None or space == (self._embedder.name, self._embedder.dimension):
                 found += self._vector_faults()
         return found
+
+    def _keyword_faults(self) -> list[Fault]:
+        self._catch_up_keyword()
+        self._keyword.recheck()
+        wanted = self._storage.block_columns.numbers(SEARCHABLE)
+        off = np.setxor1d(self._keyword.numbers, wanted).size
+        return [Fault("keyword index", f"{off} blocks differ from the store", repairable=True)] if off else []
 
     def _vector_faults(self) -> list[Fault]:
         try:
@@ -277,8 +303,7 @@ class Derived:
             raise RuntimeError("a search inside a reading is begun before it")
         if self._words is None or self._words_at != state.structure:
             check_space(self._storage, self._embedder)
-            self._catch_up_keyword()
-            self._words, self._words_at = self._keyword.view(), state.structure
+            self._words, self._words_at = self._caught_up_words(state.structure), state.structure
         return Sources(
             blocks=state.blocks,
             keyword=self._words,
@@ -289,20 +314,24 @@ class Derived:
             sequences=state.sequences,
         )
 
-    def _catch_up_keyword(self) -> None:
-        stamp = Stamp(self._storage.meta.store_id(), self._storage.structure_counter)
-        if stamp != self._keyword.stamp or not self._keyword.compared:
-            roll = self._caught_up_roll(stamp.revision)
-            self._keyword.catch_up(roll.searchable, self._texts, stamp)
+    def _caught_up_words(self, structure: int) -> LexicalIndex:
+        if self.tier is not None:
+            return self.tier.words(self._caught_up_roll(structure).searchable, structure)
+        self._catch_up_keyword()
+        return self._keyword.view()
 
-    def _texts(self, numbers: Sequence[int]) -> Iterator[tuple[int, str]]:
-        """What of each block is indexed by words: its text, under the headings that the text does not tell."""
-        for start in range(0, len(numbers), _BATCH):
-            for number, content, meta in self._storage.blocks.texts(numbers[start : start + _BATCH]):
-                yield number, "\n".join((*untold(content, meta), content))
+    def _catch_up_keyword(self) -> None:
+        """Catch up this process's own index, where no tier stands in its place."""
+        stamp = Stamp(self._storage.meta.store_id(), self._storage.structure_counter)
+        if self.tier is None and (stamp != self._keyword.stamp or not self._keyword.compared):
+            roll = self._caught_up_roll(stamp.revision)
+            self._keyword.catch_up(roll.searchable, lambda some: texts(self._storage, some), stamp)
 
     def _caught_up_vectors(self, structure: int) -> VectorIndex:
         index, at = self._vectors, self._vectors_at
+        kept = None if self.tier is None else self.tier.vectors(structure)
+        if kept is not self._tier_vectors:
+            self._tier_vectors, index = kept, None
         if index is None:
             index, at = self._opened_vectors()
         elif at != structure:
@@ -315,8 +344,10 @@ class Derived:
         return index
 
     def _opened_vectors(self) -> tuple[VectorIndex, int]:
-        """The vectors kept beside the store and their revision; none and -1 without any."""
+        """The vectors kept beside the store or in the search tier, and their revision; none and -1 without any."""
         space = self._storage.meta.embedding_space()
+        if self._tier_vectors is not None and space is not None:
+            return VectorIndex(space[1], self._tier_vectors[0]), self._tier_vectors[1]
         kept = self._kept("vectors")
         if kept is not None and space is not None and kept.said.get("space") == list(space):
             return VectorIndex(space[1], Base.read(kept)), kept.stamp.revision
@@ -389,7 +420,7 @@ class Derived:
                 sequence_index.write(folder, sequences)
                 id_map = self._caught_up_id_map(self._storage.structure_counter)
                 save_arrays(folder, {"roll": id_map.numbers, "ids": id_map.ids})
-        vectors = self._vectors
+        vectors = self._vectors if self.tier is None else None
         # A short tail is caught up faster than a long base is written.
         late = vectors is not None and vectors.tail + vectors.gone > max(_WORTH_KEEPING, len(vectors) // 20)
         if vectors is not None and late and self._snapshots["vectors"].writable:

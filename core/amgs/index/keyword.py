@@ -1,4 +1,4 @@
-"""The keyword index: BM25 over stemmed words and whole identifiers, on disk beside the store or in memory.
+"""The keyword index on disk beside the store or in memory, by tantivy.
 
 It is derived: a stamp beside it tells which store it was built from, at which revision, and the checksum of
 its files. A stamp that does not match is repaired at open: behind, it is caught up; damaged or of another
@@ -14,7 +14,7 @@ import json
 import shutil
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -23,38 +23,17 @@ from tantivy import DocAddress, Document, Index, IndexWriter, Occur, Query, Sche
 
 from amgs.errors import StoreError
 from amgs.index.ascending import contains, joined, without
+from amgs.index.lexical import Hit, LexicalIndex, StemPostings, WeightedIdentifiers, WeightedStems
 from amgs.index.snapshot_store import Stamp
-from amgs.index.terms import (
-    LONGEST_QUERY,
-    Identifier,
-    IdentifierTerm,
-    LexicalQuery,
-    Term,
-    clean,
-    has_digit,
-    identifier_analyzer,
-    identifier_text,
-    identifiers,
-    idf,
-    word_analyzer,
-)
+from amgs.index.terms import Identifier, clean, identifier_analyzer, identifier_text, word_analyzer
 from amgs.text.scripts import spaced
-from amgs.text.stop_words import COMMON_WORDS
 
 FORMAT = 2
 """Rises when the schema or an analyzer changes; an index of another format is built anew."""
 
-MOST_TERMS = 128
-"""Terms of one query that are looked up, the rarest first."""
-
-MOST_CONTENT_TERMS = 24
-"""Terms of one query whose documents are looked up one by one."""
-
 _STAMP = "stamp.json"
 _WRITER_BYTES = 30_000_000
 _DELETED_AT_ONCE = 1000
-_NAMES = 0.1
-"""An identifier of less rarity names nothing: in a store of a thousand it stands in every ninth document."""
 
 _RARE = 20
 """A filter that passes fewer than one in so many documents is made part of the query."""
@@ -66,29 +45,11 @@ Contents = Callable[[Sequence[int]], Iterable[tuple[int, str]]]
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A document found. score: BM25. exact in [0, 1]: share of the query's identifiers it holds, by their
-    rarity.
-    """
-
-    number: int
-    score: float
-    exact: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class StemPostings:
-    """Documents that hold a stem, and what BM25 gives each for it: numbers (k,), scores (k,)."""
-
-    numbers: NDArray[np.int64]
-    scores: NDArray[np.float64]
-
-
-class KeywordIndex:
+class KeywordIndex(LexicalIndex):
     """One open index. Make one with `KeywordIndex.open`, keep it true with `catch_up`."""
 
     def __init__(self, directory: Path | None, index: Index, stamp: Stamp | None, *, read_only: bool) -> None:
+        super().__init__()
         self._directory = directory
         self._read_only = read_only
         self._sealed = stamp
@@ -96,8 +57,6 @@ class KeywordIndex:
         self._schema = index.schema
         self._stamp = stamp
         self._writer: IndexWriter | None = None
-        self._words = word_analyzer()
-        self._common = {stem for word in COMMON_WORDS for stem in self._words.analyze(word)}
         self._vocabulary: dict[str, int] | None = None
         self._refresh()
         self._known: NDArray[np.int64] | None = None
@@ -247,57 +206,7 @@ class KeywordIndex:
 
     # --- reading ----------------------------------------------------------------------------------------
 
-    def query(self, text: str) -> LexicalQuery:
-        """Cut a query into terms, without the commonest words unless it has no others. Any text is allowed:
-        what has no letter or digit has no terms.
-        """
-        text = clean(text[:LONGEST_QUERY])
-        every = dict.fromkeys(self._words.analyze(spaced(text, singles=False)))
-        words = [word for word in every if word not in self._common] or list(every)
-        terms = sorted((self._term(word) for word in words), key=lambda term: -term.idf)[:MOST_TERMS]
-        named = sorted((self._identifier(i) for i in identifiers(text)), key=lambda term: -term.idf)[
-            :MOST_TERMS
-        ]
-        mass = sum(term.idf for term in terms) + sum(term.idf for term in named)
-        return LexicalQuery(tuple(terms), tuple(named), mass)
-
-    def search(self, query: LexicalQuery, limit: int, allowed: NDArray[np.int64] | None = None) -> list[Hit]:
-        """The best `limit` documents among the allowed numbers (ascending; None: all), by BM25, ties by
-        number.
-        """
-        known = [
-            (_term_query(self._schema, "content", t.text), 1.0) for t in query.terms if t.document_frequency
-        ]
-        named = [(self._identifier_query(t), 1.0) for t in query.identifiers if t.document_frequency]
-        exact = self._exact(query, allowed)
-        found = {hit.number: hit for hit in self._run([*known, *named], limit, allowed)}
-        # An identifier is never crowded out of the pool by documents that share many common words.
-        missing = [number for number in exact if number not in found]
-        if missing:
-            hits = self._run([*known, *named], len(missing), np.array(sorted(missing), dtype=np.int64))
-            found.update((hit.number, hit) for hit in hits)
-        ranked = [Hit(hit.number, hit.score, exact.get(hit.number, 0.0)) for hit in found.values()]
-        ranked.sort(key=lambda hit: (-hit.exact, -hit.score, hit.number))
-        kept = ranked[:limit]
-        return sorted(kept, key=lambda hit: (-hit.score, hit.number))
-
-    def search_terms(
-        self, weighted: Sequence[tuple[str, float]], limit: int, allowed: NDArray[np.int64] | None = None
-    ) -> list[Hit]:
-        """The best documents for stems with a weight each, as the fuzzy layer asks."""
-        queries = [(_term_query(self._schema, "content", text), weight) for text, weight in weighted]
-        return self._run(queries, limit, allowed)
-
-    def content(self, query: LexicalQuery, without: Iterable[str] = ()) -> tuple[Term, ...]:
-        """The terms that say what is asked about: all but the words `without`, the rarest MOST_CONTENT_TERMS.
-        Where that leaves nothing, every term counts.
-        """
-        idle = {stem for word in without for stem in self._words.analyze(word)}
-        terms = [t for t in query.terms if t.text not in idle]
-        return tuple((terms or list(query.terms))[:MOST_CONTENT_TERMS])
-
     def postings(self, term: str, limit: int) -> StemPostings:
-        """The best `limit` documents of one stem."""
         if limit <= 0 or not self.documents:
             return StemPostings(np.zeros(0, np.int64), np.zeros(0, np.float64))
         query = _term_query(self._schema, "content", term)
@@ -307,16 +216,25 @@ class KeywordIndex:
         scores, addresses = zip(*found, strict=True)
         return StemPostings(self._numbers_at(list(addresses)), np.array(scores, dtype=np.float64).round(5))
 
+    def ranked(
+        self,
+        stems: WeightedStems,
+        limit: int,
+        allowed: NDArray[np.int64] | None = None,
+        identifiers: WeightedIdentifiers = (),
+    ) -> list[Hit]:
+        of_words = [(_term_query(self._schema, "content", text), weight) for text, weight in stems]
+        of_names = [(self._identifier_query(each), weight) for each, weight in identifiers]
+        return self._run([*of_words, *of_names], limit, allowed)
+
     def frequency(self, stem: str) -> int:
-        """How many documents hold a stem."""
         return int(self._searcher.doc_freq("content", stem))
 
-    def stems(self, word: str) -> list[str]:
-        """What a word is looked up as."""
-        return list(self._words.analyze(spaced(clean(word), singles=True)))
+    def identifier_frequency(self, identifier: Identifier) -> int:
+        forms = {identifier.exact, identifier.squeezed}
+        return max(int(self._searcher.doc_freq("identifier", form)) for form in forms)
 
     def vocabulary(self) -> dict[str, int]:
-        """Every stem with the number of documents that hold it; read once a commit."""
         if self._vocabulary is None:
             self._vocabulary = dict(self._searcher.terms_with_prefix("content", ""))
         return self._vocabulary
@@ -361,41 +279,13 @@ class KeywordIndex:
         hits.sort(key=lambda hit: (-hit.score, hit.number))
         return hits[:limit]
 
-    def _exact(self, query: LexicalQuery, allowed: NDArray[np.int64] | None) -> dict[int, float]:
-        """By number: the share of the query's identifiers that the document holds, each counted by its
-        rarity.
-        """
-        asked = [term for term in query.identifiers if has_digit(term.identifier)]
-        exact: dict[int, float] = {}
-        for term in asked:
-            # What many documents hold, as those of a project hold its name, names none of them.
-            if term.document_frequency == 0 or term.rarity < _NAMES:
-                continue
-            # The commonest identifiers decide nothing; reading all their documents would only cost.
-            hits = self._run(
-                [(self._identifier_query(term), 1.0)], min(term.document_frequency, 200), allowed
-            )
-            for hit in hits:
-                exact[hit.number] = exact.get(hit.number, 0.0) + term.rarity / len(asked)
-        return {number: min(share, 1.0) for number, share in exact.items()}
-
-    def _identifier_query(self, term: IdentifierTerm) -> Query:
-        whole = _term_query(self._schema, "identifier", term.identifier.exact)
-        if term.identifier.squeezed == term.identifier.exact:
+    def _identifier_query(self, identifier: Identifier) -> Query:
+        whole = _term_query(self._schema, "identifier", identifier.exact)
+        if identifier.squeezed == identifier.exact:
             return whole
         return Query.disjunction_max_query(
-            [whole, _term_query(self._schema, "identifier", term.identifier.squeezed)]
+            [whole, _term_query(self._schema, "identifier", identifier.squeezed)]
         )
-
-    def _term(self, word: str) -> Term:
-        frequency = self.frequency(word)
-        return Term(word, frequency, idf(self.documents, frequency))
-
-    def _identifier(self, identifier: Identifier) -> IdentifierTerm:
-        forms = {identifier.exact, identifier.squeezed}
-        frequency = max(int(self._searcher.doc_freq("identifier", form)) for form in forms)
-        weight = idf(self.documents, frequency)
-        return IdentifierTerm(identifier, frequency, weight, (weight / idf(self.documents, 1)) ** 2)
 
     def _numbers_at(self, addresses: list[DocAddress]) -> NDArray[np.int64]:
         """The numbers of documents: (k,)."""

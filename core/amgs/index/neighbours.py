@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.index.vector_base import VectorRows
 from amgs.types import Vector
 
 _QUERIES, _COLUMNS = 512, 4096
@@ -45,7 +46,7 @@ class Within:
 
 def nearest(
     queries: Vector,
-    matrix: Vector,
+    matrix: VectorRows,
     limit: int,
     *,
     floor: float = -1.0,
@@ -74,7 +75,7 @@ def nearest(
 
 def _of_some(
     queries: Vector,
-    matrix: Vector,
+    matrix: VectorRows,
     limit: int,
     floor: float,
     allowed: NDArray[np.bool_] | None,

@@ -9,7 +9,6 @@ found is approximate, never how near it is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,8 @@ from amgs.errors import ModelError
 from amgs.index.ascending import contains, places, without
 from amgs.index.neighbour_graph import Nearby
 from amgs.index.neighbours import Near, nearest
-from amgs.index.snapshot_store import Generation, save_arrays
+from amgs.index.snapshot_store import save_arrays
+from amgs.index.vector_base import Base
 from amgs.types import Vector
 
 LOOK = 8
@@ -36,44 +36,6 @@ SMALLEST_SHARE = 0.05
 _CHUNK = 50_000
 _FEW = 8
 _REMEMBERED = 4
-
-
-@dataclass(frozen=True, eq=False)
-class Base:
-    """The kept part: numbers (n,) ascending, unit rows (n, d). total (d,) and second (d, d): the sum of the rows
-    and of their outer products. nearby: the graph of neighbours, None for a small base.
-    """
-
-    numbers: NDArray[np.int64]
-    matrix: Vector
-    total: NDArray[np.float64]
-    second: NDArray[np.float64]
-    nearby: Nearby | None = None
-
-    @classmethod
-    def none(cls, dimension: int) -> Base:
-        return cls(
-            np.zeros(0, np.int64),
-            np.zeros((0, dimension), np.float32),
-            np.zeros(dimension),
-            np.zeros((dimension, dimension)),
-        )
-
-    @classmethod
-    def read(cls, kept: Generation) -> Base:
-        """The base of a generation that `VectorIndex.write` wrote."""
-        beside = kept.folder / Nearby.FILE
-        return cls(
-            kept.array("numbers"),
-            kept.array("matrix"),
-            kept.array("total"),
-            kept.array("second"),
-            Nearby.view(beside, kept.array("total").size) if beside.exists() else None,
-        )
-
-    def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The row of each number, -1 for one that is not there: (m,)."""
-        return places(self.numbers, numbers)
 
 
 class VectorIndex:
@@ -176,7 +138,8 @@ class VectorIndex:
         save_arrays(folder, {"numbers": numbers, "total": total, "second": second})
         if numbers.size >= approximate_from:
             kept = self._base.numbers[~self._gone]
-            known = self._base.nearby if kept.size > 0.8 * self._gone.size else None
+            nearby = self._base.nearby if kept.size > 0.8 * self._gone.size else None
+            known = nearby if isinstance(nearby, Nearby) else None
             left = self._base.numbers[self._gone] if known is not None else kept[:0]
             fresh = without(numbers, kept) if known is not None else numbers
             Nearby.write(

@@ -67,8 +67,9 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
         recogniser: EntityRecogniser,
         summariser: AbstractiveSummariser | None = None,
         reader: AnswerReader | None = None,
+        index: str = "",
     ) -> None:
-        derived = Derived(storage, embedder, clock, settings)
+        derived = Derived(storage, embedder, clock, settings, index)
         # A block that stands in the pool of one frame stands in that of the next.
         counted = lru_cache(maxsize=_COUNTS_KEPT)(count_tokens)
         searches = SearchLog(storage)
@@ -98,6 +99,7 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
         recogniser: EntityRecogniser | None = None,
         summariser: AbstractiveSummariser | None = None,
         reader: AnswerReader | None = None,
+        index: str = "",
         read_only: bool = False,
         create: bool = True,
         accept_loss: bool = False,
@@ -109,7 +111,8 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
         `new_embedder`. For models that are not given, deterministic ones that need none serve. create: False
         where a missing store is an error. accept_loss: open a store that has lost its last changes, and go on with
         what is left. summariser: writes the digests of conversations in words of its own, marked as such. reader: a
-        language model that says how likely an answer is after a text; credit of packs needs one. Raises
+        language model that says how likely an answer is after a text; credit of packs needs one. index: where words and
+        vectors are looked up outside this process, a folder or s3://bucket/prefix (see `memory.index`). Raises
         StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose embedder is
         not installed.
         """
@@ -124,6 +127,7 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
                 recogniser=recogniser or RuleRecogniser(),
                 summariser=summariser,
                 reader=reader,
+                index=index,
             )
         except BaseException:
             storage.close()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from amgs.api.graph import Graph
     from amgs.api.lifecycle import Lifecycle
     from amgs.api.packs import Packs
+    from amgs.api.search_index import SearchIndex
     from amgs.api.simulation import Simulation
     from amgs.api.sources import SourceLibrary
     from amgs.api.tasks import Tasks
@@ -136,6 +137,13 @@ class OpenMemory:
         from amgs.api.tasks import Tasks
 
         return Tasks(self._context())
+
+    @property
+    def index(self) -> SearchIndex:
+        """The search index outside the process: built, caught up, and how it stands to the store."""
+        from amgs.api.search_index import SearchIndex
+
+        return SearchIndex(self._context())
 
     @property
     def erasure(self) -> Erasure:

@@ -12,6 +12,7 @@ from amgs.text.loading import load
 from amgs.types import (
     BlockFilter,
     Centrality,
+    Consistency,
     Explanation,
     Frame,
     FrameDefinition,
@@ -37,6 +38,7 @@ class RetrievalMethods(OpenMemory):
         weights: Weights | None = None,
         as_of: datetime | None = None,
         keep: bool = False,
+        consistency: Consistency = "strong",
     ) -> SearchResult:
         """The blocks that answer a query best, `.hits` in falling score, each with the passage that does; changes
         nothing.
@@ -47,11 +49,19 @@ class RetrievalMethods(OpenMemory):
         unless given. weights: other weights of the five parts of a score. as_of: only what held at that instant, also
         what was superseded or archived since. keep: the search is kept, so that `why_then` explains it later by its
         number in `searches`; it is written with the next assembly or on closing, never in a memory opened for reading
-        only.
+        only. consistency: of a memory with a search index outside the process, `strong` finds what was written since it
+        was built as well, `bounded` what was built alone; the answer has the counters of both.
         Raises UsageError for a layer there is not, WeightsError for weights that do not sum to one.
         """
         return Retrieval(self._context()).search(
-            query, top_k=top_k, layers=layers, filter=filter, weights=weights, as_of=as_of, keep=keep
+            query,
+            top_k=top_k,
+            layers=layers,
+            filter=filter,
+            weights=weights,
+            as_of=as_of,
+            keep=keep,
+            consistency=consistency,
         )
 
     def searches(self, limit: int = 20) -> tuple[PastSearch, ...]:

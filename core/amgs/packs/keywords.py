@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from amgs.index.keyword import KeywordIndex
+from amgs.index.lexical import LexicalIndex
 from amgs.index.terms import idf
 from amgs.text.stop_words import COMMON_WORDS
 
@@ -16,7 +16,7 @@ _COMMON = frozenset(COMMON_WORDS)
 _WORD = re.compile(r"[^\W\d_][\w'’-]{2,}")
 
 
-def keywords(texts: Sequence[str], index: KeywordIndex) -> tuple[str, ...]:
+def keywords(texts: Sequence[str], index: LexicalIndex) -> tuple[str, ...]:
     """The words that stand in most of the texts and in few others, the best first: texts with it times its idf.
 
     A word is written as it is most often; equal ones in alphabetical order.

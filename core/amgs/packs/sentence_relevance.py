@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.index.bm25 import TextBm25
-from amgs.index.keyword import KeywordIndex
+from amgs.index.lexical import LexicalIndex
 from amgs.packs.pruning import PackSentence, Worths
 from amgs.retrieval.similarity import contributions
 from amgs.retrieval.sources import Sources
@@ -114,7 +114,7 @@ class SearchRelevance:
 class SentenceWords:
     """BM25 over some texts, with words as a keyword index reads them."""
 
-    def __init__(self, texts: Sequence[str], index: KeywordIndex) -> None:
+    def __init__(self, texts: Sequence[str], index: LexicalIndex) -> None:
         self._index = index
         self._stems: dict[str, tuple[str, ...]] = {}
         self._common = {stem for word in COMMON_WORDS for stem in index.stems(word)}

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.index.block_features import name_words
-from amgs.index.keyword import KeywordIndex
+from amgs.index.lexical import LexicalIndex
 from amgs.index.terms import LexicalQuery
 from amgs.index.vector import QueryVectors, VectorIndex
 from amgs.retrieval.sequence_index import NOTHING, SequenceIndex
@@ -89,7 +89,7 @@ def weigh(
     numbers: Numbers,
     asked: QueryFeatures,
     sequences: SequenceIndex,
-    keyword: KeywordIndex,
+    keyword: LexicalIndex,
     vectors: VectorIndex,
 ) -> Features:
     """The features of each candidate: numbers (m,) rising, all of them in the sequence index."""
@@ -155,7 +155,7 @@ class _Words:
         self,
         asked: QueryFeatures,
         sequences: SequenceIndex,
-        keyword: KeywordIndex,
+        keyword: LexicalIndex,
         rows: NDArray[np.int64],
         names: Collection[str],
     ) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from amgs.index.fuzzy import StemCorrection, corrections
-from amgs.index.keyword import KeywordIndex
+from amgs.index.lexical import LexicalIndex
 from amgs.index.terms import LexicalQuery
 from amgs.retrieval.keyword import LexicalHit
 from amgs.retrieval.sources import Numbers
@@ -24,7 +24,7 @@ class FuzzyResult:
     corrections: tuple[StemCorrection, ...]
 
 
-def fuzzy(text: str, query: LexicalQuery, index: KeywordIndex, allowed: Numbers, limit: int) -> FuzzyResult:
+def fuzzy(text: str, query: LexicalQuery, index: LexicalIndex, allowed: Numbers, limit: int) -> FuzzyResult:
     """Blocks that hold a correction of an unknown word; each weighs as close as it is to what was typed.
 
     text: the query as it was typed. An English word is no typo, even if no block holds it.
@@ -40,5 +40,5 @@ def fuzzy(text: str, query: LexicalQuery, index: KeywordIndex, allowed: Numbers,
     closest: dict[str, float] = {}
     for correction in found:
         closest[correction.known] = max(closest.get(correction.known, 0.0), correction.closeness)
-    hits = index.search_terms(sorted(closest.items()), limit, allowed)
+    hits = index.ranked(sorted(closest.items()), limit, allowed)
     return FuzzyResult({hit.number: LexicalHit(hit.score / query.mass) for hit in hits}, found)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from amgs.index.keyword import KeywordIndex
+from amgs.index.lexical import LexicalIndex
 from amgs.index.terms import LexicalQuery
 from amgs.retrieval.sources import Numbers
 
@@ -26,7 +26,7 @@ class LexicalHit:
 
 
 def keyword(
-    query: LexicalQuery, index: KeywordIndex, allowed: Numbers, limit: int
+    query: LexicalQuery, index: LexicalIndex, allowed: Numbers, limit: int
 ) -> Mapping[int, LexicalHit]:
     """The best blocks by number, among the allowed."""
     if query.mass <= 0:

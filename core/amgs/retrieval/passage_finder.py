@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from amgs.index.fuzzy import StemCorrection
-from amgs.index.keyword import KeywordIndex
+from amgs.index.lexical import LexicalIndex
 from amgs.index.terms import LexicalQuery
 from amgs.text.best_passage import Match, best_passage
 from amgs.types import Candidate, PassageSpan
@@ -24,7 +24,7 @@ class PassageFinder:
     """The passages of many blocks for one query; a word is looked up once."""
 
     def __init__(
-        self, query: LexicalQuery, keyword: KeywordIndex, corrections: Sequence[StemCorrection] = ()
+        self, query: LexicalQuery, keyword: LexicalIndex, corrections: Sequence[StemCorrection] = ()
     ) -> None:
         self._keyword = keyword
         self._weights = {term.text: term.idf for term in query.terms}

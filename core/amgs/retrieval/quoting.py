@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from amgs.index.keyword import KeywordIndex
+from amgs.index.lexical import LexicalIndex
 from amgs.index.terms import LexicalQuery, identifiers
 from amgs.text.scripts import spaceless
 
@@ -17,7 +17,7 @@ _MOST_CHARACTERS = 20_000
 """Of a content that are read: a quotation from the beginning of a huge block will do."""
 
 
-def held(query: LexicalQuery, content: str, index: KeywordIndex) -> tuple[str, ...]:
+def held(query: LexicalQuery, content: str, index: LexicalIndex) -> tuple[str, ...]:
     """The words of the content that match the query, in lower case, in the order they stand there."""
     stems = {term.text for term in query.terms}
     named = {form for t in query.identifiers for form in (t.identifier.exact, t.identifier.squeezed)}
@@ -27,7 +27,7 @@ def held(query: LexicalQuery, content: str, index: KeywordIndex) -> tuple[str, .
     return tuple(dict.fromkeys((*found, *with_stems(stems, content, index))))
 
 
-def with_stems(stems: Collection[str], content: str, index: KeywordIndex) -> tuple[str, ...]:
+def with_stems(stems: Collection[str], content: str, index: LexicalIndex) -> tuple[str, ...]:
     """The words of the content that have one of these stems, in lower case, each once; of a script without spaces the
     stems themselves.
     """

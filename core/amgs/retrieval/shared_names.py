@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.index.keyword import KeywordIndex
+from amgs.index.lexical import LexicalIndex
 from amgs.index.terms import idf
 from amgs.retrieval.features import FEATURES, MOST_POSTINGS, Features
 from amgs.retrieval.similarity import contributions
@@ -40,7 +40,7 @@ _LETTERS = re.compile(r"[^\W_]+")
 Contents = Callable[[Sequence[int]], Mapping[int, str]]
 
 
-def with_shared_names(evidence: Features, keyword: KeywordIndex, contents: Contents) -> Features:
+def with_shared_names(evidence: Features, keyword: LexicalIndex, contents: Contents) -> Features:
     """The evidence with its column `shared_names`; contents: texts by number.
 
     From each of the best hits, by how likely it is, its weight flows to its names by their rarity, and from each name
@@ -69,7 +69,7 @@ def with_shared_names(evidence: Features, keyword: KeywordIndex, contents: Conte
 class _NameIndex:
     """Which of the candidates hold a name, and how many blocks do; each word and each name is looked up once."""
 
-    def __init__(self, keyword: KeywordIndex, numbers: NDArray[np.int64]) -> None:
+    def __init__(self, keyword: LexicalIndex, numbers: NDArray[np.int64]) -> None:
         self._keyword, self._numbers = keyword, numbers
         self._words: dict[str, tuple[tuple[int, str], ...]] = {}
         self._found: dict[str, NDArray[np.int64]] = {}

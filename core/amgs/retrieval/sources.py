@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from amgs.clock import Clock
 from amgs.graph.live import LiveGraph
-from amgs.index.keyword import KeywordIndex
+from amgs.index.lexical import LexicalIndex
 from amgs.index.vector import VectorIndex
 from amgs.retrieval.sequence_index import SequenceIndex
 from amgs.storage.block_columns import ScoringFacts
@@ -52,7 +52,7 @@ class Sources:
     """Everything retrieval reads."""
 
     blocks: BlockReader
-    keyword: KeywordIndex
+    keyword: LexicalIndex
     vectors: VectorIndex
     graph: LiveGraph
     embed: Callable[[str], Vector]

@@ -71,11 +71,13 @@ from amgs.types.retrieval import (
     StemReading,
 )
 from amgs.types.score import COMPONENTS, ScoreParts, Weights
+from amgs.types.search_index import CONSISTENCIES, Consistency, IndexBuild, IndexStatus
 from amgs.types.served import JournalPage, PlanApplied, ServedPlan
 from amgs.types.store_change import StoreChange
 
 __all__ = [
     "COMPONENTS",
+    "CONSISTENCIES",
     "ENTITY_TYPES",
     "LAYERS",
     "STATUSES",
@@ -90,6 +92,7 @@ __all__ = [
     "CategoryOutlook",
     "Centrality",
     "ChildFrame",
+    "Consistency",
     "ConsolidationItem",
     "ConsolidationPlan",
     "ConsolidationSummary",
@@ -116,6 +119,8 @@ __all__ = [
     "GraphStats",
     "Health",
     "HealthLine",
+    "IndexBuild",
+    "IndexStatus",
     "IngestReceipt",
     "IngestReport",
     "JournalEntry",

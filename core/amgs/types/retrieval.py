@@ -111,7 +111,8 @@ class SearchResult:
 
     readings: the words that were taken for typos. answerable: the chance that the memory holds an answer at
     all; None where the layers that ran cannot tell, or the best hit is of a form of text on which such estimates
-    were not right.
+    were not right. built_at, store_at: the counters of the state that a search index outside the process was built at
+    and of the one that was asked; None without such an index.
     """
 
     query: str
@@ -121,6 +122,8 @@ class SearchResult:
     weights: Weights
     readings: tuple[StemReading, ...] = ()
     answerable: float | None = None
+    built_at: int | None = None
+    store_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

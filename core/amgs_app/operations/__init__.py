@@ -42,6 +42,7 @@ NOUNS = (
     "tuning",
     "exchange",
     "migration",
+    "index",
     "agents",
     "workers",
     "focus",
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
     from amgs_app.operations import gateway as gateway
     from amgs_app.operations import general as general
     from amgs_app.operations import graph as graph
+    from amgs_app.operations import index as index
     from amgs_app.operations import lens as lens
     from amgs_app.operations import lifecycle as lifecycle
     from amgs_app.operations import maintenance as maintenance

@@ -26,6 +26,13 @@ class Layer(StrEnum):
     GRAPH = "graph"
 
 
+class Answers(StrEnum):
+    """What of a memory with a search index outside the process answers."""
+
+    STRONG = "strong"
+    BOUNDED = "bounded"
+
+
 class BlockState(StrEnum):
     """What may have become of a block."""
 
@@ -72,6 +79,14 @@ def search(
         Option("--as-of", metavar="DATE", help="Only what held then, also what was superseded since."),
     ] = None,
     weights: WeightsText = None,
+    consistency: Annotated[
+        Answers,
+        Option(
+            "--consistency",
+            metavar="strong|bounded",
+            help="With --index: also what came since it was built, or only what it holds.",
+        ),
+    ] = Answers.STRONG,
     progress: Progress | None = None,
 ) -> SearchResult:
     """Search: pre-filter, keyword, fuzzy, vector, one hop of the graph, composite score.
@@ -101,6 +116,7 @@ def search(
         weights=read_weights(weights),
         as_of=as_of,
         keep=True,
+        consistency=consistency.value,
     )
 
 

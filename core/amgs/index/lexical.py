@@ -1,0 +1,176 @@
+"""What retrieval asks of an index of words, whatever keeps it: BM25 over stemmed words and whole identifiers.
+
+An index says which documents hold a stem or an identifier and ranks documents by weighted terms; how a query is cut
+into terms, and that an identifier is never crowded out, is the same for all of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs.index.terms import (
+    LONGEST_QUERY,
+    Identifier,
+    IdentifierTerm,
+    LexicalQuery,
+    Term,
+    clean,
+    has_digit,
+    identifiers,
+    idf,
+    word_analyzer,
+)
+from amgs.text.scripts import spaced
+from amgs.text.stop_words import COMMON_WORDS
+
+MOST_TERMS = 128
+"""Terms of one query that are looked up, the rarest first."""
+
+MOST_CONTENT_TERMS = 24
+"""Terms of one query whose documents are looked up one by one."""
+
+_NAMES = 0.1
+"""An identifier of less rarity names nothing: in a store of a thousand it stands in every ninth document."""
+
+WeightedStems = Sequence[tuple[str, float]]
+WeightedIdentifiers = Sequence[tuple[Identifier, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A document found. score: BM25. exact in [0, 1]: share of the query's identifiers it holds, by their
+    rarity.
+    """
+
+    number: int
+    score: float
+    exact: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class StemPostings:
+    """Documents that hold a stem, and what BM25 gives each for it: numbers (k,), scores (k,)."""
+
+    numbers: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
+class LexicalIndex(ABC):
+    """One index of words; documents are block numbers."""
+
+    def __init__(self) -> None:
+        self._words = word_analyzer()
+        self._common = {stem for word in COMMON_WORDS for stem in self._words.analyze(word)}
+
+    # --- what each index answers in its own way ---------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def documents(self) -> int:
+        """How many documents it holds."""
+
+    @abstractmethod
+    def frequency(self, stem: str) -> int:
+        """How many documents hold a stem."""
+
+    @abstractmethod
+    def identifier_frequency(self, identifier: Identifier) -> int:
+        """How many documents hold an identifier in either form, at least the commoner form's."""
+
+    @abstractmethod
+    def vocabulary(self) -> Mapping[str, int]:
+        """Every stem with the number of documents that hold it."""
+
+    @abstractmethod
+    def postings(self, term: str, limit: int) -> StemPostings:
+        """The best `limit` documents of one stem."""
+
+    @abstractmethod
+    def ranked(
+        self,
+        stems: WeightedStems,
+        limit: int,
+        allowed: NDArray[np.int64] | None = None,
+        identifiers: WeightedIdentifiers = (),
+    ) -> list[Hit]:
+        """The best `limit` documents among the allowed (ascending; None: all) by the sum of weight × BM25; ties by
+        number. Stems and identifiers that no document holds bring nothing.
+        """
+
+    # --- what is the same for all of them ---------------------------------------------------------------
+
+    def query(self, text: str) -> LexicalQuery:
+        """Cut a query into terms, without the commonest words unless it has no others. Any text is allowed:
+        what has no letter or digit has no terms.
+        """
+        text = clean(text[:LONGEST_QUERY])
+        every = dict.fromkeys(self._words.analyze(spaced(text, singles=False)))
+        words = [word for word in every if word not in self._common] or list(every)
+        terms = sorted((self._term(word) for word in words), key=lambda term: -term.idf)[:MOST_TERMS]
+        named = sorted((self._identifier(i) for i in identifiers(text)), key=lambda term: -term.idf)[
+            :MOST_TERMS
+        ]
+        mass = sum(term.idf for term in terms) + sum(term.idf for term in named)
+        return LexicalQuery(tuple(terms), tuple(named), mass)
+
+    def search(self, query: LexicalQuery, limit: int, allowed: NDArray[np.int64] | None = None) -> list[Hit]:
+        """The best `limit` documents among the allowed numbers (ascending; None: all), by BM25, ties by
+        number.
+        """
+        stems = [(t.text, 1.0) for t in query.terms if t.document_frequency]
+        named = [(t.identifier, 1.0) for t in query.identifiers if t.document_frequency]
+        exact = self._exact(query, allowed)
+        found = {hit.number: hit for hit in self.ranked(stems, limit, allowed, named)}
+        # An identifier is never crowded out of the pool by documents that share many common words.
+        missing = [number for number in exact if number not in found]
+        if missing:
+            hits = self.ranked(stems, len(missing), np.array(sorted(missing), dtype=np.int64), named)
+            found.update((hit.number, hit) for hit in hits)
+        ranked = [Hit(hit.number, hit.score, exact.get(hit.number, 0.0)) for hit in found.values()]
+        ranked.sort(key=lambda hit: (-hit.exact, -hit.score, hit.number))
+        kept = ranked[:limit]
+        return sorted(kept, key=lambda hit: (-hit.score, hit.number))
+
+    def content(self, query: LexicalQuery, without: Iterable[str] = ()) -> tuple[Term, ...]:
+        """The terms that say what is asked about: all but the words `without`, the rarest MOST_CONTENT_TERMS.
+        Where that leaves nothing, every term counts.
+        """
+        idle = {stem for word in without for stem in self._words.analyze(word)}
+        terms = [t for t in query.terms if t.text not in idle]
+        return tuple((terms or list(query.terms))[:MOST_CONTENT_TERMS])
+
+    def stems(self, word: str) -> list[str]:
+        """What a word is looked up as."""
+        return list(self._words.analyze(spaced(clean(word), singles=True)))
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _exact(self, query: LexicalQuery, allowed: NDArray[np.int64] | None) -> dict[int, float]:
+        """By number: the share of the query's identifiers that the document holds, each counted by its
+        rarity.
+        """
+        asked = [term for term in query.identifiers if has_digit(term.identifier)]
+        exact: dict[int, float] = {}
+        for term in asked:
+            # What many documents hold, as those of a project hold its name, names none of them.
+            if term.document_frequency == 0 or term.rarity < _NAMES:
+                continue
+            # The commonest identifiers decide nothing; reading all their documents would only cost.
+            hits = self.ranked((), min(term.document_frequency, 200), allowed, [(term.identifier, 1.0)])
+            for hit in hits:
+                exact[hit.number] = exact.get(hit.number, 0.0) + term.rarity / len(asked)
+        return {number: min(share, 1.0) for number, share in exact.items()}
+
+    def _term(self, word: str) -> Term:
+        frequency = self.frequency(word)
+        return Term(word, frequency, idf(self.documents, frequency))
+
+    def _identifier(self, identifier: Identifier) -> IdentifierTerm:
+        frequency = self.identifier_frequency(identifier)
+        weight = idf(self.documents, frequency)
+        return IdentifierTerm(identifier, frequency, weight, (weight / idf(self.documents, 1)) ** 2)

@@ -1,0 +1,75 @@
+"""The part of the vectors that is kept outside this process's own memory, and what finds neighbours in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from amgs.index.ascending import places
+from amgs.index.neighbour_graph import Nearby
+from amgs.index.snapshot_store import Generation
+from amgs.types import Vector
+
+
+class VectorRows(Protocol):
+    """Unit rows (n, d) that are read when they are wanted; an array is one."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def __getitem__(self, rows: Any, /) -> Vector:
+        """The rows at some places, or of a slice: (m, d)."""
+        ...
+
+    def __matmul__(self, direction: Vector, /) -> Vector:
+        """The product of every row with a vector (d,): (n,)."""
+        ...
+
+
+class Neighbours(Protocol):
+    """What finds near rows without looking at all."""
+
+    def nearest(self, query: Vector, count: int) -> NDArray[np.int64]:
+        """Numbers of about the `count` nearest to a unit vector (d,), in no order that counts."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """The kept part: numbers (n,) ascending, unit rows (n, d). total (d,) and second (d, d): the sum of the rows
+    and of their outer products. nearby: what finds neighbours, None for a small base.
+    """
+
+    numbers: NDArray[np.int64]
+    matrix: VectorRows
+    total: NDArray[np.float64]
+    second: NDArray[np.float64]
+    nearby: Neighbours | None = None
+
+    @classmethod
+    def none(cls, dimension: int) -> Base:
+        return cls(
+            np.zeros(0, np.int64),
+            np.zeros((0, dimension), np.float32),
+            np.zeros(dimension),
+            np.zeros((dimension, dimension)),
+        )
+
+    @classmethod
+    def read(cls, kept: Generation) -> Base:
+        """The base of a generation that `VectorIndex.write` wrote."""
+        beside = kept.folder / Nearby.FILE
+        return cls(
+            kept.array("numbers"),
+            kept.array("matrix"),
+            kept.array("total"),
+            kept.array("second"),
+            Nearby.view(beside, kept.array("total").size) if beside.exists() else None,
+        )
+
+    def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The row of each number, -1 for one that is not there: (m,)."""
+        return places(self.numbers, numbers)

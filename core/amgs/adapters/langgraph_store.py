@@ -71,7 +71,7 @@ class AmgsStore(BaseStore):
         if op.ttl is not None:
             raise UsageError("Items have no time to live here.", way_out="Delete the item, or let it decay.")
         if op.index is not None:
-            raise UsageError("Every value is indexed whole.", way_out="Leave `index` out.")
+            raise UsageError("Every value is indexed whole.", way_out="Leave the argument index out.")
         with self._items.lock:
             before = self._items.live(**_named(op.namespace, op.key))
             if op.value is not None:

@@ -47,6 +47,7 @@ NOUNS = (
     "search",
     "simulation",
     "sources",
+    "search_index",
     "traffic",
     "gateway",
     "training",

@@ -129,6 +129,7 @@ def test_a_task_that_fails_is_tried_again_and_then_kept_with_its_error(memory: M
     assert memory.tasks.claim("a", BOTH, 60) is None
     (failed,) = memory.tasks.list().tasks
     assert (failed.state, failed.result) == ("failed", "no 3")
+    assert memory.tasks.enqueue(["embedding"]) == ()  # else it would be tried for ever
     (again,) = memory.tasks.retry()
     assert (again.state, claimed(memory, "b").attempts) == ("waiting", 1)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import fields, replace
+import random
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from amgs_app.benches.scaleout.parity import measure_parity
 from amgs_app.benches.scaleout.run import run
 from amgs_app.benches.scaleout.setup import ScaleoutEffort, ScaleoutSetup
 from tests.engine.memory_world import open_memory, write_notes
+from amgs_app.benches.scaleout.workers import measure_workers, workers_killed
 from tests.postgres_server import namespace
 from tests.tui.bench_rigs import memory_rig
 
@@ -42,6 +44,21 @@ def test_what_a_killed_writer_acknowledged_is_there_and_a_promise_is_found_out(
     assert found["writer_verified"] == 1 and found["writer_lost_control"] >= 1
     with pytest.raises(StoreError, match="no store"):
         open_storage(setup.place("kills"), read_only=True)  # nothing of the bench is left
+
+
+def test_what_a_killed_worker_had_is_done_once_and_a_lie_is_found_out(postgres: str, tmp_path: Path) -> None:
+    setup = ScaleoutSetup(postgres, tmp_path, effort=ScaleoutEffort(kills=3))
+    found = measure_workers(memory_rig(), setup).metrics
+    assert found["worker_acknowledged"] == 120 and found["worker_acknowledged_lost"] == 0
+    assert found["worker_left_raw"] == found["worker_applied_twice"] == found["worker_tasks_unwritten"] == 0
+    assert found["worker_verified"] == 1
+    assert found["worker_unwritten_control"] >= 1 and found["worker_twice_control"] == 40
+
+
+def test_a_worker_of_a_file_that_is_killed_loses_nothing_either(tmp_path: Path) -> None:
+    found = workers_killed(memory_rig(), str(tmp_path / "m.duckdb"), 2, random.Random(3))
+    assert (found.acknowledged, found.lost, found.raw, found.unwritten, found.twice) == (80, 0, 0, 0, 0)
+    assert found.verified
 
 
 def test_writers_are_counted_by_what_they_acknowledged(

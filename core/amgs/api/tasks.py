@@ -55,8 +55,8 @@ class Tasks:
     # --- asking -----------------------------------------------------------------------------------------
 
     def enqueue(self, kinds: Sequence[TaskKind] = ()) -> tuple[Task, ...]:
-        """Ask for what is behind, of all kinds or of these; gives the new tasks. What is asked for already is not asked
-        for again. Raises UsageError for an unknown kind.
+        """Ask for what is behind, of all kinds or of these; gives the new tasks. What is asked for already, or has
+        failed and waits for `retry`, is not asked for again. Raises UsageError for an unknown kind.
         """
         wanted = known_kinds(kinds)
         with self._context.storage.snapshot():
@@ -71,7 +71,7 @@ class Tasks:
         """Have the tasks that failed wait again; gives them."""
         now = self._context.clock.now()
         with self._context.storage.transaction():
-            failed = [one for one in self._tasks.latest(bounds.MOST) if one.state == "failed"]
+            failed = [one for one in self._tasks.unfinished() if one.state == "failed"]
             again = [
                 replace(one, state="waiting", attempts=0, not_before=None, changed_at=now) for one in failed
             ]
@@ -81,9 +81,9 @@ class Tasks:
 
     def _behind(self, kinds: Sequence[TaskKind]) -> tuple[tuple[TaskKind, Mapping[str, Any]], ...]:
         """What is behind, of these kinds, and not asked for yet."""
-        storage, running = self._context.storage, self._tasks.open()
+        storage, asked_for = self._context.storage, self._tasks.unfinished()
         taken = [
-            (one.parameters["first"], one.parameters["last"]) for one in running if one.kind == "embedding"
+            (one.parameters["first"], one.parameters["last"]) for one in asked_for if one.kind == "embedding"
         ]
         ranges = prepared_vectors.ranges(storage, self._space, TEXTS) if "embedding" in kinds else []
         asked: tuple[tuple[TaskKind, Mapping[str, Any]], ...] = tuple(
@@ -91,9 +91,10 @@ class Tasks:
             for a, b in ranges
             if not any(a <= last and first <= b for first, last in taken)
         )
-        open_kinds = {one.kind for one in running}
-        # Consolidation waits for the vectors that are on their way.
-        ready = not taken and not asked and storage.blocks.count(consolidate.RAW)
+        # Consolidation waits for the vectors that are on their way, and embeds itself what could not be embedded.
+        on_their_way = asked or any(one.kind == "embedding" and one.state != "failed" for one in asked_for)
+        open_kinds = {one.kind for one in asked_for}
+        ready = not on_their_way and storage.blocks.count(consolidate.RAW)
         if "consolidation" in kinds and "consolidation" not in open_kinds and ready:
             asked += (("consolidation", {"limit": self._context.settings.consolidation.transaction}),)
         return asked

@@ -22,8 +22,8 @@ class TaskStorage(Protocol):
         """The task with this number."""
         ...
 
-    def open(self) -> tuple[Task, ...]:
-        """Those that wait or run, in the order in which they were asked for."""
+    def unfinished(self) -> tuple[Task, ...]:
+        """Those that wait, run or failed, in the order in which they were asked for."""
         ...
 
     def latest(self, limit: int) -> tuple[Task, ...]:

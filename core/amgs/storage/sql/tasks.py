@@ -35,8 +35,8 @@ class SqlTasks(TaskStorage):
         found = self._tasks(f"{_READ} WHERE number = ?", [number])
         return found[0] if found else None
 
-    def open(self) -> tuple[Task, ...]:
-        return self._tasks(f"{_READ} WHERE state IN ('waiting', 'running') ORDER BY number")
+    def unfinished(self) -> tuple[Task, ...]:
+        return self._tasks(f"{_READ} WHERE state <> 'done' ORDER BY number")
 
     def latest(self, limit: int) -> tuple[Task, ...]:
         order = "CASE state WHEN 'running' THEN 0 WHEN 'waiting' THEN 1 WHEN 'failed' THEN 2 ELSE 3 END"

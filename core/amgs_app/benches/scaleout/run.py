@@ -18,6 +18,7 @@ from amgs_app.benches.scaleout.setup import ScaleoutEffort, ScaleoutSetup
 from amgs_app.benches.scaleout.sizes import measure_sizing
 from amgs_app.benches.scaleout.skewed import measure_skew
 from amgs_app.benches.scaleout.tenants import measure_tenants
+from amgs_app.benches.scaleout.workers import measure_workers
 from amgs_app.benches.scaleout.writers import measure_writers
 from amgs_app.benches.subject import SubjectResult, joined, measured
 
@@ -29,6 +30,7 @@ SUBJECTS: Mapping[str, Callable[[MemoryRig, ScaleoutSetup], SubjectResult | None
     "kills": measure_kills,
     "servers": measure_servers,
     "tenants": measure_tenants,
+    "workers": measure_workers,
     "latency": measure_latency,
     "sizing": measure_sizing,
     "skew": measure_skew,

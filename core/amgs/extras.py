@@ -41,6 +41,7 @@ EXTRA_OF: Final[Mapping[str, str]] = MappingProxyType(
         "psycopg_pool": "postgres",
         "river": "learning",
         "lance": "lance",
+        "ray": "ray",
     }
 )
 """The extra of pyproject.toml that brings a package, by the name that is imported."""

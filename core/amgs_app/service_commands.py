@@ -190,6 +190,10 @@ def run_workers(
     count: Annotated[
         int, Option("--processes", metavar="N", min=1, max=64, help="How many processes compute.")
     ] = 1,
+    ray: Annotated[
+        str | None,
+        Option("--ray", metavar="ADDRESS|local", help="Compute on a Ray cluster, or on one begun here."),
+    ] = None,
     lease: Annotated[
         float,
         Option("--lease", metavar="S", min=1, max=86400, help="After so long another worker takes a task."),
@@ -206,10 +210,9 @@ def run_workers(
     """
     import socket
     import time
-    from functools import partial
 
     from amgs.api.tasks import known_kinds
-    from amgs.workers import Worker, processes
+    from amgs.workers import Worker, computing
     from amgs_app.engine import Engine
 
     if options.connect:
@@ -226,13 +229,15 @@ def run_workers(
         return not once
 
     try:
+        memory = engine.memory
+        where = computing(count, ray)
         worker = Worker(
-            engine.memory,
+            memory,
             f"{socket.gethostname()}-{os.getpid()}",
             kinds=wanted,
-            pool=partial(processes, count) if count > 1 else None,
-            width=count,
-            where="one process" if count == 1 else f"{count} processes",
+            pool=where.make,
+            width=where.width,
+            where=where.words,
             lease=lease,
             say=say,
         )

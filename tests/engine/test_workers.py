@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor
 from datetime import timedelta
@@ -304,6 +307,64 @@ def test_workers_that_are_there_are_listed_until_they_are_gone(memory: Memory) -
     )
 
 
+def test_two_workers_of_one_namespace_share_its_tasks(postgres: str, tmp_path: Path) -> None:
+    place = namespace(postgres)
+    with open_memory(place, settings=SMALL) as one, open_memory(place, settings=SMALL) as other:
+        one.ingest_folder(write_notes(tmp_path / "notes"))
+        one.tasks.enqueue()
+        mine = claimed(one, "a")
+        assert other.tasks.claim("b", BOTH, 60) is None
+        one.tasks.release(mine)
+        said: list[str] = []
+        threads = [
+            threading.Thread(target=Worker(memory, name, say=said.append).run)
+            for name, memory in (("a", one), ("b", other))
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=60)
+        Worker(other, "c").run()  # whoever looked while the other had a task has ended
+        assert one.counts() == {"consolidated": 6} and one.verify().ok
+        entries = [entry for entry in one.operations(50) if entry.kind == "consolidate"]
+        assert sum(entry.blocks for entry in entries) == 6
+
+
+@pytest.mark.slow
+def test_ray_computes_the_same_vectors(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    if not request.config.getoption("--slow"):
+        pytest.skip("a cluster of Ray begins in half a minute: give --slow")
+    pytest.importorskip("ray", reason="the extra ray is not installed")
+    told = subprocess.run(
+        [sys.executable, "-c", RAY, str(write_notes(tmp_path / "notes"))],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        timeout=280,
+    )
+    assert told.stdout.splitlines()[-1] == "1 True", told.stderr
+
+
+RAY = """
+import sys
+from pathlib import Path
+import numpy as np
+from tests.engine.memory_world import open_memory
+from amgs.workers import Worker, computing
+
+with open_memory() as memory:
+    memory.ingest_folder(Path(sys.argv[1]))
+    batch = memory.tasks.texts(1, 6)
+    where = computing(2, "local")
+    done = Worker(memory, "a", kinds=("embedding",), pool=where.make, width=where.width).run()
+    kept = memory.lifecycle.means().prepared(batch.blocks)
+    right = memory.tasks.embed(batch.texts)
+    same = np.allclose(np.stack([kept[block][1] for block in batch.blocks]), right, atol=1e-6)
+    print(done, same)
+"""
+"""In a process of its own: what Ray leaves running would be taken for a test's."""
+
+
 # --- commands --------------------------------------------------------------------------------------------
 
 
@@ -329,6 +390,8 @@ def test_the_commands_run_list_and_refuse(tmp_path: Path, capsys: pytest.Capture
         ("run", "--once", "--processes", "0"): "processes",
         ("run", "--once", "--lease", "0"): "lease",
         ("run", "--once", "--every", "x"): "every",
+        ("run", "--once", "--ray", "127.0.0.1:1"): "No Ray cluster can be used",
+        ("run", "--once", "--ray", "nowhere"): "No Ray cluster can be used",
         ("run", "--once", "--connect", "http://127.0.0.1:1"): "Workers open the store itself",
     }.items():
         code, _, told = amgs("workers", *words)

@@ -4,7 +4,7 @@
 the processes that compute.
 """
 
-from amgs.workers.executors import processes
+from amgs.workers.executors import Computing, computing, processes
 from amgs.workers.worker import LEASE, Worker
 
-__all__ = ["LEASE", "Worker", "processes"]
+__all__ = ["LEASE", "Computing", "Worker", "computing", "processes"]

@@ -1,4 +1,4 @@
-"""The processes that compute: a pool of this machine's, which ends with the process that began it."""
+"""The processes that compute: a pool of this machine's, which ends with the process that began it, or a Ray cluster."""
 
 from __future__ import annotations
 
@@ -6,8 +6,34 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import wait
+
+
+@dataclass(frozen=True, slots=True)
+class Computing:
+    """Where tasks are computed. make: begins it, None for the worker's own process. width: how many it computes at a
+    time. words: what it is.
+    """
+
+    make: Callable[[], Executor] | None
+    width: int
+    words: str
+
+
+def computing(count: int, ray: str | None = None) -> Computing:
+    """In so many processes of this machine, or on the Ray cluster at an address, see RayExecutor."""
+    if ray is not None:
+        from amgs.workers.ray_executor import RayExecutor
+
+        cluster = RayExecutor(ray, count)
+        return Computing(lambda: cluster, cluster.width, f"Ray, {cluster.width} at a time")
+    if count == 1:
+        return Computing(None, 1, "one process")
+    return Computing(partial(processes, count), count, f"{count} processes")
 
 
 def processes(count: int) -> Executor:

@@ -46,7 +46,7 @@ class Worker:
         kinds: tuple[TaskKind, ...] = TASK_KINDS,
         pool: Callable[[], Executor] | None = None,
         width: int = 1,
-        where: str = "this process",
+        where: str = "one process",
         lease: float = LEASE,
         say: Callable[[str], None] | None = None,
         progress: Progress | None = None,

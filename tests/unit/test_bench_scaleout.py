@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from dataclasses import fields, replace
-import random
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +21,8 @@ from amgs_app.benches.scaleout.kills import measure_kills
 from amgs_app.benches.scaleout.parity import measure_parity
 from amgs_app.benches.scaleout.run import run
 from amgs_app.benches.scaleout.setup import ScaleoutEffort, ScaleoutSetup
-from tests.engine.memory_world import open_memory, write_notes
 from amgs_app.benches.scaleout.workers import measure_workers, workers_killed
+from tests.engine.memory_world import open_memory, write_notes
 from tests.postgres_server import namespace
 from tests.tui.bench_rigs import memory_rig
 

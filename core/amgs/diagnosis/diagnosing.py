@@ -23,6 +23,9 @@ from amgs.types.diagnosis import (
     ProposedFix,
 )
 
+_FEW = 1
+"""A fix that moves so many other answers is taken before larger ones are tried."""
+
 
 class Diagnosing:
     """See the module. Diagnosing leaves no trace; fixes are tried in a copy of the memory."""
@@ -194,14 +197,16 @@ class Diagnosing:
         questions: int,
         progress: Progress | None,
     ) -> Diagnosis:
-        """The diagnosis with the fix that works and moves the fewest other answers; the first where none works."""
+        """The diagnosis with the first fix that works and moves hardly another answer, else the one that works and
+        moves the fewest; the first where none works.
+        """
         tried: list[FixTrial] = []
         with trials(self._context, request, made.missed, made.block, questions, progress) as trying:
             for fix in candidates:
                 tried.append(trying.of(fix, progress))
-                if tried[-1].works and not tried[-1].moved:
+                if tried[-1].works and len(tried[-1].moved) <= _FEW:
                     break
-        best = min(tried, key=lambda one: (not one.works, len(one.moved)))
+        best = min(tried, key=lambda one: (not one.works, max(len(one.moved), _FEW)))
         others = tuple(one for one in tried if one is not best)
         return replace(made, trial=best, others=others)
 

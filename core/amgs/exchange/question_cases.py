@@ -60,7 +60,9 @@ def append_case(path: Path, case: QuestionCase) -> int:
             path.write_text(f"{text}{told}", encoding="utf-8")
     except OSError as error:
         raise InputError(
-            f"{path} cannot be written: {error.strerror}.", way_out="Choose another file."
+            f"{path} cannot be written: {error.strerror}.",
+            title="Nothing was written",
+            way_out="Choose another file.",
         ) from error
     return len(before) + 1
 

@@ -86,7 +86,7 @@ def bench_scaleout(
     del as_json
     store = str(engine.store_path) if is_address(engine.store_path) else None
     effort = ScaleoutEffort(blocks=sizes_of(blocks), seconds=seconds, kills=kills)
-    names = tuple(name for name in only.replace(" ", "").split(",") if name)
+    names = tuple(name.strip() for name in only.split(",")) if only else ()
     with tempfile.TemporaryDirectory() as temporary:
         return run(
             rig_of(engine, progress),

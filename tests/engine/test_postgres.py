@@ -62,6 +62,9 @@ def test_the_commands_of_the_page_run_as_they_stand(
     address, name = "postgresql://ann@db.example.org/notes?namespace=", namespace(postgres)
     write_notes(tmp_path / "notes")
     monkeypatch.chdir(tmp_path)
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(postgres, autocommit=True) as admin:
+        admin.execute("CREATE ROLE bob LOGIN")
     lines = "".join(re.findall(r"```sh\n(.*?)```", page, flags=re.S)).splitlines()
     assert len(lines) > 10
     for line in lines:

@@ -43,6 +43,7 @@ NOUNS = (
     "exchange",
     "migration",
     "index",
+    "namespace",
     "agents",
     "workers",
     "focus",
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
     from amgs_app.operations import maintenance as maintenance
     from amgs_app.operations import migration as migration
     from amgs_app.operations import montecarlo as montecarlo
+    from amgs_app.operations import namespace as namespace
     from amgs_app.operations import pack as pack
     from amgs_app.operations import pack_consolidation as pack_consolidation
     from amgs_app.operations import pack_families as pack_families

@@ -47,6 +47,7 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "traffic",
             "agents",
             "workers",
+            "namespace",
         ),
         "Screen, scripts and settings": (
             "show",
@@ -86,6 +87,7 @@ NOUNS: Mapping[str, str] = MappingProxyType(
         "calibration": "Show how well scores forecast usefulness.",
         "question": "Keep questions with what their answers must hold.",
         "review": "Find and resolve superseded, contradicted or duplicated blocks.",
+        "namespace": "Show who may use a namespace of a database, and let roles in and out.",
         "montecarlo": "Simulate changes before making them.",
         "focus": "Run a language model over a lifetime context and steer its detail.",
         "focus train": "Train gists, a lens or a LoRA adapter.",

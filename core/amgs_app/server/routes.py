@@ -68,7 +68,7 @@ NAMED: Final[tuple[tuple[Method, str, str, tuple[tuple[str, str], ...]], ...]] =
 
 _OF_ONE_PERSON: Final = frozenset(
     {"show", "theme", "settings", "select", "snapshot", "record", "save", "expect", "layout", "filter"}
-    | {"sort", "bookmark", "bookmarks", "help", "bench"}
+    | {"sort", "bookmark", "bookmarks", "help", "bench", "namespace"}
 )
 """First words of what is about one person's screen and files, or measures this machine."""
 _HEAVY: Final = frozenset(("focus", "tune", "simulate", "montecarlo"))

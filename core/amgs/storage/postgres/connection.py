@@ -28,6 +28,7 @@ from amgs.errors import (
 from amgs.storage.postgres import values
 from amgs.storage.postgres.address import Address
 from amgs.storage.postgres.dialect import translated
+from amgs.storage.postgres.guard import SETTING
 from amgs.storage.postgres.lease import leased, leased_version
 from amgs.storage.postgres.outbox import Outbox, SharedChangeLog
 from amgs.storage.postgres.schema import migrate, version_of
@@ -93,9 +94,9 @@ class PostgresConnection(SqlConnection):
         another program goes on writing, StoreTooNewError, StoreCorruptError, or StoreError for anything else.
         """
         address = Address.of(path)
-        writer = _connected(address)
+        writer = connected(address)
         try:
-            with _translating(address.shown):
+            with translating(address.shown):
                 _check_encoding(writer, address)
                 version = version_of(writer, address.schema)
                 if not version and (read_only or not create):
@@ -203,14 +204,14 @@ class PostgresConnection(SqlConnection):
     def hear(self, seconds: float) -> None:
         with self._translate():
             if self._ear is None or self._ear.closed:
-                self._ear = _connected(self._address)
+                self._ear = connected(self._address)
                 self._ear.execute(SQL("LISTEN {}").format(Identifier(self._address.schema)))
             for _ in self._ear.notifies(timeout=seconds, stop_after=1):
                 pass
 
     def _begin(self) -> None:
         if self._writer.closed:
-            self._writer = _connected(self._address)
+            self._writer = connected(self._address)
         with self._translate():
             try:
                 found = leased_version(self._writer, self._address)
@@ -218,7 +219,7 @@ class PostgresConnection(SqlConnection):
                 if not self._writer.closed:
                     raise
                 # The server was started anew since; nothing was begun.
-                self._writer = _connected(self._address)
+                self._writer = connected(self._address)
                 found = leased_version(self._writer, self._address)
         try:
             _check_version(self._address, found)
@@ -289,14 +290,14 @@ class PostgresConnection(SqlConnection):
 
     @contextmanager
     def _translate(self) -> Iterator[None]:
-        with _translating(self.path):
+        with translating(self.path):
             yield
 
 
 def _options(address: Address) -> dict[str, Any]:
     return {
         "autocommit": True,
-        "options": f"-c search_path={address.schema}",
+        "options": f"-c search_path={address.schema} -c {SETTING}={address.namespace}",
         "application_name": f"amgs {_program()}"[:63],
         "connect_timeout": 10,
     }
@@ -306,8 +307,9 @@ def _program() -> str:
     return f"{os.getpid()} on {socket.gethostname()}"
 
 
-def _connected(address: Address) -> psycopg.Connection[Any]:
-    with _translating(address.shown):
+def connected(address: Address) -> psycopg.Connection[Any]:
+    """A connection that is set to a namespace."""
+    with translating(address.shown):
         made = psycopg.connect(address.connection, **_options(address))
         values.register(made)
         return made
@@ -371,7 +373,8 @@ def _vectors(chunk: Any) -> list[Any]:
 
 
 @contextmanager
-def _translating(path: str) -> Iterator[None]:
+def translating(path: str) -> Iterator[None]:
+    """Raise the engine's error for one of the server."""
     try:
         yield
     except UnicodeEncodeError as error:

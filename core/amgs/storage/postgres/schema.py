@@ -17,6 +17,7 @@ from typing import Any
 from psycopg import Connection
 from psycopg.sql import SQL, Identifier
 
+from amgs.storage.postgres import guard
 from amgs.storage.postgres.dialect import FUNCTIONS, translated
 from amgs.storage.sql.migrations import LATEST, MIGRATIONS
 
@@ -71,6 +72,7 @@ def migrate(connection: Connection[Any], schema: str, version: int) -> None:
             "INSERT INTO meta VALUES ('schema_version', %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
             [str(LATEST)],
         )
+        guard.renew(connection, schema)
 
 
 def _statements(step: str) -> list[str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from amgs.lifecycle.proposals import EnhancementPlan, Proposal
     from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan, PruneProposal
     from amgs.lifecycle.supersede import ReviewPlan
+    from amgs.storage.access import NamespaceAccess
     from amgs.types import Review
     from amgs_app.results import Deleted, Enhanced, ReviewList
 
@@ -218,6 +219,20 @@ def migration(result: Migration) -> ResultTable:
         notes.append(f"{plural(len(result.faults), 'fault')} of the source came along: `verify` names each.")
     rows = [(each.name, each.rows, each.digest) for each in result.tables if each.rows]
     return sheet(_migrated(result), "table rows:n sha256:id", rows, notes)
+
+
+@entry()
+def namespace_access(result: NamespaceAccess) -> ResultTable:
+    rows = [
+        *((role, "may use it") for role in result.members),
+        *((role, "was granted something else in it") for role in result.granted),
+        *((role, "is bound by no policy") for role in result.unbound),
+    ]
+    notes = () if result.group else ("No policy keeps its rows: `namespace grant ROLE` puts them up.",)
+    if result.group and result.unguarded:
+        notes = (f"No policy keeps {', '.join(result.unguarded)}: `namespace grant ROLE` puts them up.",)
+    title = f"Namespace {result.namespace}" + (f", of the role {result.group}" if result.group else "")
+    return sheet(title, "role what*", rows, notes)
 
 
 _MOST_REASONS = 12

@@ -222,7 +222,7 @@ def test_a_stranger_can_change_nothing_and_learns_no_text_beside_the_tables(
             options=f"-c amgs.namespace={schema.removeprefix('amgs_')}",
         ) as stranger,
     ):
-        stranger.execute("LISTEN changes")
+        stranger.execute(f'LISTEN "{schema}"')
         memory.ingest_text(f"Another text with {SECRET}.")
         for statement in refused:
             with pytest.raises(psycopg.Error):
@@ -250,7 +250,7 @@ def test_a_stranger_can_change_nothing_and_learns_no_text_beside_the_tables(
         ]
         leaked = SECRET in str(told)  # not in the assertion, which would compare megabytes
         assert told[0] and not leaked
-        assert list(stranger.notifies(timeout=0.05)) == []
+        assert SECRET not in str(list(stranger.notifies(timeout=0.05)))
         assert memory.verify().ok
 
 

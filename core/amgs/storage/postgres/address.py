@@ -68,7 +68,7 @@ class Address:
         if self.named:
             raise UsageError(
                 f"{self.shown} names one namespace of the database.",
-                way_out="Leave `namespace=…` out where all of them are meant.",
+                way_out="Leave the namespace out of the address where all of them are meant.",
             )
         return Address.of(_shown(self.connection, namespace))
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from amgs.types.mentions import ResolvedMention
     from amgs.types.pack_learning import PackProposal
     from amgs.types.packs import PackUsage, PackUse
-    from amgs.types.question_case import QuestionCase
+    from amgs.types.question_case import CaseOutcome, QuestionCase
     from amgs.types.tasks import Task
     from amgs_app.service_event import ServiceEvent
     from amgs_app.settings import Setting
@@ -328,6 +328,23 @@ class CaseWritten:
     path: str
     case: QuestionCase
     cases: int
+
+
+@dataclass(frozen=True, slots=True)
+class CasesTested:
+    """`test`: what became of each case of a file. quiet: only failures are shown."""
+
+    path: str
+    outcomes: tuple[CaseOutcome, ...]
+    quiet: bool = False
+
+    @property
+    def failed(self) -> int:
+        return sum(bool(one.faults) for one in self.outcomes)
+
+    @property
+    def ok(self) -> bool:
+        return not self.failed
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,3 +22,15 @@ class QuestionCase:
     answerable: bool | None = None
     as_of: datetime | None = None
     frame: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseOutcome:
+    """What became of a case. faults: what does not hold of the answer, in words; none where all does.
+
+    rank: the best block that contains all of must_contain, from 1; None where none does, or nothing is wanted.
+    """
+
+    case: QuestionCase
+    faults: tuple[str, ...] = ()
+    rank: int | None = None

@@ -1,14 +1,17 @@
-"""Questions with what their answers must rest on, as a file: `question add`."""
+"""Questions with what their answers must rest on, as a file: `question add` writes it, `test` asks them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.engine import Engine
-from amgs_app.results import CaseWritten
+from amgs_app.results import CasesTested, CaseWritten
+
+if TYPE_CHECKING:
+    from amgs.types import Progress
 
 
 @operation("question add", summary="Add a question to a file of tests, with what its answer must hold.")
@@ -53,3 +56,41 @@ def add(
     name = frame.strip().upper()
     case = QuestionCase(question.strip(), tuple(contains or ()), tuple(without or ()), rank, frame=name)
     return CaseWritten(str(to), case, append_case(to, case))
+
+
+@operation(
+    "test",
+    summary="Ask the questions of a file, and say which answers do not hold what they must.",
+    long=True,
+)
+def test(
+    engine: Engine,
+    file: Annotated[
+        Path,
+        Arg(metavar="FILE", help="A YAML file of questions, as `question add` writes it."),
+        Takes("file"),
+    ],
+    *,
+    quiet: Annotated[bool, Option("--quiet", help="Only those that fail.")] = False,
+    progress: Progress | None = None,
+) -> CasesTested:
+    """Ask every question of a file, by a search or for the frame that it names, and check what the memory gives: texts
+    that it must hold or must not, the rank of the block that holds them, whether it has an answer at all, as of a day.
+
+    Ends with exit code 4 where a case fails. Nothing is changed: no answer counts as used.
+    """
+    from amgs.diagnosis.cases import check
+    from amgs.errors import InputError
+    from amgs.exchange.question_cases import read_cases
+    from amgs.types import Progress
+
+    cases = read_cases(file)
+    if not cases:
+        raise InputError(f"{file} holds no question.", way_out="Add one with `question add`.")
+    progress = progress or Progress()
+    engine.memory.load(progress)
+    outcomes = []
+    for number, case in enumerate(cases):
+        progress(number, len(cases), "asking")
+        outcomes.append(check(case, engine.memory))
+    return CasesTested(str(file), tuple(outcomes), quiet)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from amgs.types.diagnosis import Diagnosis, FixApplied
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import CaseWritten
+    from amgs_app.results import CasesTested, CaseWritten
 
 _MOST_MOVED = 3
 
@@ -31,6 +31,11 @@ def _done(result: FixApplied) -> str:
 
 def _written(result: CaseWritten) -> str:
     return f"written to {result.path}, {plural(result.cases, 'case')}"
+
+
+def _tested(result: CasesTested) -> str:
+    held = len(result.outcomes) - result.failed
+    return f"{result.path}: {held:,} hold, {result.failed:,} {'fails' if result.failed == 1 else 'fail'}"
 
 
 def _page(result: Diagnosis, canvas: Canvas, now: datetime) -> RenderableType:
@@ -78,3 +83,13 @@ def case_written(result: CaseWritten) -> ResultTable:
     if case.frame:
         rows.append(("frame", case.frame))
     return facts(f"{result.path} has {plural(result.cases, 'case')}", rows)
+
+
+@entry(sentence=_tested)
+def cases_tested(result: CasesTested) -> ResultTable:
+    rows = [
+        ("✗" if one.faults else "✓", one.rank, one.case.question, "; ".join(one.faults))
+        for one in result.outcomes
+        if one.faults or not result.quiet
+    ]
+    return sheet(_tested(result), "_ rank:n question* fails*", rows)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from amgs.errors import ModelError
 
 if TYPE_CHECKING:
@@ -35,6 +33,8 @@ class LoadedReader:
         answers: Sequence[str],
         progress: Progress | None = None,
     ) -> AnswerLosses:
+        import numpy as np
+
         from amgs_focus.evaluation.answers import ContextReader
 
         model = self._load()

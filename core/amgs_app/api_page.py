@@ -14,7 +14,7 @@ from amgs.client.ask import Blocking
 
 _SECTIONS = (
     ("Open a memory", ("amgs.opening", "amgs.memory")),
-    ("Parts of a memory", ("amgs.api.", "amgs.workers")),
+    ("Parts of a memory", ("amgs.api.", "amgs.diagnosis", "amgs.workers")),
     ("Over HTTP", ("amgs.client",)),
     ("What it gives and takes", ("amgs.types", "amgs.ingest.", "amgs.identity")),
     ("Settings, models, clocks", ("amgs.settings", "amgs.text.", "amgs.conversation.", "amgs.clock")),

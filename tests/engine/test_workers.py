@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -33,6 +34,7 @@ PLACES: dict[str, Callable[[pytest.FixtureRequest, Path], str]] = {
     "postgres": lambda request, _: namespace(request.getfixturevalue("postgres")),
 }
 BOTH: tuple[TaskKind, ...] = ("embedding", "consolidation")
+SPAWN = multiprocessing.get_context("spawn")
 SMALL = Settings(consolidation=ConsolidationSettings(transaction=4))
 
 
@@ -246,7 +248,7 @@ def test_a_pool_whose_process_was_killed_is_made_anew(tmp_path: Path) -> None:
 
     def pool() -> Executor:
         # The first one's process dies before it computes anything.
-        made.append(processes(1) if made else ProcessPoolExecutor(1, initializer=os._exit, initargs=(9,)))
+        made.append(processes(1) if made else ProcessPoolExecutor(1, SPAWN, os._exit, (9,)))
         return made[-1]
 
     with open_memory(tmp_path / "m.duckdb") as memory:

@@ -28,7 +28,9 @@ _FEW = 1
 
 
 class Diagnosing:
-    """See the module. Diagnosing leaves no trace; fixes are tried in a copy of the memory."""
+    """Why an answer missed a fact, as `memory.diagnosis`. To diagnose leaves no trace; fixes are tried in a copy of the
+    memory.
+    """
 
     def __init__(self, context: MemoryContext) -> None:
         self._context = context

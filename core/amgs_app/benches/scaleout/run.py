@@ -19,6 +19,7 @@ from amgs_app.benches.scaleout.setup import ScaleoutEffort, ScaleoutSetup
 from amgs_app.benches.scaleout.sizes import measure_sizing
 from amgs_app.benches.scaleout.skewed import measure_skew
 from amgs_app.benches.scaleout.tenants import measure_tenants
+from amgs_app.benches.scaleout.tier import measure_tier
 from amgs_app.benches.scaleout.workers import measure_workers
 from amgs_app.benches.scaleout.writers import measure_writers
 from amgs_app.benches.subject import SubjectResult, joined, measured
@@ -34,6 +35,7 @@ SUBJECTS: Mapping[str, Callable[[MemoryRig, ScaleoutSetup], SubjectResult | None
     "workers": measure_workers,
     "index": measure_index_hits,
     "latency": measure_latency,
+    "tier": measure_tier,
     "sizing": measure_sizing,
     "skew": measure_skew,
 }

@@ -184,7 +184,9 @@ def run_workers(
     kinds: Annotated[
         list[str] | None,
         Option(
-            "--kinds", metavar="KIND", help="embedding, consolidation; may be repeated; all if not given."
+            "--kinds",
+            metavar="KIND",
+            help="embedding, consolidation, index; may be repeated; all if not given.",
         ),
     ] = None,
     count: Annotated[

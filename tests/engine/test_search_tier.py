@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,8 @@ from tests.object_store import PREFIX, running_object_store
 pytest.importorskip("lance", reason="the extra lance is not installed")
 
 from amgs.clock import FixedClock
+from amgs.types.tasks import TaskKind
+from amgs.workers import Worker
 
 QUERIES = ["QX-7741-B", "the dome stalls", "who keeps the valve", "azimuth 200", "notes", "domme"]
 NEAR = Settings.model_validate({"retrieval": {"approximate_from": 2}})
@@ -109,6 +113,38 @@ def test_health_names_an_index_that_was_not_built_and_one_that_is_stale(
     monkeypatch.setattr("amgs.api.health._FEW_BESIDE", 0)
     memory.add("The spare part ZZ-90817-K lies in the blue crate.")
     assert line() == ("watch", "1 of 6 blocks changed since it was built")
+
+
+def test_a_worker_builds_it_once_nothing_else_is_behind(memory: Memory) -> None:
+    memory.index.build()
+    memory.add("The spare part ZZ-90817-K lies in the blue crate.")
+    memory.tasks.enqueue(("index",))
+    assert not memory.tasks.list().tasks  # what is raw comes first
+    said: list[str] = []
+    Worker(memory, "a", say=said.append).run()
+    assert [line.split()[0] for line in said] == ["embedding", "consolidation", "index"]
+    assert (
+        memory.index.status().lag == 0 and "ZZ-90817-K" in memory.search("ZZ-90817-K").hits[0].block.content
+    )
+    assert Worker(memory, "a", say=said.append).run() == 0
+
+
+def test_a_worker_without_an_index_leaves_its_task_to_others(memory: Memory, tmp_path: Path) -> None:
+    kinds: tuple[TaskKind, ...] = ("index",)
+    memory.consolidate()
+    (task,) = memory.tasks.enqueue(kinds)
+    memory.close()
+    with opened(tmp_path, "") as plain:
+        assert plain.tasks.claim("a", kinds, 60) is None
+    with opened(tmp_path, str(tmp_path / "index")) as again:
+        assert again.tasks.claim("b", kinds, 60) == replace(
+            task,
+            state="running",
+            worker="b",
+            attempts=1,
+            not_before=AT + timedelta(seconds=60),
+            changed_at=AT,
+        )
 
 
 def test_another_reader_of_the_store_sees_the_version_that_another_built(

@@ -22,7 +22,7 @@ from amgs.lifecycle.prepared_vectors import TextBatch
 from amgs.memory import Memory
 from amgs.settings import ConsolidationSettings, Settings
 from amgs.types import BlockFilter, Progress, Vector
-from amgs.types.tasks import Task, TaskKind
+from amgs.types.tasks import TASK_KINDS, Task, TaskKind
 from amgs.workers import Worker, processes
 from amgs_app import cli
 from amgs_app.operations.workers import health_of_workers
@@ -304,7 +304,7 @@ def test_workers_that_are_there_are_listed_until_they_are_gone(memory: Memory) -
     (worker,) = seen[0].workers
     assert (worker.name, worker.kinds, worker.until) == (
         "a",
-        ("embedding", "consolidation"),
+        TASK_KINDS,
         NOW + timedelta(seconds=30),
     )
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from amgs import bounds
 from amgs.api.context import MemoryContext
+from amgs.api.search_index import SearchIndex
 from amgs.clock import parse_instant
 from amgs.derived.indexes import check_space
 from amgs.errors import StaleError, UsageError
@@ -59,6 +60,8 @@ class Tasks:
         failed and waits for `retry`, is not asked for again. Raises UsageError for an unknown kind.
         """
         wanted = known_kinds(kinds)
+        if "index" in wanted and not self._stale():
+            wanted = tuple(kind for kind in wanted if kind != "index")
         with self._context.storage.snapshot():
             if not self._behind(wanted):  # a look every few seconds need not wait for whoever writes
                 return ()
@@ -97,7 +100,22 @@ class Tasks:
         ready = not on_their_way and storage.blocks.count(consolidate.RAW)
         if "consolidation" in kinds and "consolidation" not in open_kinds and ready:
             asked += (("consolidation", {"limit": self._context.settings.consolidation.transaction}),)
+        # An index is built once nothing else is to come.
+        to_come = asked or any(one.state != "failed" or one.kind == "index" for one in asked_for)
+        if "index" in kinds and not to_come and not storage.blocks.count(consolidate.RAW):
+            asked += (("index", {}),)
         return asked
+
+    def _stale(self) -> bool:
+        """Whether the memory has a search index that was not built, or blocks have changed since."""
+        if self._context.derived.tier is None:
+            return False
+        status = SearchIndex(self._context).status()
+        return not status.version or status.lag > 0
+
+    def _possible(self, kinds: Collection[TaskKind]) -> tuple[TaskKind, ...]:
+        """Of these kinds those that can be done here: an index only where the memory was opened with one."""
+        return tuple(kind for kind in kinds if kind != "index" or self._context.derived.tier is not None)
 
     # --- doing ------------------------------------------------------------------------------------------
 
@@ -108,7 +126,7 @@ class Tasks:
         """
         now = self._context.clock.now()
         with self._context.storage.transaction():
-            while (found := self._tasks.claimable(kinds, now)) is not None:
+            while (found := self._tasks.claimable(self._possible(kinds), now)) is not None:
                 if found.attempts < ATTEMPTS:
                     mine = replace(
                         found,

@@ -15,6 +15,7 @@ from amgs.types import Progress
 from amgs.types.tasks import TASK_KINDS, Task, TaskKind, WorkerState
 from amgs.workers.consolidation import ConsolidationWork
 from amgs.workers.embedding import EmbeddingWork
+from amgs.workers.indexing import IndexWork
 from amgs.workers.work import TaskWork, here
 
 LEASE: Final = 120.0
@@ -27,6 +28,7 @@ _AGAIN: Final = 5.0
 WORK: Final[Mapping[TaskKind, TaskWork]] = {
     "embedding": EmbeddingWork(),
     "consolidation": ConsolidationWork(),
+    "index": IndexWork(),
 }
 
 

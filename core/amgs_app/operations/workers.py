@@ -49,11 +49,11 @@ def enqueue(
     engine: Engine,
     kinds: Annotated[
         list[str] | None,
-        Arg(metavar="[KIND]…", help="embedding, consolidation; all of them if none is named."),
+        Arg(metavar="[KIND]…", help="embedding, consolidation, index; all of them if none is named."),
     ] = None,
 ) -> TasksAsked:
-    """Make a task of what is behind: raw blocks without a vector, an inbox that waits. What is asked for already is not
-    asked for twice. A worker does this by itself.
+    """Make a task of what is behind: raw blocks without a vector, an inbox that waits, a search index that is stale.
+    What is asked for already is not asked for twice. A worker does this by itself.
     """
     from amgs.api.tasks import known_kinds
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from amgs import extras
-from amgs.client import calls, conversation_calls, pack_calls
+from amgs.client import calls, conversation_calls, diagnosis_calls, pack_calls
 from amgs.client import part_calls as parts
 from amgs.client.ask import Ask, Awaited, SendsLater
 from amgs.client.connection import ADDRESS, TIMEOUT, any_operation, connection, lost
@@ -215,8 +215,8 @@ class AsyncSourcesCalls(_Part):
 class AsyncDiagnosisCalls(_Part):
     """Why an answer missed a fact, and what would bring it in."""
 
-    diagnose = Awaited(parts.diagnose)
-    fix = Awaited(parts.fix_diagnosed)
+    diagnose = Awaited(diagnosis_calls.diagnose)
+    fix = Awaited(diagnosis_calls.fix)
 
 
 class AsyncSimulationCalls(_Part):

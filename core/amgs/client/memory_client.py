@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from amgs import extras
-from amgs.client import calls, conversation_calls, pack_calls
+from amgs.client import calls, conversation_calls, diagnosis_calls, pack_calls
 from amgs.client import part_calls as parts
 from amgs.client.ask import Ask, Blocking, SendsNow
 from amgs.client.connection import ADDRESS, TIMEOUT, any_operation, connection, lost
@@ -215,8 +215,8 @@ class SourcesCalls(_Part):
 class DiagnosisCalls(_Part):
     """Why an answer missed a fact, and what would bring it in."""
 
-    diagnose = Blocking(parts.diagnose)
-    fix = Blocking(parts.fix_diagnosed)
+    diagnose = Blocking(diagnosis_calls.diagnose)
+    fix = Blocking(diagnosis_calls.fix)
 
 
 class SimulationCalls(_Part):

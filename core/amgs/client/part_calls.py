@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     )
     from amgs.types.causes import KeptCauses
     from amgs.types.decay import CategoryCurves
-    from amgs.types.diagnosis import Diagnosis, FixApplied
     from amgs.types.tasks import Task, TaskKind, WorkerList
 
 
@@ -341,65 +340,6 @@ def simulate_pruning(
 def simulate_insertion(text: str, *, days: float = 30.0, draws: int = 64) -> Ask[Insertion]:
     """Where a new text would attach to the graph; nothing is taken in."""
     return operation("montecarlo_insert", text=text, days=days, draws=draws)
-
-
-def diagnose(
-    answer: str,
-    missed: str,
-    *,
-    question: str = "",
-    frame: str = "",
-    budget: int | None = None,
-    weights: Weights | None = None,
-    exchange: int | None = None,
-    conversation: str = "",
-    block: str = "",
-    questions: int = 20,
-) -> Ask[Diagnosis]:
-    """The one cause for which an answer missed a fact, and the fix that brings it in and moves fewest other answers."""
-    return operation(
-        "diagnose",
-        answer=answer,
-        missed=missed,
-        question=question or None,
-        frame=frame or None,
-        budget=budget,
-        weights=weights_text(weights),
-        exchange=exchange,
-        conversation=conversation or None,
-        block=block or None,
-        questions=questions,
-    )
-
-
-def fix_diagnosed(
-    answer: str,
-    missed: str,
-    *,
-    question: str = "",
-    frame: str = "",
-    budget: int | None = None,
-    weights: Weights | None = None,
-    exchange: int | None = None,
-    conversation: str = "",
-    block: str = "",
-    questions: int = 20,
-) -> Ask[FixApplied]:
-    """Diagnose, and carry the fix out that is proposed; `undo` takes its operations back."""
-    return operation(
-        "fix",
-        writes=True,
-        answer=answer,
-        missed=missed,
-        question=question or None,
-        frame=frame or None,
-        budget=budget,
-        weights=weights_text(weights),
-        exchange=exchange,
-        conversation=conversation or None,
-        block=block or None,
-        questions=questions,
-    )
 
 
 def simulate_stability(

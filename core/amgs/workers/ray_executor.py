@@ -25,12 +25,12 @@ class RayExecutor(Executor):
     """
 
     def __init__(self, address: str, cores: int) -> None:
-        with explained():
-            import ray
-        self._ray = ray
         local = address == LOCAL
         if not local:
             _check_answers(address)
+        with explained():
+            import ray
+        self._ray = ray
         try:
             ray.init(
                 None if local else address,

@@ -17,6 +17,7 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "diagnose",
             "fix",
             "question",
+            "test",
             "frame",
             "conversation",
             "pack",

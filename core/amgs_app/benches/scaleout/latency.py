@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
-
-import numpy as np
 
 from amgs.memory import Memory
 from amgs_app.bench_results import BenchTable
 from amgs_app.benches.large_corpus import NOW, Books
 from amgs_app.benches.large_store import fill, prepare, sample_vectors
+from amgs_app.benches.measures import quantile
 from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.scaleout.setup import ScaleoutSetup
 from amgs_app.benches.stores import BenchClock
@@ -105,11 +104,11 @@ def _asked(
     return {
         store: {
             "open_s": opened[store],
-            "search_p50_ms": _quantile([wall for wall, _ in searches[store]], 0.5),
-            "search_p95_ms": _quantile([wall for wall, _ in searches[store]], 0.95),
-            "search_cpu_p50_ms": _quantile([cpu for _, cpu in searches[store]], 0.5),
-            "session_p50_ms": _quantile(frames[store], 0.5),
-            "session_p95_ms": _quantile(frames[store], 0.95),
+            "search_p50_ms": quantile([wall for wall, _ in searches[store]], 0.5),
+            "search_p95_ms": quantile([wall for wall, _ in searches[store]], 0.95),
+            "search_cpu_p50_ms": quantile([cpu for _, cpu in searches[store]], 0.5),
+            "session_p50_ms": quantile(frames[store], 0.5),
+            "session_p95_ms": quantile(frames[store], 0.95),
         }
         for store in memories
     }
@@ -124,7 +123,3 @@ def _took(act: Callable[[str], object], question: str) -> tuple[float, float]:
     wall, cpu = time.perf_counter(), time.process_time()
     act(question)
     return 1000 * (time.perf_counter() - wall), 1000 * (time.process_time() - cpu)
-
-
-def _quantile(values: Sequence[float], share: float) -> float:
-    return float(np.quantile(values, share)) if values else float("nan")

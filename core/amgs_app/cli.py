@@ -42,7 +42,7 @@ from amgs_app.global_options import (
     Version,
 )
 from amgs_app.last_listing import recall, remember
-from amgs_app.operations.groups import FRONT_ENDS, PANELS, describe
+from amgs_app.operations.groups import EXAMPLES, FRONT_ENDS, PANELS, describe
 from amgs_app.operations.standard import beginning_with, standard
 from amgs_app.output import advise, check_format, complain, exit_code_of, intended, progress_on, say, write
 from amgs_app.printable import printable
@@ -141,9 +141,13 @@ def build(registry: Registry | None = None) -> typer.Typer:
         "serve-web": serve_web,
     }
     for name, command in front_ends.items():
-        app.command(name, help=inspect.getdoc(command), rich_help_panel=FRONT_ENDS)(_with_globals(command))
+        app.command(
+            name, help=inspect.getdoc(command), epilog=_shown(EXAMPLES[name]), rich_help_panel=FRONT_ENDS
+        )(_with_globals(command))
     token = typer.Typer(help="Make tokens for the service.", suggest_commands=False)
-    token.command("new", help=inspect.getdoc(new_token))(_with_globals(new_token))
+    token.command("new", help=inspect.getdoc(new_token), epilog=_shown(EXAMPLES["token new"]))(
+        _with_globals(new_token)
+    )
     app.add_typer(token, name="token", rich_help_panel=FRONT_ENDS)
     panel_of = {noun: panel for panel, nouns in PANELS.items() for noun in nouns}
     nouns = sorted(
@@ -189,7 +193,11 @@ def _add_below(
         longer = [each for each in below if len(each.words) > depth + 1]
         told = alone[0].help if alone else describe(" ".join(below[0].words[: depth + 1]))
         group = typer.Typer(
-            help=told, no_args_is_help=False, invoke_without_command=bool(alone), suggest_commands=False
+            help=told,
+            epilog=_shown((alone or longer)[0].example),
+            no_args_is_help=False,
+            invoke_without_command=bool(alone),
+            suggest_commands=False,
         )
         if alone:
             group.callback(invoke_without_command=True, help=told)(_callback(alone[0], only_alone=True))
@@ -197,14 +205,25 @@ def _add_below(
         app.add_typer(group, name=word, short_help=short, rich_help_panel=panel)
         if depth == 0 and word in _RUNNERS:
             runner = _RUNNERS[word]
-            group.command("run", help=inspect.getdoc(runner))(_with_globals(runner))
+            group.command("run", help=inspect.getdoc(runner), epilog=_shown(EXAMPLES[f"{word} run"]))(
+                _with_globals(runner)
+            )
         _add_below(group, longer, depth + 1)
 
 
 def _add(app: typer.Typer, each: Operation[..., Any], panel: str | None = None) -> None:
-    app.command(each.words[-1], help=each.help, short_help=each.summary, rich_help_panel=panel)(
-        _callback(each)
-    )
+    app.command(
+        each.words[-1],
+        help=each.help,
+        epilog=_shown(each.example),
+        short_help=each.summary,
+        rich_help_panel=panel,
+    )(_callback(each))
+
+
+def _shown(example: str) -> str | None:
+    """A line of the shell as it stands below a command's help on the command line."""
+    return f"Example: amgs {example}" if example else None
 
 
 def _callback(each: Operation[..., Any], *, only_alone: bool = False) -> Callable[..., Any]:

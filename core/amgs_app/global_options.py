@@ -89,8 +89,32 @@ class Globals:
         )
 
 
-def _option(*flags: str, metavar: str, help: str) -> Any:
-    return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=_PANEL)
+def _option(*flags: str, metavar: str, help: str, offers: Callable[[], Sequence[str]] | None = None) -> Any:
+    """offers: the values that completion in a shell proposes; file names where there are none."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [one for one in (offers or tuple)() if one.startswith(incomplete)]
+
+    return typer.Option(
+        *flags,
+        metavar=metavar,
+        help=help,
+        rich_help_panel=_PANEL,
+        autocompletion=complete if offers else None,
+    )
+
+
+def _formats() -> Sequence[str]:
+    from amgs_app.output import FORMATS
+
+    return FORMATS
+
+
+def _theme_names() -> Sequence[str]:
+    from amgs_app.folders import theme_folders
+    from amgs_app.themes import load_all
+
+    return tuple(load_all(theme_folders())[0])
 
 
 Store = Annotated[
@@ -117,10 +141,19 @@ Now = Annotated[
 ]
 Seed = Annotated[int | None, _option("--seed", metavar="N", help="Random seed; 0 by default.")]
 Theme = Annotated[
-    str | None, _option("--theme", metavar="NAME", help="Colour theme of the screen and of snapshots.")
+    str | None,
+    _option(
+        "--theme", metavar="NAME", help="Colour theme of the screen and of snapshots.", offers=_theme_names
+    ),
 ]
 Form = Annotated[
-    str | None, _option("--format", metavar="table|json|csv", help="Output format; table by default.")
+    str | None,
+    _option(
+        "--format",
+        metavar="table|json|csv",
+        help="Output format; table by default.",
+        offers=_formats,
+    ),
 ]
 SettingsFile = Annotated[Path | None, _option("--settings", metavar="FILE", help="A TOML file of settings.")]
 Index = Annotated[

@@ -61,6 +61,8 @@ def _lines() -> Iterator[str]:
 
 def _command(operation: Operation[..., Any]) -> Iterator[str]:
     yield from (".TP", rf"\fB{_text(operation.usage())}\fR", _text(operation.summary))
+    if operation.example:
+        yield from (".br", rf"Example: \fB{_text(f'amgs {operation.example}')}\fR")
     for parameter in operation.parameters:
         if parameter.is_option and parameter.help:
             yield from (".br", rf"\fI{_text(', '.join(parameter.flags))}\fR: {_text(parameter.help)}")

@@ -118,7 +118,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class VerbHelp:
-    """What `help` says of one operation. parameters: (label, text) in order."""
+    """What `help` says of one operation. parameters: (label, text) in order. example: a line that calls it."""
 
     name: str
     usage: str
@@ -126,6 +126,7 @@ class VerbHelp:
     text: str
     parameters: tuple[tuple[str, str], ...]
     keys: tuple[str, ...] = ()
+    example: str = ""
 
 
 @dataclass(frozen=True, slots=True)

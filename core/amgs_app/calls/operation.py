@@ -36,17 +36,18 @@ _SHORT_WRITES = frozenset({"frame assemble"})
 class Operation(Generic[P, R]):
     """What can be done with the engines, by name.
 
-    long: it reports progress and can be cancelled. writes: it changes the store or the working context. pane: which
-    pane shows its result; None for results that are only said. creates: on the command line, it may create the store
-    that it works on; every other command needs one that is there. asks: whoever sits at a terminal is shown its
-    `dry_run` and asked first, unless they said `yes`. lists: the ids of the blocks that a result lists, in order, which
-    `@1` refers to afterwards; None from it where this result lists none. keeps: the result is, or holds, the
-    frame or the search that later calls go on from.
+    example: a line that calls it, as it is typed in the shell. long: it reports progress and can be cancelled.
+    writes: it changes the store or the working context. pane: which pane shows its result; None for results that are
+    only said. creates: on the command line, it may create the store that it works on; every other command needs one
+    that is there. asks: whoever sits at a terminal is shown its `dry_run` and asked first, unless they said `yes`.
+    lists: the ids of the blocks that a result lists, in order, which `@1` refers to afterwards; None from it where
+    this result lists none. keeps: the result is, or holds, the frame or the search that later calls go on from.
     """
 
     name: str
     function: Callable[Concatenate[Any, P], R]
     summary: str
+    example: str = ""
     pane: Pane | None = None
     long: bool = False
     writes: bool = False
@@ -152,6 +153,7 @@ def operation(
     name: str,
     *,
     summary: str,
+    example: str = "",
     pane: Pane | None = None,
     long: bool = False,
     writes: bool = False,
@@ -165,7 +167,7 @@ def operation(
 
     def mark(function: Callable[Concatenate[Any, P], R]) -> Operation[P, R]:
         return Operation(
-            name, function, summary, pane, long, writes, tuple(keys), creates, asks, lists, keeps
+            name, function, summary, example, pane, long, writes, tuple(keys), creates, asks, lists, keeps
         )
 
     return mark

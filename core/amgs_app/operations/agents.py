@@ -50,28 +50,44 @@ def health_of_agents(memory: Memory, now: datetime) -> tuple[HealthLine, ...]:
     return (HealthLine("agents", "watch" if failures else "well", ", ".join(told), "agents status"),)
 
 
-@operation("agents status", summary="Show the agents that keep the memory, and who runs them.")
+@operation(
+    "agents status",
+    summary="Show the agents that keep the memory, and who runs them.",
+    example="agents status",
+)
 def status(engine: Engine) -> AgentList:
     """Show each agent with what it does, when it ran last and what came of it. `amgs agents run` runs them."""
     memory = engine.memory
     return AgentList(tuple(state_of(memory, name) for name in AGENTS), engine.clock.now())
 
 
-@operation("agents pause", summary="Have an agent rest until it is resumed.", writes=True)
+@operation(
+    "agents pause",
+    summary="Have an agent rest until it is resumed.",
+    example="agents pause ingestion",
+    writes=True,
+)
 def pause(engine: Engine, agent: Agent) -> AgentState:
     """Stop an agent from starting another run, whoever runs it; what it is doing now it finishes."""
     with engine.memory.transaction():
         return keep_state(engine.memory, replace(state_of(engine.memory, agent), paused=True))
 
 
-@operation("agents resume", summary="Have a paused agent go on.", writes=True)
+@operation(
+    "agents resume", summary="Have a paused agent go on.", example="agents resume ingestion", writes=True
+)
 def resume(engine: Engine, agent: Agent) -> AgentState:
     """Let a paused agent run again when it is due."""
     with engine.memory.transaction():
         return keep_state(engine.memory, replace(state_of(engine.memory, agent), paused=False))
 
 
-@operation("agents claim", summary="Take the lease of an agent, if it is free.", writes=True)
+@operation(
+    "agents claim",
+    summary="Take the lease of an agent, if it is free.",
+    example="agents claim ingestion here-1 --seconds 60",
+    writes=True,
+)
 def claim(
     engine: Engine,
     agent: Agent,
@@ -92,7 +108,12 @@ def claim(
     return found
 
 
-@operation("agents done", summary="Say what came of an agent's run, and give its lease back.", writes=True)
+@operation(
+    "agents done",
+    summary="Say what came of an agent's run, and give its lease back.",
+    example='agents done ingestion here-1 "3 blocks"',
+    writes=True,
+)
 def done(
     engine: Engine,
     agent: Agent,

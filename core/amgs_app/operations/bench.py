@@ -19,7 +19,12 @@ AsJson = Annotated[bool, Option("--json", help="One JSON object, as with --forma
 """Read by whoever writes the result; the benches themselves have no use for it."""
 
 
-@operation("bench locomo", summary="Measure retrieval on conversations in LoCoMo's format.", long=True)
+@operation(
+    "bench locomo",
+    summary="Measure retrieval on conversations in LoCoMo's format.",
+    example="bench locomo --data locomo",
+    long=True,
+)
 def bench_locomo(
     engine: Engine,
     *,
@@ -40,7 +45,10 @@ def bench_locomo(
 
 
 @operation(
-    "bench diagnose", summary="Measure how often the cause of a missed fact is named right.", long=True
+    "bench diagnose",
+    summary="Measure how often the cause of a missed fact is named right.",
+    example="bench diagnose --data locomo",
+    long=True,
 )
 def bench_diagnose(
     engine: Engine,
@@ -66,7 +74,12 @@ def bench_diagnose(
     return run(rig_of(engine, progress), path)
 
 
-@operation("bench documents", summary="Measure retrieval of sections by their headings.", long=True)
+@operation(
+    "bench documents",
+    summary="Measure retrieval of sections by their headings.",
+    example="bench documents --data documents",
+    long=True,
+)
 def bench_documents(
     engine: Engine,
     *,
@@ -89,7 +102,12 @@ def bench_documents(
     return run(rig_of(engine, progress), folder)
 
 
-@operation("bench multihop", summary="Measure paragraphs that a question needs together.", long=True)
+@operation(
+    "bench multihop",
+    summary="Measure paragraphs that a question needs together.",
+    example="bench multihop --data multihop",
+    long=True,
+)
 def bench_multihop(
     engine: Engine,
     *,
@@ -109,7 +127,12 @@ def bench_multihop(
     return run(rig_of(engine, progress), folder)
 
 
-@operation("bench conversation", summary="Measure what is read from conversations.", long=True)
+@operation(
+    "bench conversation",
+    summary="Measure what is read from conversations.",
+    example="bench conversation --data data",
+    long=True,
+)
 def bench_conversation(
     engine: Engine,
     *,
@@ -137,7 +160,9 @@ def bench_conversation(
     return run(rig_of(engine, progress), folder, model, questions)
 
 
-@operation("bench packs", summary="Measure what is kept of packs.", long=True)
+@operation(
+    "bench packs", summary="Measure what is kept of packs.", example="bench packs --data data", long=True
+)
 def bench_packs(
     engine: Engine,
     *,
@@ -169,7 +194,12 @@ def bench_packs(
     return run(rig_of(engine, progress), folder, model, questions, names)
 
 
-@operation("bench facts", summary="Measure finding short facts among long documents.", long=True)
+@operation(
+    "bench facts",
+    summary="Measure finding short facts among long documents.",
+    example="bench facts",
+    long=True,
+)
 def bench_facts(
     engine: Engine,
     *,
@@ -194,7 +224,12 @@ def bench_facts(
     return run(rig_of(engine, progress), file, folder)
 
 
-@operation("bench lives", summary="Check what a memory says of notes that live.", long=True)
+@operation(
+    "bench lives",
+    summary="Check what a memory says of notes that live.",
+    example="bench lives --lives 10",
+    long=True,
+)
 def bench_lives(
     engine: Engine,
     *,
@@ -223,7 +258,12 @@ def bench_lives(
     return run(replace(rig, embedder=HashingEmbedder()) if words else rig, lives, moments)
 
 
-@operation("bench search", summary="Measure search time in stores of any size.", long=True)
+@operation(
+    "bench search",
+    summary="Measure search time in stores of any size.",
+    example="bench search --blocks 10000 --data books",
+    long=True,
+)
 def bench_search(
     engine: Engine,
     *,
@@ -263,7 +303,12 @@ def bench_search(
         return run(rig_of(engine, progress), folder, sizes, work or Path(temporary), effort=effort, cold=cold)
 
 
-@operation("bench metrics", summary="Measure the six success metrics on labelled questions.", long=True)
+@operation(
+    "bench metrics",
+    summary="Measure the six success metrics on labelled questions.",
+    example="bench metrics --data locomo",
+    long=True,
+)
 def bench_metrics(
     engine: Engine,
     *,
@@ -284,7 +329,12 @@ def bench_metrics(
     return run(rig_of(engine, progress), engine.corpus.path if data is None else data)
 
 
-@operation("bench inference", summary="Measure what is concluded from foreign documents.", long=True)
+@operation(
+    "bench inference",
+    summary="Measure what is concluded from foreign documents.",
+    example="bench inference --data questions.json --labels labels.json",
+    long=True,
+)
 def bench_inference(
     engine: Engine,
     *,
@@ -311,7 +361,12 @@ def bench_inference(
     return run(rig_of(engine, progress), folder, recogniser, labels)
 
 
-@operation("bench tui", summary="Measure how quickly the screen responds.", long=True)
+@operation(
+    "bench tui",
+    summary="Measure how quickly the screen responds.",
+    example="bench tui --rows 10000",
+    long=True,
+)
 def bench_tui(
     engine: Engine,
     *,
@@ -332,7 +387,12 @@ def bench_tui(
     return run(Rig(progress=progress, seed=engine.seed), engine.model_spec, rows=rows, acts=acts)
 
 
-@operation("bench ingest", summary="Measure ingesting and consolidating many blocks.", long=True)
+@operation(
+    "bench ingest",
+    summary="Measure ingesting and consolidating many blocks.",
+    example="bench ingest --data books --blocks 10000",
+    long=True,
+)
 def bench_ingest(
     engine: Engine,
     *,

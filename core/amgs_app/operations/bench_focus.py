@@ -50,7 +50,10 @@ Quick = Annotated[bool, Option("--quick", help="A short run on a fraction of the
 
 
 @operation(
-    "bench focus-gist", summary="Measure how well gists stand in for the spans they replace.", long=True
+    "bench focus-gist",
+    summary="Measure how well gists stand in for the spans they replace.",
+    example="bench focus-gist --text novel.txt --quick",
+    long=True,
 )
 def bench_gist(
     engine: Engine,
@@ -80,7 +83,12 @@ def bench_gist(
     return run(rig, windows=windows)
 
 
-@operation("bench focus-ceiling", summary="Measure what a gist could carry at best.", long=True)
+@operation(
+    "bench focus-ceiling",
+    summary="Measure what a gist could carry at best.",
+    example="bench focus-ceiling --text novel.txt --quick",
+    long=True,
+)
 def bench_focus_ceiling(
     engine: Engine,
     *,
@@ -114,7 +122,12 @@ def bench_focus_ceiling(
     return run(rig, blocks=blocks)
 
 
-@operation("bench focus-policy", summary="Measure which policy chooses the most useful detail.", long=True)
+@operation(
+    "bench focus-policy",
+    summary="Measure which policy chooses the most useful detail.",
+    example="bench focus-policy --text novel.txt --quick",
+    long=True,
+)
 def bench_policy(
     engine: Engine,
     *,
@@ -152,7 +165,10 @@ def bench_policy(
 
 
 @operation(
-    "bench focus-passkey", summary="Find keys planted in lifetimes of up to a million tokens.", long=True
+    "bench focus-passkey",
+    summary="Find keys planted in lifetimes of up to a million tokens.",
+    example="bench focus-passkey --text novel.txt --quick",
+    long=True,
 )
 def bench_passkey(
     engine: Engine,
@@ -185,7 +201,10 @@ def bench_passkey(
 
 
 @operation(
-    "bench focus-budget", summary="Measure the whole system against a window of the same size.", long=True
+    "bench focus-budget",
+    summary="Measure the whole system against a window of the same size.",
+    example="bench focus-budget --text novel.txt --quick",
+    long=True,
 )
 def bench_budget(
     engine: Engine,
@@ -215,7 +234,12 @@ def bench_budget(
     return run(rig, _embedder(engine), places=places, windows=windows or WINDOWS)
 
 
-@operation("bench focus-latency", summary="Measure what decoding a block costs with the focus.", long=True)
+@operation(
+    "bench focus-latency",
+    summary="Measure what decoding a block costs with the focus.",
+    example="bench focus-latency --text novel.txt --quick",
+    long=True,
+)
 def bench_latency(
     engine: Engine,
     *,
@@ -239,7 +263,12 @@ def bench_latency(
     return run(rig, rounds=rounds, window=window)
 
 
-@operation("bench focus-reads", summary="Measure what keeping stale keys and values costs.", long=True)
+@operation(
+    "bench focus-reads",
+    summary="Measure what keeping stale keys and values costs.",
+    example="bench focus-reads --text novel.txt --quick",
+    long=True,
+)
 def bench_reads(
     engine: Engine,
     *,
@@ -264,7 +293,10 @@ def bench_reads(
 
 
 @operation(
-    "bench focus-scale", summary="Measure a refocus over lifetimes of up to 100 million tokens.", long=True
+    "bench focus-scale",
+    summary="Measure a refocus over lifetimes of up to 100 million tokens.",
+    example="bench focus-scale --text novel.txt --quick",
+    long=True,
 )
 def bench_scale(
     engine: Engine,
@@ -289,7 +321,10 @@ def bench_scale(
 
 
 @operation(
-    "bench focus-ablation", summary="Measure what each part of the control loop contributes.", long=True
+    "bench focus-ablation",
+    summary="Measure what each part of the control loop contributes.",
+    example="bench focus-ablation --text novel.txt --quick",
+    long=True,
 )
 def bench_ablation(
     engine: Engine,
@@ -316,7 +351,10 @@ def bench_ablation(
 
 
 @operation(
-    "bench focus-longbench", summary="Run the questions of LongBench or InfiniteBench files.", long=True
+    "bench focus-longbench",
+    summary="Run the questions of LongBench or InfiniteBench files.",
+    example="bench focus-longbench --data cases.jsonl --quick",
+    long=True,
 )
 def bench_longbench(
     engine: Engine,
@@ -351,7 +389,10 @@ def bench_longbench(
 
 
 @operation(
-    "bench focus-locomo", summary="Choose answers about long conversations in LoCoMo's format.", long=True
+    "bench focus-locomo",
+    summary="Choose answers about long conversations in LoCoMo's format.",
+    example="bench focus-locomo --data locomo --quick",
+    long=True,
 )
 def bench_focus_locomo(
     engine: Engine,
@@ -382,7 +423,12 @@ def bench_focus_locomo(
     return run(rig, _embedder(engine), folder, questions=questions, settings=settings)
 
 
-@operation("bench focus-c1c2", summary="Measure whether the question decides what gets detail.", long=True)
+@operation(
+    "bench focus-c1c2",
+    summary="Measure whether the question decides what gets detail.",
+    example="bench focus-c1c2 --text novel.txt --quick",
+    long=True,
+)
 def bench_c1c2(
     engine: Engine,
     *,
@@ -411,7 +457,10 @@ def bench_c1c2(
 
 
 @operation(
-    "bench focus-questions", summary="Measure whether the span that a question is about is opened.", long=True
+    "bench focus-questions",
+    summary="Measure whether the span that a question is about is opened.",
+    example="bench focus-questions --text novel.txt --quick",
+    long=True,
 )
 def bench_questions(
     engine: Engine,
@@ -448,7 +497,12 @@ def bench_questions(
     return run(rig, planted, _embedder(engine), sizes=chosen)
 
 
-@operation("bench focus-stability", summary="Measure how stable the working context is.", long=True)
+@operation(
+    "bench focus-stability",
+    summary="Measure how stable the working context is.",
+    example="bench focus-stability --text novel.txt --quick",
+    long=True,
+)
 def bench_stability(
     engine: Engine,
     *,

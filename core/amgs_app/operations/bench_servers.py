@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 
-@operation("bench service", summary="Measure the service under load, killed and attacked.", long=True)
+@operation(
+    "bench service",
+    summary="Measure the service under load, killed and attacked.",
+    example="bench service --data books --blocks 10000",
+    long=True,
+)
 def bench_service(
     engine: Engine,
     *,
@@ -52,7 +57,12 @@ def bench_service(
         )
 
 
-@operation("bench scaleout", summary="Measure a memory in PostgreSQL beside one in a file.", long=True)
+@operation(
+    "bench scaleout",
+    summary="Measure a memory in PostgreSQL beside one in a file.",
+    example="bench scaleout --data books --blocks 10000",
+    long=True,
+)
 def bench_scaleout(
     engine: Engine,
     *,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from amgs_app.operator import Operator
 
 
-@operation("block show", summary="Show a block: text, source and relevance.")
+@operation("block show", summary="Show a block: text, source and relevance.", example="block show @1")
 def show(engine: Engine, block: Reference = None) -> BlockDetail:
     """Show a block with its metadata, its relevance now and the number of its edges.
 
@@ -50,6 +50,7 @@ def show(engine: Engine, block: Reference = None) -> BlockDetail:
 @operation(
     "block find",
     summary="Find blocks by title or text; typos are forgiven.",
+    example='block find "boiler valve"',
     keys=("slash",),
     lists=lambda found: [block.id for block in found.blocks],
 )
@@ -66,6 +67,7 @@ def find(
 @operation(
     "block latest",
     summary="List consolidated blocks, the latest first.",
+    example="block latest --category technical --since 2026-01-01",
     lists=lambda found: [block.id for block in found.blocks],
 )
 def latest(
@@ -94,6 +96,7 @@ def latest(
 @operation(
     "block set",
     summary="Correct a block's category, confidence, decay, status or place in the self.",
+    example="block set @1 --category technical --confidence 0.9",
     writes=True,
 )
 def set_block(
@@ -139,7 +142,12 @@ def set_block(
     )
 
 
-@operation("block pin", summary="Pin a block so that it never decays, or unpin it.", writes=True)
+@operation(
+    "block pin",
+    summary="Pin a block so that it never decays, or unpin it.",
+    example="block pin @1",
+    writes=True,
+)
 def pin(
     engine: Engine,
     block: Reference = None,
@@ -154,7 +162,12 @@ def pin(
     return CorrectedBlock(engine.memory.set_metadata(chosen.id, decay_lambda=wanted))
 
 
-@operation("block tag", summary="Add tags to a block, or take them away.", writes=True)
+@operation(
+    "block tag",
+    summary="Add tags to a block, or take them away.",
+    example="block tag @1 --add house",
+    writes=True,
+)
 def tag(
     engine: Engine,
     block: Reference = None,
@@ -172,7 +185,12 @@ def tag(
     return AnnotatedBlock(engine.memory.tag(engine.block(block).id, add or (), remove or ()))
 
 
-@operation("block note", summary="Write a note on a block.", writes=True)
+@operation(
+    "block note",
+    summary="Write a note on a block.",
+    example='block note "Confirmed by the plumber." @1',
+    writes=True,
+)
 def note(
     engine: Engine,
     text: Annotated[str, Arg(metavar="TEXT", help="The note; an empty one removes it.")],
@@ -185,6 +203,7 @@ def note(
 @operation(
     "block reinforce",
     summary="Start the decay clock of blocks anew.",
+    example="block reinforce @1 @2",
     writes=True,
     lists=lambda found: [block.id for block in found.blocks],
 )
@@ -201,6 +220,7 @@ def reinforce(
 @operation(
     "block delete",
     summary="Delete blocks: set aside as pruned, or with --hard erased for good.",
+    example="block delete @1 --dry-run",
     writes=True,
     long=True,
     lists=lambda found: [block.id for block in getattr(found, "blocks", ())] or None,
@@ -236,7 +256,7 @@ def delete(
     return erasure.erase(chosen, progress)
 
 
-@operation("select", summary="Select a block; every pane follows.")
+@operation("select", summary="Select a block; every pane follows.", example="select @1")
 def select(operator: Operator, block: Reference = None) -> SelectedBlock:
     """Select a block. Commands that take an ID use it when none is given."""
     chosen = operator.engine.block(block)

@@ -28,6 +28,7 @@ Value = Annotated[str | None, Option("--value", metavar="NAME", help="Which one;
 @operation(
     "feedback",
     summary="Record whether a block of the last frame was useful.",
+    example="feedback useful @1",
     pane="calibration",
     writes=True,
 )
@@ -51,7 +52,12 @@ def feedback(
     )
 
 
-@operation("calibration table", summary="Show how well scores forecast usefulness.", pane="calibration")
+@operation(
+    "calibration table",
+    summary="Show how well scores forecast usefulness.",
+    example="calibration table --bins 10",
+    pane="calibration",
+)
 def table(
     engine: Engine,
     *,
@@ -67,6 +73,7 @@ def table(
 @operation(
     "calibration forecasts",
     summary="List forecasts with their outcomes.",
+    example="calibration forecasts --limit 20",
     pane="calibration",
     lists=lambda found: dict.fromkeys(case.outcome.block_id for case in found.cases),
 )

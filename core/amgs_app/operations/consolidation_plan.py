@@ -21,6 +21,7 @@ _EDGE = "its number in the plan, or the start of the other block's id; repeat fo
 @operation(
     "consolidate plan",
     summary="Draft a consolidation to correct before applying it.",
+    example="consolidate plan --limit 20",
     pane="inbox",
     long=True,
     lists=lambda draft: [item.block.id for item in draft.proposed.items],
@@ -47,7 +48,12 @@ def plan(
     return operator.draft
 
 
-@operation("consolidate edit", summary="Correct a block of the drafted consolidation.", pane="inbox")
+@operation(
+    "consolidate edit",
+    summary="Correct a block of the drafted consolidation.",
+    example="consolidate edit @1 --category technical --confidence 0.9",
+    pane="inbox",
+)
 def edit(
     operator: Operator,
     block: Reference = None,
@@ -101,7 +107,13 @@ def edit(
     return draft
 
 
-@operation("consolidate apply", summary="Apply the drafted consolidation.", pane="inbox", writes=True)
+@operation(
+    "consolidate apply",
+    summary="Apply the drafted consolidation.",
+    example="consolidate apply",
+    pane="inbox",
+    writes=True,
+)
 def apply(operator: Operator) -> Consolidated:
     """Apply the draft with its corrections, in one transaction that one `undo` reverts.
 

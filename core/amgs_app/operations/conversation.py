@@ -96,7 +96,13 @@ MentionTypeName = Literal[
 ]
 
 
-@operation("conversation add", summary="Keep the messages of a conversation.", writes=True, creates=True)
+@operation(
+    "conversation add",
+    summary="Keep the messages of a conversation.",
+    example="conversation add standup chat.jsonl",
+    writes=True,
+    creates=True,
+)
 def add(
     engine: Engine,
     conversation: Name,
@@ -124,13 +130,23 @@ def add(
     return engine.memory.conversation.add(conversation, messages_in(data))
 
 
-@operation("conversation list", summary="List the conversations the memory holds.", pane="conversation")
+@operation(
+    "conversation list",
+    summary="List the conversations the memory holds.",
+    example="conversation list",
+    pane="conversation",
+)
 def conversations(engine: Engine) -> ConversationList:
     """List conversations by name, with the number of their messages and when they began and ended."""
     return ConversationList(engine.memory.conversation.list())
 
 
-@operation("conversation show", summary="Show the messages of a conversation.", pane="conversation")
+@operation(
+    "conversation show",
+    summary="Show the messages of a conversation.",
+    example="conversation show standup --limit 20",
+    pane="conversation",
+)
 def show(
     engine: Engine,
     conversation: Name,
@@ -157,7 +173,12 @@ def show(
     return ConversationShown(conversation, shown, len(found), mentions, waiting)
 
 
-@operation("conversation resolve", summary="Read what messages mention, beside them.", writes=True)
+@operation(
+    "conversation resolve",
+    summary="Read what messages mention, beside them.",
+    example="conversation resolve standup",
+    writes=True,
+)
 def resolve(engine: Engine, conversation: Name) -> ConversationResolved:
     """Read the messages that were added since the last time with the parser, and keep what they mention: names with
     their types, whose something is, whom pronouns mean, each with its confidence. The texts stay as they are.
@@ -167,7 +188,12 @@ def resolve(engine: Engine, conversation: Name) -> ConversationResolved:
     return engine.memory.conversation.resolve(conversation)
 
 
-@operation("conversation entities", summary="List what a conversation speaks of.", pane="conversation")
+@operation(
+    "conversation entities",
+    summary="List what a conversation speaks of.",
+    example="conversation entities standup --type person",
+    pane="conversation",
+)
 def entities(
     engine: Engine,
     conversation: Name,
@@ -186,7 +212,10 @@ def entities(
 
 
 @operation(
-    "conversation optimise", summary="Choose what of a conversation a model should read.", pane="conversation"
+    "conversation optimise",
+    summary="Choose what of a conversation a model should read.",
+    example='conversation optimise standup "who repairs the pump?" --budget 800',
+    pane="conversation",
 )
 def optimise(
     engine: Engine,
@@ -222,6 +251,7 @@ def optimise(
 @operation(
     "conversation compare",
     summary="Compare two strategies for the same query and budget.",
+    example='conversation compare standup "who repairs the pump?" --budget 800',
     pane="conversation",
 )
 def compare(
@@ -241,7 +271,11 @@ def compare(
     )
 
 
-@operation("conversation why", summary="Why messages are kept or left out, and what would change that.")
+@operation(
+    "conversation why",
+    summary="Why messages are kept or left out, and what would change that.",
+    example="conversation why standup '#12' \"who repairs the pump?\"",
+)
 def why(
     engine: Engine,
     conversation: Name,
@@ -271,7 +305,11 @@ def why(
     )
 
 
-@operation("conversation restore", summary="Show messages that were left out, by their handle.")
+@operation(
+    "conversation restore",
+    summary="Show messages that were left out, by their handle.",
+    example="conversation restore standup '#12'",
+)
 def restore(
     engine: Engine,
     conversation: Name,
@@ -297,7 +335,10 @@ def restore(
 
 
 @operation(
-    "conversation keep", summary="Have every context of a conversation keep messages whole.", writes=True
+    "conversation keep",
+    summary="Have every context of a conversation keep messages whole.",
+    example="conversation keep standup '#12'",
+    writes=True,
 )
 def keep(
     engine: Engine,
@@ -317,6 +358,7 @@ def keep(
 @operation(
     "conversation survival",
     summary="Count what of a conversation a context keeps, by class.",
+    example='conversation survival standup "who repairs the pump?" --budget 800',
     pane="conversation",
 )
 def survival(
@@ -347,7 +389,11 @@ def survival(
     )
 
 
-@operation("conversation validate", summary="Hold somebody's summary against a conversation.")
+@operation(
+    "conversation validate",
+    summary="Hold somebody's summary against a conversation.",
+    example='conversation validate standup "Ana repairs the pump."',
+)
 def validate(
     engine: Engine,
     conversation: Name,
@@ -363,13 +409,23 @@ def validate(
     return engine.memory.conversation.validate(conversation, text, handle)
 
 
-@operation("conversation topics", summary="List what a conversation talks of.", pane="conversation")
+@operation(
+    "conversation topics",
+    summary="List what a conversation talks of.",
+    example="conversation topics standup",
+    pane="conversation",
+)
 def topics(engine: Engine, conversation: Name) -> ConversationTopics:
     """List topics in the order of time; those of one thread are on the same thing. A handle restores its messages."""
     return engine.memory.conversation.topics(conversation)
 
 
-@operation("conversation acts", summary="List open questions, goals and commitments.", pane="conversation")
+@operation(
+    "conversation acts",
+    summary="List open questions, goals and commitments.",
+    example="conversation acts standup",
+    pane="conversation",
+)
 def acts(
     engine: Engine,
     conversation: Name,
@@ -380,7 +436,12 @@ def acts(
     return engine.memory.conversation.acts(conversation, closed=closed)
 
 
-@operation("conversation memories", summary="Show the four memories of a conversation.", pane="conversation")
+@operation(
+    "conversation memories",
+    summary="Show the four memories of a conversation.",
+    example="conversation memories standup --recent 20",
+    pane="conversation",
+)
 def memories(
     engine: Engine,
     conversation: Name,
@@ -395,7 +456,11 @@ def memories(
     return engine.memory.conversation.memories(conversation, recent=recent)
 
 
-@operation("conversation summary", summary="Summarise a conversation in its own words.")
+@operation(
+    "conversation summary",
+    summary="Summarise a conversation in its own words.",
+    example="conversation summary standup --sentences 5",
+)
 def summary(
     engine: Engine,
     conversation: Name,
@@ -412,7 +477,11 @@ def summary(
     return engine.memory.conversation.summary(conversation, level, sentences=sentences)
 
 
-@operation("conversation references", summary="Show whom the messages of a conversation speak of.")
+@operation(
+    "conversation references",
+    summary="Show whom the messages of a conversation speak of.",
+    example="conversation references standup '#12'",
+)
 def references(
     engine: Engine,
     conversation: Name,
@@ -429,7 +498,11 @@ def references(
     return replace(found, references=found.references[-limit:])
 
 
-@operation("conversation stats", summary="Count the messages and tokens of a conversation.")
+@operation(
+    "conversation stats",
+    summary="Count the messages and tokens of a conversation.",
+    example="conversation stats standup",
+)
 def stats(engine: Engine, conversation: Name) -> ConversationStats:
     """Count messages, tokens by role, calls of tools, and blocks that wait to be consolidated; and show what each
     configuration of `conversation optimise` does.
@@ -437,7 +510,12 @@ def stats(engine: Engine, conversation: Name) -> ConversationStats:
     return engine.memory.conversation.stats(conversation)
 
 
-@operation("conversation clear", summary="Hold a conversation no longer.", writes=True)
+@operation(
+    "conversation clear",
+    summary="Hold a conversation no longer.",
+    example="conversation clear standup",
+    writes=True,
+)
 def clear(engine: Engine, conversation: Name) -> JournalEntry:
     """Let a conversation go: what no other source holds of it is archived. `undo` brings it back."""
     return engine.memory.conversation.clear(conversation)

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 
-@operation("conversation alike", summary="List names that are likely of one person.")
+@operation(
+    "conversation alike",
+    summary="List names that are likely of one person.",
+    example="conversation alike standup",
+)
 def alike(
     engine: Engine,
     conversation: Name,
@@ -36,7 +40,12 @@ def alike(
     return replace(found, pairs=found.pairs[:limit])
 
 
-@operation("conversation merge", summary="Make two names of a conversation one.", writes=True)
+@operation(
+    "conversation merge",
+    summary="Make two names of a conversation one.",
+    example="conversation merge standup Anna Ana --dry-run",
+    writes=True,
+)
 def merge(
     engine: Engine,
     conversation: Name,

@@ -19,13 +19,23 @@ Days = Annotated[
 ]
 
 
-@operation("decay curve", summary="Show a block's relevance over time.", pane="decay")
+@operation(
+    "decay curve",
+    summary="Show a block's relevance over time.",
+    example="decay curve @1 --days 60",
+    pane="decay",
+)
 def curve(engine: Engine, block: Reference = None, *, days: Days = 30) -> DecayCurve:
     """Show relevance over time, when the block was reinforced, and when it drops below the threshold."""
     return engine.memory.decay_curve(engine.block(block).id, days=days)
 
 
-@operation("decay categories", summary="Show the relevance of each category over time.", pane="decay")
+@operation(
+    "decay categories",
+    summary="Show the relevance of each category over time.",
+    example="decay categories --days 60",
+    pane="decay",
+)
 def categories(engine: Engine, *, days: Days = 30) -> CategoryCurves:
     """Show the mean relevance of each category from --days ago to --days ahead, with the uses in that time.
 
@@ -37,6 +47,7 @@ def categories(engine: Engine, *, days: Days = 30) -> CategoryCurves:
 @operation(
     "decay forecast",
     summary="List the blocks that will drop below the threshold.",
+    example="decay forecast --days 30",
     pane="decay",
     lists=lambda found: [row.block.id for row in found.rows],
 )
@@ -81,7 +92,12 @@ def forecast(
     return lifecycle.forecast(days=days, threshold=threshold, supposed=supposed, limit=limit)
 
 
-@operation("decay preview", summary="Preview another decay rate, or a pin, for a block.", pane="decay")
+@operation(
+    "decay preview",
+    summary="Preview another decay rate, or a pin, for a block.",
+    example="decay preview @1 --pin",
+    pane="decay",
+)
 def preview(
     engine: Engine,
     block: Reference = None,

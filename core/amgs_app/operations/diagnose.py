@@ -62,6 +62,7 @@ Questions = Annotated[
 @operation(
     "diagnose",
     summary="Find out why an answer missed a fact, and what would bring it in.",
+    example='diagnose "The reset brought it back." --missed "The router in the attic drops packets."',
     long=True,
     lists=lambda found: [each.block.id for each in found.matches],
 )
@@ -110,6 +111,7 @@ def diagnose(
 @operation(
     "fix",
     summary="Carry out the fix that `diagnose` proposes.",
+    example='fix "The reset brought it back." --missed "The router in the attic drops packets."',
     long=True,
     writes=True,
 )

@@ -20,7 +20,12 @@ _To = Annotated[
 ]
 
 
-@operation("edge add", summary="Add an edge between two blocks by hand.", writes=True)
+@operation(
+    "edge add",
+    summary="Add an edge between two blocks by hand.",
+    example="edge add @1 @2 --kind supports --weight 0.8",
+    writes=True,
+)
 def add(
     engine: Engine,
     start: _From,
@@ -40,7 +45,12 @@ def add(
     return EdgeAdded(edge, ends[0].title, ends[1].title)
 
 
-@operation("edge remove", summary="Remove the edges from one block to another.", writes=True)
+@operation(
+    "edge remove",
+    summary="Remove the edges from one block to another.",
+    example="edge remove @1 @2",
+    writes=True,
+)
 def remove(
     engine: Engine,
     start: _From,

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 TypeName = Literal["person", "organisation", "place", "project", "topic", "unknown"]
 
 
-@operation("entity list", summary="List people, places, projects and topics, the most often named first.")
+@operation(
+    "entity list",
+    summary="List people, places, projects and topics, the most often named first.",
+    example="entity list --type person",
+)
 def entities(
     engine: Engine,
     *,
@@ -42,6 +46,7 @@ def entities(
 @operation(
     "entity show",
     summary="Show what the memory knows about a name.",
+    example="entity show Meret",
     lists=lambda found: [mention.block.id for mention in found.mentions],
 )
 def show(

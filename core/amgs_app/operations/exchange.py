@@ -18,7 +18,9 @@ Source = Literal["mem0", "letta", "graphiti", "langgraph", "chatgpt", "claude", 
 """The programs whose files can be imported."""
 
 
-@operation("export", summary="Write the whole memory to a JSON or GraphML file.")
+@operation(
+    "export", summary="Write the whole memory to a JSON or GraphML file.", example="export memory.json"
+)
 def export(
     engine: Engine,
     path: Annotated[
@@ -49,6 +51,7 @@ def export(
 @operation(
     "import",
     summary="Import an exported memory, or what another memory or chat program exported.",
+    example="import memory.json --dry-run",
     long=True,
     writes=True,
     creates=True,

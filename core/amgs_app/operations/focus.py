@@ -24,6 +24,7 @@ Count = Annotated[int, Arg(metavar="N", min=1, help="How many tokens."), Takes("
 @operation(
     "focus open",
     summary="Open files, or all consolidated blocks, as the lifetime context.",
+    example='focus open chapter.txt --question "who wrote the letter?"',
     pane="focus",
     long=True,
     writes=True,
@@ -67,6 +68,7 @@ def open_context(
 @operation(
     "focus step",
     summary="Decode tokens, refocusing when due.",
+    example="focus step 20",
     pane="focus",
     long=True,
     writes=True,
@@ -86,6 +88,7 @@ def step(engine: Engine, count: Count = 1, *, progress: Progress | None = None) 
 @operation(
     "focus refocus",
     summary="Refocus now, without decoding.",
+    example="focus refocus",
     pane="focus",
     long=True,
     writes=True,
@@ -101,6 +104,7 @@ def refocus(engine: Engine) -> Stepped:
 @operation(
     "focus back",
     summary="Undo decoded tokens exactly.",
+    example="focus back 5",
     pane="focus",
     long=True,
     writes=True,
@@ -114,6 +118,7 @@ def back(engine: Engine, count: Count = 1) -> RunPosition:
 @operation(
     "focus why",
     summary="Explain a span: its score, the decision and the reason.",
+    example="focus why 3",
     pane="focus",
     keys=("enter",),
 )
@@ -128,7 +133,7 @@ def why(
     return runtime.why(node_of(runtime, entry))
 
 
-@operation("focus view", summary="Show the level-of-detail map.", pane="focus")
+@operation("focus view", summary="Show the level-of-detail map.", example="focus view", pane="focus")
 def view(engine: Engine) -> FocusView:
     """Show the working context: which spans of the lifetime are tokens and which are gists, and at what
     level.
@@ -136,7 +141,13 @@ def view(engine: Engine) -> FocusView:
     return engine.focus.snapshot()
 
 
-@operation("focus tokens", summary="Show tokens of the lifetime, one by one.", pane="focus", keys=("plus",))
+@operation(
+    "focus tokens",
+    summary="Show tokens of the lifetime, one by one.",
+    example="focus tokens 0 20",
+    pane="focus",
+    keys=("plus",),
+)
 def tokens(
     engine: Engine,
     start: Annotated[int, Arg(metavar="START", min=0, help="The first position in the lifetime, from 0.")],

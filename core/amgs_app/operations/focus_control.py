@@ -24,7 +24,13 @@ Release = Annotated[bool, Option("--release", help="Release it.")]
 _NAMED = re.compile(r"[lL](\d+)#(\d+)")
 
 
-@operation("focus pin", summary="Pin a span: never collapse it.", pane="focus", writes=True)
+@operation(
+    "focus pin",
+    summary="Pin a span: never collapse it.",
+    example="focus pin L1#20",
+    pane="focus",
+    writes=True,
+)
 def pin(engine: Engine, node: Node, *, release: Release = False) -> Steered:
     """Keep the span at least this fine until it is released. Only a completely full window overrides a pin.
 
@@ -34,7 +40,13 @@ def pin(engine: Engine, node: Node, *, release: Release = False) -> Steered:
     return _steer(runtime, node_of(runtime, node), "pin", release)
 
 
-@operation("focus forbid", summary="Forbid a span: never expand it.", pane="focus", writes=True)
+@operation(
+    "focus forbid",
+    summary="Forbid a span: never expand it.",
+    example="focus forbid L1#20",
+    pane="focus",
+    writes=True,
+)
 def forbid(engine: Engine, node: Node, *, release: Release = False) -> Steered:
     """Keep the span as coarse as it is until it is released.
 
@@ -44,7 +56,13 @@ def forbid(engine: Engine, node: Node, *, release: Release = False) -> Steered:
     return _steer(runtime, node_of(runtime, node), "forbid", release)
 
 
-@operation("focus force", summary="Expand or collapse a span at the next refocus.", pane="focus", writes=True)
+@operation(
+    "focus force",
+    summary="Expand or collapse a span at the next refocus.",
+    example="focus force L1#20 expand",
+    pane="focus",
+    writes=True,
+)
 def force(
     engine: Engine,
     node: Node,
@@ -69,6 +87,7 @@ def force(
 @operation(
     "focus measure",
     summary="Measure what a span's detail is worth, by ΔNLL.",
+    example="focus measure 3",
     pane="focus",
     long=True,
     writes=True,
@@ -92,7 +111,13 @@ def measure(
     return Measured(found, runtime.snapshot())
 
 
-@operation("focus set", summary="Change a focus setting from here on.", pane="focus", writes=True)
+@operation(
+    "focus set",
+    summary="Change a focus setting from here on.",
+    example="focus set window 512",
+    pane="focus",
+    writes=True,
+)
 def change(
     engine: Engine,
     key: Annotated[str, Arg(metavar="KEY", help="tau_expand, n_diff, window, cadence, policy, …")],

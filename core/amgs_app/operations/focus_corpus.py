@@ -25,6 +25,7 @@ PASSED_OVER = frozenset({"node_modules", "__pycache__", "build", "dist", "venv"}
 @operation(
     "focus corpus",
     summary="Open a folder of documents as the lifetime.",
+    example="focus corpus ~/src/project",
     pane="focus",
     long=True,
     writes=True,

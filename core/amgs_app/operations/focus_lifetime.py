@@ -48,7 +48,14 @@ SpanNumber = Annotated[
 ]
 
 
-@operation("focus forget", summary="Forget detail that is not used.", pane="focus", long=True, writes=True)
+@operation(
+    "focus forget",
+    summary="Forget detail that is not used.",
+    example="focus forget L1#20 --dry-run",
+    pane="focus",
+    long=True,
+    writes=True,
+)
 def forget(
     engine: Engine,
     nodes: Annotated[
@@ -86,7 +93,13 @@ def forget(
     return Forgotten(found, act, runtime.act(act))
 
 
-@operation("focus restore", summary="Bring forgotten detail back.", pane="focus", writes=True)
+@operation(
+    "focus restore",
+    summary="Bring forgotten detail back.",
+    example="focus restore",
+    pane="focus",
+    writes=True,
+)
 def restore(
     engine: Engine,
     act: ActId = None,
@@ -123,7 +136,9 @@ def restore(
     return Brought(made, len(chosen), runtime.act(made))
 
 
-@operation("focus forgotten", summary="List what was forgotten, restored and purged.")
+@operation(
+    "focus forgotten", summary="List what was forgotten, restored and purged.", example="focus forgotten"
+)
 def forgotten(engine: Engine) -> ForgottenList:
     """Show the lifetime's record of forgetting: who forgot what, when and why, with checksums, and what was asked for
     since.
@@ -140,7 +155,12 @@ def forgotten(engine: Engine) -> ForgottenList:
 
 
 @operation(
-    "focus purge", summary="Delete forgotten detail permanently.", pane="focus", long=True, writes=True
+    "focus purge",
+    summary="Delete forgotten detail permanently.",
+    example="focus purge 1 --dry-run",
+    pane="focus",
+    long=True,
+    writes=True,
 )
 def purge(
     engine: Engine,
@@ -174,7 +194,12 @@ def purge(
     return Purged(len(chosen), tokens, size, made, runtime.act(made))
 
 
-@operation("focus tag", summary="Tag a span so that it is never forgotten.", writes=True)
+@operation(
+    "focus tag",
+    summary="Tag a span so that it is never forgotten.",
+    example="focus tag L1#20 plot",
+    writes=True,
+)
 def tag(
     engine: Engine,
     node: Node,
@@ -204,7 +229,11 @@ def tag(
     return Tagged(made, release, catalogue.span_metadata.tags)
 
 
-@operation("focus spans", summary="List the spans of the lifetime: source and metadata.")
+@operation(
+    "focus spans",
+    summary="List the spans of the lifetime: source and metadata.",
+    example="focus spans letter",
+)
 def spans(
     engine: Engine,
     find: Annotated[
@@ -225,7 +254,9 @@ def spans(
     return SpanList(tuple(_row(engine.focus, number) for number, _ in shown), len(numbered), tree.length)
 
 
-@operation("focus describe", summary="Set a span's metadata.", writes=True)
+@operation(
+    "focus describe", summary="Set a span's metadata.", example="focus describe 3 trust high", writes=True
+)
 def describe(
     engine: Engine,
     span: SpanNumber,
@@ -259,7 +290,14 @@ def describe(
     return SpanDescribed(span, before, after)
 
 
-@operation("focus rebuild", summary="Re-encode stale gists.", pane="focus", long=True, writes=True)
+@operation(
+    "focus rebuild",
+    summary="Re-encode stale gists.",
+    example="focus rebuild",
+    pane="focus",
+    long=True,
+    writes=True,
+)
 def rebuild(engine: Engine, *, progress: Progress | None = None) -> Rebuilt:
     """Encode every gist of the lifetime again with the gist net that the settings name.
 
@@ -273,7 +311,12 @@ def rebuild(engine: Engine, *, progress: Progress | None = None) -> Rebuilt:
     return Rebuilt(total - kept, kept, tree.gist.name, tree.gist.version, runtime.snapshot())
 
 
-@operation("focus check", summary="Check the files of a stored lifetime.", long=True)
+@operation(
+    "focus check",
+    summary="Check the files of a stored lifetime.",
+    example="focus check ~/src/project",
+    long=True,
+)
 def check(
     engine: Engine,
     folder: Annotated[

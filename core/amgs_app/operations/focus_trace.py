@@ -24,7 +24,14 @@ TracePath = Annotated[Path, Arg(metavar="PATH", help="A trace."), Takes("file")]
 Run = Annotated[str, Arg(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace."), Takes("file")]
 
 
-@operation("focus branch", summary="Start a branch of this run.", pane="focus", long=True, writes=True)
+@operation(
+    "focus branch",
+    summary="Start a branch of this run.",
+    example="focus branch other",
+    pane="focus",
+    long=True,
+    writes=True,
+)
 def branch(
     engine: Engine,
     name: Annotated[str | None, Arg(metavar="NAME", help="Name of the branch; default: branch-1, …")] = None,
@@ -41,14 +48,21 @@ def branch(
     return RunPosition("branch", 0, engine.focus.branch(name, at=at))
 
 
-@operation("focus branches", summary="List the branches of this run.", pane="focus")
+@operation("focus branches", summary="List the branches of this run.", example="focus branches", pane="focus")
 def branches(engine: Engine) -> BranchList:
     """List every branch: where it leaves its parent, how many steps it has, and what was decoded on it."""
     runtime = engine.focus
     return BranchList(runtime.branches(), runtime.snapshot())
 
 
-@operation("focus switch", summary="Go to the end of a branch.", pane="focus", long=True, writes=True)
+@operation(
+    "focus switch",
+    summary="Go to the end of a branch.",
+    example="focus switch other",
+    pane="focus",
+    long=True,
+    writes=True,
+)
 def switch(
     engine: Engine, name: Annotated[str, Arg(metavar="NAME", help="A branch of this run.")]
 ) -> RunPosition:
@@ -56,7 +70,11 @@ def switch(
     return RunPosition("switch", 0, engine.focus.switch(name))
 
 
-@operation("focus diff", summary="Compare two branches or traces up to the first difference.")
+@operation(
+    "focus diff",
+    summary="Compare two branches or traces up to the first difference.",
+    example="focus diff main other",
+)
 def difference(engine: Engine, ours: Run, theirs: Run) -> TraceDiff:
     """Show the first action that differs, the first decision that differs, and both texts from there.
 
@@ -69,7 +87,7 @@ def difference(engine: Engine, ours: Run, theirs: Run) -> TraceDiff:
     return diff(_line(one, our_line), _line(two, their_line), headers, (ours, theirs))
 
 
-@operation("focus trace", summary="Show what a trace contains.")
+@operation("focus trace", summary="Show what a trace contains.", example="focus trace run.trace")
 def trace(engine: Engine, path: TracePath) -> TraceSummary:
     """Read a trace without loading a model: what made it, what happened, its branches and its last answer.
 
@@ -82,7 +100,12 @@ def trace(engine: Engine, path: TracePath) -> TraceSummary:
     return summary(read(path, allow_incomplete=True), str(path))
 
 
-@operation("focus replay", summary="Replay a trace and compare state by state.", long=True)
+@operation(
+    "focus replay",
+    summary="Replay a trace and compare state by state.",
+    example="focus replay run.trace",
+    long=True,
+)
 def replay(engine: Engine, path: TracePath, *, progress: Progress | None = None) -> Replayed:
     """Run the trace on a fresh engine with the settings in its header, and compare state by state.
 
@@ -112,7 +135,9 @@ def replay(engine: Engine, path: TracePath, *, progress: Progress | None = None)
     return Replayed(str(path), steps, len(runtime.branches()), runtime.state_hash(), told.complete)
 
 
-@operation("focus last", summary="Show the last session's working context.", pane="focus")
+@operation(
+    "focus last", summary="Show the last session's working context.", example="focus last", pane="focus"
+)
 def last_run(engine: Engine) -> LastRun:
     """Read the trace of the working context that was open last: its question, its length, its branches."""
     return engine.last_run()
@@ -121,6 +146,7 @@ def last_run(engine: Engine) -> LastRun:
 @operation(
     "focus resume",
     summary="Continue the working context of the last session.",
+    example="focus resume",
     pane="focus",
     long=True,
     writes=True,
@@ -135,7 +161,11 @@ def resume(engine: Engine, *, progress: Progress | None = None) -> Resumed:
     return Resumed(path, steps, engine.focus.snapshot())
 
 
-@operation("focus telemetry", summary="Loss, swaps, residency, latency and utilization of this run.")
+@operation(
+    "focus telemetry",
+    summary="Loss, swaps, residency, latency and utilization of this run.",
+    example="focus telemetry --out run.json",
+)
 def telemetry(
     engine: Engine,
     run: Annotated[

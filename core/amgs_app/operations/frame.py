@@ -24,7 +24,9 @@ Question = Annotated[
 ]
 
 
-@operation("frame list", summary="List every frame that can be assembled.", pane="frame")
+@operation(
+    "frame list", summary="List every frame that can be assembled.", example="frame list", pane="frame"
+)
 def frames(engine: Engine) -> FrameList:
     """List the registered frame definitions with purpose, weights, budget and children, and where each comes from."""
     memory = engine.memory
@@ -34,6 +36,7 @@ def frames(engine: Engine) -> FrameList:
 @operation(
     "frame assemble",
     summary="Assemble a context frame within its token budget.",
+    example='frame assemble SESSION --query "what is left to do?" --budget 800',
     pane="frame",
     writes=True,
     keeps="frame",
@@ -83,6 +86,7 @@ def assemble(
 @operation(
     "frame last",
     summary="Show the last assembled frame, from this session or the previous one.",
+    example="frame last",
     pane="frame",
     keeps="frame",
     lists=lambda found: found.frame and [each.block.id for each in listed(found.frame)],
@@ -101,6 +105,7 @@ def last(operator: Operator) -> LastFrame:
 @operation(
     "frame open",
     summary="Open the last frame as the model's lifetime context.",
+    example='frame open --question "what is left to do?"',
     pane="focus",
     long=True,
     writes=True,

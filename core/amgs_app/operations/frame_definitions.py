@@ -29,7 +29,12 @@ Instant = Annotated[
 _NONE = "none"
 
 
-@operation("frame define", summary="Define a frame of your own, or change one.", writes=True)
+@operation(
+    "frame define",
+    summary="Define a frame of your own, or change one.",
+    example="frame define HOUSE --from SESSION --category technical --budget 800",
+    writes=True,
+)
 def define(
     engine: Engine,
     name: Annotated[str, Arg(metavar="NAME", help="Capitals, digits and underscores.")],
@@ -233,7 +238,7 @@ def _child(text: str) -> ChildFrame:
     return ChildFrame(name.strip().upper().replace("-", "_"), part)
 
 
-@operation("frame show", summary="Show every field of a frame's definition.")
+@operation("frame show", summary="Show every field of a frame's definition.", example="frame show SESSION")
 def show(engine: Engine, name: Name) -> FrameDefinition:
     """Show selection, scoring, assembly, budget, merge, de-duplication and refresh of a registered frame."""
     from amgs.frames import registry
@@ -241,13 +246,18 @@ def show(engine: Engine, name: Name) -> FrameDefinition:
     return registry.find(name, registry.by_name(engine.memory.frame_definitions()))
 
 
-@operation("frame reset", summary="Restore the shipped definition of a frame.", writes=True)
+@operation(
+    "frame reset",
+    summary="Restore the shipped definition of a frame.",
+    example="frame reset SESSION",
+    writes=True,
+)
 def reset(engine: Engine, name: Name) -> FrameDefinition:
     """Revert what `frame define` or `tune --apply` changed in a frame that ships with the engine."""
     return engine.memory.frames.reset(name)
 
 
-@operation("frame delete", summary="Delete a frame of your own.", writes=True)
+@operation("frame delete", summary="Delete a frame of your own.", example="frame delete HOUSE", writes=True)
 def delete(engine: Engine, name: Name) -> FrameDefinition:
     """Delete a frame that did not ship with the engine; its past assemblies can still be replayed."""
     return engine.memory.frames.delete(name)
@@ -256,6 +266,7 @@ def delete(engine: Engine, name: Name) -> FrameDefinition:
 @operation(
     "frame cached",
     summary="Show the cached assembly of a frame, refreshed when stale.",
+    example='frame cached SESSION --query "what is left to do?"',
     writes=True,
     keeps="frame",
     lists=lambda found: [each.block.id for each in listed(found.frame)],
@@ -271,7 +282,9 @@ def cached(
     return engine.memory.frames.cached(name, query=query, budget=budget, weights=read_weights(weights))
 
 
-@operation("frame history", summary="List past assemblies, newest first.")
+@operation(
+    "frame history", summary="List past assemblies, newest first.", example="frame history SESSION --limit 5"
+)
 def history(
     engine: Engine,
     name: Annotated[
@@ -287,6 +300,7 @@ def history(
 @operation(
     "frame replay",
     summary="Re-run a past assembly as of when it was made.",
+    example="frame replay 3ebb9b",
     keeps="frame",
     lists=lambda found: [each.block.id for each in listed(found.frame)],
 )
@@ -301,7 +315,11 @@ def replay(
     return engine.memory.frames.replay(assembly)
 
 
-@operation("frame why", summary="Explain why a block was or was not in a past assembly.")
+@operation(
+    "frame why",
+    summary="Explain why a block was or was not in a past assembly.",
+    example="frame why 3ebb9b @1",
+)
 def why_then(
     engine: Engine,
     assembly: Annotated[str, Arg(metavar="ID", help="The start of an assembly's id.")],
@@ -316,7 +334,11 @@ def why_then(
     return engine.memory.frames.why_then(assembly, engine.block(block).id)
 
 
-@operation("frame compare", summary="Compare two assemblies: overlap, tokens, what moved and why.")
+@operation(
+    "frame compare",
+    summary="Compare two assemblies: overlap, tokens, what moved and why.",
+    example='frame compare SESSION TASK --query "what is left to do?"',
+)
 def compare(
     engine: Engine,
     left: Annotated[str, Arg(metavar="A", help="A frame, or the id of a past assembly.")],

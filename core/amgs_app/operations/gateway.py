@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 @operation(
     "conversation exchanges",
     summary="List what agents asked their model through the gateway.",
+    example="conversation exchanges --limit 5",
     pane="conversation",
 )
 def exchanges(engine: Engine, *, limit: Limit = 50) -> ExchangeList:
@@ -31,6 +32,7 @@ def exchanges(engine: Engine, *, limit: Limit = 50) -> ExchangeList:
 @operation(
     "conversation exchange",
     summary="Show what a model had in front of it when it answered.",
+    example="conversation exchange 3",
     pane="conversation",
 )
 def exchange(

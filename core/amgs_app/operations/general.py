@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from amgs_app.operator import Operator
 
 
-@operation("status", summary="Show the health of memory, model and session at a glance.", pane="overview")
+@operation(
+    "status",
+    summary="Show the health of memory, model and session at a glance.",
+    example="status",
+    pane="overview",
+)
 def status(operator: Operator) -> Overview:
     """Show blocks by state, edges, frames, mean relevance, the Brier score, and the model."""
     store, facts = operator.engine.memory.status(), operator.engine.facts()
@@ -36,7 +41,12 @@ def status(operator: Operator) -> Overview:
     )
 
 
-@operation("health", summary="Check each area of the memory and say what needs attention.", pane="overview")
+@operation(
+    "health",
+    summary="Check each area of the memory and say what needs attention.",
+    example="health",
+    pane="overview",
+)
 def health(engine: Engine) -> Health:
     """Check inbox, consolidation, graph, diversity, decay, review queue, calibration and budget; where something needs
     attention, name the command for it. Where agents or workers keep the memory, say how they fare.
@@ -55,6 +65,7 @@ def health(engine: Engine) -> Health:
 @operation(
     "diversity",
     summary="Measure how evenly the memory is spread, in bits of entropy.",
+    example="diversity",
     long=True,
 )
 def diversity(engine: Engine, *, progress: Progress | None = None) -> Diversity:
@@ -67,7 +78,7 @@ def diversity(engine: Engine, *, progress: Progress | None = None) -> Diversity:
     return engine.memory.diversity(progress)
 
 
-@operation("show", summary="Show a pane with current data.")
+@operation("show", summary="Show a pane with current data.", example="show frame")
 def show(
     operator: Operator,
     pane: Annotated[Pane, Arg(metavar="PANE", help="The pane."), Takes("pane")],
@@ -111,7 +122,7 @@ def _call_of(operator: Operator, pane: Pane) -> Call[Any] | None:
             return operations.pack.forecast()
 
 
-@operation("theme", summary="Choose the colour theme.")
+@operation("theme", summary="Choose the colour theme.", example="theme paper")
 def theme(
     operator: Operator,
     name: Annotated[
@@ -130,7 +141,9 @@ def theme(
     return ThemeSet(operator.theme_name or known[0], known)
 
 
-@operation("settings", summary="List every setting with its value and where it comes from.")
+@operation(
+    "settings", summary="List every setting with its value and where it comes from.", example="settings focus"
+)
 def settings(
     engine: Engine,
     start: Annotated[
@@ -148,7 +161,12 @@ def settings(
     return SettingsList(str(engine.options.settings or default_file()), found)
 
 
-@operation("help", summary="List the commands, or explain one.", keys=("f1", "question_mark"))
+@operation(
+    "help",
+    summary="List the commands, or explain one.",
+    example="help pack keep",
+    keys=("f1", "question_mark"),
+)
 def help_command(
     engine: Engine,  # noqa: ARG001 - every operation is handed the engine
     words: Annotated[
@@ -178,4 +196,6 @@ def _explained(each: Operation[..., Any]) -> VerbHelp:
         shown = "" if default is None or default is False or default == "" else f" [{default}]"
         choices = f" ({', '.join(parameter.choices)})" if parameter.choices else ""
         described.append((label, f"{parameter.help}{choices}{shown}"))
-    return VerbHelp(each.name, each.usage(), each.summary, each.help, tuple(described), each.keys)
+    return VerbHelp(
+        each.name, each.usage(), each.summary, each.help, tuple(described), each.keys, each.example
+    )

@@ -25,6 +25,7 @@ Nodes = Annotated[
 @operation(
     "graph neighbours",
     summary="Show the blocks around a block.",
+    example="graph neighbours @1 --hops 2",
     pane="graph",
     lists=lambda found: [each.id for each in found.blocks],
 )
@@ -50,6 +51,7 @@ def neighbours(
 @operation(
     "graph path",
     summary="Show the strongest path between two blocks.",
+    example="graph path @1 @2",
     lists=lambda found: [each.id for each in found.blocks],
 )
 def path(
@@ -68,6 +70,7 @@ def path(
 @operation(
     "graph communities",
     summary="Find communities in the graph.",
+    example="graph communities",
     long=True,
     lists=lambda found: [each.centre[0].id for each in found.found],
 )
@@ -85,6 +88,7 @@ def communities(
 @operation(
     "graph causes",
     summary="Show what blocks state caused what, with the sentence.",
+    example="graph causes @1",
     lists=lambda found: [each.block.id for each in found.causes],
 )
 def causes(
@@ -107,6 +111,7 @@ def causes(
 @operation(
     "graph inspect",
     summary="Show a node, its neighbours and its place in the graph.",
+    example="graph inspect @1",
     pane="graph",
     lists=lambda found: [each.id for each in found.neighbourhood.blocks],
 )
@@ -117,13 +122,20 @@ def inspect(engine: Engine, block: Reference = None, *, hops: Hops = 1, limit: N
     return Inspection(found, engine.memory.centrality(chosen))
 
 
-@operation("graph centrality", summary="Show how central a block is in the graph.")
+@operation(
+    "graph centrality", summary="Show how central a block is in the graph.", example="graph centrality @1"
+)
 def centrality(engine: Engine, block: Reference = None) -> Centrality:
     """Show a block's degree, eigenvector, PageRank and betweenness centrality, each scaled to 0 to 1."""
     return engine.memory.centrality(engine.block(block).id)
 
 
-@operation("graph stats", summary="Count nodes, edges, components and relations.", pane="graph")
+@operation(
+    "graph stats",
+    summary="Count nodes, edges, components and relations.",
+    example="graph stats",
+    pane="graph",
+)
 def stats(engine: Engine) -> GraphStats:
     """Count nodes, edges and connected components, the density, and edges by relation."""
     return engine.memory.graph_stats()

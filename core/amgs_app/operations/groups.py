@@ -98,6 +98,21 @@ NOUNS: Mapping[str, str] = MappingProxyType(
 )
 """What the commands under a word are about, where the word alone is no command."""
 
+EXAMPLES: Mapping[str, str] = MappingProxyType(
+    {
+        "run": "run tour.amgs --out pictures --check",
+        "shell": "shell",
+        "serve": "serve --port 8420",
+        "gateway": "gateway --upstream https://api.openai.com --budget 16000",
+        "mcp": "mcp --connect http://127.0.0.1:8420",
+        "serve-web": "serve-web --port 8000",
+        "token new": "token new reader --tokens tokens.json --may read",
+        "agents run": "agents run --watch ~/notes",
+        "workers run": "workers run --processes 2",
+    }
+)
+"""A line for each command that is no operation: what an operation shows stands with it."""
+
 
 def describe(words: str) -> str:
     """One line on the commands that begin so; raises KeyError for a group that nobody described."""

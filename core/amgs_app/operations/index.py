@@ -12,7 +12,13 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 
-@operation("index build", summary="Build or catch up the search index.", long=True, writes=True)
+@operation(
+    "index build",
+    summary="Build or catch up the search index.",
+    example="index build",
+    long=True,
+    writes=True,
+)
 def build(
     engine: Engine,
     *,
@@ -28,7 +34,7 @@ def build(
     return engine.memory.index.build(anew=anew, compact=compact, progress=progress)
 
 
-@operation("index status", summary="Show how far the search index is behind.")
+@operation("index status", summary="Show how far the search index is behind.", example="index status")
 def status(engine: Engine) -> IndexStatus:
     """Show where the search index lies, at which state of the memory it was built, how many blocks changed since, and
     its size.

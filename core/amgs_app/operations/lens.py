@@ -23,7 +23,12 @@ Texts = Annotated[
 SUFFIXES = (".txt", ".md", ".py")
 
 
-@operation("focus label", summary="Measure what detail was worth, for training a lens.", long=True)
+@operation(
+    "focus label",
+    summary="Measure what detail was worth, for training a lens.",
+    example="focus label books/*.txt --out labels",
+    long=True,
+)
 def label(
     engine: Engine,
     texts: Texts,
@@ -93,7 +98,12 @@ def label(
     )
 
 
-@operation("focus train lensnet", summary="Train a lens on measured labels.", long=True)
+@operation(
+    "focus train lensnet",
+    summary="Train a lens on measured labels.",
+    example="focus train lensnet books/*.txt --labels labels --out lens",
+    long=True,
+)
 def train_lensnet(
     engine: Engine,
     texts: Texts,

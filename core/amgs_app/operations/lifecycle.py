@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 @operation(
     "ingest",
     summary="Add a text, a file or a folder to the inbox.",
+    example='ingest "The boiler valve was replaced in March." --tag house',
     pane="inbox",
     long=True,
     writes=True,
@@ -207,6 +208,7 @@ def _path_of(text: str) -> Path | None:
 @operation(
     "inbox list",
     summary="List blocks waiting to be consolidated.",
+    example="inbox list --limit 20",
     pane="inbox",
     lists=lambda found: [block.id for block in found.blocks],
 )
@@ -246,7 +248,9 @@ def inbox(
     return Inbox(blocks, total, now, offset, last[0].created_at if last else None, waiting)
 
 
-@operation("inbox due", summary="Check whether the inbox should be consolidated now, and why.")
+@operation(
+    "inbox due", summary="Check whether the inbox should be consolidated now, and why.", example="inbox due"
+)
 def inbox_due(engine: Engine) -> Due:
     """Check the size of the inbox and the time since the last consolidation against the limits in the settings."""
     return engine.memory.lifecycle.due()
@@ -255,6 +259,7 @@ def inbox_due(engine: Engine) -> Due:
 @operation(
     "consolidate",
     summary="Turn the inbox into linked, embedded, decaying memory.",
+    example="consolidate --dry-run",
     pane="inbox",
     long=True,
     writes=True,
@@ -284,7 +289,12 @@ def consolidate(
     return consolidated(engine.memory.consolidate_in_batches(limit=limit, progress=progress))
 
 
-@operation("operations", summary="List the journal of changes, newest first.", pane="overview")
+@operation(
+    "operations",
+    summary="List the journal of changes, newest first.",
+    example="operations --limit 5",
+    pane="overview",
+)
 def operations(engine: Engine, *, limit: Limit = 20) -> OperationList:
     """List the changes made to the memory, newest first: ingests, consolidations, edits, verdicts and the rest.
 
@@ -296,6 +306,7 @@ def operations(engine: Engine, *, limit: Limit = 20) -> OperationList:
 @operation(
     "operation",
     summary="Show what a change in the journal did.",
+    example="operation 12",
     pane="overview",
     lists=lambda found: [each.id for each in found.blocks],
 )
@@ -318,7 +329,14 @@ _Operation = Annotated[
 ]
 
 
-@operation("undo", summary="Undo a change in the journal.", pane="overview", writes=True, asks=True)
+@operation(
+    "undo",
+    summary="Undo a change in the journal.",
+    example="undo --dry-run",
+    pane="overview",
+    writes=True,
+    asks=True,
+)
 def undo(
     engine: Engine,
     operation: _Operation = None,
@@ -339,7 +357,7 @@ def undo(
     return plan if dry_run else engine.memory.undo(plan.operation.id)
 
 
-@operation("redo", summary="Redo a change that was undone.", pane="overview", writes=True)
+@operation("redo", summary="Redo a change that was undone.", example="redo", pane="overview", writes=True)
 def redo(engine: Engine, operation: _Operation = None) -> Redone:
     """Restore an undone operation exactly as it was, by default the one undone last.
 
@@ -348,7 +366,7 @@ def redo(engine: Engine, operation: _Operation = None) -> Redone:
     return Redone(engine.memory.redo(operation))
 
 
-@operation("verify", summary="Check the whole store and list every fault.", long=True)
+@operation("verify", summary="Check the whole store and list every fault.", example="verify", long=True)
 def verify(
     engine: Engine,
     *,

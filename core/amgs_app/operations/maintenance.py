@@ -51,7 +51,11 @@ ReviewId = Annotated[int, Arg(metavar="ID", help="The number that `review list` 
 
 
 @operation(
-    "enhance", summary="Repair the graph: duplicates, splits, edges, confidences.", long=True, writes=True
+    "enhance",
+    summary="Repair the graph: duplicates, splits, edges, confidences.",
+    example="enhance --kind causes --dry-run",
+    long=True,
+    writes=True,
 )
 def enhance(
     engine: Engine,
@@ -91,6 +95,7 @@ def _planned(result: PrunePlan | Pruned | PruneAssessment | ErasureReceipt) -> l
 @operation(
     "prune",
     summary="Archive blocks that are faded, peripheral, unused and low-confidence.",
+    example="prune --dry-run",
     writes=True,
     lists=_planned,
 )
@@ -160,6 +165,7 @@ def prune(
 @operation(
     "prune propose",
     summary="Look for what may be pruned and note it in the journal.",
+    example="prune propose",
     writes=True,
     lists=_planned,
 )
@@ -188,6 +194,7 @@ def propose(
 @operation(
     "review scan",
     summary="Look for blocks that may be superseded, contradicted or merged.",
+    example="review scan",
     pane="inbox",
     long=True,
     writes=True,
@@ -210,6 +217,7 @@ def scan(
 @operation(
     "review list",
     summary="List findings waiting for a verdict.",
+    example="review list",
     pane="inbox",
     lists=lambda found: [i for each in found.items for i in (each.older.id, each.newer.id)],
 )
@@ -227,6 +235,7 @@ def queue(
 @operation(
     "review accept",
     summary="Accept a finding: mark what is superseded, link what contradicts, merge copies.",
+    example="review accept 3",
     writes=True,
 )
 def accept(engine: Engine, review: ReviewId) -> JournalEntry:
@@ -238,7 +247,12 @@ def accept(engine: Engine, review: ReviewId) -> JournalEntry:
     return engine.memory.lifecycle.accept(review)
 
 
-@operation("review reject", summary="Reject a finding: it is not proposed again.", writes=True)
+@operation(
+    "review reject",
+    summary="Reject a finding: it is not proposed again.",
+    example="review reject 3",
+    writes=True,
+)
 def reject(engine: Engine, review: ReviewId) -> JournalEntry:
     """Dismiss a finding. `undo` reopens it."""
     return engine.memory.lifecycle.reject(review)

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 @operation(
-    "migrate", summary="Copy a whole memory into a file or a database, and check it row by row.", long=True
+    "migrate",
+    summary="Copy a whole memory into a file or a database, and check it row by row.",
+    example="migrate notes.duckdb postgresql://localhost/memory",
+    long=True,
 )
 def migrate(
     engine: Engine,

@@ -26,7 +26,12 @@ Rate = Annotated[
 ]
 
 
-@operation("montecarlo enhance", summary="Simulate what `enhance` would change.", long=True)
+@operation(
+    "montecarlo enhance",
+    summary="Simulate what `enhance` would change.",
+    example="montecarlo enhance --draws 200",
+    long=True,
+)
 def enhance(
     engine: Engine,
     *,
@@ -49,7 +54,12 @@ def enhance(
     )
 
 
-@operation("montecarlo prune", summary="Compare pruning strategies by simulation.", long=True)
+@operation(
+    "montecarlo prune",
+    summary="Compare pruning strategies by simulation.",
+    example="montecarlo prune --days 30",
+    long=True,
+)
 def prune(
     engine: Engine,
     *,
@@ -105,6 +115,7 @@ def prune(
 @operation(
     "montecarlo evolve",
     summary="Simulate how the memory decays and is used over time.",
+    example="montecarlo evolve --days 90",
     long=True,
     lists=lambda found: [each.block_id for each in found.open],
 )
@@ -131,6 +142,7 @@ def evolve(
 @operation(
     "montecarlo insert",
     summary="Simulate where a new text would attach to the graph.",
+    example='montecarlo insert "The pump was replaced." --days 30',
     long=True,
     lists=lambda found: [each.other_id for each in found.links],
 )
@@ -152,6 +164,7 @@ def insert(
 @operation(
     "montecarlo stability",
     summary="Test how stable the graph is when edges are lost at random.",
+    example="montecarlo stability --noise 0.1",
     long=True,
     lists=lambda found: [each.block_id for each in found.least],
 )

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 Role = Annotated[str, Arg(metavar="ROLE", help="A role of the PostgreSQL server, as it logs in.")]
 
 
-@operation("namespace show", summary="Show which roles may use the namespace, and what does not hold.")
+@operation(
+    "namespace show",
+    summary="Show which roles may use the namespace, and what does not hold.",
+    example="namespace show",
+)
 def show(engine: Engine) -> NamespaceAccess:
     """Show which roles use the namespace that --store names, whom else somebody granted something in it, tables whose
     rows no policy keeps, and the roles that no policy binds.
@@ -24,7 +28,11 @@ def show(engine: Engine) -> NamespaceAccess:
     return access_of(str(engine.store_path))
 
 
-@operation("namespace grant", summary="Let a role use the namespace, and keep its rows from all others.")
+@operation(
+    "namespace grant",
+    summary="Let a role use the namespace, and keep its rows from all others.",
+    example="namespace grant reader",
+)
 def grant(engine: Engine, role: Role) -> NamespaceAccess:
     """Let ROLE read and write the namespace that --store names.
 
@@ -37,7 +45,9 @@ def grant(engine: Engine, role: Role) -> NamespaceAccess:
     return let_in(str(engine.store_path), role)
 
 
-@operation("namespace revoke", summary="Let a role no longer use the namespace.")
+@operation(
+    "namespace revoke", summary="Let a role no longer use the namespace.", example="namespace revoke reader"
+)
 def revoke(engine: Engine, role: Role) -> NamespaceAccess:
     """Take back what `namespace grant` gave; connections that are open see no row from then on."""
     from amgs.storage.access import revoke as let_out

@@ -45,7 +45,12 @@ Role = Annotated[
 ]
 
 
-@operation("pack keep", summary="Keep a frame, or blocks, as a pack.", writes=True)
+@operation(
+    "pack keep",
+    summary="Keep a frame, or blocks, as a pack.",
+    example='pack keep wifi "what is wrong with the wifi?"',
+    writes=True,
+)
 def keep(
     engine: Engine,
     name: Annotated[str, Arg(metavar="NAME", help="The pack's name; a new version where there is one.")],
@@ -81,7 +86,7 @@ def keep(
     )
 
 
-@operation("pack list", summary="List the packs that are kept.", pane="packs")
+@operation("pack list", summary="List the packs that are kept.", example="pack list", pane="packs")
 def packs(
     engine: Engine,
     *,
@@ -94,6 +99,7 @@ def packs(
 @operation(
     "pack show",
     summary="Show a pack's members.",
+    example="pack show wifi",
     pane="packs",
     lists=lambda found: [block.id for block in found.blocks],
 )
@@ -105,6 +111,7 @@ def show(engine: Engine, pack: Reference) -> PackContent:
 @operation(
     "pack diff",
     summary="Compare two versions of a pack.",
+    example="pack diff wifi@1 wifi@2",
     lists=lambda found: [block.id for block in (*found.come, *found.gone)],
 )
 def diff(
@@ -118,7 +125,12 @@ def diff(
     return engine.memory.packs.diff(left, right)
 
 
-@operation("pack use", summary="Read a pack within a budget.", writes=True)
+@operation(
+    "pack use",
+    summary="Read a pack within a budget.",
+    example='pack use wifi "when does the router fail?" --budget 400',
+    writes=True,
+)
 def use(
     engine: Engine,
     pack: Reference,
@@ -142,7 +154,12 @@ def use(
     return engine.memory.packs.use(pack, query, budget=budget, prune=prune, settle=settle, session=session)
 
 
-@operation("pack route", summary="Choose the packs for a question, within a budget.", pane="packs")
+@operation(
+    "pack route",
+    summary="Choose the packs for a question, within a budget.",
+    example='pack route "when does the router fail?"',
+    pane="packs",
+)
 def route(
     engine: Engine,
     query: Annotated[str, Arg(metavar="QUERY", help="The question.")],
@@ -159,6 +176,7 @@ def route(
 @operation(
     "pack assemble",
     summary="Write one text for a question of all packs, within a budget.",
+    example='pack assemble "when does the router fail?" --budget 600',
     writes=True,
     lists=lambda made: made.blocks,
 )
@@ -178,7 +196,12 @@ def assemble(
     return engine.memory.packs.assemble(query, budget=budget, role=role, session=session)
 
 
-@operation("pack judge", summary="Say whether a pack that was read was useful.", writes=True)
+@operation(
+    "pack judge",
+    summary="Say whether a pack that was read was useful.",
+    example="pack judge 3 --useful",
+    writes=True,
+)
 def judge(
     engine: Engine,
     use: Annotated[int, Arg(metavar="N", help="The number that `pack use` told.")],
@@ -189,7 +212,7 @@ def judge(
     return engine.memory.packs.judge(use, useful=useful)
 
 
-@operation("pack uses", summary="List when packs were read.", pane="packs")
+@operation("pack uses", summary="List when packs were read.", example="pack uses wifi", pane="packs")
 def uses(
     engine: Engine,
     pack: Annotated[str | None, Arg(metavar="NAME", help="Only of this pack.")] = None,
@@ -200,7 +223,12 @@ def uses(
     return PackUses(engine.memory.packs.uses(pack, limit))
 
 
-@operation("pack forecast", summary="Show which packs will be needed.", pane="packs")
+@operation(
+    "pack forecast",
+    summary="Show which packs will be needed.",
+    example="pack forecast --days 7",
+    pane="packs",
+)
 def forecast(engine: Engine, *, days: Days = 30, keep: Room = None) -> PackForecast:
     """Show how likely each pack is read within the next days, by when it was read so far. With --keep, also what
     `pack forget` would retire so that the others fit.
@@ -208,7 +236,12 @@ def forecast(engine: Engine, *, days: Days = 30, keep: Room = None) -> PackForec
     return engine.memory.packs.forecast(days=days, keep=keep)
 
 
-@operation("pack course", summary="Show how likely a pack was needed over time.", pane="packs")
+@operation(
+    "pack course",
+    summary="Show how likely a pack was needed over time.",
+    example="pack course wifi --days 30",
+    pane="packs",
+)
 def course(engine: Engine, pack: Reference, *, days: Days = 30) -> PackCourse:
     """Show how likely a pack was read within so many days, since it was kept, by what had been read by then; and from
     now on if it is not read.
@@ -216,7 +249,13 @@ def course(engine: Engine, pack: Reference, *, days: Days = 30) -> PackCourse:
     return engine.memory.packs.course(pack, days=days)
 
 
-@operation("pack forget", summary="Retire the packs that are least likely needed.", pane="packs", writes=True)
+@operation(
+    "pack forget",
+    summary="Retire the packs that are least likely needed.",
+    example="pack forget 10 --days 30",
+    pane="packs",
+    writes=True,
+)
 def forget(
     engine: Engine,
     keep: Annotated[int, Arg(metavar="TOKENS", help="The others take at most so many.")],
@@ -229,7 +268,12 @@ def forget(
     return engine.memory.packs.forget(keep=keep, days=days)
 
 
-@operation("pack habits", summary="Show which packs are read one after another, and together.", pane="packs")
+@operation(
+    "pack habits",
+    summary="Show which packs are read one after another, and together.",
+    example="pack habits",
+    pane="packs",
+)
 def habits(engine: Engine) -> PackHabits:
     """Show what follows what in sessions that have a name, and sets of packs that are read together at least five times
     and half as often again as by chance: kept as one pack they save a choice.
@@ -237,13 +281,13 @@ def habits(engine: Engine) -> PackHabits:
     return engine.memory.packs.habits()
 
 
-@operation("pack retire", summary="List and use a pack no more.", writes=True)
+@operation("pack retire", summary="List and use a pack no more.", example="pack retire wifi", writes=True)
 def retire(engine: Engine, name: Annotated[str, Arg(metavar="NAME", help="The pack.")]) -> JournalEntry:
     """Retire a pack in all its versions; they and the log stay, and `undo` brings it back."""
     return engine.memory.packs.retire(name)
 
 
-@operation("pack export", summary="Write a pack to a JSON file.")
+@operation("pack export", summary="Write a pack to a JSON file.", example="pack export wifi wifi.json")
 def export(
     engine: Engine,
     pack: Reference,
@@ -257,7 +301,13 @@ def export(
     return PackExported(str(path), document["name"], len(document["members"]))
 
 
-@operation("pack import", summary="Take in a pack that was exported.", writes=True, creates=True)
+@operation(
+    "pack import",
+    summary="Take in a pack that was exported.",
+    example="pack import wifi.json",
+    writes=True,
+    creates=True,
+)
 def load(
     engine: Engine,
     file: Annotated[Path, Arg(metavar="FILE", help="What `pack export` wrote."), Takes("file")],

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 @operation(
     "pack learn",
     summary="Make learnings of a pack's sources, which stay as they are.",
+    example="pack learn wifi --dry-run",
     writes=True,
     lists=lambda found: [one.block.id for one in found.learnings],
 )
@@ -44,6 +45,7 @@ def learn(
 @operation(
     "pack restore",
     summary="Show the sources behind a learning, whole.",
+    example="pack restore @1",
     lists=lambda found: [one.block.id for one in found.sources],
 )
 def restore(

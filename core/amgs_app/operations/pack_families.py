@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 
-@operation("pack graph", summary="Show which packs are linked, and by what.", pane="packs")
+@operation(
+    "pack graph", summary="Show which packs are linked, and by what.", example="pack graph", pane="packs"
+)
 def graph(engine: Engine) -> PackGraph:
     """Show how many relations there are between the members of each two packs: semantic, temporal, causal and of
     entities.
@@ -23,6 +25,7 @@ def graph(engine: Engine) -> PackGraph:
 @operation(
     "pack intent",
     summary="Say what a question asks for, and what relations would bring to it.",
+    example='pack intent "when does the router fail?"',
     lists=lambda found: [one.block.id for reach in found.families for one in reach.blocks],
 )
 def intent(

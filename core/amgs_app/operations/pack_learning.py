@@ -21,7 +21,11 @@ Number = Annotated[int, Arg(metavar="N", help="The proposal, as `pack proposals`
 
 
 @operation(
-    "pack propose", summary="Propose to merge, update, retire or join packs.", pane="packs", writes=True
+    "pack propose",
+    summary="Propose to merge, update, retire or join packs.",
+    example="pack propose",
+    pane="packs",
+    writes=True,
 )
 def propose(
     engine: Engine,
@@ -51,7 +55,12 @@ def propose(
     return engine.memory.packs.propose(limit=limit, explore=explore, queue=queue)
 
 
-@operation("pack proposals", summary="List proposals about packs that wait for a decision.", pane="packs")
+@operation(
+    "pack proposals",
+    summary="List proposals about packs that wait for a decision.",
+    example="pack proposals",
+    pane="packs",
+)
 def proposals(
     engine: Engine,
     *,
@@ -61,19 +70,24 @@ def proposals(
     return PackProposalList(engine.memory.packs.proposals(every=every))
 
 
-@operation("pack accept", summary="Carry a proposal about packs out.", writes=True)
+@operation("pack accept", summary="Carry a proposal about packs out.", example="pack accept 1", writes=True)
 def accept(engine: Engine, number: Number) -> JournalEntry:
     """Carry a proposal out as one change, which `undo` takes back; no block is changed."""
     return engine.memory.packs.accept(number)
 
 
-@operation("pack reject", summary="Say that a proposal about packs is not wanted.", writes=True)
+@operation(
+    "pack reject",
+    summary="Say that a proposal about packs is not wanted.",
+    example="pack reject 1",
+    writes=True,
+)
 def reject(engine: Engine, number: Number) -> JournalEntry:
     """Say that a proposal is not wanted: it is not made again while its packs stay as they are."""
     return engine.memory.packs.reject(number)
 
 
-@operation("pack policy", summary="Show who proposes what to do with packs, and why.")
+@operation("pack policy", summary="Show who proposes what to do with packs, and why.", example="pack policy")
 def policy(engine: Engine) -> PackPolicy:
     """Show whether the rule or what was learned from decisions is in force, and what the log says of both.
 
@@ -84,7 +98,13 @@ def policy(engine: Engine) -> PackPolicy:
     return engine.memory.packs.policy()
 
 
-@operation("pack credit", summary="Say what each pack contributed to an answer.", long=True, writes=True)
+@operation(
+    "pack credit",
+    summary="Say what each pack contributed to an answer.",
+    example='pack credit 3 "When it rains."',
+    long=True,
+    writes=True,
+)
 def credit(
     engine: Engine,
     use: Annotated[int, Arg(metavar="N", help="A reading, as `pack uses` numbers them.")],
@@ -103,7 +123,9 @@ def credit(
     return engine.memory.packs.credit(use, answer, progress=progress)
 
 
-@operation("pack weights", summary="Show what judged readings taught of packs.", pane="packs")
+@operation(
+    "pack weights", summary="Show what judged readings taught of packs.", example="pack weights", pane="packs"
+)
 def weights(engine: Engine) -> PackWeights:
     """Show what judged readings taught: weights that all packs share, and a small offset of each.
 

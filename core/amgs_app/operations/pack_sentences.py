@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 
-@operation("pack sentences", summary="Show what each sentence is worth for a question.", pane="packs")
+@operation(
+    "pack sentences",
+    summary="Show what each sentence is worth for a question.",
+    example='pack sentences "when does the router fail?" --budget 400',
+    pane="packs",
+)
 def sentences(
     engine: Engine,
     query: Annotated[str, Arg(metavar="QUERY", help="The question.")],

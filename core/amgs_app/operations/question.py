@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from amgs.types import Progress
 
 
-@operation("question add", summary="Add a question to a file of tests, with what its answer must hold.")
+@operation(
+    "question add",
+    summary="Add a question to a file of tests, with what its answer must hold.",
+    example='question add "what is wrong with the wifi?" --to questions.yml --contains router',
+)
 def add(
     engine: Engine,
     question: Annotated[str, Arg(metavar="QUESTION", help="As it is asked.")],
@@ -61,6 +65,7 @@ def add(
 @operation(
     "test",
     summary="Ask the questions of a file, and say which answers do not hold what they must.",
+    example="test questions.yml",
     long=True,
 )
 def test(

@@ -25,7 +25,11 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
 )
 
 
-@operation("snapshot", summary="Write the current pane to NAME.txt, NAME.svg and NAME.json.")
+@operation(
+    "snapshot",
+    summary="Write the current pane to NAME.txt, NAME.svg and NAME.json.",
+    example="snapshot overview",
+)
 def snapshot(
     operator: Operator,
     name: Annotated[str, Arg(metavar="NAME", help="The files' name, without an extension.")],
@@ -40,7 +44,12 @@ def snapshot(
     return take(operator, name, look_of(operator))
 
 
-@operation("record", summary="Start recording; `save` writes what is done from here on.", keys=("R",))
+@operation(
+    "record",
+    summary="Start recording; `save` writes what is done from here on.",
+    example="record",
+    keys=("R",),
+)
 def record(operator: Operator) -> Recording:
     """Start a recording. `save FILE` ends it and writes only the commands since then as a script.
 
@@ -51,7 +60,7 @@ def record(operator: Operator) -> Recording:
     return Recording(len(operator.history))
 
 
-@operation("save", summary="Save this session's commands as a script.")
+@operation("save", summary="Save this session's commands as a script.", example="save session.amgs")
 def save(
     operator: Operator,
     file: Annotated[Path, Arg(metavar="FILE", help="The file to write."), Takes("file", made=True)],
@@ -72,7 +81,7 @@ def save(
     return Saved(str(file), len(lines))
 
 
-@operation("expect", summary="Stop the script unless a metric is as expected.")
+@operation("expect", summary="Stop the script unless a metric is as expected.", example="expect hits '>=' 3")
 def expect(
     operator: Operator,
     metric: Annotated[str, Arg(metavar="METRIC", help="The metric; listed below.")],

@@ -45,6 +45,7 @@ class BlockState(StrEnum):
 @operation(
     "search",
     summary="Search the memory: keyword, fuzzy, vector and graph.",
+    example='search "wifi fails in bad weather"',
     pane="frame",
     keeps="search",
     lists=lambda found: [hit.block.id for hit in found.hits],
@@ -120,13 +121,17 @@ def search(
     )
 
 
-@operation("searches", summary="List past searches, newest first.")
+@operation("searches", summary="List past searches, newest first.", example="searches --limit 5")
 def searches(engine: Engine, *, limit: Limit = 20) -> SearchList:
     """List the latest searches, with the numbers that `searches why` takes; a setting says how many are kept."""
     return SearchList(engine.memory.searches(limit))
 
 
-@operation("searches why", summary="Explain why a block was or was not a hit of a past search.")
+@operation(
+    "searches why",
+    summary="Explain why a block was or was not a hit of a past search.",
+    example="searches why 3 @1",
+)
 def why_then(
     engine: Engine,
     number: Annotated[int, Arg(metavar="NUMBER", help="The number of the search; see `searches`.")],
@@ -139,7 +144,11 @@ def why_then(
     return engine.memory.why_then(number, engine.block(block).id)
 
 
-@operation("why", summary="Explain why a block is or is not a hit, and what would change that.")
+@operation(
+    "why",
+    summary="Explain why a block is or is not a hit, and what would change that.",
+    example='why "what is wrong with the wifi?" @4',
+)
 def why(
     operator: Operator,
     query: Annotated[str, Arg(metavar="QUERY", help="The question.")],

@@ -20,7 +20,12 @@ Name = Annotated[str, Arg(metavar="SOURCE", help="A source as `source list` show
 DryRun = Annotated[bool, Option("--dry-run", help="Show the plan and change nothing.")]
 
 
-@operation("source list", summary="List the sources the memory holds, by name.", pane="inbox")
+@operation(
+    "source list",
+    summary="List the sources the memory holds, by name.",
+    example="source list notes/2026",
+    pane="inbox",
+)
 def sources(
     engine: Engine,
     below: Annotated[str, Arg(metavar="PREFIX", help="Only sources whose name starts with this.")] = "",
@@ -38,6 +43,7 @@ def sources(
 @operation(
     "source show",
     summary="Show what a source holds, and what it held before.",
+    example="source show notes/house.md",
     lists=lambda found: [piece.block_id for piece in found.pieces],
 )
 def show(engine: Engine, source: Name, *, limit: Limit = 200) -> SourceHistory:
@@ -47,7 +53,13 @@ def show(engine: Engine, source: Name, *, limit: Limit = 200) -> SourceHistory:
     return SourceHistory(source, pieces[:limit], tuple(blocks.get(p.block_id, "") for p in pieces[:limit]))
 
 
-@operation("source update", summary="Replace the text of a source.", pane="inbox", writes=True)
+@operation(
+    "source update",
+    summary="Replace the text of a source.",
+    example="source update notes/house.md --file ~/notes/house.md --dry-run",
+    pane="inbox",
+    writes=True,
+)
 def update(
     engine: Engine,
     source: Name,
@@ -74,7 +86,13 @@ def update(
     return plan if dry_run else library.apply(plan)
 
 
-@operation("source delete", summary="Archive what only these sources hold.", pane="inbox", writes=True)
+@operation(
+    "source delete",
+    summary="Archive what only these sources hold.",
+    example="source delete notes/old.md --dry-run",
+    pane="inbox",
+    writes=True,
+)
 def delete(
     engine: Engine,
     source: Annotated[
@@ -93,7 +111,12 @@ def delete(
 
 
 @operation(
-    "source watch", summary="Keep a folder in sync until stopped.", pane="inbox", long=True, writes=True
+    "source watch",
+    summary="Keep a folder in sync until stopped.",
+    example="source watch ~/notes --every 5",
+    pane="inbox",
+    long=True,
+    writes=True,
 )
 def watch(
     engine: Engine,

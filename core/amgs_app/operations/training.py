@@ -28,7 +28,12 @@ Out = Annotated[
 ]
 
 
-@operation("focus stage", summary="Tokenise the texts of a training run into Arrow shards.", long=True)
+@operation(
+    "focus stage",
+    summary="Tokenise the texts of a training run into Arrow shards.",
+    example="focus stage stage.toml",
+    long=True,
+)
 def stage_texts(engine: Engine, config: Config, *, progress: Progress | None = None) -> Staged:
     """Tokenise the texts that the file's `data.texts` names into block-aligned Arrow files that record their source.
 
@@ -41,7 +46,12 @@ def stage_texts(engine: Engine, config: Config, *, progress: Progress | None = N
     return stage(told.data, base_model(told, progress), progress)
 
 
-@operation("focus train gistnet", summary="Train gists on your own texts.", long=True)
+@operation(
+    "focus train gistnet",
+    summary="Train gists on your own texts.",
+    example="focus train gistnet gist.toml --steps 100",
+    long=True,
+)
 def train_gistnet(
     engine: Engine,
     config: Config,
@@ -61,7 +71,12 @@ def train_gistnet(
     return gist_run.train_gistnet(told, clock=engine.clock, progress=progress, resume=resume, steps=steps)
 
 
-@operation("focus train lora", summary="Train a LoRA adapter for working contexts (phase B3).", long=True)
+@operation(
+    "focus train lora",
+    summary="Train a LoRA adapter for working contexts (phase B3).",
+    example="focus train lora lora.toml --steps 100",
+    long=True,
+)
 def train_lora(
     engine: Engine,
     config: Config,
@@ -81,7 +96,12 @@ def train_lora(
     return joint_run.train_lora(told, clock=engine.clock, progress=progress, resume=resume, steps=steps)
 
 
-@operation("focus train joint", summary="Train gists, lens and LoRA in turns.", long=True)
+@operation(
+    "focus train joint",
+    summary="Train gists, lens and LoRA in turns.",
+    example="focus train joint joint.toml --steps 100",
+    long=True,
+)
 def train_joint(
     engine: Engine,
     config: Config,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @operation(
     "calibration groups",
     summary="Show forecasts and outcomes by frame, category and relation type.",
+    example="calibration groups",
     pane="calibration",
 )
 def groups(engine: Engine) -> OutcomeGroups:
@@ -37,6 +38,7 @@ def groups(engine: Engine) -> OutcomeGroups:
 @operation(
     "calibrate",
     summary="Recalibrate confidences from the outcomes of forecasts.",
+    example="calibrate --dry-run",
     pane="calibration",
     writes=True,
     keys=("c",),
@@ -58,7 +60,7 @@ def calibrate(
     return plan if dry_run else engine.memory.calibration.apply(plan)
 
 
-@operation("metrics", summary="Compute the six success metrics of the memory.", long=True)
+@operation("metrics", summary="Compute the six success metrics of the memory.", example="metrics", long=True)
 def metrics(
     engine: Engine,
     *,
@@ -77,7 +79,9 @@ def metrics(
     return engine.memory.calibration.metrics(() if questions is None else load(questions), seed=engine.seed)
 
 
-@operation("monitor", summary="Check for drift in centrality, entropy and attention.", writes=True)
+@operation(
+    "monitor", summary="Check for drift in centrality, entropy and attention.", example="monitor", writes=True
+)
 def monitor(
     engine: Engine,
     *,
@@ -87,7 +91,13 @@ def monitor(
     return engine.memory.calibration.monitor(record=record)
 
 
-@operation("tune", summary="Tune a frame's weights on labelled questions.", long=True, writes=True)
+@operation(
+    "tune",
+    summary="Tune a frame's weights on labelled questions.",
+    example="tune SESSION --questions questions.json",
+    long=True,
+    writes=True,
+)
 def tune(
     engine: Engine,
     name: Annotated[str, Arg(metavar="FRAME", help="An atomic frame."), Takes("frame")],
@@ -122,7 +132,12 @@ def tune(
     return found
 
 
-@operation("frame ab", summary="Compare two weight sets of a frame on the same questions.", long=True)
+@operation(
+    "frame ab",
+    summary="Compare two weight sets of a frame on the same questions.",
+    example="frame ab SESSION --questions questions.json --weights-a .2,.2,.2,.2,.2 --weights-b 0,0,0,1,0",
+    long=True,
+)
 def ab(
     engine: Engine,
     name: Annotated[str, Arg(metavar="FRAME", help="An atomic frame."), Takes("frame")],
@@ -155,7 +170,12 @@ def ab(
     )
 
 
-@operation("simulate", summary="Simulate a year of use in a separate store.", long=True)
+@operation(
+    "simulate",
+    summary="Simulate a year of use in a separate store.",
+    example="simulate --days 30 --seed 7",
+    long=True,
+)
 def simulate(
     engine: Engine,
     *,

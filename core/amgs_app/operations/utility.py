@@ -22,6 +22,7 @@ RESIDENT = 0.5
 @operation(
     "focus feedback",
     summary="Report to memory how much each block helped the answer.",
+    example="focus feedback --dry-run",
     long=True,
     writes=True,
 )

@@ -36,7 +36,7 @@ def health_of_workers(memory: Memory) -> tuple[HealthLine, ...]:
     return (HealthLine("workers", "watch" if failed or idle else "well", ", ".join(told), verb),)
 
 
-@operation("workers list", summary="List the workers and their tasks.")
+@operation("workers list", summary="List the workers and their tasks.", example="workers list")
 def list_tasks(engine: Engine, *, limit: Limit = 50) -> WorkerList:
     """List the workers that are there, and the tasks: what waits, what runs until when, what failed and why, and what
     was done last. `amgs workers run` runs a worker.
@@ -44,7 +44,9 @@ def list_tasks(engine: Engine, *, limit: Limit = 50) -> WorkerList:
     return engine.memory.tasks.list(limit)
 
 
-@operation("workers enqueue", summary="Ask the workers for what is behind.", writes=True)
+@operation(
+    "workers enqueue", summary="Ask the workers for what is behind.", example="workers enqueue", writes=True
+)
 def enqueue(
     engine: Engine,
     kinds: Annotated[
@@ -60,7 +62,9 @@ def enqueue(
     return TasksAsked(engine.memory.tasks.enqueue(known_kinds(kinds or ())))
 
 
-@operation("workers retry", summary="Have the tasks that failed tried again.", writes=True)
+@operation(
+    "workers retry", summary="Have the tasks that failed tried again.", example="workers retry", writes=True
+)
 def retry(engine: Engine) -> TasksAsked:
     """Put the tasks that failed back to those that wait, with all their attempts."""
     return TasksAsked(engine.memory.tasks.retry())

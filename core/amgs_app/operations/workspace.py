@@ -31,7 +31,12 @@ LAST = "(last)"
 Name = Annotated[str, Arg(metavar="NAME", help="A word of your own.")]
 
 
-@operation("bookmark", summary="Bookmark a block, or remove its bookmark.", keys=("asterisk",))
+@operation(
+    "bookmark",
+    summary="Bookmark a block, or remove its bookmark.",
+    example='bookmark @1 --note "ask the plumber"',
+    keys=("asterisk",),
+)
 def bookmark(
     engine: Engine,
     block: Annotated[
@@ -52,6 +57,7 @@ def bookmark(
 @operation(
     "bookmarks",
     summary="List bookmarked blocks.",
+    example="bookmarks",
     keys=("apostrophe",),
     lists=lambda found: [row.block for row in found.rows],
 )
@@ -63,7 +69,11 @@ def bookmarks(engine: Engine) -> BookmarkList:
     return BookmarkList(tuple(rows))
 
 
-@operation("layout set", summary="Arrange the panes: one large, the others beside it.")
+@operation(
+    "layout set",
+    summary="Arrange the panes: one large, the others beside it.",
+    example="layout set frame --beside graph,decay",
+)
 def layout_set(
     operator: Operator,
     pane: Annotated[Pane, Arg(metavar="PANE", help="The large pane."), Takes("pane")],
@@ -97,7 +107,11 @@ def layout_set(
 LONGEST_NAME = 60
 
 
-@operation("layout save", summary="Save the current arrangement of the panes under a name.")
+@operation(
+    "layout save",
+    summary="Save the current arrangement of the panes under a name.",
+    example="layout save night",
+)
 def layout_save(operator: Operator, name: Name) -> Layout:
     """Save the current arrangement of the panes under a name, in this store."""
     if not name.strip() or name == LAST or len(name) > LONGEST_NAME or not name.isprintable():
@@ -109,7 +123,7 @@ def layout_save(operator: Operator, name: Name) -> Layout:
     return operator.layout
 
 
-@operation("layout use", summary="Restore a saved arrangement of the panes.")
+@operation("layout use", summary="Restore a saved arrangement of the panes.", example="layout use night")
 def layout_use(
     operator: Operator,
     name: Annotated[
@@ -132,7 +146,7 @@ def layout_use(
     return operator.layout
 
 
-@operation("layout list", summary="List saved arrangements.")
+@operation("layout list", summary="List saved arrangements.", example="layout list")
 def layout_list(engine: Engine) -> LayoutList:
     """List the arrangements saved in this store."""
     kept = engine.memory.kept(LAYOUT).items()
@@ -144,7 +158,12 @@ def layout_list(engine: Engine) -> LayoutList:
 ListPane = Annotated[Pane, Arg(metavar="PANE", help="The pane with the list."), Takes("pane")]
 
 
-@operation("filter", summary="Filter the rows of a pane's list.", keys=("F",))
+@operation(
+    "filter",
+    summary="Filter the rows of a pane's list.",
+    example="filter inbox 'confidence>0.5'",
+    keys=("F",),
+)
 def filter_rows(
     operator: Operator,
     pane: ListPane,
@@ -161,7 +180,9 @@ def filter_rows(
     return _sifted(operator, pane, terms=tuple(terms or ()))
 
 
-@operation("sort", summary="Sort the rows of a pane's list.", keys=("O",))
+@operation(
+    "sort", summary="Sort the rows of a pane's list.", example="sort inbox confidence --reverse", keys=("O",)
+)
 def sort_rows(
     operator: Operator,
     pane: ListPane,

@@ -234,6 +234,8 @@ def _explained(each: VerbHelp) -> RenderableType:
     for label, meaning in each.parameters:
         text.append(f"  {label:<14} ", style="bold")
         text.append(f"{meaning}\n")
+    if each.example:
+        text.append(f"Example: {each.example}\n")
     return text
 
 

@@ -22,6 +22,7 @@ from amgs_app.corpus import Corpus, open_corpus, sample_corpus
 from amgs_app.corpus_clock import CorpusClock
 from amgs_app.folders import data_folder
 from amgs_app.loaded_models import LoadedModels
+from amgs_app.models import TINY
 from amgs_app.open_context import OpenContext
 from amgs_app.places import check_place
 from amgs_app.results import EngineFacts
@@ -239,6 +240,13 @@ class Engine:
         return self._open.view
 
     @property
+    def words_alone(self) -> bool:
+        """Whether the memory has no sentence encoder though none was refused: its texts are matched by words alone."""
+        if self.attached or self.model_spec == TINY:
+            return False
+        return self.memory.tasks.space[0].startswith("hashing-")
+
+    @property
     def model_is_loaded(self) -> bool:
         return self._models.base_is_loaded
 
@@ -354,15 +362,20 @@ class Engine:
     def _open_memory(self) -> Memory:
         from amgs.memory import Memory
 
+        path = self.store_path
         if self.creates:
             self.make_data_folder()
-        embedder, recogniser, count_tokens = self._models.texts()
+        elif self.options.store is None and isinstance(path, Path) and not path.exists():
+            raise StoreError(f"There is no memory at {path} yet.", title="No memory yet", about="missing")
+        encoder, recogniser, count_tokens = self._models.texts()
+        chosen = self.model_spec == TINY or self.settings.model.embedder
         try:
             memory = Memory.open(
                 self.store_path,
                 clock=self.clock,
                 settings=self.settings.memory,
-                embedder=embedder,
+                embedder=encoder if chosen else None,
+                new_embedder=encoder,
                 count_tokens=count_tokens,
                 recogniser=recogniser,
                 reader=LoadedReader(self._models.base),

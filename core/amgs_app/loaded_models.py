@@ -72,14 +72,14 @@ class LoadedModels:
 
     def texts(self) -> tuple[Embedder, EntityRecogniser, CountTokens]:
         """What reads texts; each loads what it needs on first use."""
-        from amgs_app.models import text_models
+        from amgs_app.models import installed_texts
 
         if self._texts is None:
-            self._texts = text_models(self.spec, self._settings().model, lambda: self._base)
+            self._texts = installed_texts(self.spec, self._settings().model, lambda: self._base)
         return self._texts
 
     def text_encoder(self) -> TextEncoder | None:
         """By what the focus searches for the meaning of a question; None where nothing is installed for it."""
         from amgs_app.models import text_encoder
 
-        return text_encoder(self.texts()[0])
+        return text_encoder(self.spec, self.texts()[0])

@@ -53,11 +53,34 @@ def text_models(
     return MiniLM(settings.embedder), SpacyRecogniser(settings.recogniser), TokenCounter(spec, loaded)
 
 
-def text_encoder(embedder: Embedder) -> TextEncoder | None:
-    """The embedder as the focus engine takes it; None for one that is not installed."""
-    from amgs.text.minilm import NAME, available
+def installed_texts(
+    spec: str, settings: ModelSettings, loaded: Callable[[], BaseModel | None]
+) -> tuple[Embedder, EntityRecogniser, CountTokens]:
+    """What reads texts in a session: where a model is neither named nor installed, what needs none takes its place.
 
-    return None if embedder.name == NAME and not available() else embedder
+    Without the sentence encoder a memory is searched by words alone; without spaCy's model, rules find names.
+    """
+    embedder, recogniser, count_tokens = text_models(spec, settings, loaded)
+    if spec == TINY:
+        return embedder, recogniser, count_tokens
+    from amgs.text import minilm, spacy_entities
+
+    if not settings.embedder and not minilm.available():
+        from amgs.text.embedding import HashingEmbedder
+
+        embedder = HashingEmbedder()
+    if not settings.recogniser and not spacy_entities.available():
+        from amgs.text.entities import RuleRecogniser
+
+        recogniser = RuleRecogniser()
+    return embedder, recogniser, count_tokens
+
+
+def text_encoder(spec: str, embedder: Embedder) -> TextEncoder | None:
+    """The embedder as the focus engine takes it; None where it only stands in for one that is not installed."""
+    from amgs.text.embedding import HashingEmbedder
+
+    return None if spec != TINY and isinstance(embedder, HashingEmbedder) else embedder
 
 
 def require_model(spec: str) -> None:

@@ -84,19 +84,21 @@ def test_without_extras_the_command_line_runs_whatever_loads_no_model(tmp_path: 
     assert command(tmp_path, "--help").returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("words", "extra"),
-    [
-        (["search", "dome"], "models"),
-        (["--model", "tiny", "focus", "open", "note.md"], "focus"),
-    ],
-)
-def test_a_command_that_needs_an_extra_names_it(words: list[str], extra: str, tmp_path: Path) -> None:
+def test_without_extras_the_command_line_searches_by_words_alone_and_says_so(tmp_path: Path) -> None:
+    assert command(tmp_path, "ingest", "The dome stalled in May.").returncode == 0
+    done = command(tmp_path, "consolidate")
+    assert done.returncode == 0, done.stderr
+    done = command(tmp_path, "search", "why did the dome stall?")
+    assert done.returncode == 0 and "The dome stalled in May." in done.stdout, done.stderr
+    assert "Matched by words" in done.stderr and extras.install_line("models") in done.stderr
+
+
+def test_a_command_that_needs_an_extra_names_it(tmp_path: Path) -> None:
     (tmp_path / "note.md").write_text("A note on domes.")
     assert command(tmp_path, "--model", "tiny", "ingest", "a note").returncode == 0
-    done = command(tmp_path, *words)
+    done = command(tmp_path, "--model", "tiny", "focus", "open", "note.md")
     assert done.returncode == MissingExtraError.exit_code, done.stderr
-    assert f"pip install 'amgs-workstation[{extra}]'" in done.stderr
+    assert extras.install_line("focus") in done.stderr
     assert "Traceback" not in done.stderr
 
 

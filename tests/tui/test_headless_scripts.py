@@ -185,7 +185,7 @@ def test_the_steps_of_a_run_can_be_replayed_from_its_trace(amgs: Amgs, tmp_path:
     assert amgs("run", script) == 0, amgs.err
     trace = read(amgs.store.with_name("world.duckdb.trace"))
     clock = FixedClock(parse_instant("2026-03-01T09:00:00Z"))
-    encoder = text_encoder(HashingEmbedder())
+    encoder = text_encoder("tiny", HashingEmbedder())
     runtime, _ = focus_runtime(load_base_model("tiny", "auto"), FocusSettings(), 7, clock, encoder=encoder)
     assert replay(trace, runtime) == len(trace.steps) == 43
     assert runtime.snapshot().step == 38

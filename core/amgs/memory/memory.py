@@ -39,10 +39,14 @@ if TYPE_CHECKING:
 _COUNTS_KEPT = 4096
 
 
-def _embedder_of(storage: Storage) -> Embedder | None:
-    """The embedder that the store's embeddings come from; None before the first one."""
+def _embedder_of(storage: Storage, at_hand: Embedder | None) -> Embedder | None:
+    """The embedder that the store's embeddings come from, which may be the one at hand; in a store without any, the
+    one at hand.
+    """
     space = storage.meta.embedding_space()
-    return None if space is None else named(*space)
+    if space is None or (at_hand is not None and space == (at_hand.name, at_hand.dimension)):
+        return at_hand
+    return named(*space)
 
 
 class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
@@ -122,7 +126,7 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
                 storage,
                 clock=clock,
                 settings=settings or Settings(),
-                embedder=embedder or _embedder_of(storage) or new_embedder or HashingEmbedder(),
+                embedder=embedder or _embedder_of(storage, new_embedder) or HashingEmbedder(),
                 count_tokens=count_tokens or approximate_tokens,
                 recogniser=recogniser or RuleRecogniser(),
                 summariser=summariser,

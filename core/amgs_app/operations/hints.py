@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from amgs.extras import install_line
 from amgs.types import Frame, SearchResult
 from amgs_app.results import Overview
 
@@ -12,13 +13,20 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 EMPTY = "The memory is empty: `amgs ingest FOLDER`, then `amgs consolidate`."
+WORDS_ALONE = (
+    "Matched by words, not by meaning: this memory was begun without a sentence encoder. With "
+    f"`{install_line('models')}` a new one is begun with it."
+)
 
 
 def hint(engine: Engine, result: Any) -> str:
     """One sentence about what the result of a command lacks; empty where nothing is to be said."""
     if not isinstance(result, SearchResult | Frame | Overview):
         return ""
-    return _lacking(result, engine.memory.counts(), EMPTY, "`amgs consolidate`")
+    said = _lacking(result, engine.memory.counts(), EMPTY, "`amgs consolidate`")
+    if not said and isinstance(result, SearchResult | Frame) and engine.words_alone:
+        return WORDS_ALONE
+    return said
 
 
 def hint_by_keys(result: Any, counts: Mapping[str, int]) -> str:

@@ -307,7 +307,6 @@ def one_shot(call: Call[Any], options: Globals) -> int:
         recall(operator)
         if not agreed(operator, call):
             return DECLINED
-        fresh = operator.engine.store_is_new
         try:
             if call.operation.wants_progress:
                 with progress_on() as progress:
@@ -315,8 +314,7 @@ def one_shot(call: Call[Any], options: Globals) -> int:
             else:
                 result = operator.run(call)
         except AmgsError:
-            if fresh:
-                operator.engine.discard()
+            operator.engine.discard()
             raise
         remember(operator)
         write(result, form)

@@ -311,18 +311,12 @@ class Engine:
                 self._memory.close()
                 self._memory = None
 
-    @property
-    def store_is_new(self) -> bool:
-        """Whether nothing lies yet where the store will be."""
-        from amgs.storage.opening import is_new
-
-        return isinstance(self.store_path, Path) and is_new(self.store_path)
-
     def discard(self) -> None:
-        """Close the store, and remove one that holds nothing: what was to go into a new one was refused."""
+        """Close the store, and remove one that was made for nothing: what was to go into it was refused."""
         with self._lock:
             self._open.let_go()
             if self._memory is not None:
+                self._keep_clock(self._memory)
                 self._memory.discard()
                 self._memory = None
 

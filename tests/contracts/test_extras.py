@@ -72,6 +72,17 @@ with amgs.open(":memory:") as memory:
     assert "FallbackWarning" in done.stderr and extras.install_line("models") in done.stderr
 
 
+@pytest.mark.parametrize("extra", ["all", "dev"])
+def test_no_extra_but_its_own_brings_ray(extra: str) -> None:
+    reached, todo = set[str](), [extra]
+    while todo:
+        for one in map(Requirement, EXTRAS[todo.pop()]):
+            if one.name == PROJECT["name"]:
+                todo += one.extras
+            reached.add(one.name)
+    assert "ray" not in reached and {one.name for one in requirements(EXTRAS["ray"])} == {"ray"}
+
+
 def test_without_extras_the_command_line_runs_whatever_loads_no_model(tmp_path: Path) -> None:
     script = tmp_path / "s.amgs"
     script.write_text(

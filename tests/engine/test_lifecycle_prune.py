@@ -23,6 +23,7 @@ from amgs.settings import PruningSettings
 from amgs.types import Block, BlockFilter
 from tests.engine.lifecycle_world import content, lively
 from tests.engine.memory_world import NOW
+from tests.postgres_server import namespace
 
 LATER = NOW + timedelta(days=400)
 
@@ -119,11 +120,28 @@ def test_a_hard_pruning_writes_its_ledger_first(tmp_path: Path) -> None:
         assert memory.verify().ok
 
 
-def test_a_store_without_a_file_needs_a_ledger_to_delete() -> None:
-    with _old() as memory:
+@pytest.mark.parametrize("kind", ["memory", "postgres"])
+def test_a_store_without_a_file_keeps_its_ledger_in_a_table(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    place = namespace(request.getfixturevalue("postgres")) if kind == "postgres" else ":memory:"
+    with _old(place) as memory:
+        odd = _odd(memory)
         memory.lifecycle.apply_pruning(memory.lifecycle.plan_pruning())
-        with pytest.raises(UsageError, match="ledger"):
-            memory.lifecycle.apply_pruning(memory.lifecycle.plan_pruning(hard=True))
+        done = memory.lifecycle.apply_pruning(memory.lifecycle.plan_pruning(hard=True))
+        assert done.ledger == "the table deleted_blocks" and "pruned" not in memory.status().blocks
+        kept = {line["id"]: line for line in memory._storage.deleted_blocks.lines()}
+        assert kept.keys() == {one.block.id for one in done.plan.candidates}
+        # The same lines as a file beside a store has.
+        memory.undo(done.operation.id)
+        again = memory.lifecycle.plan_pruning(hard=True)
+        memory.lifecycle.apply_pruning(again, ledger=tmp_path / "ledger")
+        lines = [json.loads(line) for line in (tmp_path / "ledger").read_text(encoding="utf-8").splitlines()]
+        assert {line["id"]: line for line in lines} == kept
+        memory.undo(memory.operations(1)[0].id)
+        memory.erasure.erase([odd.id])
+        left = {str(line["id"]) for line in memory._storage.deleted_blocks.lines()}
+        assert left == kept.keys() - {odd.id} and memory.verify().ok
 
 
 def test_an_edge_to_a_block_pruned_since_is_not_lost_by_an_undo_out_of_order() -> None:

@@ -11,7 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from amgs.errors import AmgsError, Cancelled, StoreCorruptError, StoreError, StoreTooNewError, UsageError
+from amgs.errors import (
+    AmgsError,
+    Cancelled,
+    StoreCorruptError,
+    StoreError,
+    StoreLockedError,
+    StoreTooNewError,
+    UsageError,
+)
 from amgs.exchange.migration import Migration, migrate
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.storage.opening import open_storage
@@ -203,6 +211,32 @@ def test_a_database_that_is_written_to_meanwhile_is_refused(postgres: str, tmp_p
             open_storage(file)
     assert migrate(place, file, restart=True).faults == ()
     assert rows_of(file) == rows_of(place)
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_of_two_copies_into_one_namespace_at_once_one_is_refused(
+    lived: Path, expected: dict[str, object], postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, other = namespace(postgres), tmp_path / "o.duckdb"
+    consolidated(tmp_path / "others", other).close()
+    # One that has it open already cannot write either.
+    begun = open_memory(place)
+    refused: list[str] = []
+
+    def second(done: int, total: int, doing: str) -> None:
+        del done, total
+        if doing in ("copying edges", "comparing edges") and doing not in refused:
+            monkeypatch.setattr("amgs.storage.postgres.lease._SECONDS", 0.1)
+            with pytest.raises(StoreLockedError, match=f"process {os.getpid()}"):
+                migrate(other, place)
+            with pytest.raises(StoreLockedError):
+                begun.add("In between.")
+            refused.append(doing)
+
+    assert migrate(lived, place, progress=Progress(second)).faults == ()
+    begun.close()
+    assert refused == ["copying edges", "comparing edges"]
+    assert told(place) == expected
 
 
 def test_a_row_that_was_changed_in_the_copy_is_found(lived: Path, tmp_path: Path) -> None:

@@ -271,7 +271,11 @@ def test_members_work_and_whoever_is_let_out_sees_nothing(
         memory.consolidate()
         memory.undo(memory.operations(1)[0].id)
         assert memory.verify().ok
-    migrate(as_role(place, bob), tmp_path / "copy.duckdb")
+    copied = migrate(as_role(place, bob), tmp_path / "copy.duckdb")
+    other = namespace(postgres)
+    open_storage(as_role(other, ann)).close()
+    grant(other, ann)  # no COPY goes into what policies keep
+    assert migrate(tmp_path / "copy.duckdb", as_role(other, ann)).tables == copied.tables
     assert revoke(place, bob).members == (ann,)
     with pytest.raises(StoreError):
         open_memory(as_role(place, bob))

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import StoreError, UsageError
+from amgs.exchange.migration import migrate
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.storage.opening import open_storage
 from amgs_app import cli
@@ -124,3 +126,70 @@ def test_rows_stay_in_order_of_insertion_when_a_later_step_adds_a_column(postgre
         admin.execute("INSERT INTO meta VALUES ('kept:c', 'c', 1)")
         rows = admin.execute("SELECT value FROM meta WHERE key LIKE 'kept:%' ORDER BY rowid").fetchall()
     assert rows == [("b",), ("a",), ("c",)]
+
+
+LONG = "deep/" + "".join(f"{number:x}·" for number in range(3000)) + "/note.md"
+"""The name of a source that is longer than the key of a tree may be."""
+
+
+def test_a_source_may_have_a_name_of_any_length(postgres: str, tmp_path: Path) -> None:
+    place, file = namespace(postgres), tmp_path / "m.duckdb"
+    for each in (place, file):
+        with open_memory(each) as memory:
+            for _ in range(2):
+                memory.ingest_many([RawBlock("The dome stalls.", meta={"source": LONG})])
+            memory.ingest_many([RawBlock("It turns again.", meta={"source": LONG})])
+            memory.consolidate()
+            assert memory.resolve_source(LONG) and memory.verify().ok
+    with open_storage(place) as one, open_storage(file) as other:
+        assert one.sources.names() == other.sources.names() and len(one.sources.names()) == 1
+        assert one.sources.held([LONG]) == other.sources.held([LONG]) != ()
+    copy = namespace(postgres)
+    migrate(file, copy)
+    with open_storage(copy) as storage:
+        assert [each.name for each in storage.sources.names()] == [LONG]
+
+
+def test_a_namespace_from_before_long_names_takes_them_once_it_is_opened(postgres: str) -> None:
+    place = namespace(postgres)
+    with open_storage(place) as storage, storage.transaction():
+        for sql in (
+            "ALTER TABLE sources DROP CONSTRAINT sources_once",
+            "ALTER TABLE sources ADD PRIMARY KEY (name)",
+            "DROP INDEX source_blocks_source_idx",
+            "CREATE INDEX ON source_blocks (source)",
+            "DROP TABLE deleted_blocks",
+            "UPDATE meta SET value = '17' WHERE key = 'schema_version'",
+        ):
+            storage.execute(sql)  # type: ignore[attr-defined]
+    with open_memory(place) as memory:
+        memory.ingest_many([RawBlock("The dome stalls.", meta={"source": LONG})])
+        assert memory.verify().ok
+
+
+def test_a_namespace_that_was_made_for_nothing_is_gone_again(postgres: str, tmp_path: Path) -> None:
+    import psycopg
+
+    place = namespace(postgres)
+    wrong = tmp_path / "export.json"
+    wrong.write_text("{}", encoding="utf-8")
+
+    def there() -> bool:
+        with psycopg.connect(postgres) as admin:
+            row = admin.execute(
+                "SELECT to_regnamespace(%s) IS NOT NULL", [f"amgs_{place.rpartition('=')[2]}"]
+            )
+            return bool((row.fetchone() or [False])[0])
+
+    line = ["--store", place, "--model", "tiny", "import", str(wrong)]
+    assert cli.run(line) != 0 and not there()
+    with open_storage(place) as made:
+        put(made, block("a"))
+    assert cli.run(line) != 0 and there()
+    # Of two that find nothing there, one makes it; what the other has written since stays.
+    other = namespace(postgres)
+    with open_memory(other) as first, open_memory(other) as second:
+        second.add("The dome stalls.")
+        first.discard()
+    with open_memory(other) as memory:
+        assert sum(memory.status().blocks.values()) == 1

@@ -342,7 +342,9 @@ class Lifecycle:
         return dict(zip(view.nodes.tolist(), scores.tolist(), strict=True))
 
     def apply_pruning(self, plan: PrunePlan, *, ledger: Path | None = None) -> Pruned:
-        """Carry a plan out; what a hard one deletes is written to the ledger first, beside the store without one."""
+        """Carry a plan out; what a hard one deletes is written to the ledger first. Without one, that lies beside a
+        store in a file, and is the table `deleted_blocks` of any other.
+        """
         if plan.hard and ledger is None and self._context.storage.file is not None:
             ledger = Path(f"{self._context.storage.file}.deleted.jsonl")
         return prune.apply(self._context.storage, plan, self._context.clock.now(), ledger)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import marshal
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,8 +30,6 @@ _OWN = ("store_id", "schema_version", MIGRATION)
 """Keys of `meta` that belong to a store and not to what it holds."""
 _FIRST, _LAST = "change_counter", "meta"
 """Tables that are not copied in turn: the counter is there before anything else, the named values come last."""
-_OF_A_NEW_MEMORY = frozenset({_FIRST, _LAST, "frame_definitions", "frame_compositions", "frame_versions"})
-"""Tables with rows in a memory that was opened, and in which nothing was done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +69,9 @@ def migrate(
     """Copy a whole memory into a store that is new or empty, and read back that it is the same, row by row.
 
     source, destination: a file, or `postgresql://user@host/database?namespace=name`. The source is only read; while a
-    file is read, nobody else can write to it. After an error, a kill or Cancelled the same call goes on where it
-    stopped, as long as the source has not changed. restart: take out what an earlier attempt copied, and begin anew.
+    file is read, nobody else can write to it, and to the destination nobody else writes until the copy ends. After an
+    error, a kill or Cancelled the same call goes on where it stopped, as long as the source has not changed. restart:
+    take out what an earlier attempt copied, and begin anew.
 
     Raises UsageError for stores that are the same or in memory, and for a destination that holds something else;
     StoreError where the source has changed meanwhile, StoreCorruptError where the copy differs, and what opening either
@@ -81,6 +81,7 @@ def migrate(
     with (
         open_storage(source, read_only=True, create=False) as old,
         open_storage(destination, unfinished=True) as new,
+        new.alone(),
     ):
         with old.snapshot():
             begun = _Origin(old.path, old.meta.store_id(), old.change_counter)
@@ -144,7 +145,7 @@ def _prepared(
     if new.meta.store_id() == begun.store:
         raise _the_same(old.path, new.path)
     mark = new.meta.get(MIGRATION)
-    if mark is None and any(new.tables.count(name) for name in tables if name not in _OF_A_NEW_MEMORY):
+    if mark is None and not new.tables.untouched():
         raise UsageError(f"{new.path} holds a memory already.", way_out="Choose a new destination.")
     if mark is not None and not restart:
         earlier = _Origin(**json.loads(mark))
@@ -218,6 +219,7 @@ def _digest(
 ) -> TableCopy:
     count, whole = 0, hashlib.sha256()
     total = storage.tables.count(name)
+    lists = [place for place, column in enumerate(columns) if column.type.endswith("[]")]
     batches: Iterable[Sequence[TableRow]] = storage.tables.rows(name, columns)
     if name == _LAST:
         batches = [_shared(storage, columns)]
@@ -225,16 +227,19 @@ def _digest(
         if progress is not None:
             progress(count, total, f"comparing {name}")
         for row in batch:
-            values = [_plain(value, column.type) for value, column in zip(row, columns, strict=True)]
-            whole.update(repr(values).encode("utf-8", "surrogatepass"))
+            values = list(row)
+            for place in lists:
+                values[place] = _plain(values[place], columns[place].type)
+            # Every value with its type and its length; of a version that knows no references from one to another.
+            whole.update(marshal.dumps(values, 2))
         count += len(batch)
     return TableCopy(name, count, whole.hexdigest())
 
 
 def _plain(value: Any, kind: str) -> Any:
-    """A value as it is told alike by every backend: a vector is its bytes, a list is a list."""
-    if value is None or not kind.endswith("[]"):
-        return value
+    """A list as it is told alike by every backend: a vector is its bytes."""
+    if value is None:
+        return None
     return np.asarray(value, dtype=np.float32).tobytes() if kind == "FLOAT[]" else list(value)
 
 

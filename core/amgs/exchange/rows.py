@@ -487,6 +487,8 @@ _KNOWN: Mapping[tuple[str, str], Any] = {
     ("prepared_vectors", "block_id"): Id,
     ("prepared_vectors", "text"): Id,
     ("prepared_vectors", "space"): Name,
+    ("deleted_blocks", "block_id"): Id,
+    ("deleted_blocks", "line"): Object,
 }
 
 

@@ -1,6 +1,7 @@
 """Pruning: blocks that are faded, peripheral, unused and doubted, all four at once (AMGS §8.5).
 
-Soft: the block stays as pruned and loses its edges. Hard: it leaves the store, after it was written to a ledger.
+Soft: the block stays as pruned and loses its edges. Hard: it leaves the store, after it was written to a ledger: a
+file, or a table of a store that lies in no file.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -19,12 +20,13 @@ from numpy.typing import NDArray
 
 from amgs.clock import as_utc
 from amgs.decay import falls_below, relevance_at
-from amgs.errors import StoreError, UsageError
+from amgs.errors import StoreError
 from amgs.index.neighbours import nearest
 from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.prune_criteria import SIGNS, Signals, expendable, least, limits, low, signals
 from amgs.settings import PruningSettings
 from amgs.storage.blocks import NumberedBlock
+from amgs.storage.deleted_blocks import LEDGER
 from amgs.storage.journal import PROPOSAL
 from amgs.storage.protocol import Storage
 from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry
@@ -100,7 +102,9 @@ class PruneProposal:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What was pruned, its journal entry, and the ledger that holds what left the store."""
+    """What was pruned, its journal entry, and the ledger that holds what left the store: a file, or the store's table
+    `deleted_blocks`.
+    """
 
     plan: PrunePlan
     operation: JournalEntry
@@ -292,26 +296,25 @@ def _degree(storage: Storage, ids: Sequence[str]) -> dict[str, int]:
 
 
 def apply(storage: Storage, proposal: PrunePlan, now: datetime, ledger: Path | None = None) -> Pruned:
-    """Carry a plan out. A hard one is first written to the ledger, a line a block, and synced to the disk.
+    """Carry a plan out. A hard one is first written to the ledger, a line a block, and synced to the disk; without a
+    file it goes into the table `deleted_blocks`, in the same transaction.
 
-    Raises UsageError when the plan is out of date, or hard without a ledger.
+    Raises UsageError when the plan is out of date.
     """
     blocks = [c.block for c in proposal.candidates]
     if not proposal.hard:
         change = Change(tuple((b, replace(b, status="pruned")) for b in blocks))
         return Pruned(proposal, carry_out(storage, KIND, change, f"{len(blocks)} blocks pruned", now))
-    if ledger is None:
-        raise UsageError(
-            "Hard pruning needs a ledger, and this store is not kept in a file.",
-            way_out="Give a file for the ledger.",
-            about="ledger",
-        )
+    kept = f"the table {LEDGER}" if ledger is None else ledger.name
     with storage.transaction():
-        if blocks:
-            _export(storage, blocks, ledger, now)
+        lines = _lines(storage, blocks, now)
+        if ledger is None:
+            storage.deleted_blocks.add(lines, now)
+        elif lines:
+            _append(ledger, lines.values())
         change = Change(taken=tuple(blocks))
-        done = carry_out(storage, HARD, change, f"{len(blocks)} blocks deleted, kept in {ledger.name}", now)
-    return Pruned(proposal, done, str(ledger) if blocks else "")
+        done = carry_out(storage, HARD, change, f"{len(blocks)} blocks deleted, kept in {kept}", now)
+    return Pruned(proposal, done, "" if not blocks else kept if ledger is None else str(ledger))
 
 
 def propose(storage: Storage, plan: PrunePlan, now: datetime) -> PruneProposal:
@@ -329,15 +332,22 @@ def standing_proposal(storage: Storage) -> JournalEntry | None:
     return None if proposed is None or (done is not None and done.id > proposed.id) else proposed
 
 
-def _export(storage: Storage, blocks: Sequence[Block], ledger: Path, now: datetime) -> None:
-    """Append what is about to leave to the ledger; raises StoreError when it cannot be written."""
+def _lines(storage: Storage, blocks: Sequence[Block], now: datetime) -> dict[str, dict[str, Any]]:
+    """What the ledger keeps of blocks, by id."""
     whole = storage.blocks.get([b.id for b in blocks])
-    edges = storage.edges.touching(list(whole))
+    edges: dict[str, list[Any]] = {one: [] for one in whole}
+    for edge in storage.edges.touching(list(whole)):
+        for end in {edge.source_id, edge.target_id} & edges.keys():
+            edges[end].append(_edge(edge))
+    at = as_utc(now).isoformat()
+    return {one: {"deleted_at": at, **_whole(block), "edges": edges[one]} for one, block in whole.items()}
+
+
+def _append(ledger: Path, lines: Iterable[Mapping[str, Any]]) -> None:
+    """Append what is about to leave to the ledger; raises StoreError when it cannot be written."""
     try:
         with ledger.open("a", encoding="utf-8") as out:
-            for block in whole.values():
-                own = [_edge(e) for e in edges if block.id in (e.source_id, e.target_id)]
-                line = {"deleted_at": as_utc(now).isoformat(), **_whole(block), "edges": own}
+            for line in lines:
                 out.write(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n")
             out.flush()
             os.fsync(out.fileno())

@@ -157,12 +157,11 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
                 self.erasure.finish()
 
     def discard(self) -> None:
-        """Close the memory and, where it holds no block and its journal no operation, remove its files."""
-        file = self._storage.file
-        empty = not sum(self.status().blocks.values()) and not self.operations(1)
+        """Close the memory and, where opening it made it and nothing was done in it, remove its file or namespace."""
+        empty = self._storage.made and self._storage.tables.untouched()
         self.close()
-        if empty and file is not None:
-            remove(file)
+        if empty:
+            remove(self._storage.path, untouched=True)
 
     def __enter__(self) -> Memory:
         return self

@@ -96,13 +96,9 @@ def copy_in_memory(source: Storage) -> Storage:
     return target
 
 
-def is_new(path: Path) -> bool:
-    """Whether nothing lies at the path of a store, nor beside it what belongs to one."""
-    return files.is_new(path)
-
-
-def remove(path: Path | str) -> None:
-    """Remove a closed store with all that belongs to it; of a file, what cannot be removed stays.
+def remove(path: Path | str, *, untouched: bool = False) -> None:
+    """Remove a closed store with all that belongs to it; of a file, what cannot be removed stays. untouched: of a
+    database, only where nothing was done in it since.
 
     Raises StoreLockedError for a namespace that another process writes to, StoreError for a database that is not there.
     """
@@ -110,6 +106,6 @@ def remove(path: Path | str) -> None:
         with explained():
             from amgs.storage.postgres.storage import PostgresStorage
 
-        PostgresStorage.remove(str(path))
+        PostgresStorage.remove(str(path), untouched=untouched)
     else:
         files.remove(Path(path))

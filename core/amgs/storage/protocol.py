@@ -16,6 +16,7 @@ from amgs.storage.assemblies import AssemblyStorage
 from amgs.storage.block_columns import BlockColumnStorage
 from amgs.storage.blocks import BlockStorage
 from amgs.storage.bulk import BulkStorage
+from amgs.storage.deleted_blocks import DeletedBlockStorage
 from amgs.storage.edge_forecasts import EdgeForecastStorage
 from amgs.storage.edges import EdgeStorage
 from amgs.storage.erasure import ErasureStorage
@@ -68,6 +69,11 @@ class Storage(Protocol):
         ...
 
     @property
+    def made(self) -> bool:
+        """Whether opening it made it: there was none before."""
+        ...
+
+    @property
     def closed(self) -> bool: ...
 
     def close(self) -> None:
@@ -83,6 +89,12 @@ class Storage(Protocol):
     def transaction(self, *, counted: bool = True) -> AbstractContextManager[None]:
         """All writes inside commit together or not at all; one inside another joins it. counted: whether the change
         counter rises; a copy brings its own.
+        """
+        ...
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Inside, over many transactions, no other program writes to the store. Raises StoreLockedError where one goes
+        on writing, and StoreError for whatever is written after the connection that keeps others out was lost.
         """
         ...
 
@@ -211,6 +223,9 @@ class Storage(Protocol):
 
     @property
     def prepared_vectors(self) -> PreparedVectorStorage: ...
+
+    @property
+    def deleted_blocks(self) -> DeletedBlockStorage: ...
 
     @property
     def meta(self) -> MetaStorage: ...

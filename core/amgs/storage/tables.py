@@ -6,7 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-BATCH = 2000
+BATCH = 10_000
+OF_A_NEW_STORE = frozenset(
+    {"change_counter", "meta", "frame_definitions", "frame_compositions", "frame_versions"}
+)
+"""Tables with rows in a memory that was opened, and in which nothing was done."""
 
 
 TableRow = tuple[Any, ...]
@@ -52,6 +56,10 @@ class TableStorage(Protocol):
 
     def count(self, table: str) -> int:
         """How many rows a table has."""
+        ...
+
+    def untouched(self) -> bool:
+        """Whether nothing was ever done in the store: no table has rows but those of a new one."""
         ...
 
     def sizes(self) -> dict[str, TableSize]:

@@ -117,10 +117,6 @@ class RemoteEngine(Engine):
         return True
 
     @property
-    def store_is_new(self) -> bool:
-        return False
-
-    @property
     def trace_path(self) -> Path | None:
         """None: the trace lies at the server."""
         return None

@@ -130,7 +130,11 @@ def prune(
     yes: Annotated[bool, Option("--yes", help="Required for --hard.")] = False,
     ledger: Annotated[
         Path | None,
-        Option("--ledger", metavar="FILE", help="Where to write deleted blocks; default: beside the store."),
+        Option(
+            "--ledger",
+            metavar="FILE",
+            help="Where to write deleted blocks; default: beside the store, or a table of a database.",
+        ),
         Takes("file", made=True),
     ] = None,
     progress: Progress | None = None,

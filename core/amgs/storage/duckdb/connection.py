@@ -66,13 +66,15 @@ class Connection(SqlConnection):
         accept_loss: open a store that has lost its last changes, and go on with what is left.
         Raises StoreLockedError, StoreTooNewError, StoreCorruptError, or StoreError for anything else.
         """
-        name = str(path)
+        name, made = str(path), False
         if name == MEMORY:
             connection = duckdb.connect(name)
         else:
             with files.one_maker(Path(name)):
+                made = files.is_new(Path(name))
                 connection = _connected(name, read_only=read_only, create=create, accept_loss=accept_loss)
         store = cls(connection, name, read_only=read_only)
+        store.made = made
         try:
             connection.execute(_THRESHOLD)
             version = schema_version(connection)

@@ -8,7 +8,7 @@ import os
 import select
 import socket
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Self
 
 import numpy as np
@@ -70,6 +70,7 @@ class PostgresConnection(SqlConnection):
         self._writer = writer
         self._address = address
         self._ear: psycopg.Connection[Any] | None = None
+        self._alone = False
         self._outbox = Outbox(self)
         self.edge_changes = SharedChangeLog(self._outbox.edges)
         self.clock_changes = SharedChangeLog(self._outbox.clocks)
@@ -117,7 +118,9 @@ class PostgresConnection(SqlConnection):
                         _check_version(address, version)
                         if version < LATEST:
                             migrate(writer, address.schema, version)
-            return cls(writer, address, read_only=read_only)
+            store = cls(writer, address, read_only=read_only)
+            store.made = not version
+            return store
         except BaseException:
             writer.close()
             raise
@@ -209,9 +212,28 @@ class PostgresConnection(SqlConnection):
             for _ in self._ear.notifies(timeout=seconds, stop_after=1):
                 pass
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        with ExitStack() as held:
+            with self._lock, self._translate():
+                if self._writer.closed:
+                    self._reconnect()
+                held.enter_context(leased(self._writer, self._address))
+            self._alone = True
+            held.callback(setattr, self, "_alone", False)
+            yield
+
+    def _reconnect(self) -> None:
+        if self._alone:
+            raise StoreError(
+                f"{self.path} cannot be reached: the connection that kept others from writing is gone.",
+                way_out="Check that the server runs, then do it again.",
+            )
+        self._writer = connected(self._address)
+
     def _begin(self) -> None:
         if self._writer.closed:
-            self._writer = connected(self._address)
+            self._reconnect()
         with self._translate():
             try:
                 found = leased_version(self._writer, self._address)
@@ -219,7 +241,7 @@ class PostgresConnection(SqlConnection):
                 if not self._writer.closed:
                     raise
                 # The server was started anew since; nothing was begun.
-                self._writer = connected(self._address)
+                self._reconnect()
                 found = leased_version(self._writer, self._address)
         try:
             _check_version(self._address, found)
@@ -263,6 +285,22 @@ class PostgresConnection(SqlConnection):
         yield
         with self._translate():
             self._writer.execute(SQL("DROP TABLE {}").format(temporary))
+
+    def copy_into(
+        self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]]
+    ) -> None:
+        """Add rows to a table whose rows no policy keeps; only inside a transaction.
+
+        columns: their names and types; an instant is microseconds since 1970, JSON its text.
+        """
+        self._in_transaction()
+        self._dirty = self._structural = True
+        names = SQL(", ").join(Identifier(name) for name, _ in columns)
+        copy = SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(Identifier(table), names)
+        with self._translate(), self._writer.cursor() as cursor, cursor.copy(copy) as into:
+            into.set_types([kind for _, kind in columns])
+            for row in rows:
+                into.write_row(row)
 
     def compact(self, wait: float, last: tuple[str, Sequence[Any]]) -> bool:
         if self._inside:

@@ -37,10 +37,20 @@ _INDEXES = (
     "calibration_log (block_id)",
     "edge_forecasts (prediction_id)",
     "source_blocks (block_id)",
-    "source_blocks (source)",
     "messages (conversation, number)",
     "mentions (conversation, number)",
 )
+
+
+_ANY_LENGTH = (
+    "ALTER TABLE sources DROP CONSTRAINT IF EXISTS sources_pkey",
+    "ALTER TABLE sources ADD CONSTRAINT sources_once EXCLUDE USING hash (name WITH =)",
+    "DROP INDEX IF EXISTS source_blocks_source_idx",
+    "CREATE INDEX ON source_blocks USING hash (source)",
+)
+"""Names of sources are as long as paths are; the key of a tree has at most some 2,700 bytes, that of a hash any."""
+_OWN_STEPS = {18: _ANY_LENGTH}
+"""What a step does in PostgreSQL beside what it does everywhere, by the number of the schema that it leads to."""
 
 
 def version_of(connection: Connection[Any], schema: str) -> int:
@@ -63,6 +73,7 @@ def migrate(connection: Connection[Any], schema: str, version: int) -> None:
             for statement in _statements(step)
             if number >= _BEGUN_WITH or _MAKES.match(statement)
         ]
+        steps += [each for number, own in _OWN_STEPS.items() if number > version for each in own]
         if not version:
             connection.execute(SQL("CREATE SCHEMA IF NOT EXISTS {}").format(Identifier(schema)))
             steps = [*FUNCTIONS, *steps, *(f"CREATE INDEX ON {index}" for index in _INDEXES)]

@@ -8,6 +8,7 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 
 from amgs.errors import StoreError
+from amgs.storage.meta import MIGRATION
 from amgs.storage.postgres.address import Address
 from amgs.storage.postgres.block_columns import PostgresBlockColumns
 from amgs.storage.postgres.connection import PostgresConnection
@@ -27,8 +28,9 @@ class PostgresStorage(PostgresConnection, SqlStorage):
         self.tables = PostgresTables(self)
 
     @classmethod
-    def remove(cls, path: str) -> None:
-        """Drop a namespace with all that it holds; one that is not there is no error.
+    def remove(cls, path: str, *, untouched: bool = False) -> None:
+        """Drop a namespace with all that it holds; one that is not there is no error. untouched: only where nothing was
+        done in it, not even by a program that came in between.
 
         Raises StoreLockedError where other programs go on writing to it.
         """
@@ -39,4 +41,6 @@ class PostgresStorage(PostgresConnection, SqlStorage):
                 raise
             return
         with store, store._translate(), leased(store._writer, store._address):
+            if untouched and (not store.tables.untouched() or store.meta.get(MIGRATION) is not None):
+                return
             store._writer.execute(SQL("DROP SCHEMA {} CASCADE").format(Identifier(store._address.schema)))

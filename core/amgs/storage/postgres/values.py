@@ -7,6 +7,7 @@ needs, U+10FFFE, and the mark itself is doubled by a letter: every text comes ba
 from __future__ import annotations
 
 import re
+import struct
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,10 @@ _ESCAPED = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 _BACK = {f"{_MARK}m": _MARK, f"{_MARK}0": "\0", f"{_MARK}u": "\\u0000"}
 _MARKED = re.compile("|".join(_BACK))
 
-_TEXT, _VARCHAR, _JSON, _REAL, _REALS = 25, 1043, 114, 700, 1021
+_TEXT, _VARCHAR, _JSON, _REAL, _REALS, _TIMESTAMP = 25, 1043, 114, 700, 1021, 1114
+_INSTANT = struct.Struct(">q")
+_SINCE_2000 = 946_684_800_000_000
+"""From 1970 to where PostgreSQL counts from, in microseconds."""
 
 
 def kept(text: str) -> str:
@@ -62,6 +66,26 @@ class _TextInBinary(_TextIn):
     format = pq.Format.BINARY
 
 
+class JsonText(str):
+    """The text of a JSON value, where a column of that type is copied into."""
+
+
+class _JsonOut(_TextOutBinary):
+    oid = _JSON
+
+
+class Microseconds(int):
+    """An instant as microseconds since 1970, where a column of instants is copied into."""
+
+
+class _MicrosecondsOut(adapt.Dumper):
+    format = pq.Format.BINARY
+    oid = _TIMESTAMP
+
+    def dump(self, obj: int) -> Buffer:
+        return _INSTANT.pack(obj - _SINCE_2000)
+
+
 _HEAD = np.dtype(
     [("dimensions", ">i4"), ("nulls", ">i4"), ("type", ">i4"), ("length", ">i4"), ("first", ">i4")]
 )
@@ -95,6 +119,9 @@ def register(context: AdaptContext) -> None:
     for dumper in (_TextOutBinary, _TextOut):
         context.adapters.register_dumper(str, dumper)
     context.adapters.register_dumper(np.ndarray, _VectorOut)
+    # A copy asks for what writes a type, by the type: of these classes there need be no object.
+    context.adapters.register_dumper(JsonText, _JsonOut)
+    context.adapters.register_dumper(Microseconds, _MicrosecondsOut)
     for oid in (_TEXT, _VARCHAR, _JSON):
         for loader in (_TextIn, _TextInBinary):
             context.adapters.register_loader(oid, loader)

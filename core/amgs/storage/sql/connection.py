@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
@@ -38,6 +38,8 @@ class SqlConnection(ABC):
         self.clock_changes: ChangeLog[str] = ChangeLog()
         self.lost = ""
         """What was missing when the store was opened, where that was accepted; in words."""
+        self.made = False
+        """Whether opening it made it."""
 
     @abstractmethod
     def close(self) -> None:
@@ -111,6 +113,9 @@ class SqlConnection(ABC):
 
     def hear(self, seconds: float) -> None:
         del seconds
+
+    def alone(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

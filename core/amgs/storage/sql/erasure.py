@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Sequence
 
+from amgs.storage.deleted_blocks import LEDGER
 from amgs.storage.erasure import ErasureStorage
 from amgs.storage.meta import MetaStorage
 from amgs.storage.sql.connection import SqlConnection
@@ -24,6 +25,7 @@ _BY_ID = {
     "undone_edges": ("source_id", "target_id"),
     "reviews": ("older_id", "newer_id"),
     "prepared_vectors": ("block_id",),
+    LEDGER: ("block_id",),
 }
 """Tables whose rows go, and the columns that name a block."""
 _DIGITS = 16

@@ -494,6 +494,11 @@ CREATE TABLE outbox (
 );
 """
 
+_DELETED_BLOCKS = """
+-- The ledger of hard pruning of a store that lies in no file: a block as it was deleted. line: JSON.
+CREATE TABLE deleted_blocks (deleted_at TIMESTAMP NOT NULL, block_id VARCHAR NOT NULL, line JSON NOT NULL);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _LIFECYCLE,
@@ -512,6 +517,7 @@ MIGRATIONS: tuple[str, ...] = (
     _PACK_CREDITS,
     _TASKS,
     _OUTBOX,
+    _DELETED_BLOCKS,
 )
 """Step i brings a store from schema i to i + 1."""
 

@@ -18,6 +18,7 @@ STANDING = (
 )
 """The pieces whose operations stand."""
 
+_GIVEN = "(SELECT unnest(?::VARCHAR[]) AS name, unnest(?::VARCHAR[]) AS root, unnest(?::VARCHAR[]) AS path)"
 _PIECE = "source, position, locator, block_id, since, until"
 
 
@@ -33,13 +34,15 @@ class SqlSources(SourceStorage):
 
     def put_names(self, names: Iterable[SourceName]) -> None:
         every = list({one.name: one for one in names}.values())
-        if every:
-            self._connection.execute(
-                "INSERT INTO sources SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]) "
-                "ON CONFLICT (name) DO UPDATE SET root = excluded.root, path = excluded.path",
-                [[one.name for one in every], [one.root for one in every], [one.path for one in every]],
-                structural=False,
-            )
+        given = [[one.name for one in every], [one.root for one in every], [one.path for one in every]]
+        # Not ON CONFLICT, which wants a key that is a tree, and so of names that are not long.
+        for sql in (
+            f"UPDATE sources SET root = g.root, path = g.path FROM {_GIVEN} AS g WHERE sources.name = g.name",
+            f"INSERT INTO sources SELECT name, root, path FROM {_GIVEN} AS g "
+            "WHERE NOT EXISTS (SELECT 1 FROM sources s WHERE s.name = g.name)",
+        ):
+            if every:
+                self._connection.execute(sql, given, structural=False)
 
     def add(self, pieces: Sequence[SourcePiece], operation: int | None) -> None:
         if pieces:

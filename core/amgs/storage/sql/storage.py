@@ -7,6 +7,7 @@ from amgs.storage.sql.assemblies import SqlAssemblies
 from amgs.storage.sql.blocks import SqlBlocks
 from amgs.storage.sql.bulk import SqlBulk
 from amgs.storage.sql.connection import SqlConnection
+from amgs.storage.sql.deleted_blocks import SqlDeletedBlocks
 from amgs.storage.sql.edge_forecasts import SqlEdgeForecasts
 from amgs.storage.sql.edges import SqlEdges
 from amgs.storage.sql.erasure import SqlErasure
@@ -57,6 +58,7 @@ class SqlStorage(SqlConnection):
         self.packs = SqlPacks(self)
         self.mentions = SqlMentions(self)
         self.tasks = SqlTasks(self)
+        self.deleted_blocks = SqlDeletedBlocks(self)
         self.prepared_vectors = SqlPreparedVectors(self)
         self.erasure = SqlErasure(self, self.meta)
         self.as_of = SqlAsOf(self, self.blocks, self.edges)

@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.storage.sql.connection import SqlConnection
-from amgs.storage.tables import BATCH, TableColumn, TableRow, TableSize, TableStorage
+from amgs.storage.tables import BATCH, OF_A_NEW_STORE, TableColumn, TableRow, TableSize, TableStorage
 
 
 class SqlTables(TableStorage):
     """`TableStorage` in SQL."""
+
+    _vectors_in_columns = True
+    """Whether a vector is an array only where whole columns are asked for."""
 
     def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
@@ -24,7 +27,7 @@ class SqlTables(TableStorage):
 
     def rows(self, table: str, columns: Sequence[TableColumn], *, skip: int = 0) -> Iterator[list[TableRow]]:
         chosen = ", ".join(_read(column) for column in columns)
-        vectors = any(column.type == "FLOAT[]" for column in columns)
+        vectors = self._vectors_in_columns and any(column.type == "FLOAT[]" for column in columns)
         last = -1
         if skip:
             sql = f'SELECT rowid FROM "{table}" ORDER BY rowid LIMIT 1 OFFSET ?'
@@ -66,6 +69,9 @@ class SqlTables(TableStorage):
 
     def count(self, table: str) -> int:
         return int(self._connection.value(f'SELECT count(*) FROM "{table}"'))
+
+    def untouched(self) -> bool:
+        return not any(self.count(name) for name in self.schema() if name not in OF_A_NEW_STORE)
 
     @abstractmethod
     def sizes(self) -> dict[str, TableSize]: ...

@@ -26,7 +26,9 @@ from amgs_tui.appearance import Appearance
 from amgs_tui.command_line import CommandLine
 from amgs_tui.dispatcher import Dispatcher
 from amgs_tui.engine_worker import EngineWorker, Execute, kind_of, run_through_registry
+from amgs_tui.kept_state import KeptState, file_of_user
 from amgs_tui.keys import EVERYWHERE
+from amgs_tui.leaving import what_is_kept, would_be_lost
 from amgs_tui.main_screen import MainScreen
 from amgs_tui.messages import EngineEvent, EngineReport, EngineRequest, Follow, Origin, Overheard
 from amgs_tui.notices import Notices
@@ -66,7 +68,7 @@ class Workstation(App[None], inherit_bindings=False):
 
     open_session: makes the Session, in the engine's thread. execute: how a request is carried out; tests put their own
     in its place. store_name: what the header shows until the store is open. theme_folders: where palettes lie. now:
-    the session's clock.
+    the session's clock. kept: what an earlier start left.
     """
 
     TITLE = "amgs"
@@ -90,12 +92,19 @@ class Workstation(App[None], inherit_bindings=False):
         theme_folders: Sequence[Path] | None = None,
         symbols: Symbols | None = None,
         now: Callable[[], datetime] | None = None,
+        kept: KeptState | None = None,
     ) -> None:
         super().__init__()
+        self.kept = kept or KeptState()
         self.state = ScreenState(store_name, now)
         self.main = MainScreen(self, self.state)
         self.appearance = Appearance(
-            self, self.main.redraw, theme=theme, folders=theme_folders, symbols=symbols
+            self,
+            self.main.redraw,
+            theme=theme,
+            last_theme=self.kept.theme,
+            folders=theme_folders,
+            symbols=symbols,
         )
         self.engine = EngineWorker(
             open_session,
@@ -120,9 +129,9 @@ class Workstation(App[None], inherit_bindings=False):
             pages=self.pages,
             use_keys=self.use_keys,
             follow=self.follow,
+            kept_selection=self.kept.selected_in,
         )
         self.watch_service = ServiceWatch(self, self.dispatcher, self.notices, self.pages)
-        self._recent: list[str] = []  # what was chosen in the palette, the latest first
 
     # --- Textual ------------------------------------------------------------------------------------------
 
@@ -396,39 +405,31 @@ class Workstation(App[None], inherit_bindings=False):
 
     def action_command_palette(self) -> None:
         """Let the operator find anything that can be done, and do it."""
-        from amgs_tui.dialogs.palette import RECENT, ActionPalette
+        from amgs_tui.dialogs.palette import ActionPalette
 
         def chose(action: Action | None) -> None:
             if action is not None:
-                rest = [name for name in self._recent if name != action.id]
-                self._recent = [action.id, *rest][:RECENT]
+                self.kept.used(action.id)
                 action.run()
 
-        self.push_screen(ActionPalette(self.actions(), self._recent), chose)
+        self.push_screen(ActionPalette(self.actions(), self.kept.recent), chose)
 
     # --- leaving ------------------------------------------------------------------------------------------
 
     async def action_quit(self) -> None:
-        """Leave; asks first when something runs that would be stopped."""
-        running = self.dispatcher.by_operator
-        if running is None:
+        """Leave; asks first where something would be lost."""
+        lost = would_be_lost(self.main, self.state, self.dispatcher)
+        if not lost:
             self.exit()
             return
         from amgs_tui.dialogs.dialog import Confirm
 
-        words = f"`{running.title}` is still running. Quitting stops it; unfinished work is lost."
-        self.push_screen(Confirm("Quit now?", words), lambda yes: self.exit() if yes else None)
+        self.push_screen(Confirm("Quit now?", "\n".join(lost)), lambda yes: self.exit() if yes else None)
 
-    def what_is_kept(self) -> str:
-        """What the next start can go on with, for the terminal that the operator comes back to."""
-        view = self.lifetime
-        if view is None or not self.state.persistent or self.state.attached:
-            return ""
-        branches = f", {len(view.branches)} branches" if len(view.branches) > 1 else ""
-        return (
-            f"The working context is kept ({view.head:,} tokens{branches}): "
-            "`r` in pane 6, or `focus resume`, continues it."
-        )
+    def keep_state(self) -> None:
+        """Keep for the next start what the screen is left with."""
+        self.kept.theme = self.appearance.chosen_theme or self.kept.theme
+        self.kept.write(self.state.place, self.selected or "")
 
 
 def run(open_session: Callable[[], Any], **options: Any) -> int:
@@ -436,14 +437,16 @@ def run(open_session: Callable[[], Any], **options: Any) -> int:
 
     open_session: makes the Session; called in the engine's thread. options: store_name, theme,
     theme_folders, symbols."""
-    app = Workstation(open_session, execute=settling(run_through_registry), **options)
+    kept = KeptState(file_of_user())
+    app = Workstation(open_session, execute=settling(run_through_registry), kept=kept, **options)
     with short_pauses():
         try:
             app.run()
         finally:
+            app.keep_state()
             if not app.engine.close(timeout=QUIT_PATIENCE_SECONDS):
                 sys.stderr.write("amgs: stopping what is still running …\n")
                 app.engine.close()
-    if words := app.what_is_kept():
+    if words := what_is_kept(app.lifetime, app.state):
         sys.stderr.write(f"{words}\n")
     return app.return_code or 0

@@ -29,8 +29,8 @@ COERCED: Final = "C.UTF-8"
 class Appearance:
     """The palettes, the theme in use, the symbols, the remapped keys.
 
-    theme: what was asked for when the program was started. folders: where palettes lie. redraw: called when every
-    figure has to be drawn again.
+    theme: what was asked for when the program was started. last_theme: the one that was chosen in an earlier start.
+    folders: where palettes lie. redraw: called when every figure has to be drawn again.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class Appearance:
         redraw: Callable[[], None],
         *,
         theme: str | None = None,
+        last_theme: str = "",
         folders: Sequence[Path] | None = None,
         symbols: Symbols | None = None,
     ) -> None:
@@ -51,7 +52,8 @@ class Appearance:
         self.asked_theme = theme
         self.chosen_theme = ""
         """The theme that the operator chose, which the layout remembers."""
-        app.theme = theme if theme in self.palettes else next(iter(self.palettes))
+        wanted = (name for name in (theme, last_theme) if name in self.palettes)
+        app.theme = next(wanted, None) or next(iter(self.palettes))
         self.symbols: Symbols = symbols or symbols_of_terminal()
         self.keys: Mapping[str, str] = {}
         """Keys of the operator's own, by the id of the binding."""

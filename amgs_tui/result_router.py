@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from amgs_tui.saved_layout import SavedLayout
     from amgs_tui.state import ScreenState
 
+AS_LEFT: Final = "as left"
+"""The slot in which the block is selected that was selected when the store was left."""
 WORTH_SAYING: Final = 0.1
 """How many seconds an action must take for its time to be told."""
 STORE_CODE: Final = 4
@@ -37,6 +39,7 @@ class ResultRouter:
     """Receives what the engine's threads report and brings it where it belongs.
 
     use_keys: gives actions the keys of the settings. follow: begins to hear what happens in a served memory.
+    kept_selection: the block that was selected when a store was left.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class ResultRouter:
         pages: Pages,
         use_keys: Callable[[Mapping[str, str]], None],
         follow: Callable[[RemoteEngine], None],
+        kept_selection: Callable[[str], str],
     ) -> None:
         self._screen = screen
         self._state = state
@@ -63,6 +67,7 @@ class ResultRouter:
         self._pages = pages
         self._use_keys = use_keys
         self._follow = follow
+        self._kept_selection = kept_selection
 
     # --- results ------------------------------------------------------------------------------------------
 
@@ -131,7 +136,11 @@ class ResultRouter:
             case "undo" if event.request.slot == ASKING:
                 self._pages.ask_to_undo(result)
             case "select":
-                self._screen.select(result.block.id)
+                if event.request.slot != AS_LEFT:
+                    self._screen.select(result.block.id)
+                elif state.selected is None:
+                    self._screen.select(result.block.id)
+                    self._notices.say(f"Selected as you left it: {result.block.title} · p reads it")
             case "theme":
                 if result.name != self._appearance.theme:
                     self._layout.choose_theme(result.name)
@@ -155,6 +164,8 @@ class ResultRouter:
             self._dispatcher.submit("ingest")
         else:
             self._dispatcher.submit("layout use", slot="layout", origin="screen")
+            if block := self._kept_selection(self._state.place):
+                self._dispatcher.submit("select", {"block": block}, slot=AS_LEFT, origin="screen")
         for name in ("conversation", "packs"):
             self._screen.pane(name).look()  # it has no place before it knows that there is one
 

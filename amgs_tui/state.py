@@ -41,6 +41,13 @@ class ScreenState:
         return self.overview.store.now if self.overview is not None else datetime.fromtimestamp(0, UTC)
 
     @property
+    def place(self) -> str:
+        """What the store is remembered by on this machine: its path, or where it is served; "" for none."""
+        if not self.persistent or self.overview is None:
+            return ""
+        return self.store_name if self.attached else self.overview.store.path
+
+    @property
     def persistent(self) -> bool:
         """Whether the store lies on the disk, and with it the trace of the working context."""
         return self.store_name != ":memory:"

@@ -15,11 +15,12 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from amgs_app.render.figures.format import plural
+from amgs_app.spelling import near
 
 BENCHES: Final = "bench "
-"""What the names of the benchmarks begin with: they are listed last."""
-RECENT: Final = 6
-"""Actions that are remembered as used last."""
+"""What the names of the benchmarks begin with: they are listed only where their names are typed, and last."""
+LOOSEST: Final = 4
+"""Over how many times their number typed letters may be spread in a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +44,37 @@ class Action:
 
 
 def matching(actions: Sequence[Action], typed: str) -> list[Action]:
-    """The actions that have every typed word, those that have it in their name before those that have it in their
-    text, and of equals those that are offered now; where none has, those whose name has the letters in their order.
+    """The actions that have every typed word: by name before by text, of equals those that are offered now, then those
+    whose name has the typed letters in their order, the closest together first. Where there are none, those whose name
+    has a word like each typed one. A benchmark is found by its name alone.
     """
     words = _folded(typed).split()
+    letters = "".join(words)
     ranked = []
     for place, action in enumerate(actions):
         name, everything = _folded(action.name), _folded(f"{action.name} {action.text} {action.where}")
-        if all(word in everything for word in words) or typed.strip() in action.keys.split():
+        bench, key = action.name.startswith(BENCHES), typed.strip() in action.keys.split()
+        if key or all(word in (name if bench else everything) for word in words):
             starts = sum(any(part.startswith(word) for part in name.split()) for word in words)
             inside = sum(word in name for word in words)
-            exact = name == " ".join(words) or typed.strip() in action.keys.split()
-            bench = action.name.startswith(BENCHES)
-            ranked.append((not exact, -starts, -inside, not action.ready, bench, place, action))
+            exact = key or name == " ".join(words)
+            ranked.append((bench, not exact, -starts, -inside, not action.ready, 0, place, action))
+        elif not bench and 0 < (spread := _spread(name, letters)) <= LOOSEST * len(letters):
+            ranked.append((bench, True, 1, 0, not action.ready, spread, place, action))
     if ranked:
         return [entry[-1] for entry in sorted(ranked, key=lambda entry: entry[:-1])]
-    letters = "".join(words)
-    return [action for action in actions if _holds(_folded(action.name), letters)]
+    meant = {word: _meant(word, actions) for word in words}
+    return [
+        action
+        for action in actions
+        if all(not meant[word].isdisjoint(_folded(action.name).split()) for word in words)
+    ]
+
+
+def _meant(typed: str, actions: Sequence[Action]) -> set[str]:
+    """The words of names that a mistyped word may stand for."""
+    known = {word for action in actions for word in _folded(action.name).split()}
+    return set(near(typed, sorted(known)))
 
 
 def _folded(text: str) -> str:
@@ -67,9 +82,14 @@ def _folded(text: str) -> str:
     return text.casefold().replace("iz", "is").replace("color", "colour")
 
 
-def _holds(name: str, letters: str) -> bool:
-    signs = iter(name)
-    return all(letter in signs for letter in letters)
+def _spread(name: str, letters: str) -> int:
+    """Over how many characters of a name the letters lie that it has in their order; 0 where it has not."""
+    begin = at = name.find(letters[:1])
+    for letter in letters[1:]:
+        if at < 0:
+            return 0
+        at = name.find(letter, at + 1)
+    return at - begin + 1 if at >= 0 else 0
 
 
 class ActionPalette(ModalScreen[Action | None]):
@@ -82,8 +102,8 @@ class ActionPalette(ModalScreen[Action | None]):
         background: $surface; border: round $accent; border-title-color: $accent; border-title-style: bold;
         border-subtitle-color: $muted;
     }
-    ActionPalette Input, Palette Input:focus { border: none; height: 1; padding: 0 1; background: $panel; }
-    ActionPalette OptionList, Palette OptionList:focus {
+    ActionPalette Input, ActionPalette Input:focus { border: none; height: 1; padding: 0 1; background: $panel; }
+    ActionPalette OptionList, ActionPalette OptionList:focus {
         border: none; height: auto; max-height: 24; background: $surface; padding: 0;
         text-wrap: nowrap; text-overflow: ellipsis;
     }
@@ -121,7 +141,10 @@ class ActionPalette(ModalScreen[Action | None]):
         self._list(event.value)
 
     def _list(self, typed: str) -> None:
-        self._listed = matching(self._actions, typed) if typed.strip() else list(self._actions)
+        if typed.strip():
+            self._listed = matching(self._actions, typed)
+        else:
+            self._listed = [action for action in self._actions if not action.name.startswith(BENCHES)]
         wide = min(28, max((len(action.name) for action in self._listed), default=0))
         listed = self.query_one(OptionList)
         listed.clear_options()

@@ -120,6 +120,11 @@ class Pane(Widget, can_focus=True):
         return False
 
     @property
+    def unsaved(self) -> str:
+        """What of the operator's work in the pane is lost when they quit, as a sentence; "" for nothing."""
+        return ""
+
+    @property
     def waits(self) -> str:
         """What stands in a pane that has nothing to show yet: behind what it waits."""
         behind = self.host.waits_for

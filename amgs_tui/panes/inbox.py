@@ -156,6 +156,14 @@ one transaction, which the overview can undo. s lists the sources; what one says
                 self.moved()
 
     @property
+    def unsaved(self) -> str:
+        corrected = len(self.draft.edits) if self.draft is not None else 0
+        if not corrected:
+            return ""
+        blocks = plural(corrected, "block")
+        return f"The draft with your corrections to {blocks} is not applied: c in pane 1 applies it."
+
+    @property
     def empty(self) -> bool:
         shows_plan = self.draft is not None or self.revision is not None
         return self.inbox is not None and not self.inbox.waiting and not shows_plan

@@ -125,6 +125,11 @@ class Prompt(Widget):
     def is_open(self) -> bool:
         return self.has_class("-open")
 
+    @property
+    def typed(self) -> str:
+        """What stands in the line."""
+        return self.query_one(LineInput).value
+
     def open(
         self,
         topic: str,

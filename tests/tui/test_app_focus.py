@@ -13,6 +13,7 @@ from amgs_app.calls.call import Call
 from amgs_app.engine import Engine
 from amgs_app.operator import Operator
 from amgs_tui.dialogs.reader import TextReader
+from amgs_tui.leaving import what_is_kept
 from amgs_tui.panes.focus import FocusPane
 from tests.tui.app_drive import Drive
 from tests.tui.test_app_tiny import NOTES, on_session, options
@@ -137,7 +138,9 @@ async def test_the_next_session_offers_to_go_on_and_r_does(tmp_path: Path, notes
         await driven.press("full_stop", "full_stop")
         assert pane.view is not None
         left = pane.view
-        assert "The working context is kept (4 tokens, 2 branches)" in driven.app.what_is_kept()
+        assert "The working context is kept (4 tokens, 2 branches)" in what_is_kept(
+            driven.app.lifetime, driven.app.state
+        )
     async with on_session(lambda: Operator(Engine(options(store, notes))), (120, 40)) as driven:
         await driven.press("6")
         assert "The last session left a working context" in driven.text

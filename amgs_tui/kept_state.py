@@ -1,0 +1,76 @@
+"""What the screen keeps from one start to the next, in a small file of the user's: what was chosen in the palette, the
+theme, and in each store the block that was selected. Panes, filters and a store's own theme are kept in the store.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+MOST_RECENT: Final = 12
+"""Actions that are remembered as used last."""
+MOST_STORES: Final = 50
+"""Stores whose selection is remembered."""
+
+
+def file_of_user() -> Path:
+    """Where the screen of this user keeps it."""
+    import platformdirs
+
+    return Path(platformdirs.user_state_dir("amgs", appauthor=False)) / "screen.json"
+
+
+class KeptState:
+    """Read once at the start, written when the operator leaves; without a file it lasts as long as the program.
+
+    recent: ids of the palette's actions, the latest first. theme: the one that was chosen last, in any store.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
+        told = _read(file)
+        self.recent = told["recent"]
+        self.theme: str = told["theme"]
+        self._selected: dict[str, str] = told["selected"]
+
+    def used(self, action: str) -> None:
+        """An action was chosen in the palette."""
+        self.recent = [action, *(each for each in self.recent if each != action)][:MOST_RECENT]
+
+    def selected_in(self, store: str) -> str:
+        """The block that was selected when this store was left; "" for none."""
+        return self._selected.get(store, "")
+
+    def write(self, store: str, selected: str) -> None:
+        """Keep it for the next start. Another workstation may have written meanwhile: its stores stay."""
+        if self._file is None:
+            return
+        others = {name: block for name, block in _read(self._file)["selected"].items() if name != store}
+        if store and selected:
+            others[store] = selected
+        kept = dict(list(others.items())[-MOST_STORES:])
+        told = {"recent": self.recent, "theme": self.theme, "selected": kept}
+        with suppress(OSError):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            fresh = self._file.with_name(f"{self._file.name}.new")
+            fresh.write_text(json.dumps(told, indent=1), encoding="utf-8")
+            fresh.replace(self._file)
+
+
+def _read(file: Path | None) -> dict[str, Any]:
+    """What the file says; what of it cannot be read says nothing."""
+    told: Any = {}
+    if file is not None:
+        with suppress(OSError, ValueError):
+            told = json.loads(file.read_text(encoding="utf-8"))
+    told = told if isinstance(told, dict) else {}
+    recent, theme, selected = told.get("recent"), told.get("theme"), told.get("selected")
+    return {
+        "recent": [one for one in recent if isinstance(one, str)] if isinstance(recent, list) else [],
+        "theme": theme if isinstance(theme, str) else "",
+        "selected": {str(name): block for name, block in selected.items() if isinstance(block, str)}
+        if isinstance(selected, dict)
+        else {},
+    }

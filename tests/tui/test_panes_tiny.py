@@ -228,7 +228,7 @@ async def test_the_key_bar_shows_more_keys_where_there_is_room(tmp_path: Path, n
         for label in ("m measure", "p pin", "f forbid", "x force", "S set", "d diff"):
             assert label in bar
         await driven.press("1")
-        assert "z maximise" in driven.lines[-1] and "t theme" in driven.lines[-1]
+        assert "z maximise" in driven.lines[-1] and "^p palette" in driven.lines[-1]
 
 
 async def test_enter_is_a_word_where_only_ascii_can_be_shown(tmp_path: Path, notes: Path) -> None:

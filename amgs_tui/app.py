@@ -384,6 +384,10 @@ class Workstation(App[None], inherit_bindings=False):
         """Show who asks a served memory what."""
         self.submit("traffic", {"limit": 200})
 
+    def action_undo(self) -> None:
+        """Undo the last change; the workstation asks first."""
+        self.submit("undo")
+
     def action_record(self) -> None:
         """Begin a recording; while one runs, ask where to write it."""
         if self.state.recording:

@@ -56,6 +56,7 @@ EVERYWHERE: list[Any] = [
     quiet("apostrophe", "bookmarks", "bookmarks", "app.bookmarks", "List the bookmarked blocks"),
     quiet("T", "traffic", "traffic", "app.traffic", "Show who asks a served memory what"),
     quiet("y", "copy_pane", "copy", "app.copy_pane", "Copy the pane: a frame's text, else the pane as text"),
+    quiet("U", "undo", "undo", "app.undo", "Undo the last change, after a question"),
     quiet("t", "theme", "theme", "app.theme", "Next colour theme, dark or light"),
     quiet("r", "reload", "refresh", "app.reload", "Refresh"),
     quiet(

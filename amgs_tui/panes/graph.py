@@ -13,13 +13,14 @@ from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import plural
 from amgs_app.row_fields import of_neighbours, shown_neighbours
-from amgs_tui.keys import quiet, shown
+from amgs_tui.keys import shown
+from amgs_tui.panes.edge_editing import EDITED, EDITING, EdgeEditing
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from amgs.types import Edge, GraphStats, Neighbourhood
+    from amgs.types import GraphStats
     from amgs_app.calls.call import Call
     from amgs_app.row_filter import Row
     from amgs_tui.host import Host
@@ -39,38 +40,31 @@ def numbered_at(line: str, x: int, most: int) -> int | None:
     return min(labels)[1] if labels else None
 
 
-class GraphPane(ListPane):
+class GraphPane(EdgeEditing):
     """The neighbourhood of the selection; without one, the shape of the whole graph."""
 
     NAME = "graph"
-    SHOWS = frozenset({"graph neighbours", "graph inspect", "graph stats"})
+    SHOWS = frozenset({"graph neighbours", "graph inspect", "graph stats", *EDITED})
     PURPOSE = """\
 The selected block and the blocks linked to it. An edge has a type and a strength: its weight × its confidence, decayed
-since it was last used. Walk the neighbours with the arrows; enter selects one and centres the graph on it, b goes back.
-w finds the strongest path to any other block."""
+since it was last used. ↑ and ↓ walk the neighbours, ← and → the edges; enter selects a neighbour and centres the graph
+on it, backspace goes back. Correct the edge under the cursor: x cuts it, u confirms it, + and − change its weight; i
+adds one. That is a draft: c applies it in one transaction, d discards it, 0 takes one correction back. w finds the
+strongest path to any other block."""
 
     BINDINGS: ClassVar[list[Any]] = [
         shown("enter", "enter", "centre", "graph.walk", "Select this neighbour and centre the graph on it"),
-        shown("b", "back", "back", "graph.back", "Back to the previous centre"),
+        *EDITING,
+        shown("backspace", "back", "back", "graph.back", "Back to the previous centre"),
         shown("h", "hops", "hops", "graph.hops", "Show one, two or three hops"),
         shown("f", "filter", "relation", "graph.filter", "Show only one type of edge, or all"),
         shown("w", "way", "path to", "graph.way", "Show the strongest path to another block"),
-        shown(
-            "x",
-            "remove_edge",
-            "remove edge",
-            "graph.remove_edge",
-            "Type the removal of this neighbour's edges",
-        ),
-        shown("c", "communities", "communities", "graph.communities", "Find communities in the whole graph"),
-        quiet("right", "move(1)", "next", "graph.next", "Next neighbour"),
-        quiet("left", "move(-1)", "previous", "graph.previous", "Previous neighbour"),
+        shown("v", "communities", "communities", "graph.communities", "Find communities in the whole graph"),
         *ListPane.BINDINGS,
     ]
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)
-        self.found: Neighbourhood | None = None
         self.stats: GraphStats | None = None
         self.hops = 1
         self.relation: str | None = None
@@ -84,12 +78,16 @@ w finds the strongest path to any other block."""
         return [operations.graph.neighbours(selected, hops=self.hops, relation=only)]
 
     def take(self, command: str, result: Any) -> None:
+        if command in EDITED:
+            self.take_edited(command, result)
+            return
         if command == "graph stats":
             self.stats = result
             return
         self.found = getattr(result, "neighbourhood", result)
         self.hops = self.found.hops if self.found is not None else 1
         self.cursor = 0
+        self.edge = 0
 
     @property
     def neighbours(self) -> list[str]:
@@ -100,7 +98,11 @@ w finds the strongest path to any other block."""
         return of_neighbours(self.found) if self.found is not None else ()
 
     def sifted(self) -> None:
-        self.cursor = 0
+        self.cursor = self.edge = 0
+
+    def moved(self) -> None:
+        self.edge = 0
+        self.refresh_bindings()
 
     @property
     def rows(self) -> int:
@@ -109,6 +111,8 @@ w finds the strongest path to any other block."""
     def subtitle(self) -> str:
         if self.found is None or self.host.selected is None:
             return ""
+        if self.draft is not None:
+            return self.told_of_edge() or "c applies the draft · d discards it"
         only = f" · only {self.relation}, f changes it" if self.relation is not None else ""
         return f"{plural(self.hops, 'hop')} · {plural(self.rows, 'neighbour')}{only}"
 
@@ -135,6 +139,8 @@ w finds the strongest path to any other block."""
             selected=ids[self.cursor] if ids else None,
             now=self.host.now(),
             shown=ids if self.sift else None,
+            draft=self.draft,
+            edge=self.edge_at_cursor.key if self.edge_at_cursor is not None else None,
         )
 
     def on_click(self, event: events.Click) -> None:
@@ -150,8 +156,9 @@ w finds the strongest path to any other block."""
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         if action == "back":
             return bool(self.trail)
-        if action == "remove_edge":
-            return self.edge_at_cursor is not None
+        offered = self.offers(action)
+        if offered is not None:
+            return offered
         return self.found is not None if action in ("hops", "enter", "filter", "way") else True
 
     def action_enter(self) -> None:
@@ -193,24 +200,6 @@ w finds the strongest path to any other block."""
 
         title = f"Path from “{start.title}” to"
         self.host.find_block(title, chosen, near[self.cursor :] + near[: self.cursor])
-
-    @property
-    def edge_at_cursor(self) -> Edge | None:
-        """The strongest edge between the centre and the neighbour under the cursor; None where others are between."""
-        ids = self.neighbours
-        if self.found is None or not ids:
-            return None
-        ends = {self.found.center.id, ids[self.cursor]}
-        between = [live for live in self.found.edges if {live.edge.source_id, live.edge.target_id} == ends]
-        return max(between, key=lambda live: live.strength).edge if between else None
-
-    def action_remove_edge(self) -> None:
-        """The line that removes the edges between the centre and this neighbour, to be entered."""
-        edge = self.edge_at_cursor
-        if edge is not None:
-            self.host.command(
-                f"edge remove {edge.source_id[:12]} {edge.target_id[:12]} --kind {edge.relation_type}"
-            )
 
     def action_communities(self) -> None:
         self.ask(operations.graph.communities())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
@@ -17,6 +16,7 @@ from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.review_queue import REVIEW, Reviewing
 from amgs_tui.panes.revision_rows import REVISING, RevisionRows
 from amgs_tui.panes.source_choosing import SOURCES, SourceChoosing
+from amgs_tui.panes.steps import stepped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,8 +34,6 @@ EDGE = 60
 """Rows from the end of what is here at which the next are fetched."""
 DRAFTED = 2000
 """Blocks that one draft holds at most: what an operator may still look through."""
-STEP = 0.05
-"""What plus and minus add to a confidence."""
 OWN = "(own)"
 """The choice of a category that is typed."""
 
@@ -366,11 +364,11 @@ one transaction, which the overview can undo. s lists the sources; what one says
         )
         if self.edge is None:
             present = item.confidence if edit.confidence is None else edit.confidence
-            self.ask(correct(block, confidence=_step(present, by)))
+            self.ask(correct(block, confidence=stepped(present, by)))
         else:
             edge = item.edges[self.edge]
             present = dict(edit.sure).get(edge.key, edge.confidence)
-            self.ask(correct(block, sure=[f"{self.edge + 1}={_step(present, by):g}"]))
+            self.ask(correct(block, sure=[f"{self.edge + 1}={stepped(present, by):g}"]))
 
     def action_as_proposed(self) -> None:
         if self._item is not None:
@@ -418,10 +416,3 @@ def _dry(result: Any) -> PlanDraft | None:
     from amgs.lifecycle.plan_editing import PlanDraft
 
     return PlanDraft(result)
-
-
-def _step(confidence: float, by: int) -> float:
-    """The next multiple of a step above or below, within [0, 1]."""
-    steps = confidence / STEP
-    steps = math.floor(steps + 1e-6) + 1 if by > 0 else math.ceil(steps - 1e-6) - 1
-    return min(1.0, max(0.0, round(steps * STEP, 2)))

@@ -17,6 +17,7 @@ from amgs_app.session_results import Layout, PaneState
 from amgs_app.snapshot_target import Target
 
 if TYPE_CHECKING:
+    from amgs.lifecycle.edge_editing import EdgeDraft
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import Frame, Progress, SearchResult
     from amgs_app.calls.call import Call
@@ -43,6 +44,7 @@ class Operator:
         self.last_search: SearchResult | None = None
         self.last_frame: Frame | None = None
         self.draft: PlanDraft | None = None
+        self.edge_draft: EdgeDraft | None = None
         self.pane: Pane = "overview"
         self.panes: dict[Pane, PaneState] = {}
         self.history: list[Call[Any]] = []

@@ -395,3 +395,12 @@ class EdgeAdded:
     edge: Edge
     source: str
     target: str
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeConfirmed:
+    """`edge confirm`: the edge as it is now, and the titles of its ends."""
+
+    edge: Edge
+    source: str
+    target: str

@@ -62,9 +62,6 @@ async def test_keys_of_a_block_that_is_read_begin_lines_about_it() -> None:
         await driven.press("p", "n")
         await driven.type('grease it"', "enter")
         assert world.ask(f"block show {chosen}").block.meta["note"] == "grease it"
-        await driven.press("3", "x")
-        started = line_of(driven)
-        assert started.startswith("edge remove ") and chosen[:12] in started and "--kind" in started
 
 
 async def test_the_overview_tells_of_agents_only_where_one_ever_ran() -> None:

@@ -16,8 +16,9 @@ from amgs.api.context import MemoryContext
 from amgs.clock import as_utc, microseconds_of
 from amgs.graph import communities, traversal
 from amgs.graph.view import GraphView
-from amgs.lifecycle import causes
-from amgs.types import Block, BlockFilter, Centrality, GraphStats, LiveEdge, Neighbourhood
+from amgs.lifecycle import causes, edge_editing
+from amgs.lifecycle.edge_editing import EdgeDraft
+from amgs.types import Block, BlockFilter, Centrality, Edge, GraphStats, JournalEntry, LiveEdge, Neighbourhood
 from amgs.types.causes import KeptCauses
 
 
@@ -135,6 +136,55 @@ class Graph:
             number, graph = self._number(self._context.block(block_id)), state.graph
             at = graph.view().index_of(number)
             return Centrality() if at is None else graph.measures(betweenness=True).of(at)
+
+    def edit_edge(
+        self,
+        draft: EdgeDraft | None,
+        source: str,
+        target: str,
+        *,
+        kind: str = "related",
+        weight: float | None = None,
+        confidence: float | None = None,
+        confirm: bool = False,
+        cut: bool = False,
+        reset: bool = False,
+    ) -> EdgeDraft:
+        """The draft (None: a new one) with one edge corrected; nothing is written.
+
+        An edge that is not there is to be added; weight and confidence lie in [0, 1], None as they are. confirm: the
+        edge is right: its confidence is 1, and its decay begins anew. cut: it goes. reset: it stays as it is in the
+        store. Raises UsageError for what cannot be.
+        """
+        return edge_editing.edited(
+            self._context.storage,
+            () if draft is None else draft.edits,
+            self._context.whole_id(source),
+            self._context.whole_id(target),
+            self._context.clock.now(),
+            kind=kind,
+            weight=weight,
+            confidence=confidence,
+            confirm=confirm,
+            cut=cut,
+            reset=reset,
+        )
+
+    def apply_edges(self, draft: EdgeDraft) -> JournalEntry:
+        """Write a draft of edges in one transaction with one journal entry; raises UsageError where an edge is no
+        longer as the draft saw it.
+        """
+        return edge_editing.apply(self._context.storage, draft, self._context.clock.now())
+
+    def confirm_edge(self, source: str, target: str, *, kind: str = "related") -> Edge:
+        """Say that an edge is right: its confidence is 1, and its decay begins anew; journalled. Raises UsageError
+        where there is none.
+        """
+        draft = self.edit_edge(None, source, target, kind=kind, confirm=True)
+        if draft.edits:
+            self.apply_edges(draft)
+        key = (self._context.whole_id(source), self._context.whole_id(target), kind)
+        return self._context.storage.edges.get([key])[key]
 
     def stats(self) -> GraphStats:
         """Counts and shape of the whole graph."""

@@ -131,6 +131,7 @@ class AsyncGraphCalls(_Part):
     neighbourhood = Awaited(parts.neighbours)
     path = Awaited(parts.path)
     communities = Awaited(parts.communities)
+    confirm_edge = Awaited(parts.confirm_edge)
     causes = Awaited(parts.causes)
     centrality = Awaited(calls.centrality)
     stats = Awaited(calls.graph_stats)

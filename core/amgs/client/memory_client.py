@@ -131,6 +131,7 @@ class GraphCalls(_Part):
     neighbourhood = Blocking(parts.neighbours)
     path = Blocking(parts.path)
     communities = Blocking(parts.communities)
+    confirm_edge = Blocking(parts.confirm_edge)
     causes = Blocking(parts.causes)
     centrality = Blocking(calls.centrality)
     stats = Blocking(calls.graph_stats)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from amgs.simulation.stability import Stability
     from amgs.storage.sources import SourcePiece
     from amgs.types import (
+        Edge,
         EntityKnowledge,
         EntitySummary,
         EntityType,
@@ -158,6 +159,11 @@ def communities(limit: int = 12) -> Ask[Communities]:
 def causes(block_id: str | None = None, limit: int = 200) -> Ask[KeptCauses]:
     """What blocks state of causes, the surest first: of all, or of one."""
     return operation("graph_causes", block=block_id, limit=limit)
+
+
+def confirm_edge(source: str, target: str, *, kind: str = "related") -> Ask[Edge]:
+    """Say that an edge is right: its confidence is 1, and its decay begins anew; journalled."""
+    return operation("edge_confirm", part("edge"), writes=True, start=source, goal=target, kind=kind)
 
 
 # --- lifecycle -------------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from amgs.types import Block, Edge, JournalEntry
 
 NOTE = "annotate"
 EDGE = "edge"
+DEFAULT_WEIGHT = 0.8
+"""Weight of an edge that somebody makes by hand, of which they say no other."""
 _LONGEST_TAG = 60
 _LONGEST_NOTE = 2000
 _KIND = re.compile(r"^[a-z][a-z0-9_]{0,39}$")
@@ -67,7 +69,7 @@ def add_edge(
     now: datetime,
     *,
     kind: str = "related",
-    weight: float = 0.8,
+    weight: float = DEFAULT_WEIGHT,
     confidence: float = 1.0,
 ) -> Edge:
     """Add an edge, or give one that is there another weight and confidence.
@@ -75,27 +77,12 @@ def add_edge(
     Raises UnknownBlockError, and UsageError for an end that is not consolidated, for a block and itself, for a kind
     that is no single word in lower case, and for a weight or confidence outside [0, 1].
     """
-    if not _KIND.match(kind):
-        raise UsageError(
-            f"The kind of an edge is one word in lower case, not {kind!r}.",
-            way_out="For example related, links_to or depends_on.",
-        )
     for name, value in (("weight", weight), ("confidence", confidence)):
         if not 0 <= value <= 1:
             raise UsageError(f"The {name} of an edge must be between 0 and 1, got {value:g}.", way_out="")
     with storage.transaction():
-        ends = _block(storage, source_id), _block(storage, target_id)
-        if source_id == target_id:
-            raise UsageError("An edge needs two different blocks.", way_out="Give another block.")
-        for one in ends:
-            if one.status != "consolidated":
-                raise UsageError(
-                    f"“{one.title}” is {one.status}; only consolidated blocks have edges.",
-                    way_out="Consolidate the inbox first."
-                    if one.status == "raw"
-                    else "Choose another block.",
-                )
-        made = Edge(source_id, target_id, kind, weight, confidence, now, now, PROFILES["core"])
+        ends = joinable(storage, source_id, target_id, kind)
+        made = replace(made_edge(source_id, target_id, kind, now), weight=weight, confidence=confidence)
         known = storage.edges.get([made.key]).get(made.key)
         if known is not None:
             made = replace(known, weight=weight, confidence=confidence)
@@ -126,6 +113,34 @@ def remove_edges(
         kinds = ", ".join(edge.relation_type for edge in gone)
         told = f"removed {ends[0].title} → {ends[1].title} ({kinds})"
         return journal.write(storage, EDGE, now, told, [journal.edge_row(edge, None) for edge in gone])
+
+
+def joinable(storage: Storage, source_id: str, target_id: str, kind: str) -> tuple[Block, Block]:
+    """The two blocks that an edge of this kind is to join.
+
+    Raises UnknownBlockError, and UsageError for an end that is not consolidated, for a block and itself, and for a kind
+    that is no single word in lower case.
+    """
+    if not _KIND.match(kind):
+        raise UsageError(
+            f"The kind of an edge is one word in lower case, not {kind!r}.",
+            way_out="For example related, links_to or depends_on.",
+        )
+    ends = _block(storage, source_id), _block(storage, target_id)
+    if source_id == target_id:
+        raise UsageError("An edge needs two different blocks.", way_out="Give another block.")
+    for one in ends:
+        if one.status != "consolidated":
+            raise UsageError(
+                f"“{one.title}” is {one.status}; only consolidated blocks have edges.",
+                way_out="Consolidate the inbox first." if one.status == "raw" else "Choose another block.",
+            )
+    return ends
+
+
+def made_edge(source_id: str, target_id: str, kind: str, now: datetime) -> Edge:
+    """A new edge made by hand: sure, and decaying slowly."""
+    return Edge(source_id, target_id, kind, DEFAULT_WEIGHT, 1.0, now, now, PROFILES["core"])
 
 
 def checked_tag(tag: str) -> str:

@@ -167,9 +167,9 @@ def _edges(storage: Storage, change: Change) -> list[JournalRow]:
         if after is None:
             drop.append(one.key)
         else:
-            after = (
-                after if present is None else replace(after, last_reinforced_at=present.last_reinforced_at)
-            )
+            if present is not None:  # walked since the plan, or confirmed by it: the later use counts
+                used = max(present.last_reinforced_at, after.last_reinforced_at)
+                after = replace(after, last_reinforced_at=used)
             put.append(after)
         rows.append(journal.edge_row(present, after))
     _check_ends(storage, put)

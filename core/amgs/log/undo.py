@@ -215,16 +215,21 @@ def _put_edges_back(storage: Storage, rows: Sequence[JournalRow]) -> None:
             )
     live = {i for i, end in ends.items() if end.status != "raw"}
     edges = [e for e in edges if e.source_id in live and e.target_id in live]
-    _put_edges(storage, edges)
+    left = {edge.key: edge for edge in (_edge_in(r.after) for r in rows if r.after is not None)}
+    _put_edges(storage, edges, left)
 
 
-def _put_edges(storage: Storage, edges: Sequence[Edge]) -> None:
+def _put_edges(storage: Storage, edges: Sequence[Edge], left: Mapping[EdgeKey, Edge] | None = None) -> None:
+    """Put edges back; left: as the operation that is undone had left them."""
     present = storage.edges.get([e.key for e in edges])
-    storage.edges.put([_with_clock(e, present.get(e.key)) for e in edges])
+    storage.edges.put([_with_clock(e, present.get(e.key), (left or {}).get(e.key)) for e in edges])
 
 
-def _with_clock(edge: Edge, present: Edge | None) -> Edge:
+def _with_clock(edge: Edge, present: Edge | None, left: Edge | None) -> Edge:
+    """The edge with the clock of a later use; the one that the operation itself began anew goes back with it."""
     if present is None or present.last_reinforced_at <= edge.last_reinforced_at:
+        return edge
+    if left is not None and left.last_reinforced_at == present.last_reinforced_at:
         return edge
     return replace(edge, last_reinforced_at=present.last_reinforced_at)
 

@@ -1,22 +1,28 @@
-"""Edges made by hand: `edge add` and `edge remove`."""
+"""Edges made and corrected by hand: `edge add`, `remove`, `confirm`; several at a time as a draft: `edit`, `apply`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.results import EdgeAdded
+from amgs_app.results import EdgeAdded, EdgeConfirmed
 
 if TYPE_CHECKING:
+    from amgs.lifecycle.edge_editing import EdgeDraft
     from amgs.types import JournalEntry
     from amgs_app.engine import Engine
+    from amgs_app.operator import Operator
 
 _From = Annotated[str, Arg(metavar="FROM", help="The block that the edge leaves."), Takes("block")]
 _To = Annotated[
     str | None,
     Arg(metavar="TO", help="The block that it leads to; default: the selected one."),
     Takes("block"),
+]
+_Kind = Annotated[
+    str, Option("--kind", metavar="TYPE", help="What joins them: related, links_to, depends_on, …")
 ]
 
 
@@ -31,9 +37,7 @@ def add(
     start: _From,
     goal: _To = None,
     *,
-    kind: Annotated[
-        str, Option("--kind", metavar="TYPE", help="What joins them: related, links_to, depends_on, …")
-    ] = "related",
+    kind: _Kind = "related",
     weight: Annotated[float, Option("--weight", metavar="X", min=0, max=1, help="Strength, 0 to 1.")] = 0.8,
     confidence: Annotated[
         float, Option("--confidence", metavar="X", min=0, max=1, help="How sure it is, 0 to 1.")
@@ -60,3 +64,81 @@ def remove(
 ) -> JournalEntry:
     """Remove edges, those that the program made too; `undo` brings them back."""
     return engine.memory.remove_edge(engine.block(start).id, engine.block(goal).id, kind=kind)
+
+
+@operation("edge confirm", summary="Say that an edge is right.", writes=True)
+def confirm(
+    engine: Engine,
+    start: _From,
+    goal: _To = None,
+    *,
+    kind: _Kind = "related",
+) -> EdgeConfirmed:
+    """Confirm an edge: its confidence becomes 1, and its decay begins anew. `undo` takes it back."""
+    ends = engine.block(start), engine.block(goal)
+    edge = engine.memory.graph.confirm_edge(ends[0].id, ends[1].id, kind=kind)
+    return EdgeConfirmed(edge, ends[0].title, ends[1].title)
+
+
+# --- several at a time ------------------------------------------------------------------------------------
+
+
+@operation("edge edit", summary="Draft the correction of an edge.", pane="graph")
+def edit(
+    operator: Operator,
+    start: _From,
+    goal: _To = None,
+    *,
+    kind: _Kind = "related",
+    weight: Annotated[
+        float | None, Option("--weight", metavar="X", min=0, max=1, help="Strength, 0 to 1.")
+    ] = None,
+    confidence: Annotated[
+        float | None, Option("--confidence", metavar="X", min=0, max=1, help="How sure it is, 0 to 1.")
+    ] = None,
+    confirm: Annotated[
+        bool, Option("--confirm", help="It is right: confidence 1, and its decay begins anew.")
+    ] = False,
+    cut: Annotated[bool, Option("--cut", help="It goes.")] = False,
+    reset: Annotated[bool, Option("--reset", help="It stays as it is.")] = False,
+) -> EdgeDraft:
+    """Draft what becomes of one edge; an edge that is not there is to be added. Nothing is written until `edge apply`.
+
+    The session keeps one draft of edges, to which each `edge edit` adds; `edge discard` drops it.
+    """
+    ends = operator.engine.block(start), operator.engine.block(goal)
+    operator.edge_draft = operator.engine.memory.graph.edit_edge(
+        operator.edge_draft,
+        ends[0].id,
+        ends[1].id,
+        kind=kind,
+        weight=weight,
+        confidence=confidence,
+        confirm=confirm,
+        cut=cut,
+        reset=reset,
+    )
+    return operator.edge_draft
+
+
+@operation("edge apply", summary="Apply the drafted corrections of edges.", writes=True)
+def apply(operator: Operator) -> JournalEntry:
+    """Apply the draft in one transaction that one `undo` reverts; refused where an edge has changed since."""
+    draft = operator.edge_draft
+    if draft is None or not draft.edits:
+        raise UsageError(
+            "No correction of an edge is drafted.",
+            way_out="`edge edit` drafts one. A draft lives in one script, shell or workstation session.",
+        )
+    done = operator.engine.memory.graph.apply_edges(draft)
+    operator.edge_draft = None
+    return done
+
+
+@operation("edge discard", summary="Discard the drafted corrections of edges.", pane="graph")
+def discard(operator: Operator) -> EdgeDraft:
+    """Discard the draft of edges; nothing was written of it."""
+    from amgs.lifecycle.edge_editing import EdgeDraft
+
+    operator.edge_draft = None
+    return EdgeDraft((), operator.engine.clock.now())

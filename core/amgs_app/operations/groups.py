@@ -78,7 +78,7 @@ NOUNS: Mapping[str, str] = MappingProxyType(
         "source": "Show, update, delete and watch where texts came from.",
         "block": "Show, find and correct single blocks.",
         "entity": "Show what the memory knows by name.",
-        "edge": "Add and remove edges by hand.",
+        "edge": "Add, remove, confirm and weigh edges by hand.",
         "frame": "Assemble, define, compare and replay frames.",
         "conversation": "Keep conversations, and choose what of one a model reads.",
         "pack": "Keep frames as packs, read them again, and see what became of that.",

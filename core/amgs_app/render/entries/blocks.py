@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from amgs.types import Block
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import AnnotatedBlock, BlockDetail, BlockList, CorrectedBlock, EdgeAdded
+    from amgs_app.results import (
+        AnnotatedBlock,
+        BlockDetail,
+        BlockList,
+        CorrectedBlock,
+        EdgeAdded,
+        EdgeConfirmed,
+    )
     from amgs_app.session_results import Bookmark, BookmarkList, SelectedBlock
 
 
@@ -141,6 +148,17 @@ def edge_added(result: EdgeAdded) -> ResultTable:
     edge = result.edge
     row = (edge.source_id, edge.target_id, edge.relation_type, edge.weight, edge.confidence)
     return sheet(_joined(result), "from:id to:id kind* weight:score conf:score", [row])
+
+
+def _confirmed(result: EdgeConfirmed) -> str:
+    return f"Confirmed “{result.source}” → “{result.target}”: {result.edge.relation_type}"
+
+
+@entry(sentence=_confirmed, quiet=True)
+def edge_confirmed(result: EdgeConfirmed) -> ResultTable:
+    edge = result.edge
+    row = (edge.source_id, edge.target_id, edge.relation_type, edge.weight, edge.confidence)
+    return sheet(_confirmed(result), "from:id to:id kind* weight:score conf:score", [row])
 
 
 def _bookmarked(result: Bookmark) -> str:

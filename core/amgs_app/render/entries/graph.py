@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amgs_app.render.catalogue import entry, table_of
+from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.api.graph import Communities, GraphPath
+    from amgs.lifecycle.edge_editing import EdgeDraft
     from amgs.types import Block, Centrality, GraphStats, Neighbourhood
     from amgs.types.causes import KeptCauses
     from amgs_app.operator import Operator
@@ -144,3 +146,32 @@ def _told(clause: str, block: Block | None) -> str:
     if block is None:
         return clause
     return f"“{block.title}”: {clause}" if clause else f"“{block.title}”"
+
+
+def _drafted(result: EdgeDraft) -> str:
+    from amgs.lifecycle.edge_editing import told
+
+    if not result.edits:
+        return "No edge is drafted"
+    return f"Draft of {plural(len(result.edits), 'edge')}: {told(result)}; nothing has been changed yet"
+
+
+@entry(sentence=_drafted)
+def edge_draft(result: EdgeDraft) -> ResultTable:
+    from amgs.lifecycle.edge_editing import strength_of
+
+    rows = []
+    for edit in result.edits:
+        before, after = edit.before, edit.after
+        told = [
+            f"{name} {'·' if old is None else f'{old:.2f}'} → {'·' if new is None else f'{new:.2f}'}"
+            for name, old, new in (
+                ("weight", before and before.weight, after and after.weight),
+                ("confidence", before and before.confidence, after and after.confidence),
+            )
+            if old != new
+        ]
+        now, then = strength_of(before, result.at), strength_of(after, result.at)
+        rows.append((edit.act, edit.source, edit.key[2], edit.target, now, then, ", ".join(told)))
+    columns = "act from* kind to* strength:score then:score values*"
+    return sheet(_drafted(result), columns, rows, ("`edge apply` applies it." if rows else "",))

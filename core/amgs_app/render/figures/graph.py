@@ -5,20 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from amgs.decay import relevance_at
-from amgs.types import Block, Centrality, GraphStats, LiveEdge, Neighbourhood
+from amgs.types import Block, EdgeKey, GraphStats, LiveEdge, Neighbourhood
 from amgs_app.render.figures.braille_canvas import Strokes
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import count, plural, share, short_id
-from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line, gauge, scroll_note, window_of
+from amgs_app.render.figures.format import count, plural, share
+from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line
 from amgs_app.render.figures.graph_layout import PlacedNode, Spot, parents, place
+from amgs_app.render.figures.graph_table import centrality_table, edge_table
+from amgs_app.render.figures.short_labels import short_labels
+
+if TYPE_CHECKING:
+    from amgs.lifecycle.edge_editing import EdgeDraft
 
 STRONG, FADING = 0.3, 0.1
 """Edge strengths from which a line is solid, and below which it is dotted."""
+CROWDED = 2
+"""Edges per block from which only the telling ones are drawn."""
+MOST_RINGS = 3
 _DOTS = {1: "●", 2: "○", 3: "·"}
 
 
@@ -30,12 +39,15 @@ def neighbourhood(
     offset: int = 0,
     now: datetime | None = None,
     shown: Sequence[str] | None = None,
+    draft: EdgeDraft | None = None,
+    edge: EdgeKey | None = None,
 ) -> Text:
     """The blocks around the centre in rings, beside them the edges as a table.
 
     selected: the id of a block of the picture, drawn in the selection's colour. offset: first row of the
     table. now: fades the names of blocks whose relevance has gone. shown: ids of the neighbours that are
-    shown, numbered in this order; None for all, near before far and strong before weak.
+    shown, numbered in this order; None for all, near before far and strong before weak. draft: corrections of edges,
+    drawn as they would be. edge: the one that keys mean.
     """
     if result is None:
         return notice(
@@ -45,7 +57,12 @@ def neighbourhood(
             "Choose a block to see what it is linked to.",
         )
     sheet = Figure(canvas)
-    _head(sheet, result, selected)
+    if draft is not None and draft.edits:
+        _head_of_draft(sheet, draft)
+        result = with_draft(result, draft)
+    else:
+        draft = None
+        _head(sheet, result, selected)
     every = len(result.edges)
     if shown is not None:
         result = _only(result, shown)
@@ -75,9 +92,10 @@ def neighbourhood(
     if table is not None:
         spare = table.height - len(result.edges) - 2
         below = min(spare, len(result.blocks) + 2) if result.centrality and spare >= 6 else 0
-        _table(table.part(0, 0, None, table.height - below), result, letters, numbers, selected, offset)
+        upper = table.part(0, 0, None, table.height - below)
+        edge_table(upper, result, letters, numbers, selected, offset, draft, edge)
         if below:
-            _centralities(table.part(0, table.height - below), result, numbers, selected)
+            centrality_table(table.part(0, table.height - below), result, numbers, selected)
     return sheet.render()
 
 
@@ -167,6 +185,31 @@ def _head(sheet: Figure, result: Neighbourhood, selected: str | None) -> None:
     facts_line(sheet, 0, facts, x=1)
 
 
+def _head_of_draft(sheet: Figure, draft: EdgeDraft) -> None:
+    from amgs.lifecycle.edge_editing import told
+
+    palette = sheet.palette
+    pieces: list[Piece] = [
+        ("draft: nothing has changed yet", ink(palette.accent, bold=True)),
+        (f"   {clean(told(draft))}", ink(palette.text)),
+    ]
+    sheet.pieces(1, 0, pieces, width=sheet.width - 2)
+
+
+def with_draft(result: Neighbourhood, draft: EdgeDraft) -> Neighbourhood:
+    """The neighbourhood with the edges as the draft would have them; those that go stay, to be marked. A new edge is
+    there where one of its ends is.
+    """
+    from amgs.lifecycle.edge_editing import strength_of
+
+    here = {block.id for block in result.blocks} | {result.center.id}
+    live = {one.edge.key: one for one in result.edges}
+    for edit in draft.edits:
+        if edit.after is not None and not here.isdisjoint(edit.key[:2]):
+            live[edit.key] = LiveEdge(edit.after, strength_of(edit.after, draft.at))
+    return replace(result, edges=tuple(live.values()))
+
+
 def _legend(sheet: Figure, y: int, edges: Sequence[LiveEdge], letters: Mapping[str, str]) -> None:
     palette = sheet.palette
     pieces: list[HeaderPart] = []
@@ -238,10 +281,10 @@ def _rings(
     ranked = _ranked(result)
     up = parents(result.distances, [(e.edge.source_id, e.edge.target_id, e.strength) for e in result.edges])
     rings = max([result.distances.get(block.id, 1) for block in ranked[1:]], default=1)
-    room = min(26, max(6, region.width // (4 if rings == 1 else 5 if rings == 2 else 7)))
-    labels = {
-        block.id: cut(f"{numbers.get(block.id, '')} {clean(block.title)}".strip(), room) for block in ranked
-    }
+    room = min(26, max(6, region.width // (4 if rings == 1 else 5)))
+    digits = len(str(len(ranked)))
+    short = short_labels({block.id: clean(block.title) for block in ranked}, max(4, room - digits - 1))
+    labels = {block.id: f"{numbers.get(block.id, '')} {short[block.id]}".strip() for block in ranked}
     center = cut(clean(result.center.title), min(30, max(8, region.width // 3)))
     nodes = [
         PlacedNode(
@@ -254,11 +297,11 @@ def _rings(
         if block.id != result.center.id
     ]
     # More than this many labels would cover each other's lines; the rest is in the table.
-    spots, (cx, cy) = place(
-        nodes[: max(6, region.height * 7 // 5)], region.width, region.height, width_of(center) + 4
-    )
+    most = max(6, region.height * 7 // 5 if rings < MOST_RINGS else region.height)
+    spots, (cx, cy) = place(nodes[:most], region.width, region.height, width_of(center) + 4)
     middle = Spot(int(cx), int(cy), int(cx), int(cx) + 1)
-    _lines(region, result, {**spots, result.center.id: middle}, letters)
+    drawn = _told_lines(result, up, selected)
+    _lines(region, drawn, {**spots, result.center.id: middle}, letters)
     for block in ranked:
         spot = spots.get(block.id)
         if spot is None:
@@ -282,26 +325,47 @@ def _rings(
     if region.palette.monochrome or region.symbols == "ascii":
         region.put(x, int(cy), "[")
         region.put(x + width_of(title) - 1, int(cy), "]")
-    hidden = len(nodes) - len(spots)
-    if hidden:
+    left = [(len(nodes) - len(spots), "block"), (len(result.edges) - len(drawn), "edge")]
+    if any(number for number, _ in left):
+        more = ", ".join(f"+{plural(number, name)}" for number, name in left if number)
         region.put(
             0,
             region.height - 1,
-            f"+{hidden} in the table",
+            f"{more} in the table",
             ink(palette.muted),
             width=region.width,
             align="right",
         )
 
 
+def _told_lines(result: Neighbourhood, up: Mapping[str, str], selected: str | None) -> list[LiveEdge]:
+    """The edges that are drawn: all of them while they are few, else those of the centre and of the selected block, and
+    for each other block the strongest that leads inwards.
+    """
+    if len(result.edges) <= CROWDED * len(result.blocks):
+        return list(result.edges)
+    told: list[LiveEdge] = []
+    inwards: dict[str, LiveEdge] = {}
+    for live in result.edges:
+        ends = {live.edge.source_id, live.edge.target_id}
+        if result.center.id in ends or selected in ends:
+            told.append(live)
+            continue
+        for one in ends:
+            known = inwards.get(one)
+            if up.get(one) in ends and (known is None or known.strength < live.strength):
+                inwards[one] = live
+    return told + list({id(live): live for live in inwards.values()}.values())
+
+
 def _lines(
-    region: Region, result: Neighbourhood, spots: Mapping[str, Spot], letters: Mapping[str, str]
+    region: Region, edges: Sequence[LiveEdge], spots: Mapping[str, Spot], letters: Mapping[str, str]
 ) -> None:
     """The edges as lines, the weakest underneath, each with its letter near the middle."""
     palette = region.palette
     strokes = Strokes(region)
     marks: list[tuple[int, int, str, str]] = []
-    for live in sorted(result.edges, key=lambda one: (one.strength, one.edge.source_id, one.edge.target_id)):
+    for live in sorted(edges, key=lambda one: (one.strength, one.edge.source_id, one.edge.target_id)):
         a, b = spots.get(live.edge.source_id), spots.get(live.edge.target_id)
         if a is None or b is None:
             continue
@@ -313,108 +377,3 @@ def _lines(
     strokes.draw()
     for x, y, letter, colour in marks:
         region.put(x, y, letter, ink(colour, bold=True))
-
-
-def _table(
-    region: Region,
-    result: Neighbourhood,
-    letters: Mapping[str, str],
-    numbers: Mapping[str, int],
-    selected: str | None,
-    offset: int,
-) -> None:
-    palette = region.palette
-    titles = {block.id: clean(block.title) for block in result.blocks}
-    center = result.center.id
-
-    def rank(live: LiveEdge) -> tuple[bool, float, str, str]:
-        ends = (live.edge.source_id, live.edge.target_id)
-        return center not in ends, -live.strength, *ends
-
-    edges = sorted(result.edges, key=rank)
-    rows = region.height - 1
-    at = next((p for p, e in enumerate(edges) if selected in (e.edge.source_id, e.edge.target_id)), None)
-    first = window_of(len(edges), rows, at if selected != center else None, offset)
-    shown = edges[first : first + rows]
-    note = scroll_note(first, len(shown), len(edges))
-    region.rule(0, f"edges {note}" if note else "edges")
-    kind_w = max(width_of(clean(name)) for name in letters) if region.width >= 56 else 1
-    numbers_w = len(str(len(numbers)))
-    bar_w = 8 if region.width >= 60 else 4
-    tail_w = 4 + 4 + bar_w + 5
-    central = region.width >= 52 and bool(result.centrality)
-    right = region.width - tail_w - (5 if central else 0)
-    inner = any(center not in (live.edge.source_id, live.edge.target_id) for live in edges)
-    muted = ink(palette.muted)
-    heads = [("wgt", 4), ("cnf", 4), ("strength", bar_w + 5), ("rank", 5 if central else 0)]
-    x = right
-    for name, wide in heads:  # on the rule: the heads stay wherever the table has room for one row
-        if wide:
-            region.put(x, 0, f" {name}".rjust(wide), muted)
-            x += wide
-    for row, live in enumerate(shown, start=1):
-        edge = live.edge
-        outward = edge.source_id == center or (center not in (edge.source_id, edge.target_id))
-        near, far = (edge.source_id, edge.target_id) if outward else (edge.target_id, edge.source_id)
-        colour = palette.relation(edge.relation_type)
-        kind = clean(edge.relation_type).ljust(kind_w) if kind_w > 1 else letters[edge.relation_type]
-        other = "" if near == center else str(numbers.get(near, "?"))
-        marked = selected in (near, far) and selected != center
-        line: list[Piece] = [
-            ("▸" if marked else " ", ink(palette.accent, bold=True)),
-            (f"{other} ".rjust(numbers_w + 1) if inner else "", muted),
-            (f"{kind} ", ink(colour, bold=kind_w == 1)),
-            ("▸ " if outward else "◂ ", muted),
-            (f"{numbers.get(far, '')} ".rjust(numbers_w + 1), muted),
-            (titles.get(far, short_id(far)), ink(palette.fade(palette.text, 0.4 + live.strength))),
-        ]
-        region.pieces(0, row, line, width=right - 1)
-        x = region.put(right, row, share(edge.weight), muted, width=4, align="right")
-        x = region.put(x, row, share(edge.confidence), muted, width=4, align="right")
-        x = region.put(x, row, share(live.strength), ink(palette.text, bold=True), width=4, align="right") + 1
-        gauge(region, x, row, bar_w, live.strength, ink(colour))
-        if central:
-            value = result.centrality.get(far, Centrality()).pagerank
-            region.put(region.width - 5, row, share(value), muted, width=5, align="right")
-        if marked:
-            region.shade(row, palette.selection)
-
-
-def _centralities(
-    region: Region, result: Neighbourhood, numbers: Mapping[str, int], selected: str | None
-) -> None:
-    """The blocks by PageRank, with the four measures."""
-    palette = region.palette
-    muted = ink(palette.muted)
-    region.rule(0, "centrality")
-    right = region.width - 5 * 6
-    for at, name in enumerate(("hop", "degr", "eigen", "rank", "betw")):
-        region.put(right + at * 6, 1, name, muted, width=6, align="right")
-    empty = Centrality()
-    ranked = sorted(
-        result.blocks, key=lambda block: (-result.centrality.get(block.id, empty).pagerank, block.id)
-    )
-    for row, block in enumerate(ranked[: region.height - 2], start=2):
-        central = result.centrality.get(block.id, empty)
-        number = str(numbers.get(block.id, ""))
-        region.pieces(
-            0, row, [(f"{number:>3} ", muted), (clean(block.title), ink(palette.text))], width=right - 1
-        )
-        told = (
-            str(result.distances.get(block.id, "")),
-            share(central.degree),
-            share(central.eigenvector),
-            share(central.pagerank),
-            share(central.betweenness),
-        )
-        for at, text in enumerate(told):
-            region.put(
-                right + at * 6,
-                row,
-                text,
-                ink(palette.text, bold=True) if at == 3 else muted,
-                width=6,
-                align="right",
-            )
-        if block.id == selected:
-            region.shade(row, palette.selection)

@@ -13,8 +13,8 @@ from amgs_tui.panes.steps import stepped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from amgs.lifecycle.edge_editing import EdgeDraft
     from amgs.types import Edge, EdgeKey, Neighbourhood
+    from amgs.types.edge_draft import EdgeDraft
     from amgs_tui.host import Host
 
 EDITED: Final = frozenset({"edge edit", "edge apply", "edge discard"})

@@ -149,6 +149,7 @@ if TYPE_CHECKING:
         ProposedFix,
         ReadSpan,
     )
+    from amgs.types.edge_draft import EdgeDraft, EdgeEdit
     from amgs.types.gateway import GatewayExchange
     from amgs.types.mentions import (
         ConversationEntities,
@@ -324,6 +325,7 @@ _HOMES = {
         "ProposedFix",
         "ReadSpan",
     ),
+    "amgs.types.edge_draft": ("EdgeDraft", "EdgeEdit"),
     "amgs.types.gateway": ("GatewayExchange",),
     "amgs.types.question_case": ("QuestionCase",),
     "amgs.types.mentions": (
@@ -419,6 +421,8 @@ __all__ = [
     "DiagnosisStep",
     "Diversity",
     "Edge",
+    "EdgeDraft",
+    "EdgeEdit",
     "Embedder",
     "Entities",
     "EntityKnowledge",

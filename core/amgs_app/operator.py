@@ -17,9 +17,9 @@ from amgs_app.session_results import Layout, PaneState
 from amgs_app.snapshot_target import Target
 
 if TYPE_CHECKING:
-    from amgs.lifecycle.edge_editing import EdgeDraft
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import Frame, Progress, SearchResult
+    from amgs.types.edge_draft import EdgeDraft
     from amgs_app.calls.call import Call
     from amgs_app.engine import Engine
     from amgs_app.pane_names import Pane

@@ -17,9 +17,9 @@ from amgs.clock import as_utc, microseconds_of
 from amgs.graph import communities, traversal
 from amgs.graph.view import GraphView
 from amgs.lifecycle import causes, edge_editing
-from amgs.lifecycle.edge_editing import EdgeDraft
 from amgs.types import Block, BlockFilter, Centrality, Edge, GraphStats, JournalEntry, LiveEdge, Neighbourhood
 from amgs.types.causes import KeptCauses
+from amgs.types.edge_draft import EdgeDraft
 
 
 @dataclass(frozen=True, slots=True)

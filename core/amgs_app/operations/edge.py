@@ -10,8 +10,8 @@ from amgs_app.calls.operation import operation
 from amgs_app.results import EdgeAdded, EdgeConfirmed
 
 if TYPE_CHECKING:
-    from amgs.lifecycle.edge_editing import EdgeDraft
     from amgs.types import JournalEntry
+    from amgs.types.edge_draft import EdgeDraft
     from amgs_app.engine import Engine
     from amgs_app.operator import Operator
 
@@ -138,7 +138,7 @@ def apply(operator: Operator) -> JournalEntry:
 @operation("edge discard", summary="Discard the drafted corrections of edges.", pane="graph")
 def discard(operator: Operator) -> EdgeDraft:
     """Discard the draft of edges; nothing was written of it."""
-    from amgs.lifecycle.edge_editing import EdgeDraft
+    from amgs.types.edge_draft import EdgeDraft
 
     operator.edge_draft = None
     return EdgeDraft((), operator.engine.clock.now())

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.api.graph import Communities, GraphPath
-    from amgs.lifecycle.edge_editing import EdgeDraft
     from amgs.types import Block, Centrality, GraphStats, Neighbourhood
     from amgs.types.causes import KeptCauses
+    from amgs.types.edge_draft import EdgeDraft
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results import Inspection

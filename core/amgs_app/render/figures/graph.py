@@ -21,7 +21,7 @@ from amgs_app.render.figures.graph_table import centrality_table, edge_table
 from amgs_app.render.figures.short_labels import short_labels
 
 if TYPE_CHECKING:
-    from amgs.lifecycle.edge_editing import EdgeDraft
+    from amgs.types.edge_draft import EdgeDraft
 
 STRONG, FADING = 0.3, 0.1
 """Edge strengths from which a line is solid, and below which it is dotted."""

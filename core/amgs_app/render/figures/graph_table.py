@@ -11,7 +11,7 @@ from amgs_app.render.figures.format import share, short_id
 from amgs_app.render.figures.glyphs import gauge, scroll_note, window_of
 
 if TYPE_CHECKING:
-    from amgs.lifecycle.edge_editing import EdgeDraft
+    from amgs.types.edge_draft import EdgeDraft
 
 MARKS: Final = {"add": "+", "cut": "✗", "confirm": "✓", "weigh": "~"}
 """What is drafted for an edge."""

@@ -66,7 +66,12 @@ def remove(
     return engine.memory.remove_edge(engine.block(start).id, engine.block(goal).id, kind=kind)
 
 
-@operation("edge confirm", summary="Say that an edge is right.", writes=True)
+@operation(
+    "edge confirm",
+    summary="Say that an edge is right.",
+    example="edge confirm @1 @2 --kind supports",
+    writes=True,
+)
 def confirm(
     engine: Engine,
     start: _From,
@@ -83,7 +88,12 @@ def confirm(
 # --- several at a time ------------------------------------------------------------------------------------
 
 
-@operation("edge edit", summary="Draft the correction of an edge.", pane="graph")
+@operation(
+    "edge edit",
+    summary="Draft the correction of an edge.",
+    example="edge edit @1 @2 --weight 0.4",
+    pane="graph",
+)
 def edit(
     operator: Operator,
     start: _From,
@@ -121,7 +131,7 @@ def edit(
     return operator.edge_draft
 
 
-@operation("edge apply", summary="Apply the drafted corrections of edges.", writes=True)
+@operation("edge apply", summary="Apply the drafted corrections of edges.", example="edge apply", writes=True)
 def apply(operator: Operator) -> JournalEntry:
     """Apply the draft in one transaction that one `undo` reverts; refused where an edge has changed since."""
     draft = operator.edge_draft
@@ -135,7 +145,9 @@ def apply(operator: Operator) -> JournalEntry:
     return done
 
 
-@operation("edge discard", summary="Discard the drafted corrections of edges.", pane="graph")
+@operation(
+    "edge discard", summary="Discard the drafted corrections of edges.", example="edge discard", pane="graph"
+)
 def discard(operator: Operator) -> EdgeDraft:
     """Discard the draft of edges; nothing was written of it."""
     from amgs.types.edge_draft import EdgeDraft

@@ -145,9 +145,7 @@ def apply(operator: Operator) -> JournalEntry:
     return done
 
 
-@operation(
-    "edge discard", summary="Discard the drafted corrections of edges.", example="edge discard", pane="graph"
-)
+@operation("edge discard", summary="Discard the drafted corrections of edges.", example="edge discard")
 def discard(operator: Operator) -> EdgeDraft:
     """Discard the draft of edges; nothing was written of it."""
     from amgs.types.edge_draft import EdgeDraft

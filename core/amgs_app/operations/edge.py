@@ -92,7 +92,6 @@ def confirm(
     "edge edit",
     summary="Draft the correction of an edge.",
     example="edge edit @1 @2 --weight 0.4",
-    pane="graph",
 )
 def edit(
     operator: Operator,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         StoreStatus,
     )
     from amgs.types.conversation import ConversationSummary, Message
+    from amgs.types.edge_draft import EdgeDraft
     from amgs.types.gateway import GatewayExchange
     from amgs.types.mentions import ResolvedMention
     from amgs.types.pack_learning import PackProposal
@@ -404,3 +405,11 @@ class EdgeConfirmed:
     edge: Edge
     source: str
     target: str
+
+
+@dataclass(frozen=True, slots=True)
+class EdgesApplied:
+    """`edge apply`: what was drafted, and the operation that it became."""
+
+    draft: EdgeDraft
+    operation: JournalEntry

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.results import EdgeAdded, EdgeConfirmed
+from amgs_app.results import EdgeAdded, EdgeConfirmed, EdgesApplied
 
 if TYPE_CHECKING:
     from amgs.types import JournalEntry
@@ -92,6 +92,7 @@ def confirm(
     "edge edit",
     summary="Draft the correction of an edge.",
     example="edge edit @1 @2 --weight 0.4",
+    pane="graph",
 )
 def edit(
     operator: Operator,
@@ -130,8 +131,14 @@ def edit(
     return operator.edge_draft
 
 
-@operation("edge apply", summary="Apply the drafted corrections of edges.", example="edge apply", writes=True)
-def apply(operator: Operator) -> JournalEntry:
+@operation(
+    "edge apply",
+    summary="Apply the drafted corrections of edges.",
+    example="edge apply",
+    pane="graph",
+    writes=True,
+)
+def apply(operator: Operator) -> EdgesApplied:
     """Apply the draft in one transaction that one `undo` reverts; refused where an edge has changed since."""
     draft = operator.edge_draft
     if draft is None or not draft.edits:
@@ -141,10 +148,15 @@ def apply(operator: Operator) -> JournalEntry:
         )
     done = operator.engine.memory.graph.apply_edges(draft)
     operator.edge_draft = None
-    return done
+    return EdgesApplied(draft, done)
 
 
-@operation("edge discard", summary="Discard the drafted corrections of edges.", example="edge discard")
+@operation(
+    "edge discard",
+    summary="Discard the drafted corrections of edges.",
+    example="edge discard",
+    pane="graph",
+)
 def discard(operator: Operator) -> EdgeDraft:
     """Discard the draft of edges; nothing was written of it."""
     from amgs.types.edge_draft import EdgeDraft

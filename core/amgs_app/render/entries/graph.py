@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from amgs.types.edge_draft import EdgeDraft
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import Inspection
+    from amgs_app.results import EdgesApplied, Inspection
 
 
 def _drawn(operator: Operator, result: Neighbourhood, canvas: Canvas) -> Text:
@@ -156,7 +156,35 @@ def _drafted(result: EdgeDraft) -> str:
     return f"Draft of {plural(len(result.edits), 'edge')}: {told(result)}; nothing has been changed yet"
 
 
-@entry(sentence=_drafted)
+def _drawn_draft(operator: Operator, result: EdgeDraft | None, canvas: Canvas) -> Text:
+    """The neighbourhood of the selection with what is drafted for it; without a selection the whole graph."""
+    from amgs_app.render.figures import graph
+
+    memory, chosen = operator.engine.memory, operator.selection
+    if chosen is None:
+        return graph.stats(memory.graph_stats(), canvas)
+    found = memory.graph.neighbourhood(chosen)
+    return graph.neighbourhood(found, canvas, selected=chosen, now=operator.engine.clock.now(), draft=result)
+
+
+def _drawn_applied(operator: Operator, result: EdgesApplied, canvas: Canvas) -> Text:
+    del result
+    return _drawn_draft(operator, None, canvas)
+
+
+def _applied(result: EdgesApplied) -> str:
+    from amgs.lifecycle.edge_editing import told
+
+    return f"Edges: {told(result.draft)} as operation {result.operation.id}"
+
+
+@entry(figure=_drawn_applied, sentence=_applied)
+def edges_applied(result: EdgesApplied) -> ResultTable:
+    rows = [(edit.act, edit.source, edit.key[2], edit.target) for edit in result.draft.edits]
+    return sheet(_applied(result), "act from* kind to*", rows, (f"`undo {result.operation.id}` reverts it.",))
+
+
+@entry(figure=_drawn_draft, sentence=_drafted)
 def edge_draft(result: EdgeDraft) -> ResultTable:
     from amgs.lifecycle.edge_editing import strength_of
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from amgs.types.mentions import ResolvedMention
     from amgs.types.pack_learning import PackProposal
     from amgs.types.packs import PackUsage, PackUse
-    from amgs.types.question_case import CaseOutcome, QuestionCase
+    from amgs.types.question_case import CaseComparison, CaseOutcome, QuestionCase
     from amgs.types.tasks import Task
     from amgs_app.service_event import ServiceEvent
     from amgs_app.settings import Setting
@@ -333,11 +333,28 @@ class CaseWritten:
 
 @dataclass(frozen=True, slots=True)
 class CasesTested:
-    """`test`: what became of each case of a file. quiet: only failures are shown."""
+    """`test`: what became of each case of a file. quiet: only what fails or moved is shown.
+
+    recorded: cases that were written into it from verdicts; None where none were wanted. against: the earlier run that
+    compared is the comparison with.
+    """
 
     path: str
     outcomes: tuple[CaseOutcome, ...]
     quiet: bool = False
+    recorded: int | None = None
+    against: str = ""
+    compared: CaseComparison | None = None
+
+    @property
+    def summary(self) -> str:
+        """`9 hold, 1 fails`, and beside an earlier run `9 same, 1 differs`."""
+        held = len(self.outcomes) - self.failed
+        told = f"{held:,} hold, {self.failed:,} {'fails' if self.failed == 1 else 'fail'}"
+        if self.compared is not None:
+            differ = len(self.compared.moved)
+            told += f"; {self.compared.same:,} same, {differ:,} {'differs' if differ == 1 else 'differ'}"
+        return told
 
     @property
     def failed(self) -> int:

@@ -11,6 +11,7 @@ import pytest
 from amgs.clock import FixedClock
 from amgs.errors import InputError, UsageError
 from amgs.exchange.question_cases import append_case, read_cases
+from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.types import BlockFilter
 from amgs.types.diagnosis import DecodedContext, Diagnosis, ReadSpan
@@ -184,18 +185,57 @@ def test_what_came_after_the_question_was_not_stored_then(memory: Memory) -> Non
 def test_the_other_answers_that_a_fix_moves_are_named(memory: Memory) -> None:
     memory.add("The mainsail of the Gull is patched with red cloth.")
     memory.consolidate()
-    take(memory, 1)
+    take(memory, 2)
     memory.assemble("ATTENTION", query="What is the mainsail patched with?")
     memory.assemble("ATTENTION", query="Who greases the pump?")
     found = diagnosed(memory)
-    assert found.trial is not None and found.trial.questions == 2
+    assert found.trial is not None and found.trial.works and found.trial.questions == 2
     moved = {one.question for one in found.trial.moved}
-    assert "Who greases the pump?" not in moved
-    before = memory.assemble("ATTENTION", query="What is the mainsail patched with?", reinforce=False)
+    assert "What is the mainsail patched with?" in moved
+    asked = ("What is the mainsail patched with?", "Who greases the pump?")
+    before = {q: _given(memory, q) for q in asked}
     memory.diagnosis.apply(found.trial.fix)
-    after = memory.assemble("ATTENTION", query="What is the mainsail patched with?", reinforce=False)
-    changed = [c.block.id for c in before.selected] != [c.block.id for c in after.selected]
-    assert changed == ("What is the mainsail patched with?" in moved)
+    after = {q: _given(memory, q) for q in asked}
+    assert moved == {q for q in asked if set(before[q]) - set(after[q]) or before[q][0] != after[q][0]}
+
+
+def _given(memory: Memory, question: str) -> list[str]:
+    return [c.block.id for c in memory.assemble("ATTENTION", query=question, reinforce=False).selected]
+
+
+def test_of_a_fix_that_does_not_work_no_other_question_is_asked(memory: Memory) -> None:
+    memory.add("The mainsail of the Gull is patched with red cloth.")
+    memory.consolidate()
+    take(memory, 1)
+    memory.assemble("ATTENTION", query="Who greases the pump?")
+    found = diagnosed(memory)
+    assert found.trial is not None and not found.trial.works
+    assert {one.questions for one in (found.trial, *found.others)} == {0}
+
+
+def test_the_same_of_somebody_else_is_another_fact_and_is_said_to_be_near(memory: Memory) -> None:
+    memory.add("The mainsail of the Gull is patched with blue cloth.")
+    memory.consolidate()
+    found = diagnosed(memory, questions=0)
+    assert found.cause == "not stored" and found.block is None
+    assert "Gull" in next(step.told for step in found.evidence if step.step == "stored")
+
+
+def test_what_another_speaker_said_of_themselves_is_another_fact() -> None:
+    with Memory.open(":memory:", clock=FixedClock(NOW)) as memory:
+        for speaker, said in (
+            ("Ilse", "I sold the old boat in Visby last summer."),
+            ("Jon", "Nice weather."),
+        ):
+            memory.ingest_many([RawBlock(f"{speaker}: {said}", NOW, {"speaker": speaker})])
+        memory.consolidate()
+        told = {
+            who: memory.diagnosis.diagnose(
+                "", f"{who} sold the old boat in Visby last summer", question="Who sold a boat?", questions=0
+            )
+            for who in ("Ilse", "Jon")
+        }
+        assert told["Ilse"].block is not None and told["Jon"].cause == "not stored"
 
 
 def test_diagnosing_leaves_no_trace(memory: Memory) -> None:

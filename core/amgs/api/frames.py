@@ -12,7 +12,6 @@ from amgs.api.assembler import Assembler
 from amgs.api.context import MemoryContext
 from amgs.clock import Clock, FixedClock, as_utc
 from amgs.decay import hours_between
-from amgs.derived.indexes import Derived
 from amgs.errors import StoreCorruptError, UsageError
 from amgs.frames import as_of, cache, pipeline, registry, shipping, stored_waterfall
 from amgs.frames import definition as shipped
@@ -234,7 +233,7 @@ class Frames:
         pools = {}
         for serial, made in context.storage.assemblies.by_serial(set(record.kept.values())).items():
             with as_of.rewind(context.storage, as_of.Moment.of(made)) as storage:
-                derived = Derived(storage, context.embedder, FixedClock(made.as_of), context.settings)
+                derived = context.derived.over(storage, FixedClock(made.as_of))
                 try:
                     for name in (n for n, by in record.kept.items() if by == serial):
                         asked = pipeline.asked_in(parent, known[name], request)
@@ -255,7 +254,7 @@ class Frames:
     ) -> Frame:
         """A frame from another store than the open one, which is left as it is."""
         context = self._context
-        derived = Derived(storage, context.embedder, clock, context.settings)
+        derived = context.derived.over(storage, clock)
         definition = registry.find(name, known)
         try:
             with derived.searching() as sources:

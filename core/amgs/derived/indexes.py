@@ -103,6 +103,14 @@ class Derived:
         # The same query is embedded for the search, for the frame and for each of its children.
         self._embed = lru_cache(maxsize=64)(self._embed_one)
 
+    def over(self, storage: Storage, clock: Clock) -> Derived:
+        """What is derived from another store with the same texts, a copy of this one or its past; what either has
+        embedded of queries, the other need not embed.
+        """
+        other = Derived(storage, self._embedder, clock, self._settings)
+        other._embed = self._embed
+        return other
+
     @contextlib.contextmanager
     def reading(self) -> Iterator[State]:
         """The latest committed state; whatever this thread reads of the store inside is of the same one."""

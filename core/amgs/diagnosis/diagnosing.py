@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from amgs import bounds
 from amgs.api.context import MemoryContext
 from amgs.conversation import keeping
-from amgs.diagnosis import asked, causes, conversation_causes, facts, fixes, wording
+from amgs.diagnosis import asked, causes, conversation_causes, facts, fixes, recorded_cases, wording
 from amgs.diagnosis.causes import FactFate
 from amgs.diagnosis.trial import trials
 from amgs.errors import UsageError
@@ -22,6 +23,7 @@ from amgs.types.diagnosis import (
     FixTrial,
     ProposedFix,
 )
+from amgs.types.question_case import QuestionCase
 
 _FEW = 1
 """A fix that moves so many other answers is taken before larger ones are tried."""
@@ -138,6 +140,12 @@ class Diagnosing:
         """
         return fixes.apply(self._context, fix)
 
+    def judged_questions(self, limit: int = 2000) -> tuple[QuestionCase, ...]:
+        """The questions of the latest verdicts as cases of a test: what was judged useful must be in the answer, what
+        was judged useless must not. Whether they hold of the memory as it is was not looked at.
+        """
+        return recorded_cases.judged(self._context, bounds.count("A limit", limit))
+
     # --- inside -----------------------------------------------------------------------------------------
 
     def _request(
@@ -173,14 +181,14 @@ class Diagnosing:
                 return finding, None, (), handle
         request = _in_memory(request)
         matches = facts.matching(missed, self._context, block)
-        match = facts.chosen(missed, matches)
+        match = facts.chosen(missed, [one for one in matches if block or facts.holds(one)])
         if match is None:
-            step = DiagnosisStep("stored", False, "no block says it, in its words or by meaning")
+            step = DiagnosisStep("stored", False, _nowhere(matches))
             return FactFate("not stored", "Not stored: no block holds the fact.", (step,)), None, (), ""
-        held = {"exact": "in its words", "words": "in most of its words", "meaning": "by meaning"}
-        step = DiagnosisStep(
-            "stored", True, f"{match.block.id[:12]} “{match.block.title}” holds it {held[match.how]}"
-        )
+        held = {"exact": "in its words", "words": "in most of its words"}
+        how = held.get(match.how, f"by meaning, with a chance of {match.chance:.2f}")
+        step = DiagnosisStep("stored", True, f"{match.block.id[:12]} “{match.block.title}” holds it {how}")
+        matches = tuple(one for one in matches if block or facts.holds(one))
         finding = causes.find(self._context, request, missed, match.block)
         return replace(finding, steps=(step, *finding.steps)), match.block, matches, ""
 
@@ -211,6 +219,15 @@ class Diagnosing:
         best = min(tried, key=lambda one: (not one.works, max(len(one.moved), _FEW)))
         others = tuple(one for one in tried if one is not best)
         return replace(made, trial=best, others=others)
+
+
+def _nowhere(matches: Sequence[FactMatch]) -> str:
+    """That no block holds a fact, and which comes nearest: who knows better can name it."""
+    told = "no block says it, in its words or by meaning"
+    if not matches:
+        return told
+    near = matches[0]
+    return f"{told}; nearest is {near.block.id[:12]} “{near.block.title}”, with a chance of {near.chance:.2f}"
 
 
 def _in_memory(request: DiagnosedRequest) -> DiagnosedRequest:

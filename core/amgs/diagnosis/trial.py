@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from amgs.api.context import MemoryContext
 from amgs.api.retrieval import Retrieval
-from amgs.derived.indexes import Derived
 from amgs.diagnosis import asked, causes, conversation_causes, fixes, wording
 from amgs.log import journal, undo
 from amgs.retrieval.search_log import SearchLog
@@ -23,19 +22,25 @@ Answer = dict[str, str]
 """Titles by id of what a request gives, the best first."""
 
 
-@dataclass(frozen=True, slots=True)
 class Trials:
-    """A copy of a memory, what others ask of it, and what they get before anything is changed."""
+    """A copy of a memory, and what others ask of it. What they get before anything is changed is asked once, and only
+    where a fix brings the fact in.
+    """
 
-    copy: MemoryContext
-    request: DiagnosedRequest
-    fact: str
-    block: Block | None
-    others: tuple[DiagnosedRequest, ...]
-    before: tuple[Answer, ...]
+    def __init__(
+        self,
+        copy: MemoryContext,
+        request: DiagnosedRequest,
+        fact: str,
+        block: Block | None,
+        others: tuple[DiagnosedRequest, ...],
+    ) -> None:
+        self.copy, self.request, self.fact, self.block = copy, request, fact, block
+        self.others = others
+        self._before: tuple[Answer, ...] | None = None
 
     def of(self, fix: ProposedFix, progress: Progress | None = None) -> FixTrial:
-        """What a fix comes to; the copy is as before after it."""
+        """What a fix comes to; the copy is as before after it. Where it does not work, no other question is asked."""
         if not fix.applies:
             wanted = replace(
                 self.request,
@@ -49,19 +54,28 @@ class Trials:
         try:
             added = _made(self.copy, done)
             works = self._works(self.request, added)
-            moved = []
-            for number, (one, was) in enumerate(zip(self.others, self.before, strict=True)):
-                if progress is not None:
-                    progress(number, len(self.others), "asking other questions")
-                change = _moved(one, was, answer(self.copy, one))
-                moved += [change] if change is not None else []
-            return FixTrial(fix, works, len(self.others), tuple(moved))
+            after = self._answers(progress) if works else ()
         finally:
             for entry in done.operations:
                 undo.undo(self.copy.storage, entry.id)
             if done.before is not None:
                 with self.copy.storage.transaction():
                     self.copy.storage.frames.put([done.before])
+        if not works:
+            return FixTrial(fix, False, 0, ())
+        if self._before is None:
+            self._before = self._answers(progress)
+        changes = map(_moved, self.others, self._before, after)
+        return FixTrial(fix, True, len(self.others), tuple(one for one in changes if one is not None))
+
+    def _answers(self, progress: Progress | None) -> tuple[Answer, ...]:
+        """What the others get of the copy as it is."""
+        found = []
+        for number, one in enumerate(self.others):
+            if progress is not None:
+                progress(number, len(self.others), "asking other questions")
+            found.append(answer(self.copy, one))
+        return tuple(found)
 
     def _works(self, request: DiagnosedRequest, added: Sequence[str]) -> bool:
         """Whether what is given says the fact, by its block or by what was added."""
@@ -94,16 +108,10 @@ def trials(
     if progress is not None:
         progress(0, 0, "copying the memory")
     storage = copy_in_memory(context.storage)
-    derived = Derived(storage, context.embedder, context.clock, context.settings)
+    derived = context.derived.over(storage, context.clock)
     copy = replace(context, storage=storage, derived=derived, searches=SearchLog(storage))
     try:
-        others = _others(context, request, questions)
-        before = []
-        for number, one in enumerate(others):
-            if progress is not None:
-                progress(number, len(others), "asking other questions")
-            before.append(answer(copy, one))
-        yield Trials(copy, request, fact, block, others, tuple(before))
+        yield Trials(copy, request, fact, block, _others(context, request, questions))
     finally:
         derived.close()
         storage.close()

@@ -32,7 +32,7 @@ def share(text: str, fact: str) -> float:
     what is said of another person or day is another fact.
     """
     wanted, held = stems(fact), stems(text)
-    needed = {word for word in wanted if any(c.isdigit() for c in word)} | _names(fact)
+    needed = numbers(fact) | names(fact)
     if not wanted or needed - held:
         return 0.0
     return len(wanted & held) / len(wanted)
@@ -44,7 +44,12 @@ def stems(text: str) -> frozenset[str]:
     return found - _common() or found
 
 
-def _names(text: str) -> frozenset[str]:
+def numbers(text: str) -> frozenset[str]:
+    """The words of a text that hold a digit."""
+    return frozenset(word for word in stems(text) if any(c.isdigit() for c in word))
+
+
+def names(text: str) -> frozenset[str]:
     """The stems of words that are written like names: with a capital, and not at the beginning of a sentence."""
     return frozenset(_analyzer().analyze(clean(" ".join(_NAME.findall(text))))) - _common()
 

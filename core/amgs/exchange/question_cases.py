@@ -37,7 +37,7 @@ def read_cases(path: Path) -> tuple[QuestionCase, ...]:
         raise InputError(
             f"{path} holds no list.", way_out="Begin each case with a dash and the key “question”."
         )
-    return tuple(_case(one, f"Case {number} of {path}") for number, one in enumerate(given, 1))
+    return tuple(case_of(one, f"Case {number} of {path}") for number, one in enumerate(given, 1))
 
 
 def append_case(path: Path, case: QuestionCase) -> int:
@@ -79,7 +79,8 @@ def as_plain(case: QuestionCase) -> dict[str, Any]:
     return told
 
 
-def _case(given: Any, where: str) -> QuestionCase:
+def case_of(given: Any, where: str) -> QuestionCase:
+    """A case as the file has it; raises InputError, which says where, for anything else."""
     if not isinstance(given, dict) or not str(given.get("question") or "").strip():
         raise InputError(f"{where} has no question.", way_out="Give it the key “question” with a text.")
     unknown = [str(name) for name in given if name not in _NAMES]

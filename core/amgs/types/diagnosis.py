@@ -84,13 +84,15 @@ class DiagnosedRequest:
 @dataclass(frozen=True, slots=True)
 class FactMatch:
     """A block that holds a fact. how: in the same words, in most of them, or by meaning. share: of the fact's words
-    that it holds; cosine: between the two; both in [0, 1].
+    that it holds; cosine: between the two, by meaning with its closest sentence; both in [0, 1]. chance: that it holds
+    the fact, where that is told by meaning.
     """
 
     block: Block
     how: Literal["exact", "words", "meaning"]
     share: float
     cosine: float
+    chance: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,52 @@ class QuestionCase:
 
 
 @dataclass(frozen=True, slots=True)
+class CaseHit:
+    """A block that was given for a case, the first at rank 1. layers: that found it. parts: the raw scores of the
+    layers and the components of its score, each in [0, 1]. wanted: whether it contains one of the wanted texts.
+    """
+
+    block: str
+    title: str
+    rank: int
+    score: float
+    layers: tuple[str, ...] = ()
+    parts: tuple[tuple[str, float], ...] = ()
+    wanted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CaseOutcome:
     """What became of a case. faults: what does not hold of the answer, in words; none where all does.
 
-    rank: the best block that contains all of must_contain, from 1; None where none does, or nothing is wanted.
+    rank: the best block that contains all of must_contain, from 1; None where none does, or nothing is wanted. hits:
+    the blocks that were given, the best first.
     """
 
     case: QuestionCase
     faults: tuple[str, ...] = ()
     rank: int | None = None
+    hits: tuple[CaseHit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CaseChange:
+    """A case whose outcome is another than before. because: what changed for the block that holds the wanted text, and
+    which blocks came before it, in words.
+    """
+
+    before: CaseOutcome
+    after: CaseOutcome
+    because: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseComparison:
+    """The cases of a file beside an earlier run of them. same: how many hold or fail as before, at the same rank.
+    moved: the others. added, gone: questions that only this run, or only the earlier one, asked.
+    """
+
+    same: int
+    moved: tuple[CaseChange, ...]
+    added: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()

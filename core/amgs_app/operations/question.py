@@ -65,7 +65,7 @@ def add(
 @operation(
     "test",
     summary="Ask the questions of a file, and say which answers do not hold what they must.",
-    example="test questions.yml",
+    example="test questions.yml --against last.json --quiet",
     long=True,
 )
 def test(
@@ -76,26 +76,91 @@ def test(
         Takes("file"),
     ],
     *,
-    quiet: Annotated[bool, Option("--quiet", help="Only those that fail.")] = False,
+    quiet: Annotated[bool, Option("--quiet", help="Show only what fails or moved.")] = False,
+    record: Annotated[
+        bool,
+        Option("--record", help="First write the questions of verdicts into the file, as far as they hold."),
+    ] = False,
+    keep: Annotated[
+        Path | None,
+        Option("--keep", metavar="FILE", help="Keep this run, to compare a later one with."),
+        Takes("file", made=True),
+    ] = None,
+    against: Annotated[
+        Path | None,
+        Option("--against", metavar="FILE", help="Say which questions moved since a kept run, and why."),
+        Takes("file"),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        Option("--report", metavar="FILE", help="Also write the result as Markdown, for a comment."),
+        Takes("file", made=True),
+    ] = None,
     progress: Progress | None = None,
 ) -> CasesTested:
     """Ask every question of a file, by a search or for the frame that it names, and check what the memory gives: texts
     that it must hold or must not, the rank of the block that holds them, whether it has an answer at all, as of a day.
 
-    Ends with exit code 4 where a case fails. Nothing is changed: no answer counts as used.
+    Ends with exit code 4 where a case fails; that a question only moved is no failure. With `--against`, a question
+    that moved is shown with its rank before and now, the part of the score that moved most, and the blocks that came
+    before it. Nothing is changed: no answer counts as used.
     """
+    from amgs.diagnosis.case_changes import compare
     from amgs.diagnosis.cases import check
     from amgs.errors import InputError
+    from amgs.exchange.case_runs import read_run, write_run
     from amgs.exchange.question_cases import read_cases
     from amgs.types import Progress
 
-    cases = read_cases(file)
-    if not cases:
-        raise InputError(f"{file} holds no question.", way_out="Add one with `question add`.")
     progress = progress or Progress()
+    earlier = None if against is None else read_run(against)
+    if not record:
+        read_cases(file)  # what cannot be read is said before anything is loaded
     engine.memory.load(progress)
+    recorded = _recorded(engine, file) if record else None
+    cases = read_cases(file) if not record or file.exists() else ()
+    if not cases:
+        way_out = (
+            "Judge what a frame gave with `feedback`."
+            if record
+            else "Add one with `question add`, or those of your verdicts with `--record`."
+        )
+        raise InputError(f"{file} holds no question.", way_out=way_out)
     outcomes = []
     for number, case in enumerate(cases):
         progress(number, len(cases), "asking")
         outcomes.append(check(case, engine.memory))
-    return CasesTested(str(file), tuple(outcomes), quiet)
+    compared = None if earlier is None else compare(earlier, outcomes)
+    made = CasesTested(str(file), tuple(outcomes), quiet, recorded, str(against or ""), compared)
+    if keep is not None:
+        write_run(keep, outcomes)
+    if report is not None:
+        _report(report, made)
+    return made
+
+
+def _recorded(engine: Engine, file: Path) -> int:
+    """Write the questions that were judged into a file, as far as they hold and it has none about them; how many."""
+    from amgs.diagnosis.cases import holding
+    from amgs.exchange.question_cases import append_case, read_cases
+
+    known = {(one.question, one.frame) for one in read_cases(file)} if file.exists() else set()
+    written = 0
+    for case in engine.memory.diagnosis.judged_questions():
+        kept = holding(case, engine.memory) if (case.question, case.frame) not in known else None
+        if kept is not None:
+            append_case(file, kept)
+            written += 1
+    return written
+
+
+def _report(path: Path, made: CasesTested) -> None:
+    from amgs.errors import InputError
+    from amgs_app.render.case_report import markdown
+
+    try:
+        path.write_text(markdown(made), encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be written: {error.strerror}.", way_out="Choose another file."
+        ) from error

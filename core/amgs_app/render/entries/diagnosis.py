@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from amgs.types.diagnosis import Diagnosis, FixApplied
+    from amgs.types.question_case import CaseChange
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results import CasesTested, CaseWritten
 
@@ -34,8 +35,7 @@ def _written(result: CaseWritten) -> str:
 
 
 def _tested(result: CasesTested) -> str:
-    held = len(result.outcomes) - result.failed
-    return f"{result.path}: {held:,} hold, {result.failed:,} {'fails' if result.failed == 1 else 'fail'}"
+    return f"{result.path}: {result.summary}"
 
 
 def _page(result: Diagnosis, canvas: Canvas, now: datetime) -> RenderableType:
@@ -87,9 +87,29 @@ def case_written(result: CaseWritten) -> ResultTable:
 
 @entry(sentence=_tested)
 def cases_tested(result: CasesTested) -> ResultTable:
-    rows = [
-        ("✗" if one.faults else "✓", one.rank, one.case.question, "; ".join(one.faults))
-        for one in result.outcomes
-        if one.faults or not result.quiet
-    ]
-    return sheet(_tested(result), "_ rank:n question* fails*", rows)
+    moved = {} if result.compared is None else {one.after.case: one for one in result.compared.moved}
+    rows, notes = [], []
+    for one in result.outcomes:
+        change = moved.get(one.case)
+        if not (one.faults or change) and result.quiet:
+            continue
+        rank = f"{one.rank}" if one.rank else "–"
+        if change is not None:
+            rank = f"{change.before.rank or '–'} → {rank}"
+            notes.append(f"“{one.case.question}” {_since(change)}:")
+            notes += [f"  {told}" for told in change.because]
+        rows.append(("✗" if one.faults else "✓", rank, one.case.question, "; ".join(one.faults)))
+    if result.recorded is not None:
+        notes.insert(0, f"{plural(result.recorded, 'question')} with verdicts written into {result.path}.")
+    if result.compared is not None:
+        for told, questions in (("new", result.compared.added), ("no longer asked", result.compared.gone)):
+            if questions:
+                notes.append(f"{told}: {'; '.join(questions)}")
+    return sheet(_tested(result), "_ rank:n question* fails*", rows, notes)
+
+
+def _since(change: CaseChange) -> str:
+    before, after = bool(change.before.faults), bool(change.after.faults)
+    if before == after:
+        return "still fails, otherwise" if after else "still holds"
+    return "fails now" if after else "holds now"

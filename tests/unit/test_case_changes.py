@@ -1,0 +1,104 @@
+"""Cases beside an earlier run: what moved, why, and what is kept of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from amgs.diagnosis.case_changes import compare
+from amgs.errors import InputError
+from amgs.exchange.case_runs import read_run, write_run
+from amgs.types.question_case import CaseChange, CaseHit, CaseOutcome, QuestionCase
+from amgs_app.render.case_report import MARK, code, markdown
+from amgs_app.results import CasesTested
+
+CASE = QuestionCase("Why did the dome stall?", ("E-17",))
+
+
+def hit(
+    block: str, rank: int, vector: float = 0.5, layers: tuple[str, ...] = ("vector",), *, wanted: bool = False
+) -> CaseHit:
+    return CaseHit(block, f"About {block}", rank, 0.5, layers, (("vector", vector),), wanted)
+
+
+def moved(before: CaseOutcome, after: CaseOutcome) -> CaseChange:
+    (one,) = compare([before], [after]).moved
+    return one
+
+
+BEFORE = CaseOutcome(CASE, (), 1, (hit("dome", 1, 0.8, ("keyword", "vector"), wanted=True), hit("sea", 2)))
+
+
+def test_an_outcome_like_the_earlier_one_is_the_same_whatever_stands_behind_it() -> None:
+    after = CaseOutcome(CASE, (), 1, (BEFORE.hits[0], hit("goat", 2)))
+    assert compare([BEFORE], [after]).same == 1 and not compare([BEFORE], [after]).moved
+
+
+def test_a_case_that_moved_says_its_ranks_the_part_that_moved_and_what_passed_it() -> None:
+    after = CaseOutcome(
+        CASE, (), 3, (hit("goat", 1), hit("sea", 2), hit("dome", 3, 0.3, ("vector",), wanted=True))
+    )
+    told = moved(BEFORE, after).because
+    assert told[0] == "dome “About dome” went from rank 1 to 3"
+    assert "no longer found by keyword" in told and "its vector moved from 0.80 to 0.30" in told
+    assert "goat “About goat” (not given before) came before it, at rank 1" in told
+    assert "sea “About sea” (from rank 2) came before it, at rank 2" in told
+
+
+def test_what_rose_does_not_explain_why_a_block_fell() -> None:
+    now = hit("dome", 2, 0.9, ("keyword", "vector", "graph"), wanted=True)
+    told = moved(BEFORE, CaseOutcome(CASE, (), 2, (hit("goat", 1), now))).because
+    assert len(told) == 2 and "rank 1 to 2" in told[0] and "goat" in told[1]
+    back = moved(CaseOutcome(CASE, (), 2, (hit("goat", 1), now)), BEFORE).because
+    assert back == ("dome “About dome” went from rank 2 to 1",)
+
+
+def test_a_block_that_is_gone_is_said_with_what_took_its_place() -> None:
+    told = moved(
+        BEFORE, CaseOutcome(CASE, ("“E-17” is not in the 1 best hits",), None, (hit("goat", 1),))
+    ).because
+    assert "is not among the 1 that are given" in told[0] and "goat" in told[1]
+
+
+def test_new_and_removed_cases_are_no_moves() -> None:
+    other = CaseOutcome(QuestionCase("What did the goat look at?", ("the sea",)))
+    found = compare([BEFORE], [other])
+    assert found.same == 0 and not found.moved
+    assert (found.added, found.gone) == (("What did the goat look at?",), ("Why did the dome stall?",))
+
+
+def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "last.json"
+    write_run(path, [BEFORE])
+    assert read_run(path) == (BEFORE,)
+
+
+@pytest.mark.parametrize(
+    "held", ["", "[]", '{"format": "another"}', '{"format": "amgs questions 1"}', "\x00"]
+)
+def test_another_file_is_no_kept_run(tmp_path: Path, held: str) -> None:
+    (tmp_path / "x.json").write_text(held)
+    with pytest.raises(InputError):
+        read_run(tmp_path / "x.json")
+
+
+HOSTILE = "</details><script>x</script> @everyone ``` [a](http://b) | #1\n\n# head `"
+
+
+def test_a_report_says_what_fails_and_what_moved_and_no_text_of_the_memory_is_markup() -> None:
+    case = QuestionCase(HOSTILE, ("E-17",))
+    before = CaseOutcome(case, (), 1, (CaseHit("dome", HOSTILE, 1, 0.5, wanted=True),))
+    after = CaseOutcome(case, ("“E-17” is not in the 0 best hits",))
+    told = markdown(CasesTested("q.yml", (after,), against="last.json", compared=compare([before], [after])))
+    assert told.startswith(f"{MARK}\n### Questions to the memory: 0 hold, 1 fails; 0 same, 1 differs\n")
+    assert "holds, rank 1 → fails, rank –" in told
+    # The text stands inside of code spans only: with them taken out, nothing of it is left.
+    assert "script" not in told.replace(code(HOSTILE), "").replace(code(moved(before, after).because[0]), "")
+    assert code(HOSTILE).startswith("```` ") and "\n" not in code(HOSTILE)
+
+
+def test_a_long_report_is_cut() -> None:
+    failing = [CaseOutcome(QuestionCase(f"Question {n}?" + "x" * 900), ("fails " * 200,)) for n in range(400)]
+    told = markdown(CasesTested("q.yml", tuple(failing)))
+    assert len(told) < 60_000 and "350 more" in told

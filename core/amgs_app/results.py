@@ -366,6 +366,15 @@ class CasesTested:
 
 
 @dataclass(frozen=True, slots=True)
+class PageWritten:
+    """`report`: a page of HTML, its size in bytes. redacted: whether the texts of the memory were left out."""
+
+    path: str
+    size: int
+    redacted: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Redone:
     """`redo`: the operation that stands again."""
 

@@ -44,6 +44,7 @@ from amgs.log import undo as undoing
 from amgs.settings import PruningSettings
 from amgs.storage.journal import PROPOSAL
 from amgs.types import (
+    Block,
     BlockFilter,
     CategoryCurves,
     ConsolidationPlan,
@@ -256,6 +257,14 @@ class Lifecycle:
     def walks(self) -> dict[tuple[str, str, str], int]:
         """How many assemblies walked each edge (source, target, relation)."""
         return self._context.storage.reinforcements.walks()
+
+    def most_used(self, limit: int = 20) -> tuple[tuple[Block, int], ...]:
+        """The blocks that were reinforced most often, with how often; ties in the order of their ids."""
+        storage = self._context.storage
+        counts = storage.reinforcements.counts()
+        best = sorted(counts, key=lambda one: (-counts[one], one))[: bounds.count("A limit", limit)]
+        found = storage.blocks.get(best)
+        return tuple((found[one], counts[one]) for one in best if one in found)
 
     # --- supersession and contradiction -----------------------------------------------------------------
 

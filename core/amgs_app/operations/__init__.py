@@ -54,6 +54,7 @@ NOUNS = (
     "training",
     "lens",
     "script",
+    "report",
     "workspace",
     "utility",
     "bench",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import WeightsText, read_weights
+from amgs_app.operations.report import Redact
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -57,6 +59,11 @@ Questions = Annotated[
         help="Ask K other logged questions before and after each fix; 0 tries none.",
     ),
 ]
+Html = Annotated[
+    Path | None,
+    Option("--html", metavar="FILE", help="Also write the diagnosis as a page of HTML."),
+    Takes("file", made=True),
+]
 
 
 @operation(
@@ -79,6 +86,8 @@ def diagnose(
     conversation: Conversation = "",
     block: BlockOf = "",
     questions: Questions = 20,
+    html: Html = None,
+    redact: Redact = False,
     progress: Progress | None = None,
 ) -> Diagnosis:
     """Name the one cause for which an answer missed a fact: never stored, not consolidated, set aside, superseded, not
@@ -86,13 +95,13 @@ def diagnose(
 
     Shows the chain of evidence and one fix, tried in a copy of the memory: whether the fact is in then, and which other
     logged questions are answered otherwise. Nothing is changed; `fix` with the same words carries it out, and
-    `question add` makes a test of it.
+    `question add` makes a test of it. --html writes it as a page that any browser shows, to be attached to an issue.
     """
     from amgs_app.operations.context_reading import reading_of
 
     if not exchange and not conversation:
         engine.memory.load(progress)
-    return engine.memory.diagnosis.diagnose(
+    made = engine.memory.diagnosis.diagnose(
         answer,
         missed,
         question=question,
@@ -106,6 +115,12 @@ def diagnose(
         read=reading_of(engine, answer),
         progress=progress,
     )
+    if html is not None:
+        from amgs_app.memory_report import of_diagnosis
+        from amgs_app.operations.report import palettes, written
+
+        written(html, of_diagnosis(made, palettes(), redacted=redact), redact=redact)
+    return made
 
 
 @operation(

@@ -59,6 +59,7 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "layout",
             "theme",
             "snapshot",
+            "report",
             "expect",
             "record",
             "save",

@@ -127,6 +127,14 @@ def to_lines(given: ResultTable, width: int, *, marks: bool = False) -> list[Tex
     return [*lines, *(Text(printable(note), style="dim") for note in given.notes)]
 
 
+def to_cells(given: ResultTable) -> tuple[list[Column], list[list[str]]]:
+    """The columns in which any row says something, and the rows that people are shown, each cell as they see it."""
+    rows = given.rows if given.digest is None else given.digest
+    kept = [n for n, column in enumerate(given.columns) if not column.rare or any(row[n] for row in rows)]
+    columns = [given.columns[n] for n in kept]
+    return columns, [[_shown(row[n], given.columns[n].kind) for n in kept] for row in rows]
+
+
 def to_table(given: ResultTable) -> RenderableType:
     """The sheet as something Rich and Textual draw, as wide as they have room."""
     return _Drawn(given)

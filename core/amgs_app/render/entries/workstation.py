@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from amgs_app.bench_results import BenchResult, BenchTable
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import Overview, SettingsList
+    from amgs_app.results import Overview, PageWritten, SettingsList
     from amgs_app.session_results import (
         Expectation,
         HelpList,
@@ -189,6 +189,16 @@ def _written(result: SnapshotFiles) -> str:
 @entry(sentence=_written)
 def snapshot_files(result: SnapshotFiles) -> ResultTable:
     return sheet("", "pane file*", [(result.pane, name) for name in result.files])
+
+
+def _page_written(result: PageWritten) -> str:
+    held = "without texts of the memory" if result.redacted else "with titles and texts of the memory"
+    return f"{result.path}: {result.size / 1024:,.0f} KiB, {held}"
+
+
+@entry(sentence=_page_written, quiet=True)
+def page_written(result: PageWritten) -> ResultTable:
+    return sheet(_page_written(result), "", ())
 
 
 @entry(quiet=True)

@@ -1,0 +1,70 @@
+"""Pages of HTML to be read elsewhere: `report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from amgs_app.calls.marks import Option, Takes
+from amgs_app.calls.operation import operation
+from amgs_app.results import PageWritten
+
+if TYPE_CHECKING:
+    from amgs_app.operator import Operator
+    from amgs_app.themes import Palette
+
+_LIGHT = "paper"
+_USED = 20
+
+Redact = Annotated[bool, Option("--redact", help="Leave out every text of the memory, and the pictures.")]
+
+
+@operation(
+    "report",
+    summary="Write a page of HTML about the memory.",
+    example="report --out report.html --redact",
+)
+def report(
+    operator: Operator,
+    *,
+    out: Annotated[
+        Path, Option("--out", metavar="FILE", help="The file to write."), Takes("file", made=True)
+    ],
+    redact: Redact = False,
+) -> PageWritten:
+    """Write one file that any browser shows, light or dark, without a script and without loading anything: overview,
+    health, calibration, decay, the most used blocks, and what drops below the threshold within 30 days.
+
+    It holds titles of blocks; --redact leaves out every text of the memory, and the pictures, since they hold titles.
+    """
+    from amgs_app.memory_report import of_memory
+    from amgs_app.operations.standard import look_of
+
+    used = operator.engine.memory.lifecycle.most_used(_USED)
+    text = of_memory(operator, look_of(operator), used, palettes(), redacted=redact)
+    return written(out, text, redact=redact)
+
+
+def written(path: Path, text: str, *, redact: bool) -> PageWritten:
+    """Write a page; raises InputError where that cannot be."""
+    from amgs.errors import InputError
+
+    data = text.encode()
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be written: {error.strerror}.",
+            title="Nothing was written",
+            way_out="Choose another file.",
+        ) from error
+    return PageWritten(str(path), len(data), redact)
+
+
+def palettes() -> tuple[Palette, Palette]:
+    """What a light page is drawn with, and a dark one."""
+    from amgs_app.folders import theme_folders
+    from amgs_app.themes import Palette, load_all
+
+    known, _ = load_all(theme_folders())
+    return known.get(_LIGHT, Palette()), Palette()

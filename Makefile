@@ -5,7 +5,7 @@ DRAWS ?= 1600
 STAMP := .venv/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test explore check format bench snapshots cast docs site wheel clean
+.PHONY: run test explore check format bench snapshots cast sample docs site wheel clean
 
 run: $(STAMP)
 	@$(BIN)/amgs --corpus "$(or $(CORPUS),sample_corpus)" $(ARGS)
@@ -52,6 +52,11 @@ snapshots: $(STAMP)
 # The recording at the README's top: docs/demo.amgs, typed into a workstation with the real models.
 cast: $(STAMP)
 	$(BIN)/python -m amgs_tui.cast docs/demo.amgs --out docs/demo
+
+# The store with which the sample begins: its notes consolidated, a question asked. After a change of the notes or of the
+# schema; `make sample CHECK=--check` names what differs.
+sample: $(STAMP)
+	$(BIN)/python -m amgs_app.sample_build $(CHECK)
 
 # Pages that are made from the program: public names, keys, words, settings, the man page (man docs/amgs.1).
 docs: $(STAMP)

@@ -190,6 +190,11 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         if row is not None:
             self.post_message(self.Picked(row.block.id))
 
+    def on_focus(self) -> None:
+        """Whoever comes here with nothing selected selects the row under the cursor: the other panes show it too."""
+        if self.host.selected is None:
+            self.moved()
+
     def selection_changed(self, block_id: str | None) -> None:
         """Go to the selected block, unless the cursor stands on it: a composite may list it once a part."""
         row = self._row

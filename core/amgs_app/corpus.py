@@ -1,6 +1,6 @@
 """The folder of notes that an engine works on, and where the sample corpus and the themes lie.
 
-A checkout reads `sample_corpus/` and `themes/` from the repository's root; an installed wheel carries both
+A checkout reads `sample_corpus/` and `themes/` from the repository's root; an installed wheel carries all
 under `amgs_app/_data/`.
 """
 
@@ -48,7 +48,7 @@ class Corpus:
 
 
 def shipped(folder: str) -> Path:
-    """A folder that ships with the program: `sample_corpus` or `themes`."""
+    """A folder that ships with the program: `sample_corpus`, `sample_store` or `themes`."""
     checkout = _PACKAGE.parents[1] / folder
     return checkout if checkout.is_dir() else _PACKAGE / "_data" / folder
 

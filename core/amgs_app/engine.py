@@ -356,6 +356,7 @@ class Engine:
     def _open_memory(self) -> Memory:
         from amgs.memory import Memory
 
+        shipped = self._take_shipped_store()
         path = self.store_path
         if self.creates:
             self.make_data_folder()
@@ -384,9 +385,26 @@ class Engine:
                 raise StoreLockedError(error.message, way_out=way_out, title="The store is served") from error
             raise
         self._memory = memory
+        if shipped:
+            memory.sources.follow(self.corpus.path)
         if self._holds_corpus(memory):
             self.enter_corpus()
         return memory
+
+    def _take_shipped_store(self) -> bool:
+        """Begin the sample with the store that ships with it, unless other models would read its notes; whether that
+        was done.
+        """
+        asked = self.creates or self.options.corpus is not None
+        if self.options.store is not None or self.is_own or not self.corpus.is_sample:
+            return False
+        from amgs_app.sample_store import unpack
+
+        path = self.store_path
+        if not asked or not isinstance(path, Path) or path.exists() or not self._models.are_shipped:
+            return False
+        self.make_data_folder()
+        return unpack(path)
 
     def count_tokens(self, text: str) -> int:
         """How many tokens the model's tokenizer makes of a text; an estimate where none is installed."""

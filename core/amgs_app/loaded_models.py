@@ -47,6 +47,16 @@ class LoadedModels:
     def base_is_loaded(self) -> bool:
         return self._base is not None
 
+    @property
+    def are_shipped(self) -> bool:
+        """Whether texts are read by the models that come with the program, and these are installed."""
+        from amgs.text import minilm, spacy_entities
+        from amgs_app.models import TINY
+
+        told = self._settings().model
+        others = self.spec == TINY or told.embedder or told.recogniser
+        return not others and minilm.available() and spacy_entities.available()
+
     def base(self, progress: Progress | None = None) -> BaseModel:
         """The base model, loaded on first use; raises FocusError (ModelMissingError) when it is nowhere."""
         with self._lock:

@@ -83,6 +83,17 @@ class SourceLibrary:
 
     # --- plans ------------------------------------------------------------------------------------------
 
+    def follow(self, folder: Path) -> int:
+        """Take a folder for the one of its name that is gone: its files lie here now. Gives how many; 0 where the
+        folder is known, or none of its name is gone.
+        """
+        storage = self._context.storage
+        moved = source_names.moved_here(storage.sources.names(), folder.resolve())
+        if moved:
+            with storage.transaction():
+                storage.sources.put_names(moved)
+        return len(moved)
+
     def plan_folder(self, folder: Path, progress: Progress | None = None) -> RevisionPlan:
         """What taking in a folder again would do: its files as they are now, and those that are gone.
 

@@ -50,6 +50,11 @@ def followed(storage: Storage, folder: Path) -> tuple[SourceName, ...]:
     return _followed(storage.sources.names(), folder)[0]
 
 
+def moved_here(names: Iterable[SourceName], folder: Path) -> tuple[SourceName, ...]:
+    """The names of a folder that was moved here, at its new place; none where it is known, or was not moved."""
+    return _followed(names, folder)[1]
+
+
 def _followed(
     names: Iterable[SourceName], folder: Path
 ) -> tuple[tuple[SourceName, ...], tuple[SourceName, ...]]:

@@ -100,7 +100,7 @@ def layout_set(
         )
     colours = theme or operator.layout.theme
     operator.layout = replace(operator.layout, pane=pane, beside=names, large=large, theme=colours)
-    operator.engine.memory.keep(LAYOUT + LAST, _written(operator.layout))
+    operator.engine.memory.keep(LAYOUT + LAST, written(operator.layout))
     return operator.layout
 
 
@@ -119,7 +119,7 @@ def layout_save(operator: Operator, name: Name) -> Layout:
             f"A layout needs a name of at most {LONGEST_NAME} letters on one line.",
             way_out="For example `layout save night`.",
         )
-    operator.engine.memory.keep(LAYOUT + name, _written(operator.layout))
+    operator.engine.memory.keep(LAYOUT + name, written(operator.layout))
     return operator.layout
 
 
@@ -202,7 +202,7 @@ def _sifted(operator: Operator, pane: Pane, **changes: Any) -> Sifted:
     check(made, _listing(pane))
     others = {name: sift for name, sift in operator.layout.sifts.items() if name != pane}
     operator.layout = replace(operator.layout, sifts=others | ({pane: made} if made else {}))
-    operator.engine.memory.keep(LAYOUT + LAST, _written(operator.layout))
+    operator.engine.memory.keep(LAYOUT + LAST, written(operator.layout))
     return Sifted(pane, made)
 
 
@@ -215,7 +215,8 @@ def _listing(pane: Pane) -> Listing:
     return found
 
 
-def _written(layout: Layout) -> str:
+def written(layout: Layout) -> str:
+    """An arrangement as the store keeps it."""
     sifts = {
         pane: {"terms": list(sift.terms), "order": sift.order, "reverse": sift.reverse}
         for pane, sift in layout.sifts.items()

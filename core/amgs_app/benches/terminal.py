@@ -13,9 +13,9 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Final, Self
 
 _ESCAPES: Final = re.compile(
@@ -24,23 +24,29 @@ _ESCAPES: Final = re.compile(
 
 
 class Terminal:
-    """`amgs` in a pseudo-terminal of columns × lines; leaving the `with` ends it.
+    """`amgs` in a pseudo-terminal of columns × lines; leaving the `with` ends it. environment: variables of its own.
 
     `seen` is what was drawn since the last key, as text without the control sequences: a place to look for a
     sign, not a screen.
     """
 
-    def __init__(self, arguments: Sequence[str], columns: int, lines: int) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        columns: int,
+        lines: int,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.began = time.perf_counter()
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-        environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        told = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **environment}
         self._child = subprocess.Popen(
             [sys.executable, "-m", "amgs_tui", *arguments],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
-            env=environment,
+            env=told,
             start_new_session=True,
         )
         os.close(theirs)
@@ -110,6 +116,15 @@ class Terminal:
         except OSError:
             return float("nan")
         return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def processor(self) -> float:
+        """Seconds of processor time that the program has used so far; NaN where the system does not say."""
+        try:
+            told = Path(f"/proc/{self._child.pid}/stat").read_text(encoding="ascii", errors="replace")
+        except OSError:
+            return float("nan")
+        user, system = told.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def _take(self) -> bool:
         try:

@@ -388,6 +388,41 @@ def bench_tui(
 
 
 @operation(
+    "bench cold",
+    summary="Measure how long a first start takes until there is something to read.",
+    example="bench cold --rounds 3 --words-only",
+    long=True,
+)
+def bench_cold(
+    engine: Engine,
+    *,
+    rounds: Annotated[int, Option("--rounds", metavar="N", min=1, help="Starts of each kind.")] = 5,
+    words_only: Annotated[
+        bool, Option("--words-only", help="Load no language model: no context is opened, no token decoded.")
+    ] = False,
+    uncached: Annotated[
+        bool, Option("--uncached", help="Once more with the program's files out of the system's cache.")
+    ] = False,
+    as_json: AsJson = False,
+    progress: Progress,
+) -> BenchResult:
+    """Start the program anew in a terminal of its own, on the sample, with no store and no settings before: until the
+    first paint, until the answer to the sample's question is drawn, until a question typed then has its frame, until
+    the first token is decoded; and one search on the command line, by all layers and by words alone.
+
+    All times count from the start of the process; processor time stands beside them. The control is an empty store: it
+    is painted as soon, and the answer must not be seen there.
+    """
+    from amgs_app.benches.cold import run
+    from amgs_app.benches.rig import Rig
+
+    del as_json
+    return run(
+        Rig(progress=progress, seed=engine.seed), rounds=rounds, tokens=not words_only, uncached=uncached
+    )
+
+
+@operation(
     "bench ingest",
     summary="Measure ingesting and consolidating many blocks.",
     example="bench ingest --data books --blocks 10000",

@@ -5,6 +5,7 @@ of an operation."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -453,4 +454,10 @@ def run(open_session: Callable[[], Any], **options: Any) -> int:
                 app.engine.close()
     if words := what_is_kept(app.lifetime, app.state):
         sys.stderr.write(f"{words}\n")
-    return app.return_code or 0
+    code = app.return_code or 0
+    if app.engine.loads_ahead:
+        # All is closed. A thread within a library's import would keep the process, or take it down with a message.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code

@@ -9,7 +9,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from amgs_tui.engine_worker import EngineWorker
-from amgs_tui.messages import EngineRequest, Failed, Finished, Progressed, RequestCancelled, Started
+from amgs_tui.messages import (
+    EngineRequest,
+    Failed,
+    Finished,
+    ModelsLoading,
+    Progressed,
+    RequestCancelled,
+    Started,
+)
 from amgs_tui.run_status import PATIENCE_SECONDS, RunStatus
 
 if TYPE_CHECKING:
@@ -37,6 +45,9 @@ class Receiver(Protocol):
 
     def cancelled(self, event: RequestCancelled) -> None:
         """The operator stopped a request."""
+
+    def models_loading(self, event: ModelsLoading) -> None:
+        """A model is loaded before anybody asked for it."""
 
 
 class Dispatcher:
@@ -118,7 +129,9 @@ class Dispatcher:
         """Keep account of a report and give the receiver what is still wanted of it."""
         if not self._screen.ready:
             return  # the screen is being taken down; nobody is left to hear the engine's last reports
-        if isinstance(event, Started):
+        if isinstance(event, ModelsLoading):
+            receiver.models_loading(event)
+        elif isinstance(event, Started):
             self._started(event.request)
         elif isinstance(event, Progressed):
             self._runs.progressed(event)

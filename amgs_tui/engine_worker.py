@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from amgs.errors import Cancelled as Stopped
 from amgs.errors import StoreCorruptError, StoreLockedError, StoreTooNewError
+from amgs_app.gc_tuning import settling
 from amgs_app.operations.remedies import way_out_of
 from amgs_tui.messages import (
     Answer,
@@ -28,6 +29,7 @@ from amgs_tui.messages import (
     Failed,
     Finished,
     Follow,
+    ModelsLoading,
     Origin,
     Progressed,
     RequestCancelled,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from amgs.clock import Clock
     from amgs.types import Progress
     from amgs_app.attached.remote_engine import RemoteEngine
+    from amgs_app.engine import Engine
     from amgs_app.terminal import Symbols
 
 REPORT_SECONDS: Final = 0.05
@@ -50,6 +53,9 @@ ENOUGH_SECONDS: Final = 2.0
 
 BUSY_SECONDS: Final = 0.05
 """A request that runs longer than this is not waited for by one that only reads."""
+
+QUIET_SECONDS: Final = 0.25
+"""So long nothing must be asked for before models are loaded ahead: the first screen comes first."""
 
 GIVES_WAY: Final = 1
 """How nice the engine's thread is to the screen's; more, and other programs starve it on a busy machine."""
@@ -152,6 +158,8 @@ class EngineWorker:
         self._next_id = 1
         self._newest: dict[str, int] = {}
         self._thread = threading.Thread(target=self._work, name="amgs-engine", daemon=True)
+        self._ahead: threading.Thread | None = None
+        self._loading: Progress | None = None
 
     # --- called by the screen -----------------------------------------------------------------------------
 
@@ -237,6 +245,8 @@ class EngineWorker:
         with self._wake:
             self._closing = True
             self._queue.clear()
+            if self._loading is not None:
+                self._loading.cancel()
             for run in (self._main, self._side):
                 if run is not None and run.progress is not None:
                     run.progress.cancel()
@@ -245,6 +255,11 @@ class EngineWorker:
             return True
         self._thread.join(timeout)
         return not self._thread.is_alive()
+
+    @property
+    def loads_ahead(self) -> bool:
+        """Whether a model is being loaded that nobody has asked for yet. That cannot be broken off, only left."""
+        return self._ahead is not None and self._ahead.is_alive()
 
     # --- in the engine's threads --------------------------------------------------------------------------
 
@@ -256,6 +271,10 @@ class EngineWorker:
         )
         if operator is not None and self._kind_of is not None:
             beside.start()
+        if _loads_ahead(operator):
+            self._ahead = threading.Thread(
+                target=self._load_ahead, args=(operator.engine,), name="amgs-engine-ahead", daemon=True
+            )
         try:
             while (run := self._take()) is not None:
                 if operator is None:
@@ -277,6 +296,20 @@ class EngineWorker:
         while (run := self._take_beside()) is not None:
             self._carry_out(operator, run)
 
+    def _load_ahead(self, engine: Engine) -> None:
+        from amgs.types import Progress
+
+        _give_way()
+        progress = Progress(lambda done, total, doing: self._deliver(ModelsLoading(done, total, doing)))
+        with self._wake:
+            self._loading = progress
+        try:
+            settling(engine.load_ahead)(progress)
+        except Stopped:
+            pass
+        except Exception as error:  # noqa: BLE001 - said to the operator; whatever needs the model says more
+            self._deliver(ModelsLoading(0, 1, "", failure(EngineRequest(0, OPEN), error).message))
+
     def _open(self) -> Any:
         request = EngineRequest(0, OPEN, origin="screen")
         self._deliver(Started(request))
@@ -295,7 +328,9 @@ class EngineWorker:
         with self._wake:
             self._main = None
             while not self._queue and not self._closing:
-                self._wake.wait()
+                waits = self._ahead is not None and self._ahead.ident is None
+                if not self._wake.wait(QUIET_SECONDS if waits else None) and self._ahead is not None:
+                    self._ahead.start()  # the first screen has what it asked for
             if self._closing:
                 return None
             self._main = RunningRequest(self._queue.popleft(), self._perf())
@@ -389,6 +424,13 @@ def _give_way() -> None:
     if sys.platform == "linux":
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), GIVES_WAY)
+
+
+def _loads_ahead(operator: Any) -> bool:
+    """Whether the session has an engine of its own whose models are to be loaded before they are asked for."""
+    from amgs_app.operator import Operator
+
+    return isinstance(operator, Operator) and not operator.engine.attached and operator.engine.loads_ahead
 
 
 def _same(one: EngineRequest, other: EngineRequest) -> bool:

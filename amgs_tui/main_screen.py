@@ -134,6 +134,8 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         view, decay = self.lifetime, self.pane("decay")
         forecast = decay.forecast if isinstance(decay, DecayPane) else None
         model = state.overview.model
+        if state.models is not None:
+            model = f"{model} {state.models}"
         if view is not None:
             model = f"{view.model.removesuffix('-Instruct')} {view.precision}"
         self.header.facts = HeaderFacts(
@@ -199,6 +201,12 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         came, self._on_screen = [name for name in shown if name not in self._on_screen], shown
         for name in came:
             self.pane(name).came_on_screen()
+
+    def look_at_stale(self) -> None:
+        """Have the panes on the screen look that could not before."""
+        for pane in self.panes:
+            if pane.NAME in self.body.shown:
+                pane.came_on_screen()
 
     def use_layout(self, layout: Layout) -> None:
         """Arrange the panes, filter and sort their lists."""

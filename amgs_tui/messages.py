@@ -117,7 +117,27 @@ class RequestCancelled:
     superseded: bool = False
 
 
-EngineEvent = Started | Progressed | Finished | Failed | RequestCancelled
+@dataclass(frozen=True, slots=True)
+class ModelsLoading:
+    """How far the models are that are loaded before anybody asked for them: `done` of `total`, all of them ready.
+
+    trouble: why one is not there; "" while all goes well.
+    """
+
+    done: int
+    total: int
+    doing: str
+    trouble: str = ""
+
+    def __str__(self) -> str:
+        """What the header says after the model's name."""
+        if self.trouble:
+            return "not loaded"
+        return "ready" if self.done == self.total else f"loading {self.done + 1}/{self.total}"
+
+
+RequestEvent = Started | Progressed | Finished | Failed | RequestCancelled
+EngineEvent = RequestEvent | ModelsLoading
 
 
 class Overheard(Message):

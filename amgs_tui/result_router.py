@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from amgs_tui.dispatcher import Dispatcher
     from amgs_tui.engine_worker import Opening
     from amgs_tui.main_screen import MainScreen
-    from amgs_tui.messages import Failed, Finished, RequestCancelled
+    from amgs_tui.messages import Failed, Finished, ModelsLoading, RequestCancelled
     from amgs_tui.notices import Notices
     from amgs_tui.pages import Pages
     from amgs_tui.saved_layout import SavedLayout
@@ -89,6 +89,8 @@ class ResultRouter:
                 self._screen.draw_header()  # the model, the threshold
         if by_operator:
             self._operator_finished(event)
+        elif event.command == "layout use":
+            self._screen.look_at_stale()
 
     def _opened(self, opening: Opening) -> None:
         """The session is there: its clock, the operator's own palettes, the theme that was asked for."""
@@ -162,6 +164,7 @@ class ResultRouter:
         empty = overview is not None and not sum(overview.store.blocks.values())
         if empty and not self._state.attached:
             self._dispatcher.submit("ingest")
+            self._screen.look_at_stale()
         else:
             self._dispatcher.submit("layout use", slot="layout", origin="screen")
             if block := self._kept_selection(self._state.place):
@@ -215,6 +218,13 @@ class ResultRouter:
         elif event.answer.writes:
             self._dispatcher.look()
 
+    def models_loading(self, event: ModelsLoading) -> None:
+        """The header says how far the models are; what is amiss is said once, and again where one is needed."""
+        self._state.models = event
+        self._screen.draw_header()
+        if event.trouble:
+            self._notices.say(event.trouble, "warn")
+
     # --- errors -------------------------------------------------------------------------------------------
 
     def failed(self, failure: Failed, *, stale: bool) -> None:
@@ -226,6 +236,8 @@ class ResultRouter:
             return
         for pane in self._screen.panes_of(failure.request.command):
             pane.failed(failure)
+        if failure.request.command == "layout use":
+            self._screen.look_at_stale()
         if failure.request.origin == "operator" or failure.request.slot == ASKING:
             if failure.detail:
                 self._notices.fault(failure)

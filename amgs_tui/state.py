@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
     from amgs.types import Frame
     from amgs_app.results import Overview
+    from amgs_tui.messages import ModelsLoading
 
 
 class ScreenState:
     """The store's name and clock, its overview, the last frame, the selection, and the blocks seen so far.
 
     clock: gives the memory's time; None until the session is open. consolidates, proposes: by itself, as soon as it is
-    due. attached: the
-    memory is served elsewhere.
+    due. attached: the memory is served elsewhere. models: how far those are that are loaded ahead; None where none are.
     """
 
     def __init__(self, store_name: str = "", clock: Callable[[], datetime] | None = None) -> None:
@@ -32,6 +32,7 @@ class ScreenState:
         self.consolidates = False
         self.attached = False
         self.proposes = False
+        self.models: ModelsLoading | None = None
         self.cache = CompletionCache()
 
     def now(self) -> datetime:

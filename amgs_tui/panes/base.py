@@ -159,8 +159,12 @@ class Pane(Widget, can_focus=True):
         self.host.submit(name, call.arguments, slot=slot, origin=origin, follow=follow)
 
     def look(self) -> None:
-        """Ask for everything the pane shows, now if it is on the screen, else when it comes there."""
-        if not self.has_place:
+        """Ask for everything the pane shows, now if it is on the screen, else when it comes there.
+
+        Before the first look at the memory it is not known which panes will have a place: they would only be waited
+        for.
+        """
+        if not self.has_place or self.host.overview is None:
             self.stale = True
             return
         self.stale = False

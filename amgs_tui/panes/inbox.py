@@ -289,7 +289,9 @@ one transaction, which the overview can undo. s lists the sources; what one says
         if self.sift and self.inbox is not None and self.inbox.waiting:
             words = f"{plural(self.inbox.waiting, 'block')} wait, none of them matches the filter."
             return notice(canvas, "No row matches the filter", ["F  another filter, or none"], words)
-        if overview is None or not sum(overview.store.blocks.values()):
+        if overview is None:
+            return notice(canvas, "Inbox", (), self.waits)
+        if not sum(overview.store.blocks.values()):
             sentence = "New notes arrive here first, unprocessed."
             return notice(canvas, "The memory is empty", ["i  ingest a file, a folder or a text"], sentence)
         keys = ["2  assemble a frame for a question", "i  ingest more"]

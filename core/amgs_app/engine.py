@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from amgs.clock import Clock, FixedClock, parse_instant
 from amgs.errors import AmgsError, StoreError, StoreLockedError, UsageError
+from amgs.extras import explained
 from amgs_app.answer_reader import LoadedReader
 from amgs_app.corpus import Corpus, open_corpus, sample_corpus
 from amgs_app.corpus_clock import CorpusClock
@@ -253,6 +254,25 @@ class Engine:
     def load_model(self, progress: Progress | None = None) -> BaseModel:
         """The base model, loaded on first use; raises FocusError (ModelMissingError) when it is nowhere."""
         return self._models.base(progress)
+
+    @property
+    def loads_ahead(self) -> bool:
+        """Whether models are worth loading before they are asked for: real ones, unless the settings say otherwise."""
+        from amgs_app.models import TINY
+
+        return self.settings.screen.load_ahead and self.model_spec != TINY
+
+    def load_ahead(self, progress: Progress) -> None:
+        """Have the encoder and the language model in memory before they are asked for.
+
+        Raises ModelError or FocusError where one is not installed, MissingExtraError where its library is not.
+        """
+        progress(0, 2, "encoder")
+        self.memory.load()
+        progress(1, 2, "language model")
+        with explained():
+            self._models.base()
+        progress(2, 2, "ready")
 
     def text_encoder(self) -> TextEncoder | None:
         """By what the focus searches for the meaning of a question; None where nothing is installed for it."""

@@ -112,16 +112,17 @@ def load_base_model(
     cache: the folder in which an unpacked GGUF file is kept for the next start; None keeps nothing. adapter: the file
     of a LoRA adapter to put on it.
     """
-    from amgs.text.torch_library import open_ahead
+    from amgs.text.torch_library import IMPORTING, open_ahead
 
-    open_ahead()
-    if spec == TINY:
-        from amgs_focus.model.tiny import TinyModel
+    with IMPORTING:
+        open_ahead()
+        if spec == TINY:
+            from amgs_focus.model.tiny import TinyModel
 
-        return TinyModel()
-    from amgs_focus.model.pretrained import load
+            return TinyModel()
+        from amgs_focus.model.pretrained import load
 
-    model = load(spec, precision=precision, device=device, cache=cache)
+        model = load(spec, precision=precision, device=device, cache=cache)
     if adapter:
         from amgs_focus.model.adapter import load_adapter
 

@@ -95,6 +95,11 @@ class ScreenSettings(SettingsSection):
     symbols: Literal["auto", "braille", "block", "ascii"] = Field(
         default="auto", description="Characters of the pictures; auto detects what the terminal can show."
     )
+    load_ahead: bool = Field(
+        default=True,
+        description="Load the encoder and the language model while the first screen is read; false: when they are "
+        "needed first.",
+    )
     keys: dict[str, str] = Field(
         default_factory=dict,
         description='Other keys, by the id of their action: "focus.step" = "x". F1 shows the ids.',

@@ -17,8 +17,10 @@ from amgs_tui.messages import (
     EngineRequest,
     Failed,
     Finished,
+    ModelsLoading,
     Progressed,
     RequestCancelled,
+    RequestEvent,
     Started,
 )
 
@@ -64,10 +66,11 @@ class Bench:
         self.done.append(str(request.arguments.get("n", request.command)))
         return Answer(request.command, request.arguments)
 
-    def until(self, kind: type[EngineEvent], command: str = "") -> EngineEvent:
+    def until(self, kind: type[EngineEvent], command: str = "") -> RequestEvent:
         """The next event of a kind (and a verb); what comes before it is dropped."""
         while True:
             event = self.events.get(timeout=10)
+            assert not isinstance(event, ModelsLoading)
             if isinstance(event, kind) and (not command or event.request.command == command):
                 return event
 

@@ -17,7 +17,7 @@ from amgs.errors import ModelError
 from amgs.extras import installed
 from amgs.text.bert import BertEncoder
 from amgs.text.embedding import normalised
-from amgs.text.torch_library import open_ahead
+from amgs.text.torch_library import IMPORTING, open_ahead
 from amgs.types import Progress, Vector
 
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
@@ -131,11 +131,12 @@ class MiniLM:
     def _read(self) -> Any:
         source = resolve(self._given)
         try:
-            open_ahead()
-            torch = importlib.import_module("torch")
-            library = importlib.import_module("sentence_transformers")
-            # A bar that a library draws would land in the screen's own picture.
-            importlib.import_module("transformers.utils.logging").disable_progress_bar()
+            with IMPORTING:
+                open_ahead()
+                torch = importlib.import_module("torch")
+                library = importlib.import_module("sentence_transformers")
+                # A bar that a library draws would land in the screen's own picture.
+                importlib.import_module("transformers.utils.logging").disable_progress_bar()
             folder = _folder(source)  # given an id, the library would ask the network
             if folder is None:
                 raise OSError("it is not in the hub's local cache")

@@ -11,6 +11,7 @@ from amgs.errors import ModelError
 from amgs.extras import installed
 from amgs.text.capitals import naming_sentences
 from amgs.text.entities import Entity, RuleRecogniser
+from amgs.text.torch_library import IMPORTING
 
 _KEPT = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "PRODUCT", "EVENT", "WORK_OF_ART", "NORP"})
 # Names are found without sentences, tags and lemmas: in half the time, and 819 of 822 names the same.
@@ -90,7 +91,8 @@ def _load(given: str) -> Any:
     """The pipeline that is given by path or name, else the packaged copy, else the one of spaCy's own name,
     with what finding names needs and nothing more.
     """
-    pipeline = opened(given, _NOT_NEEDED)
+    with IMPORTING:
+        pipeline = opened(given, _NOT_NEEDED)
     # Its vectors served what is left out, unless the names are found by them.
     if "tok2vec" in pipeline.pipe_names and not pipeline.get_pipe("tok2vec").listening_components:
         pipeline.remove_pipe("tok2vec")

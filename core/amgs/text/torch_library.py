@@ -5,9 +5,13 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import threading
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+
+IMPORTING = threading.RLock()
+"""Held while a library of models is imported: two threads that import parts of one another's would each get halves."""
 
 
 def open_ahead() -> bool:

@@ -258,7 +258,18 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
             text_offset=self.text_offset,
             shown=places,
             verdicts=self.verdicts,
+            lacks=self._lacks,
         )
+
+    @property
+    def _lacks(self) -> str:
+        """What waits in the inbox where a frame is empty, and the keys that take it into the memory."""
+        overview = self.host.overview
+        if overview is None or self.frame is None or self.frame.candidates:
+            return ""
+        from amgs_app.operations.hints import hint_by_keys
+
+        return hint_by_keys(self.frame, overview.store.blocks)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         """Keys that need a frame are not offered without one."""

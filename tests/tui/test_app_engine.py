@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import queue
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from amgs.errors import InputError, StoreError, StoreLockedError
+from amgs.errors import InputError, ModelError, StoreError, StoreLockedError
 from amgs.types import Progress
+from amgs_app.engine import Engine, Options
+from amgs_app.operator import Operator
 from amgs_tui.engine_worker import OPEN, EngineWorker, Kind, KindOf, failure, kind_of
 from amgs_tui.messages import (
     Answer,
@@ -251,3 +254,49 @@ def test_every_command_has_a_kind_and_none_that_touches_the_model_runs_beside_an
     assert kinds["consolidate"] == kinds["focus step"] == "long" and kinds["undo"] == "short"
     assert kind_of(EngineRequest(1, "", line="serch dome")) == "beside"
     assert kind_of(EngineRequest(1, "", line="search 'dome")) == "beside"
+
+
+class _Ahead(Operator):
+    """An operator whose engine loads as the test says."""
+
+    def __init__(self, error: Exception | None) -> None:
+        super().__init__(Engine(Options(store=":memory:")))
+        self.engine.load_ahead = self._load  # type: ignore[method-assign]
+        self._error = error
+
+    def _load(self, progress: Progress) -> None:
+        progress(0, 2, "encoder")
+        if self._error is not None:
+            raise self._error
+        progress(2, 2, "ready")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (None, ["loading 1/2", "ready"]),
+        (ModelError("The weights are not installed."), ["loading 1/2", "not loaded"]),
+    ],
+    ids=["all there", "one missing"],
+)
+def test_models_are_loaded_once_nothing_is_asked_for_and_it_is_said_how_far(
+    error: Exception | None, told: list[str]
+) -> None:
+    events: queue.Queue[EngineEvent] = queue.Queue()
+    worker = EngineWorker(lambda: _Ahead(error), lambda *_: Answer(""), events.put)
+    worker.start()
+    found: list[ModelsLoading] = []
+    while len(found) < len(told):
+        event = events.get(timeout=10)
+        if isinstance(event, ModelsLoading):
+            found.append(event)
+    assert [str(each) for each in found] == told
+    assert found[-1].trouble == ("" if error is None else "The weights are not installed.")
+    assert worker.close(timeout=10)
+
+
+def test_nothing_is_loaded_ahead_for_the_tiny_model_nor_where_the_settings_say_so(tmp_path: Path) -> None:
+    assert Engine(Options(store=":memory:")).loads_ahead
+    assert not Engine(Options(store=":memory:", model="tiny")).loads_ahead
+    (tmp_path / "s.toml").write_text("[screen]\nload_ahead = false\n")
+    assert not Engine(Options(store=":memory:", settings=tmp_path / "s.toml")).loads_ahead

@@ -33,6 +33,15 @@ async def assemble(driven: Drive, query: str = "why did the dome stall") -> Fram
     return pane
 
 
+async def test_an_empty_frame_says_how_many_blocks_wait_and_which_keys_take_them_in() -> None:
+    world = World(raw=8)
+    async with drive(world) as driven:
+        pane = await assemble(driven)
+        assert pane.frame is not None and not pane.frame.candidates
+        told = pane.picture().plain
+        assert "No block qualified. 8 blocks wait in the inbox: 1 c takes them into the memory." in told
+
+
 async def linked(driven: Drive, world: World) -> str:
     """The graph around a block that has neighbours; gives the block's id."""
     driven.app.pick(world.consolidated[0].id)

@@ -47,9 +47,10 @@ USEFUL: Final = "Cause: nylon"
 OWN_QUESTION: Final = "who has the spare keys now?"
 OWN_ANSWER: Final = "Where the spare keys are now"
 """The title of a note that answers it, and that the first screen does not show."""
+READY: Final = "smollm2 ready"
 ASKED: Final = "enter assembles"
-OPENED: Final = "is open"
-TOKEN: Final = "Decoded 1 token"
+OPENED: Final = r"life [\d,]+ tok"
+TOKEN: Final = "1 token ·"
 PATIENCE: Final = 180.0
 EMPTY_SECONDS: Final = 4.0
 """How long an empty store is watched: the useful screen must not come."""
@@ -143,7 +144,7 @@ def _round(folder: Path, waits: dict[str, list[Wait]], *, tokens: bool) -> None:
         waits[name].append(Wait(wall, processor))
     if tokens:
         with TemporaryDirectory(prefix="amgs-bench-") as fresh, _started(Path(fresh)) as terminal:
-            _until(terminal, USEFUL)
+            waits["models_ready_s"].append(_until(terminal, READY))
             terminal.press("o")
             waits["first_context_s"].append(_until(terminal, OPENED))
             terminal.press(".")

@@ -36,12 +36,14 @@ def frame(
     text_offset: int = 0,
     shown: Sequence[int] | None = None,
     verdicts: Mapping[str, float] = MappingProxyType({}),
+    lacks: str = "",
 ) -> Text:
     """An assembled frame: waterfall, budget, candidates with scores and fates, the text with its blocks.
 
     The candidates stand as `listed` has them. shown: places of those that the table has, in its order; None for all.
     cursor: the marked one's place in the table; else the first that is the block `selected`. show: the table, the text,
-    or both as far as there is room. text_offset: first text line. verdicts: by block id, 1 useful, 0 useless.
+    or both as far as there is room. text_offset: first text line. verdicts: by block id, 1 useful, 0 useless. lacks:
+    what is said, where no block qualified, of those that could not.
     """
     if result is None:
         return notice(
@@ -52,7 +54,7 @@ def frame(
             "question gets: what the memory holds on it, chosen by score within a budget of tokens.",
         )
     marked = selected if cursor is None else cursor
-    return _frame(result, canvas, marked, offset, show, text_offset, shown, verdicts).render()
+    return _frame(result, canvas, marked, offset, show, text_offset, shown, verdicts, lacks).render()
 
 
 def rows_of_frame(
@@ -76,6 +78,7 @@ def _frame(
     text_offset: int,
     shown: Sequence[int] | None,
     verdicts: Mapping[str, float],
+    lacks: str = "",
 ) -> Figure:
     sheet = Figure(canvas)
     _head(sheet, result)
@@ -105,7 +108,8 @@ def _frame(
         if canvas.width >= 72:
             title = f"{plural(len(every), 'candidate')}: {title}"
         title = _of_all(title, rows, len(every))
-        draw_table(table, table_of, title, offset=offset, empty=_FILTERED if every else _NONE)
+        none = f"{_NONE} {clean(lacks)}".rstrip()
+        draw_table(table, table_of, title, offset=offset, empty=_FILTERED if every else none)
     if detail is not None and items:
         item = items[cursor or 0]
         draw_candidate(detail, item, table_of.weights(item))

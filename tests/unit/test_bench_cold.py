@@ -21,7 +21,7 @@ def test_a_first_start_shows_the_answer_and_is_measured(tmp_path: Path) -> None:
 
 def test_an_empty_store_does_not_show_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cold, "EMPTY_SECONDS", 1.0)
-    waits: dict[str, list[cold.Wait]] = {"empty_paint_ms": []}
+    waits: dict[str, list[cold.StartWait]] = {"empty_paint_ms": []}
     assert not cold._empty(tmp_path, waits)
     assert len(waits["empty_paint_ms"]) == 1 and waits["empty_paint_ms"][0].wall > 0
 

@@ -57,7 +57,7 @@ EMPTY_SECONDS: Final = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class StartWait:
     """Seconds from the start of a process: by the clock, and of processor time in all its threads."""
 
     wall: float
@@ -68,7 +68,7 @@ def run(rig: Rig, *, rounds: int, tokens: bool, uncached: bool) -> BenchResult:
     """So many rounds of every part. tokens: whether the language model is loaded too. uncached: a round more of which
     the files were taken out of the system's cache before.
     """
-    waits: dict[str, list[Wait]] = defaultdict(list)
+    waits: dict[str, list[StartWait]] = defaultdict(list)
     for turn in range(rounds):
         rig.progress(turn, rounds, "starting")
         with TemporaryDirectory(prefix="amgs-bench-") as folder:
@@ -118,13 +118,13 @@ def _started(folder: Path) -> Terminal:
     return Terminal(["--corpus", str(sample_corpus().path)], COLUMNS, LINES, _environment(folder))
 
 
-def _until(terminal: Terminal, sign: str) -> Wait:
+def _until(terminal: Terminal, sign: str) -> StartWait:
     if terminal.wait(sign, PATIENCE) is None:
         raise AmgsError(f"The program did not come to {sign!r}.")
-    return Wait(perf_counter() - terminal.began, terminal.processor())
+    return StartWait(perf_counter() - terminal.began, terminal.processor())
 
 
-def _round(folder: Path, waits: dict[str, list[Wait]], *, tokens: bool) -> None:
+def _round(folder: Path, waits: dict[str, list[StartWait]], *, tokens: bool) -> None:
     """A first start with a question, a second one on the store that is there then, searches on the command line; and a
     start anew, where the frame is opened in the language model and a token is decoded.
     """
@@ -141,7 +141,7 @@ def _round(folder: Path, waits: dict[str, list[Wait]], *, tokens: bool) -> None:
     searches: dict[str, tuple[str, ...]] = {"cold_search_ms": (), "cold_keyword_ms": ("--layer", "keyword")}
     for name, layers in searches.items():
         processor, wall = cold_start(store, ["search", OWN_QUESTION, *layers], 1)
-        waits[name].append(Wait(wall, processor))
+        waits[name].append(StartWait(wall, processor))
     if tokens:
         with TemporaryDirectory(prefix="amgs-bench-") as fresh, _started(Path(fresh)) as terminal:
             waits["models_ready_s"].append(_until(terminal, READY))
@@ -151,7 +151,7 @@ def _round(folder: Path, waits: dict[str, list[Wait]], *, tokens: bool) -> None:
             waits["first_token_s"].append(_until(terminal, TOKEN))
 
 
-def _empty(folder: Path, waits: dict[str, list[Wait]]) -> bool:
+def _empty(folder: Path, waits: dict[str, list[StartWait]]) -> bool:
     """A store that holds nothing: it is painted as soon, and what is looked for elsewhere must not be there."""
     with Terminal(
         ["--store", str(folder / "empty.duckdb")], COLUMNS, LINES, _environment(folder)

@@ -44,3 +44,6 @@ def test_planted_failures_are_named_and_mended_and_the_controls_know_less(tmp_pa
     assert found.metrics["fix_works"] >= 3
     assert found.metrics["cause_right_majority"] == 2
     assert found.metrics["cause_right_shuffled"] < found.metrics["cause_right"]
+    # Of the facts some are found; of the same ones without their turn a block is taken for fewer.
+    facts = {name: found.metrics[f"facts_{name}"] for name in ("right", "wrong", "absent")}
+    assert found.metrics["facts"] == 8 and facts["right"] > facts["absent"] + facts["wrong"]

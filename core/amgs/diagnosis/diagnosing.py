@@ -12,7 +12,7 @@ from amgs.diagnosis import asked, causes, conversation_causes, facts, fixes, rec
 from amgs.diagnosis.causes import FactFate
 from amgs.diagnosis.trial import trials
 from amgs.errors import UsageError
-from amgs.types import Block, Progress, Weights
+from amgs.types import Block, Candidate, Progress, Weights
 from amgs.types.diagnosis import (
     DecodedContext,
     DiagnosedRequest,
@@ -139,6 +139,14 @@ class Diagnosing:
         Raises UsageError for a fix that is no change of the memory, or that no longer fits it.
         """
         return fixes.apply(self._context, fix)
+
+    def hits(self, fact: str) -> tuple[Candidate, ...]:
+        """The best hits for a fact among blocks in every state: those that `judged` tells apart."""
+        return facts.hits(fact, self._context)
+
+    def judged(self, fact: str, found: Sequence[Candidate]) -> tuple[FactMatch, ...]:
+        """Each of some hits with the chance that it holds a fact, the likeliest first."""
+        return facts.judged(fact, self._context, found)
 
     def judged_questions(self, limit: int = 2000) -> tuple[QuestionCase, ...]:
         """The questions of the latest verdicts as cases of a test: what was judged useful must be in the answer, what

@@ -19,6 +19,8 @@ from amgs.errors import UsageError
 from amgs.memory import Memory
 from amgs.types.diagnosis import DIAGNOSIS_CAUSES, Diagnosis, DiagnosisCause
 from amgs_app.bench_results import BenchResult, BenchTable
+from amgs_app.benches import diagnose_facts
+from amgs_app.benches.diagnose_facts import FactsFound
 from amgs_app.benches.diagnose_world import (
     FRAME,
     PLANTED,
@@ -60,11 +62,13 @@ def run(rig: MemoryRig, data: Path, causes: Sequence[tuple[DiagnosisCause, int]]
     judged: list[JudgedFailure] = []
     dropped: list[str] = []
     questions = 0
+    found: dict[str, FactsFound] = {}
     for place, (conversation, path) in enumerate(zip(conversations, files, strict=True)):
         rig.progress(place, len(conversations), f"conversation {conversation.name}")
         share = {cause: _part(count, place, len(conversations)) for cause, count in causes}
         with planted(rig, conversation, path, share) as world:
             dropped += world.dropped
+            found[conversation.name] = world.facts
             questions += len(world.others)
             judged += [_judged(world, failure) for failure in world.failures]
     right = [one.named == one.failure.cause for one in judged]
@@ -76,6 +80,7 @@ def run(rig: MemoryRig, data: Path, causes: Sequence[tuple[DiagnosisCause, int]]
         "broken_most": float(max((one.broken for one in judged), default=0)),
         "not_planted": float(len(dropped)),
         **_controls(judged, rig.seed),
+        **diagnose_facts.totals(found.values()),
     }
     settings = {
         "conversations": [each.name for each in conversations],
@@ -84,7 +89,7 @@ def run(rig: MemoryRig, data: Path, causes: Sequence[tuple[DiagnosisCause, int]]
         "other_questions": questions,
         "frame": FRAME,
     }
-    return BENCH.result(settings, metrics, (_by_cause(judged), _misses(judged)))
+    return BENCH.result(settings, metrics, (_by_cause(judged), _misses(judged), diagnose_facts.table(found)))
 
 
 def _part(count: int, place: int, of: int) -> int:

@@ -20,6 +20,8 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.types import Frame
 from amgs.types.diagnosis import DiagnosisCause
+from amgs_app.benches import diagnose_facts
+from amgs_app.benches.diagnose_facts import FactsFound
 from amgs_app.benches.locomo_data import ADVERSARIAL, Conversation, source_of
 from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.stores import BenchClock, conversation_store
@@ -68,7 +70,8 @@ class PlantedFailure:
 @dataclass(frozen=True, slots=True)
 class FailureWorld:
     """A memory with its planted failures. talk: a memory that holds the conversation as messages. others: questions
-    that nothing was done to, with the blocks and sentences of their turns. dropped: what could not be planted.
+    that nothing was done to, with the blocks and sentences of their turns. dropped: what could not be planted. facts:
+    what became of all retold facts, before anything was planted.
     """
 
     memory: Memory
@@ -76,6 +79,7 @@ class FailureWorld:
     failures: tuple[PlantedFailure, ...]
     others: tuple[tuple[str, str, str], ...]
     dropped: tuple[str, ...]
+    facts: FactsFound
 
 
 @contextmanager
@@ -87,6 +91,7 @@ def planted(
     retold = _retold(path)
     store = conversation_store(conversation, rig.embedder, rig.progress)
     with store as whole, _talk(rig, conversation) as talk:
+        looked_for = diagnose_facts.found(whole, conversation, retold, rig.seed)
         answered = list(_answered(whole, conversation, retold))
         chance.shuffle(answered)
         failures: list[PlantedFailure] = []
@@ -113,7 +118,7 @@ def planted(
                 made.append(asked)
         for question, _, _ in others:
             whole.assemble(FRAME, query=question)
-        yield FailureWorld(whole, talk, tuple(made), others, tuple(dropped))
+        yield FailureWorld(whole, talk, tuple(made), others, tuple(dropped), looked_for)
 
 
 def look(memory: Memory, question: str, budget: int | None = None) -> Frame:

@@ -168,11 +168,14 @@ class Connection(SqlConnection):
         with self._passing(), self._translate():
             return self._cursor().execute(sql, list(parameters)).fetchall()
 
-    def columns(self, sql: str, parameters: Sequence[Any] = ()) -> dict[str, NDArray[Any]]:
+    def columns(
+        self, sql: str, parameters: Sequence[Any] = (), *, whole: bool = False
+    ) -> dict[str, NDArray[Any]]:
         """The query's columns as arrays of length n: the fast way for many rows.
 
-        NULLs come as masked arrays.
+        NULLs come as masked arrays. whole: a file reads every query in bulk.
         """
+        del whole
         with self._passing(), self._translate():
             return dict(self._cursor().execute(sql, list(parameters)).fetchnumpy())
 

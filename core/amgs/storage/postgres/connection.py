@@ -27,6 +27,7 @@ from amgs.errors import (
 )
 from amgs.storage.postgres import values
 from amgs.storage.postgres.address import Address
+from amgs.storage.postgres.copied import columns_of
 from amgs.storage.postgres.dialect import translated
 from amgs.storage.postgres.guard import SETTING
 from amgs.storage.postgres.lease import leased, leased_version
@@ -147,8 +148,12 @@ class PostgresConnection(SqlConnection):
         with self._translate(), self._reader() as connection, connection.cursor(binary=True) as cursor:
             return cursor.execute(_read(sql), list(parameters)).fetchall()
 
-    def columns(self, sql: str, parameters: Sequence[Any] = ()) -> dict[str, NDArray[Any]]:
+    def columns(
+        self, sql: str, parameters: Sequence[Any] = (), *, whole: bool = False
+    ) -> dict[str, NDArray[Any]]:
         with self._translate(), self._reader() as connection, connection.cursor(binary=True) as cursor:
+            if whole and (copied := _copied(cursor, _read(sql), list(parameters))) is not None:
+                return copied
             found = cursor.execute(_read(sql), list(parameters)).fetchall()
             described = cursor.description or []
         columns = list(zip(*found, strict=True)) if found else [()] * len(described)
@@ -380,6 +385,22 @@ def _check_version(address: Address, version: int) -> None:
 
 def _read(sql: str) -> bytes:
     return translated(sql).encode()
+
+
+def _copied(cursor: psycopg.Cursor[Any], sql: bytes, parameters: list[Any]) -> dict[str, NDArray[Any]] | None:
+    """The columns of a query by COPY; None where its rows are not all of one width."""
+    cursor.execute(b"SELECT * FROM (" + sql + b") AS asked LIMIT 0", parameters)
+    described = cursor.description or []
+    sent = bytearray()
+    # Without parameters a statement is sent as it is, its doubled marks too.
+    asked = sql if parameters else sql.replace(b"%%", b"%")
+    with cursor.copy(b"COPY (" + asked + b") TO STDOUT (FORMAT BINARY)", parameters) as copy:
+        for part in copy:
+            sent += part
+    columns = columns_of(sent, [one.type_code for one in described])
+    if columns is None:
+        return None
+    return {one.name: column for one, column in zip(described, columns, strict=True)}
 
 
 def _array(kind: int, column: Sequence[Any]) -> NDArray[Any]:

@@ -40,7 +40,12 @@ class SqlBlockColumns(BlockColumnStorage):
             sql += f" AND revision > {int(since)}"
         if limit is not None:
             sql += f" ORDER BY last_reinforced_at DESC, number DESC LIMIT {int(limit)}"
-        return np.sort(np.asarray(self._connection.columns(sql, parameters)["number"], dtype=np.int64))
+        return np.sort(
+            np.asarray(
+                self._connection.columns(sql, parameters, whole=limit is None and since < 0)["number"],
+                dtype=np.int64,
+            )
+        )
 
     def count(self) -> int:
         return int(self._connection.value("SELECT count(*) FROM memory_blocks"))
@@ -50,6 +55,7 @@ class SqlBlockColumns(BlockColumnStorage):
             "SELECT number, array_position(?::VARCHAR[], status) - 1 AS status, embedding IS NOT NULL AS "
             "embedded FROM memory_blocks WHERE revision > ?",
             [list(STATUSES), since],
+            whole=since < 0,
         )
         order = np.argsort(c["number"], kind="stable")
         return StatusColumns(
@@ -80,6 +86,7 @@ class SqlBlockColumns(BlockColumnStorage):
             "SELECT number, epoch_us(last_reinforced_at) AS reinforced, decay_lambda, confidence, reinforcements, "
             "valid_to IS NOT NULL AS superseded FROM memory_blocks WHERE revision > ?",
             [since],
+            whole=since < 0,
         )
         order = np.argsort(
             c["number"], kind="stable"
@@ -135,20 +142,24 @@ class SqlBlockColumns(BlockColumnStorage):
 
     def ids_after(self, number: int) -> tuple[NDArray[np.int64], list[str]]:
         c = self._connection.columns(
-            "SELECT number, id FROM memory_blocks WHERE number > ? ORDER BY number", [number]
+            "SELECT number, id FROM memory_blocks WHERE number > ? ORDER BY number",
+            [number],
+            whole=not number,
         )
         return np.asarray(c["number"], dtype=np.int64), [str(i) for i in c["id"]]
 
     def embedding_batches(self, *, since: int = -1, batch: int = 50_000) -> Iterator[EmbeddingColumns]:
         changed = self._connection.columns(
-            "SELECT number FROM memory_blocks WHERE embedding IS NOT NULL AND revision > ?", [since]
+            "SELECT number FROM memory_blocks WHERE embedding IS NOT NULL AND revision > ?",
+            [since],
+            whole=since < 0,
         )["number"]
         for start in np.unique(changed // batch).tolist():
             yield self.embeddings(since=since, above=start * batch - 1, upto=start * batch + batch - 1)
 
     def embedded(self) -> NDArray[np.int64]:
         found = self._connection.columns(
-            "SELECT number FROM memory_blocks WHERE embedding IS NOT NULL ORDER BY number"
+            "SELECT number FROM memory_blocks WHERE embedding IS NOT NULL ORDER BY number", whole=True
         )
         return np.asarray(found["number"], dtype=np.int64)
 

@@ -67,10 +67,12 @@ class SqlConnection(ABC):
         """All rows of a query."""
 
     @abstractmethod
-    def columns(self, sql: str, parameters: Sequence[Any] = ()) -> dict[str, NDArray[Any]]:
+    def columns(
+        self, sql: str, parameters: Sequence[Any] = (), *, whole: bool = False
+    ) -> dict[str, NDArray[Any]]:
         """The query's columns as arrays of length n: the fast way for many rows.
 
-        NULLs come as masked arrays.
+        NULLs come as masked arrays. whole: most rows of a table are asked for, so that they are best read in bulk.
         """
 
     def value(self, sql: str, parameters: Sequence[Any] = ()) -> Any:

@@ -101,29 +101,39 @@ class SqlEdges(EdgeStorage):
         return tuple(_edge(row) for row in found)
 
     def table(self) -> EdgeColumns:
-        return self._columns("", [])
+        with self._connection.snapshot():
+            found = self._connection.rows("SELECT DISTINCT relation_type FROM edges")
+            return self._columns("", [], [str(row[0]) for row in found], whole=True)
 
     def rows(self, keys: Iterable[EdgeKey]) -> EdgeColumns:
-        return self._columns(_OF_KEYS, _split(keys))
+        split = _split(keys)
+        return self._columns(_OF_KEYS, split, split[2])
 
     def changed(self, since: int) -> frozenset[EdgeKey] | None:
         return self._connection.edge_changes.after(since)
 
-    def _columns(self, only: str, parameters: list[list[str]]) -> EdgeColumns:
+    def _columns(
+        self, only: str, parameters: list[list[str]], relations: Iterable[str], *, whole: bool = False
+    ) -> EdgeColumns:
+        """The rows in order; a relation comes as a number, since texts are dear where there are many."""
+        names = sorted(set(relations), key=lambda name: name.encode("utf-8", "surrogatepass"))
         c = self._connection.columns(
-            "SELECT s.number AS source, t.number AS target, e.relation_type AS relation, e.weight, "
+            "SELECT s.number AS source, t.number AS target, "
+            "array_position(?::VARCHAR[], e.relation_type) - 1 AS relation, e.weight, "
             "e.confidence, epoch_us(e.created_at) AS created, epoch_us(e.last_reinforced_at) AS reinforced, "
             "e.decay_lambda "
             f"FROM (SELECT * FROM edges {only}) AS e JOIN memory_blocks s ON s.id = e.source_id JOIN memory_blocks t "
             "ON t.id = e.target_id "
             "WHERE s.status NOT IN ('archived', 'pruned') AND t.status NOT IN ('archived', 'pruned') ORDER BY "
             "1, 2, 3",
-            parameters,
+            [names, *parameters],
+            whole=whole,
         )
+        named = np.array(names, dtype=object)
         return EdgeColumns(
             source=np.asarray(c["source"], dtype=np.int64),
             target=np.asarray(c["target"], dtype=np.int64),
-            relation=np.asarray(c["relation"], dtype=object),
+            relation=named[np.asarray(c["relation"], dtype=np.int64)],
             weight=np.asarray(c["weight"], dtype=np.float64),
             confidence=np.asarray(c["confidence"], dtype=np.float64),
             created=np.asarray(c["created"], dtype=np.int64),

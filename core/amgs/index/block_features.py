@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.index.ascending import replaced
+from amgs.index.ascending import places, replaced
 from amgs.storage.block_columns import FeatureColumns
 from amgs.text.stop_words import COMMON_WORDS
 
@@ -50,10 +50,7 @@ class BlockFeatures:
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """The row of each block, -1 for one that is not there: (m,)."""
-        if not self.numbers.size:
-            return np.full(numbers.size, -1, dtype=np.int64)
-        at = np.minimum(np.searchsorted(self.numbers, numbers), self.numbers.size - 1)
-        return np.where(self.numbers[at] == numbers, at, -1).astype(np.int64)
+        return places(self.numbers, numbers)
 
     def named(self, text: str) -> tuple[int, ...]:
         """The names that a text mentions, by their first word or any longer one: places in `names`.

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.index.ascending import places
+
 _BYTES = 32
 
 
@@ -36,5 +38,5 @@ class IdMap:
 
     def of(self, numbers: NDArray[np.int64]) -> NDArray[np.object_]:
         """The id of each number, all of which it holds: (m,)."""
-        rows = self.ids[np.searchsorted(self.numbers, numbers)]
+        rows = self.ids[places(self.numbers, numbers)]
         return np.array([row.tobytes().hex() for row in rows], dtype=object)

@@ -25,6 +25,7 @@ class Nearby:
     """A graph mapped from a file, read-only; keys are block numbers."""
 
     FILE: ClassVar[str] = "nearby.usearch"
+    look: ClassVar[int] = 8
 
     def __init__(self, path: Path, index: Index) -> None:
         self.path = path

@@ -24,11 +24,8 @@ from amgs.index.snapshot_store import save_arrays
 from amgs.index.vector_base import Base
 from amgs.types import Vector
 
-LOOK = 8
-"""The neighbour graph is asked for so many times what is wanted, so that ranking anew has a choice."""
-
 FARTHEST_LOOK = 4096
-"""More than this is not asked of the neighbour graph: then the exact product is as cheap."""
+"""More than this is not asked of what finds neighbours: then the exact product is as cheap."""
 
 SMALLEST_SHARE = 0.05
 """A filter that lets less of the store through is answered exactly."""
@@ -377,7 +374,7 @@ class QueryVectors:
         nearby = index._base.nearby
         if nearby is None:
             return None
-        look = int(LOOK * limit * len(index) / self._rows.size) + 1
+        look = int(nearby.look * limit * len(index) / self._rows.size) + 1
         if look > FARTHEST_LOOK:
             return None
         found = index._base.rows(np.sort(nearby.nearest(self._direction, look)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,11 @@ class VectorRows(Protocol):
 
 
 class Neighbours(Protocol):
-    """What finds near rows without looking at all."""
+    """What finds near rows without looking at all. look: it is asked for so many times what is wanted, so that
+    ranking anew by exact cosines has a choice.
+    """
+
+    look: ClassVar[int]
 
     def nearest(self, query: Vector, count: int) -> NDArray[np.int64]:
         """Numbers of about the `count` nearest to a unit vector (d,), in no order that counts."""

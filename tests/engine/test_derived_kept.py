@@ -22,7 +22,7 @@ PLACES = ("harbour", "orchard", "quarry", "lantern", "ferry", "meadow", "chapel"
 
 @pytest.fixture(autouse=True)
 def every_size_is_worth_keeping(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("amgs.derived.indexes._WORTH_KEEPING", 10)
+    monkeypatch.setattr("amgs.derived.indexes.WORTH_KEEPING", 10)
 
 
 def opened(path: Path, settings: Settings = SMALL) -> Memory:

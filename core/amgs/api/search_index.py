@@ -32,6 +32,7 @@ class SearchIndex:
         with self._context.storage.snapshot():
             built = tier.build(anew=anew, compact=compact, progress=progress)
         self._context.derived.look_again()
+        self._context.derived.keep(progress)
         return built
 
     def status(self) -> IndexStatus:

@@ -25,7 +25,7 @@ class StateReader:
     and the blocks read. What it remembers is only ever put in place whole, so that several threads may read.
 
     roll, changes: of this state. before: the reader of an earlier state: what it knows is caught up with by
-    revision.
+    revision. kept: without one, scoring columns with the structure and the change counter they are of.
     """
 
     def __init__(
@@ -35,6 +35,7 @@ class StateReader:
         roll: Roll,
         changes: int,
         before: StateReader | None = None,
+        kept: tuple[ScoringColumns, int, int] | None = None,
     ) -> None:
         self._storage = storage
         self._changes = changes
@@ -42,7 +43,7 @@ class StateReader:
         self._roll = roll
         # What is known of each filter and of scoring, with the structure it is of.
         self._passing: dict[BlockFilter, tuple[NDArray[np.int64], int]] = {}
-        self._earlier: tuple[ScoringColumns, int, int] | None = None
+        self._earlier = kept if kept is not None and kept[1] >= roll.whole_since else None
         # A block keeps its number as long as it is there.
         self._numbers: dict[str, int] = {}
         if before is not None:
@@ -63,11 +64,14 @@ class StateReader:
             return self._storage.block_columns.numbers(wanted, limit=limit)
         # All else that a filter asks for stands still as long as the structure does.
         structure = self._roll.structure
+        plain = wanted == BlockFilter(statuses=wanted.statuses)
         found, at = self._passing.get(wanted, (None, -1))
         if found is not None and at == structure:
             return found
         columns = self._storage.block_columns
-        if found is None or wanted.as_of is not None:  # what held at an instant hangs on sources, too
+        if plain:
+            found = self._roll.of(wanted.statuses)
+        elif found is None or wanted.as_of is not None:  # what held at an instant hangs on sources, too
             found = columns.numbers(wanted)
         else:
             changed = self._roll.changed if at == self._roll.before else columns.statuses(since=at).numbers
@@ -92,10 +96,7 @@ class StateReader:
         return [found[n] for n in sorted(numbers) if n in found]
 
     def facts(self, numbers: Sequence[int]) -> ScoringFacts:
-        all_ = self._scoring
-        if all_ is None:
-            all_ = self._scoring = self._read_scoring()
-        found = all_.of(numbers)
+        found = self.scoring().of(numbers)
         return ScoringFacts(
             numbers=found.numbers,
             ids=self._id_map().of(found.numbers),
@@ -105,6 +106,12 @@ class StateReader:
             reinforcements=found.reinforcements,
             superseded=found.superseded,
         )
+
+    def scoring(self) -> ScoringColumns:
+        """The scoring columns of all blocks."""
+        if self._scoring is None:
+            self._scoring = self._read_scoring()
+        return self._scoring
 
     def _read_scoring(self) -> ScoringColumns:
         if self._earlier is None:

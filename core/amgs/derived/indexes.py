@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from amgs.clock import Clock
 from amgs.derived.block_reader import StateReader
+from amgs.derived.kept import WORTH_KEEPING, KeptArrays
 from amgs.derived.roll import Roll
 from amgs.derived.search_tier import SEARCHABLE, SearchTier, texts
 from amgs.derived.state import State
 from amgs.errors import ModelError, StoreCorruptError, StoreError
-from amgs.graph import persisted as kept_graph
 from amgs.graph.catch_up import caught_up
 from amgs.graph.live import LiveGraph
 from amgs.graph.view import GraphView
@@ -31,27 +31,22 @@ from amgs.index.block_features import BlockFeatures
 from amgs.index.id_map import IdMap
 from amgs.index.keyword import KeywordIndex
 from amgs.index.lexical import LexicalIndex
-from amgs.index.snapshot_store import Generation, SnapshotStore, Stamp, save_arrays
+from amgs.index.snapshot_store import Stamp
 from amgs.index.vector import VectorIndex
 from amgs.index.vector_base import Base
-from amgs.retrieval import sequence_index
 from amgs.retrieval.sequence_index import SequenceIndex, appended, lay_out
 from amgs.retrieval.sources import Sources
 from amgs.settings import Settings
 from amgs.storage.edges import EdgeColumns
 from amgs.storage.protocol import Storage
 from amgs.text.embedding import Embedder
-from amgs.types import Fault, Vector
+from amgs.types import Fault, Progress, Vector
 
 if TYPE_CHECKING:
     from amgs.derived.entities import EntityCatalogue
 
-_VECTORS = 1
-"""Format of the kept vectors."""
 _FEW_EDGES = 5000
 """With more of them changed, the graph is made anew."""
-_WORTH_KEEPING = 2000
-"""From this many blocks on, derived arrays are kept beside the store; below, deriving is faster than loading."""
 
 
 class Derived:
@@ -75,16 +70,7 @@ class Derived:
         self._keyword = KeywordIndex.open(
             None if own is None else own / "keyword", read_only=storage.read_only
         )
-        self._snapshots = {
-            name: SnapshotStore(
-                None if beside is None else beside / name, format, read_only=storage.read_only
-            )
-            for name, format in (
-                ("vectors", _VECTORS),
-                ("graph", kept_graph.FORMAT),
-                ("blocks", sequence_index.FORMAT),
-            )
-        }
+        self._kept = KeptArrays(storage, self.tier)
         self._entities: EntityCatalogue | None = None
         self._lock = threading.RLock()
         self._here = threading.local()
@@ -162,11 +148,11 @@ class Derived:
                 self._entities = EntityCatalogue(self._storage)
             return self._entities
 
-    def forget(self) -> None:
-        """Drop what follows revisions: the store was filled from elsewhere."""
+    def forget(self, *, files: bool = True) -> None:
+        """Drop what follows revisions: the store was filled from elsewhere. files: those that were kept, too."""
         with self._lock:
-            for snapshots in self._snapshots.values():
-                snapshots.forget()
+            if files:
+                self._kept.forget()
             self._state = self._roll = None
             self._words, self._words_at = None, -1
             self._vectors, self._vectors_at = None, -1
@@ -202,6 +188,7 @@ class Derived:
             if self.tier is not None and self.tier.dataset(self._storage.structure_counter) is not None:
                 with self._storage.snapshot():
                     self.tier.build(anew=True, erase=True)
+                self.keep()
 
     def look_again(self) -> None:
         """The search tier holds another version: whoever reads next takes it."""
@@ -221,6 +208,7 @@ class Derived:
                     with contextlib.suppress(OSError, RuntimeError):
                         self._keep()
             self._keyword.close()
+            self._kept.close()
 
     def faults(self) -> list[Fault]:
         """Where an index does not hold what the store holds, after catching up."""
@@ -251,17 +239,7 @@ class Derived:
             return [Fault("vector index", error.message)]
         off = np.setxor1d(held, self._storage.block_columns.embedded()).size
         found = [Fault("vector index", f"{off} blocks differ from the store", repairable=True)] if off else []
-        return found + self._damage()
-
-    def _damage(self) -> list[Fault]:
-        """Kept files that are not what was written; they are removed, and derived anew at the next open."""
-        found = []
-        for name, snapshots in self._snapshots.items():
-            bad = snapshots.damage(self._storage.meta.store_id())
-            if bad:
-                snapshots.forget()
-                found.append(Fault(f"kept {name}", bad, repairable=True))
-        return found
+        return found + self._kept.damage()
 
     # --- inside -----------------------------------------------------------------------------------------
 
@@ -271,7 +249,7 @@ class Derived:
             lambda: -1,
             self._clock,
             self._settings.graph,
-            kept=self._kept_graph,
+            kept=self._kept.graph,
             walks=lambda since: self._storage.edges.walked(since),
         )
 
@@ -280,8 +258,12 @@ class Derived:
         changes, structure = self._storage.counters
         before = self._state
         if before is not None and changes != before.changes and not self._storage.followed(before.changes):
-            self.forget()
+            self.forget(files=False)  # others may have kept a later state
             before = None
+        kept = None
+        if before is None and self._roll is None and (found := self._kept.columns()) is not None:
+            self._roll, scoring, at = found
+            kept = scoring, self._roll.structure, at
         if before is None or structure != before.structure:
             if self._graph.version >= 0:
                 self._seen_graph = self._graph
@@ -302,6 +284,7 @@ class Derived:
             self._caught_up_roll(structure),
             changes,
             None if before is None else before.blocks,
+            kept,
         )
         self._state = State(changes, structure, reader, self._graph, self._lay_out)
         return self._state
@@ -356,7 +339,7 @@ class Derived:
         space = self._storage.meta.embedding_space()
         if self._tier_vectors is not None and space is not None:
             return VectorIndex(space[1], self._tier_vectors[0]), self._tier_vectors[1]
-        kept = self._kept("vectors")
+        kept = self._kept.latest("vectors")
         if kept is not None and space is not None and kept.said.get("space") == list(space):
             return VectorIndex(space[1], Base.read(kept)), kept.stamp.revision
         return VectorIndex(space[1] if space is not None else self._embedder.dimension), -1
@@ -364,9 +347,9 @@ class Derived:
     def _lay_out(self, structure: int, view: GraphView) -> SequenceIndex:
         """The order and the episodes of all blocks of a structure, from the last that was laid out."""
         known, at = self._sequences
-        kept = self._kept("blocks") if known is None else None
+        kept = self._kept.order() if known is None else None
         if kept is not None:
-            known, at = sequence_index.read(kept), kept.stamp.revision
+            known, at = kept
         if known is not None and at == structure:
             if kept is not None:
                 self._sequences, self._laid_on = (known, at), view.source
@@ -389,8 +372,7 @@ class Derived:
         """The ids of all blocks; one of a later state serves an earlier one as well, for it only grows."""
         id_map, at = self._id_map
         if id_map is None:
-            kept = self._kept("blocks")
-            id_map = IdMap.none() if kept is None else IdMap(kept.array("roll"), kept.array("ids"))
+            id_map = self._kept.ids()
         if at < structure:
             id_map = id_map.with_(*self._storage.block_columns.ids_after(id_map.last))
             self._id_map = id_map, structure
@@ -398,51 +380,54 @@ class Derived:
 
     # --- what lies beside the store ---------------------------------------------------------------------
 
-    def _kept(self, name: str) -> Generation | None:
-        """What was kept of this store; what claims to be of its future is of a copy, and is not used."""
-        found = self._snapshots[name].latest(self._storage.meta.store_id())
-        return (
-            found if found is not None and found.stamp.revision <= self._storage.structure_counter else None
-        )
-
-    def _kept_graph(self) -> kept_graph.KeptGraph | None:
-        kept = self._kept("graph")
-        return None if kept is None else kept_graph.read(kept)
+    def keep(self, progress: Progress | None = None) -> None:
+        """Keep at the place of the search index what an opening would derive, of the state as it is now; nothing where
+        programs do not share the store, since a file keeps it when it is closed.
+        """
+        kept = self._kept
+        if not kept.at_index:
+            return
+        with self._lock, self.reading() as state:
+            structure, changes, roll = state.structure, state.changes, self._caught_up_roll(state.structure)
+            missing = [name for name in ("columns", "blocks", "graph") if kept.lacks(name, structure)]
+            if roll.numbers.size < WORTH_KEEPING or not missing:
+                return
+            if progress is not None:
+                progress(0, len(missing), "keeping what an opening needs")
+            scoring, order, ids = state.blocks.scoring(), state.sequences(), self._caught_up_id_map(structure)
+            view, standing = state.graph.view(), state.graph.known_centrality
+        # What is written here does not change any more, so that nobody who searches waits for it.
+        writing = {
+            "columns": lambda: kept.put_columns(roll, scoring, changes),
+            "blocks": lambda: kept.put_order(structure, order, ids, changes),
+            "graph": lambda: kept.put_graph(structure, view, standing, roll.highest, changes),
+        }
+        for done, name in enumerate(missing):
+            if progress is not None:
+                progress(done, len(missing), "keeping what an opening needs")
+            writing[name]()
 
     def _keep(self) -> None:
-        """Write what this session derived and the kept snapshots lack, where it would take long to derive again."""
-        store_id = self._storage.meta.store_id()
+        """Write beside the store what this session derived and the kept snapshots lack, where it would take long to
+        derive again.
+        """
+        kept, changes = self._kept, self._storage.change_counter
+        if kept.at_index:
+            return
         graph = self._graph if self._graph.version >= 0 else self._seen_graph or self._graph
-        settled = graph.settled() if self._worth("graph", graph.version) else None
-        if settled is not None and settled[0].nodes.size >= _WORTH_KEEPING:
-            view, standing = settled
-            said = kept_graph.said(view, standing.edges)
-            with self._snapshots["graph"].writing(Stamp(store_id, graph.version), said) as folder:
-                kept_graph.write(folder, view, standing.numbers, standing.scores)
+        settled = graph.settled() if kept.lacks("graph", graph.version) else None
+        if settled is not None and settled[0].nodes.size >= WORTH_KEEPING:
+            kept.put_graph(graph.version, *settled, graph.highest, changes)
         sequences, at = self._sequences
-        long = sequences is not None and sequences.traits.numbers.size >= _WORTH_KEEPING
-        if sequences is not None and long and self._worth("blocks", at):
-            with self._snapshots["blocks"].writing(
-                Stamp(store_id, at), sequence_index.said(sequences)
-            ) as folder:
-                sequence_index.write(folder, sequences)
-                id_map = self._caught_up_id_map(self._storage.structure_counter)
-                save_arrays(folder, {"roll": id_map.numbers, "ids": id_map.ids})
-        vectors = self._vectors if self.tier is None else None
+        long = sequences is not None and sequences.traits.numbers.size >= WORTH_KEEPING
+        if sequences is not None and long and kept.lacks("blocks", at):
+            ids = self._caught_up_id_map(self._storage.structure_counter)
+            kept.put_order(at, sequences, ids, changes)
+        vectors = self._vectors if kept.keeps_vectors else None
         # A short tail is caught up faster than a long base is written.
-        late = vectors is not None and vectors.tail + vectors.gone > max(_WORTH_KEEPING, len(vectors) // 20)
-        if vectors is not None and late and self._snapshots["vectors"].writable:
-            space = list(self._storage.meta.embedding_space() or ())
-            stamp = Stamp(store_id, self._vectors_at)
-            with self._snapshots["vectors"].writing(stamp, {"space": space}) as folder:
-                vectors.write(folder, approximate_from=self._settings.retrieval.approximate_from)
-
-    def _worth(self, name: str, revision: int) -> bool:
-        """Whether a snapshot can be written and is not of this revision already."""
-        if revision < 0 or not self._snapshots[name].writable:
-            return False
-        kept = self._kept(name)
-        return kept is None or kept.stamp.revision != revision
+        late = vectors is not None and vectors.tail + vectors.gone > max(WORTH_KEEPING, len(vectors) // 20)
+        if vectors is not None and late:
+            kept.put_vectors(self._vectors_at, vectors, self._settings.retrieval.approximate_from)
 
     def _caught_up_roll(self, structure: int) -> Roll:
         """Which blocks there are in this state; the latest one is kept."""

@@ -61,18 +61,19 @@ class Roll:
     @cached_property
     def live(self) -> Numbers:
         """The blocks of the graph."""
-        return self._of(("raw", "consolidated"))
+        return self.of(("raw", "consolidated"))
 
     @cached_property
     def searchable(self) -> Numbers:
         """The blocks of the keyword index."""
-        return self._of(("raw", "consolidated", "archived"))
+        return self.of(("raw", "consolidated", "archived"))
 
     @cached_property
     def with_vector(self) -> Numbers:
         """The blocks of the vector index."""
         return self.numbers[self.embedded]
 
-    def _of(self, statuses: Collection[str]) -> Numbers:
+    def of(self, statuses: Collection[str]) -> Numbers:
+        """The blocks of these statuses."""
         chosen = np.array([status in statuses for status in STATUSES], dtype=np.bool_)
         return self.numbers[chosen[self.status] & (self.status >= 0)]

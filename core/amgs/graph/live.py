@@ -199,6 +199,16 @@ class LiveGraph:
         at = np.minimum(np.searchsorted(standing.numbers, numbers), standing.numbers.size - 1)
         return np.where(standing.numbers[at] == numbers, standing.scores[at], 0.0)
 
+    @property
+    def highest(self) -> int:
+        """The highest number of a block in it."""
+        return self._highest
+
+    @property
+    def known_centrality(self) -> CentralitySnapshot:
+        """The centrality last worked out; none where it never was."""
+        return self._standing or CentralitySnapshot(np.zeros(0, np.int64), np.zeros(0), 0)
+
     def settled(self) -> tuple[GraphView, CentralitySnapshot] | None:
         """The view with its centrality, to be kept; None when no view was ever asked for. Centrality is worked
         out anew when more than a hundredth of the blocks or edges came or went since it was.
@@ -216,12 +226,16 @@ class LiveGraph:
         return view, standing
 
     def _opened(self, version: int) -> GraphView | None:
-        """The kept view when it is of this version; its centrality stands in any case."""
+        """The kept view when it is of this version, else it is caught up from; its centrality stands in any case."""
         kept = self._kept()
         if kept is None:
             return None
         self._standing = CentralitySnapshot(kept.standing, kept.scores, kept.standing_edges)
-        return kept.view if kept.version == version else None
+        if kept.version == version:
+            return kept.view
+        if self._earlier is None:
+            self._earlier = kept.view, kept.version, kept.highest
+        return None
 
     def _stale(self, view: GraphView, age: timedelta) -> bool:
         return bool(view.strength.size) and not (

@@ -16,19 +16,20 @@ from amgs.graph.view import GraphView, Ties, strengths
 from amgs.index.snapshot_store import Generation, save_arrays
 from amgs.storage.edges import EdgeColumns
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
 class KeptGraph:
     """A view of `version`, and centrality by number: standing (n,) ascending, scores (n,), of a graph
-    of standing_edges."""
+    of standing_edges. highest: the highest number of a block at that version."""
 
     view: GraphView
     version: int
     standing: NDArray[np.int64]
     scores: NDArray[np.float64]
     standing_edges: int
+    highest: int
 
 
 def write(folder: Path, view: GraphView, standing: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
@@ -57,9 +58,9 @@ def write(folder: Path, view: GraphView, standing: NDArray[np.int64], scores: ND
     )
 
 
-def said(view: GraphView, standing_edges: int) -> Mapping[str, Any]:
+def said(view: GraphView, standing_edges: int, highest: int) -> Mapping[str, Any]:
     """What is noted beside the arrays."""
-    return {"as_of": microseconds_of(view.as_of), "standing_edges": standing_edges}
+    return {"as_of": microseconds_of(view.as_of), "standing_edges": standing_edges, "highest": highest}
 
 
 def read(kept: Generation) -> KeptGraph:
@@ -85,6 +86,7 @@ def read(kept: Generation) -> KeptGraph:
         kept.array("standing"),
         kept.array("scores"),
         int(kept.said["standing_edges"]),
+        int(kept.said["highest"]),
     )
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from amgs.memory import Memory
@@ -21,12 +24,26 @@ SEED = 7
 WARM_UP = 10
 TOP_K = 10
 OWN, INDEX = "in memory (control)", "index"
+"""Where words and vectors are looked up."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """What one way of searching took. opened: seconds until the first answer. took, computed: milliseconds of each
+    search, and those of this process's processor. stages: milliseconds of each layer, by its name.
+    """
+
+    opened: float
+    took: list[float] = field(default_factory=list)
+    computed: list[float] = field(default_factory=list)
+    stages: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
 
 def measure_tier(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult | None:
-    """Milliseconds of a search at each size, seconds until the first answer of a memory that is opened, and how many of
-    the ten best hits are those of the control. The questions are sentences of the books, asked of both by turns;
-    embedding them is part of the time.
+    """Milliseconds of a search and of its layers at each size, seconds until the first answer of a memory that is
+    opened, with what the build kept and, as a control, without, and how many of the ten best hits are those of the
+    control. The questions are sentences of the books, asked of both by turns; embedding them is part of the time, in
+    the layer of vectors.
     """
     folder = setup.folder("books", "*.txt")
     if folder is None:
@@ -35,6 +52,7 @@ def measure_tier(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult | None:
     vectors = sample_vectors(books, rig.embedder, setup.effort.sample, setup.work, rig.progress)
     metrics: dict[str, float] = {}
     rows: list[tuple[str | float, ...]] = []
+    stages: list[tuple[str | float, ...]] = []
     for size in setup.effort.blocks:
         index = setup.work / f"index-{size}"
         shutil.rmtree(index, ignore_errors=True)
@@ -45,38 +63,94 @@ def measure_tier(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult | None:
                 memory.index.build(progress=rig.progress)
             metrics[f"tier_build_s_{size}"] = time.perf_counter() - begun
             metrics[f"tier_bytes_a_block_{size}"] = _bytes(index) / size
+            derived = _opened_anew(rig, place, index, books, size)
             found, same = _asked(rig, place, str(index), books, size, setup)
         metrics[f"tier_same_hits_{size}"] = same
-        for way, (opened, took) in found.items():
+        metrics[f"tier_open_anew_s_{size}"] = derived
+        for way, asked in found.items():
             name = "tier" if way == INDEX else "tier_control"
-            p50, p95 = quantile(took, 0.5), quantile(took, 0.95)
+            p50, p95 = quantile(asked.took, 0.5), quantile(asked.took, 0.95)
+            cpu = quantile(asked.computed, 0.5)
             metrics |= {
-                f"{name}_open_s_{size}": opened,
+                f"{name}_open_s_{size}": asked.opened,
                 f"{name}_p50_ms_{size}": p50,
                 f"{name}_p95_ms_{size}": p95,
+                f"{name}_cpu_p50_ms_{size}": cpu,
             }
-            rows.append((f"{size:,}", way, opened, p50, p95, os.getloadavg()[0]))
+            rows.append((f"{size:,}", way, asked.opened, p50, p95, cpu, os.getloadavg()[0]))
+        metrics |= {
+            f"tier_stage_{layer}_ms_{size}": quantile(took, 0.5)
+            for layer, took in found[INDEX].stages.items()
+        }
+        rows.append((f"{size:,}", "index, nothing kept (control)", derived, "", "", "", os.getloadavg()[0]))
+        stages += _stages(size, found)
     largest = max(setup.effort.blocks)
     table = BenchTable(
         "PostgreSQL, the same questions by turns",
-        ("blocks", "words and vectors", "open s", "search p50 ms", "p95 ms", "load average"),
+        (
+            "blocks",
+            "words and vectors",
+            "open s",
+            "search p50 ms",
+            "p95 ms",
+            "processor p50 ms",
+            "load average",
+        ),
         tuple(rows),
+    )
+    layers = BenchTable(
+        "Milliseconds of a search by its layers, p50 and p95",
+        ("blocks", "layer", "index p50", "p95", "in memory p50", "p95"),
+        tuple(stages),
     )
     return SubjectResult(
         metrics,
-        {f"tier_p50_ms_{largest}": ("<=", 120.0), f"tier_p95_ms_{largest}": ("<=", 300.0)},
-        (table,),
+        {
+            f"tier_p50_ms_{largest}": ("<=", 120.0),
+            f"tier_p95_ms_{largest}": ("<=", 300.0),
+            f"tier_open_s_{largest}": ("<=", 10.0),
+        },
+        (table, layers),
     )
+
+
+def _stages(size: int, found: Mapping[str, Asked]) -> list[tuple[str | float, ...]]:
+    """A row a layer, the index beside the control."""
+    return [
+        (
+            f"{size:,}",
+            layer,
+            *(quantile(found[way].stages[layer], share) for way in (INDEX, OWN) for share in (0.5, 0.95)),
+        )
+        for layer in found[INDEX].stages
+    ]
+
+
+def _opened_anew(rig: MemoryRig, place: str, index: Path, books: Books, size: int) -> float:
+    """Seconds until the first answer where nothing of what the build kept is there."""
+    question = books.queries(1, SEED + size)[0]
+    folders = list(index.glob("*/kept"))
+    for folder in folders:
+        folder.rename(folder.with_name("aside"))
+    try:
+        begun = time.perf_counter()
+        with Memory.open(
+            place, clock=BenchClock(NOW), embedder=rig.embedder, index=str(index), read_only=True
+        ) as memory:
+            memory.search(question)
+            return time.perf_counter() - begun
+    finally:
+        for folder in folders:
+            folder.with_name("aside").rename(folder)
 
 
 def _asked(
     rig: MemoryRig, place: str, index: str, books: Books, size: int, setup: ScaleoutSetup
-) -> tuple[dict[str, tuple[float, list[float]]], float]:
-    """Of each way seconds to open and milliseconds of each search; the percentage of hits that both have."""
+) -> tuple[dict[str, Asked], float]:
+    """What each way took; the percentage of hits that both have."""
     questions = books.queries(setup.effort.questions + WARM_UP + 1, SEED + size)
     first = questions.pop()
-    opened: dict[str, float] = {}
-    took: dict[str, list[float]] = {}
+    found: dict[str, Asked] = {}
     memories: dict[str, Memory] = {}
     same = asked = 0
     try:
@@ -86,21 +160,24 @@ def _asked(
                 place, clock=BenchClock(NOW), embedder=rig.embedder, index=at, read_only=True
             )
             memories[way].search(first)
-            opened[way], took[way] = time.perf_counter() - begun, []
+            found[way] = Asked(time.perf_counter() - begun)
         for number, question in enumerate(questions):
             rig.progress(number, len(questions), f"searching {size:,} blocks")
             hits: list[set[str]] = []
             for way, memory in memories.items():
-                begun = time.perf_counter()
+                begun, processor = time.perf_counter(), time.process_time()
                 result = memory.search(question, top_k=TOP_K)
                 if number >= WARM_UP:
-                    took[way].append(1000 * (time.perf_counter() - begun))
+                    found[way].took.append(1000 * (time.perf_counter() - begun))
+                    found[way].computed.append(1000 * (time.process_time() - processor))
+                    for layer in result.layers:
+                        found[way].stages[layer.layer].append(layer.milliseconds)
                 hits.append({hit.block.id for hit in result.hits})
             same, asked = same + len(hits[0] & hits[1]), asked + len(hits[1])
     finally:
         for memory in memories.values():
             memory.close()
-    return {way: (opened[way], took[way]) for way in memories}, 100 * same / max(asked, 1)
+    return found, 100 * same / max(asked, 1)
 
 
 def _bytes(folder: Path) -> int:

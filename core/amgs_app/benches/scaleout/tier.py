@@ -28,7 +28,7 @@ OWN, INDEX = "in memory (control)", "index"
 
 
 @dataclass(slots=True)
-class Asked:
+class TierSearches:
     """What one way of searching took. opened: seconds until the first answer. took, computed: milliseconds of each
     search, and those of this process's processor. stages: milliseconds of each layer, by its name.
     """
@@ -114,7 +114,7 @@ def measure_tier(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult | None:
     )
 
 
-def _stages(size: int, found: Mapping[str, Asked]) -> list[tuple[str | float, ...]]:
+def _stages(size: int, found: Mapping[str, TierSearches]) -> list[tuple[str | float, ...]]:
     """A row a layer, the index beside the control."""
     return [
         (
@@ -146,11 +146,11 @@ def _opened_anew(rig: MemoryRig, place: str, index: Path, books: Books, size: in
 
 def _asked(
     rig: MemoryRig, place: str, index: str, books: Books, size: int, setup: ScaleoutSetup
-) -> tuple[dict[str, Asked], float]:
+) -> tuple[dict[str, TierSearches], float]:
     """What each way took; the percentage of hits that both have."""
     questions = books.queries(setup.effort.questions + WARM_UP + 1, SEED + size)
     first = questions.pop()
-    found: dict[str, Asked] = {}
+    found: dict[str, TierSearches] = {}
     memories: dict[str, Memory] = {}
     same = asked = 0
     try:
@@ -160,7 +160,7 @@ def _asked(
                 place, clock=BenchClock(NOW), embedder=rig.embedder, index=at, read_only=True
             )
             memories[way].search(first)
-            found[way] = Asked(time.perf_counter() - begun)
+            found[way] = TierSearches(time.perf_counter() - begun)
         for number, question in enumerate(questions):
             rig.progress(number, len(questions), f"searching {size:,} blocks")
             hits: list[set[str]] = []

@@ -5,7 +5,7 @@ DRAWS ?= 1600
 STAMP := .venv/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test explore check format bench snapshots cast sample docs site wheel clean
+.PHONY: run test explore check format bench snapshots cast sample docs site wheel release clean
 
 run: $(STAMP)
 	@$(BIN)/amgs --corpus "$(or $(CORPUS),sample_corpus)" $(ARGS)
@@ -68,6 +68,11 @@ site: $(STAMP)
 
 wheel: $(STAMP)
 	$(PIP) wheel --no-deps -w dist .
+
+# The version, the notes from the changelog, the wheel, a commit and a tag. Pushes nothing; says what is left to do.
+release: check
+	@test -n "$(VERSION)" || { echo "make release VERSION=0.2.0" >&2; exit 2; }
+	$(BIN)/python scripts/release.py "$(VERSION)"
 
 $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing into .venv (a few minutes, once) …"

@@ -338,6 +338,20 @@ async def test_ctrl_c_stops_what_runs_and_never_kills() -> None:
         assert "Press q" in driven.text
 
 
+async def test_dragging_over_a_picture_neither_empties_the_clipboard_nor_keeps_ctrl_c_from_stopping() -> None:
+    world = World()
+    world.held = {"consolidate"}
+    async with drive(world, (120, 40)) as driven:
+        driven.app.copy_to_clipboard("copied before")
+        await driven.pilot.mouse_down("#inbox", offset=(4, 2))
+        await driven.pilot.hover("#inbox", offset=(30, 3))
+        await driven.pilot.mouse_up("#inbox", offset=(30, 3))
+        await driven.pilot.press("c")
+        await driven.until(lambda: driven.app.dispatcher.by_operator is not None)
+        await driven.press("ctrl+c")
+        assert driven.app.clipboard == "copied before" and "Stopped" in driven.text
+
+
 async def test_an_ascii_terminal_gets_ascii_pictures() -> None:
     async with drive(World(consolidated=6), (120, 40), symbols="ascii") as driven:
         assert driven.app.main.pane("inbox").draw(driven.app.main.pane("inbox").canvas()).plain.isascii()

@@ -52,7 +52,9 @@ class Pane(Widget, can_focus=True):
     NAME: ClassVar[str] = ""
     SHOWS: ClassVar[frozenset[str]] = frozenset()
     PURPOSE: ClassVar[str] = ""
-    ALLOW_SELECT = False  # a picture has no text under the mouse: what was marked in it would be copied as nothing
+    ALLOW_SELECT = (
+        False  # a picture has no text under the mouse: what was marked in it would be copied as nothing
+    )
 
     DEFAULT_CSS = """
     Pane {

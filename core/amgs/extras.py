@@ -28,6 +28,7 @@ EXTRA_OF: Final[Mapping[str, str]] = MappingProxyType(
         "prompt_toolkit": "screen",
         "httpx2": "client",
         "fastapi": "server",
+        "starlette": "server",
         "uvicorn": "server",
         "prometheus_client": "server",
         "mcp": "server",
@@ -61,8 +62,11 @@ def installed(package: str) -> bool:
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """Raise MissingExtraError, which says how to install it, where an optional package turns out to be missing."""
+def explained(whole: str = "") -> Iterator[None]:
+    """Raise MissingExtraError, which says how to install it, where an optional package turns out to be missing.
+
+    whole: the extra that all of it needs; named in place of the one that brings this package alone.
+    """
     try:
         yield
     except ModuleNotFoundError as error:
@@ -72,5 +76,5 @@ def explained() -> Iterator[None]:
             raise
         raise MissingExtraError(
             f"This needs the package {package}, which is not installed.",
-            way_out=f"Install it: {install_line(extra)}.",
+            way_out=f"Install it: {install_line(whole or extra)}.",
         ) from error

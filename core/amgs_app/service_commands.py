@@ -57,8 +57,9 @@ def serve_memory(
     It owns a store in a file until it ends; one in PostgreSQL may be served by several. On another address than this
     machine's own it asks for tokens.
     """
-    from amgs_app.server.limits import Limits
-    from amgs_app.server.running import serve
+    with extras.explained("server"):
+        from amgs_app.server.limits import Limits
+        from amgs_app.server.running import serve
 
     _check_owner(options, root)
     return serve(
@@ -119,7 +120,7 @@ def speak_mcp(
     A store has one owner: where several agents, or an agent and you, use the same memory, `amgs serve` it, and give
     each `amgs mcp --connect URL`, or the address URL/mcp.
     """
-    with extras.explained():
+    with extras.explained("server"):
         from amgs_app.attached.connection import place_of
         from amgs_app.server.mcp import stdio
     given = replace(options, own=True).options()

@@ -35,7 +35,7 @@ def serve(
 
     Raises UsageError for an address that is none, and whatever `server.running.serve` raises.
     """
-    with extras.explained():
+    with extras.explained("server"):
         from amgs_app.gateway.routes import routes
         from amgs_app.gateway.upstream import Upstream
         from amgs_app.server import running

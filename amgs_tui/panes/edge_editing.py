@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from amgs_app import operations
-from amgs_app.render.figures.format import share
+from amgs_app.render.figures.format import plural, share
 from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.steps import stepped
@@ -77,6 +77,13 @@ class EdgeEditing(ListPane):
         self.found: Neighbourhood | None = None
         self.draft: EdgeDraft | None = None
         self.edge = 0
+
+    @property
+    def unsaved(self) -> str:
+        if self.draft is None:
+            return ""
+        edges = plural(len(self.draft.edits), "edge")
+        return f"The draft with your corrections to {edges} is not applied: c in pane 3 applies it."
 
     @property
     def neighbours(self) -> Sequence[str]:

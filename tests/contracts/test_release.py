@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -30,7 +31,10 @@ def release(folder: Path, version: str) -> subprocess.CompletedProcess[str]:
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout with what a release touches and what the wheel is made of, and little else."""
     folder = tmp_path_factory.mktemp("release") / "checkout"
-    for name in ("core/amgs", "focus/amgs_focus", "amgs_tui", "themes", "sample_corpus"):
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"][
+        "wheel"
+    ]
+    for name in {*wheel["packages"], *wheel["force-include"]} - {"core/amgs_app"}:
         (folder / name).mkdir(parents=True)
         (folder / name / "one.txt").write_text("one")
     for name in ("pyproject.toml", "README.md", "LICENSE", "core/amgs_app/__init__.py", "docs/amgs.1"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Literal
 
 from amgs import bounds
@@ -32,6 +33,10 @@ class BlockMethods(OpenMemory):
         most = bounds.count("A limit", limit)
         skipped = bounds.count("An offset", offset)
         return self._storage.blocks.select(filter, order=order, limit=most, offset=skipped)
+
+    def earliest(self, filter: BlockFilter) -> datetime | None:
+        """When the oldest block that passes a filter was created; None where none does."""
+        return self._storage.blocks.earliest(filter)
 
     def count(self, filter: BlockFilter) -> int:
         """How many blocks pass a filter."""

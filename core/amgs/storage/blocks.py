@@ -113,6 +113,10 @@ class BlockStorage(Protocol):
         """Blocks that pass the filter; `created` and `reinforced` give the latest first."""
         ...
 
+    def earliest(self, wanted: BlockFilter) -> datetime | None:
+        """When the oldest block that passes the filter was created; None where none does."""
+        ...
+
     def count(self, wanted: BlockFilter) -> int:
         """How many blocks pass the filter."""
         ...

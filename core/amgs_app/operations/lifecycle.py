@@ -236,7 +236,6 @@ def inbox(
 
     raw = BlockFilter(statuses=("raw",))
     waiting = engine.memory.count(raw)
-    last = engine.memory.blocks(raw, limit=1, offset=waiting - 1) if waiting else ()
     now = engine.clock.now()
     sift = ListFilter(tuple(only or ()), by, reverse)
     if sift:
@@ -245,7 +244,7 @@ def inbox(
         blocks, total = tuple(every[place] for place in places[offset : offset + limit]), len(places)
     else:
         blocks, total = engine.memory.blocks(raw, limit=limit, offset=offset), waiting
-    return Inbox(blocks, total, now, offset, last[0].created_at if last else None, waiting)
+    return Inbox(blocks, total, now, offset, engine.memory.earliest(raw), waiting)
 
 
 @operation(

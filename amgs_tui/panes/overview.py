@@ -36,6 +36,8 @@ class OverviewPane(ListPane):
     PURPOSE = """\
 One look at everything: the loop from notes to decoded tokens and back, with its counts and the next step; the health of
 each area of the memory (✓ well, ◆ worth a look, ✗ needs attention) with the command for it; and the journal of changes.
+Where a memory is more than a file: its namespace among those of the database that you may use, how far the search index
+is behind, and the workers with what they have claimed. Other namespaces are counted as PostgreSQL last estimated them.
 A click on a station of the loop opens its pane. U undoes the change under the cursor, after a question; later changes
 that build on it have to be undone first."""
 
@@ -124,6 +126,7 @@ that build on it have to be undone first."""
             health=self.health,
             frame=self.host.last_frame,
             focus=self.host.lifetime,
+            namespaces=self.overview.namespaces,
         )
 
     # --- what the keys and the mouse do ---------------------------------------------------------------------

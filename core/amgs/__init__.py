@@ -190,6 +190,7 @@ if TYPE_CHECKING:
     )
     from amgs.types.question_case import QuestionCase
     from amgs.types.tasks import Task, WorkerList, WorkerState
+    from amgs.types.topology import IndexLag, NamespaceSize, StoreTopology
     from amgs.workers import Worker
 
 _HOMES = {
@@ -367,6 +368,7 @@ _HOMES = {
         "RoutedPack",
     ),
     "amgs.types.tasks": ("Task", "WorkerList", "WorkerState"),
+    "amgs.types.topology": ("IndexLag", "NamespaceSize", "StoreTopology"),
     "amgs.workers": ("Worker",),
     "amgs.opening": ("FallbackWarning", "open"),
     "amgs.settings": ("Settings",),
@@ -451,6 +453,7 @@ __all__ = [
     "Health",
     "ImpossibleBudgetError",
     "IndexBuild",
+    "IndexLag",
     "IndexStatus",
     "IngestReceipt",
     "IngestReport",
@@ -472,6 +475,7 @@ __all__ = [
     "MissingExtraError",
     "ModelError",
     "MovedAnswer",
+    "NamespaceSize",
     "Neighbourhood",
     "NotAllowedError",
     "NotFoundError",
@@ -547,6 +551,7 @@ __all__ = [
     "StoreLockedError",
     "StoreStatus",
     "StoreTooNewError",
+    "StoreTopology",
     "SummarySpan",
     "SystemClock",
     "Task",

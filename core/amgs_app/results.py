@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from amgs.types.packs import PackUsage, PackUse
     from amgs.types.question_case import CaseComparison, CaseOutcome, QuestionCase
     from amgs.types.tasks import Task
+    from amgs.types.topology import NamespaceSize
     from amgs_app.service_event import ServiceEvent
     from amgs_app.settings import Setting
     from amgs_focus.views import FocusView
@@ -51,7 +52,8 @@ class Overview:
     """`status`: the store, and what the session works with.
 
     corpus: "" for a memory that none belongs to. model_loaded: whether the language model is in memory. sample_time:
-    whether `store.now` is in the year of the corpus, not in the real one.
+    whether `store.now` is in the year of the corpus, not in the real one. namespaces: of the database, those that the
+    role may use; a service names none but the one that is asked.
     """
 
     store: StoreStatus
@@ -62,6 +64,7 @@ class Overview:
     selection: str | None = None
     focus: FocusView | None = None
     sample_time: bool = False
+    namespaces: tuple[NamespaceSize, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

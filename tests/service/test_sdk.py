@@ -128,8 +128,8 @@ def test_a_missed_fact_is_diagnosed_and_mended_over_the_wire(address: str) -> No
 
 NOT_SERVED = {
     "where files lie, or what one process holds": {
-        "clock", "close", "discard", "ingest_file", "ingest_folder", "keep", "kept", "load", "open", "path", "settings",
-        "transaction",
+        "clock", "close", "discard", "ingest_file", "ingest_folder", "keep", "kept", "load", "namespaces", "open",
+        "path", "settings", "transaction",
     },
     "needs rows of the store, not an answer": {
         "blocks", "change_counter", "count", "edges", "gather", "ingest_many", "nearest", "resolve_source", "titles",

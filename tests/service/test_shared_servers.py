@@ -15,7 +15,11 @@ import pytest
 
 from amgs.client import MemoryClient
 from amgs.errors import UsageError
+from amgs_app import operations
 from amgs_app.agents.duties import ask
+from amgs_app.attached.remote_engine import engine_of
+from amgs_app.engine import Options
+from amgs_app.operator import Operator
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.tokens import Caller, Tokens, digest
 from tests.postgres_server import namespace
@@ -59,6 +63,23 @@ def test_what_one_server_takes_in_the_other_finds_frames_and_takes_back(place: s
         assert one.post("/v1/memory/search", json={"query": "Heron mast"}).json()["hits"] == []
         for each in (one, other):
             assert each.post("/v1/operations/verify", json={}).json()["faults"] == []
+
+
+def test_a_service_tells_how_its_namespace_stands_and_names_no_other(postgres: str, place: str) -> None:
+    other = namespace(postgres)
+    with served(other), served(place) as address, client(address) as http:
+        http.post("/v1/memory/ingest", json={"content": "The Heron leaks at the mast."})
+        http.post("/v1/operations/workers_enqueue", json={})
+        told = http.get("/v1/lifecycle/status")
+        topology = told.json()["store"]["topology"]
+        assert topology["namespace"]["name"] == place.rpartition("=")[2] and topology["waiting"] == 1
+        assert told.json()["namespaces"] == []
+        with Operator(engine_of(Options(connect=address))) as attached:
+            seen = attached.run(operations.general.status())
+        beside = seen.store.topology
+        assert beside is not None and beside.waiting == 1 and seen.namespaces == ()
+        for text in (told.text, repr(seen)):
+            assert f'"{other.rpartition("=")[2]}"' not in text.replace("'", '"')
 
 
 def heard(address: httpx2.Client, after: int, count: int) -> list[dict[str, Any]]:

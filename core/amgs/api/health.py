@@ -7,6 +7,7 @@ from datetime import datetime
 
 from amgs.api.context import MemoryContext
 from amgs.api.lifecycle import Lifecycle
+from amgs.api.topology import topology
 from amgs.calibration.metrics import BRIER_GOAL
 from amgs.errors import StoreError
 from amgs.frames import registry
@@ -45,11 +46,12 @@ def status(context: MemoryContext) -> StoreStatus:
     _, outcomes, score = context.storage.forecasts.counts()
     categories = context.storage.blocks.by_category()
     consolidated = context.storage.journal.last_of(consolidate.KIND)
+    blocks = context.storage.blocks.by_status()
     return StoreStatus(
         path=context.storage.path,
         schema_version=context.storage.schema_version,
         change_counter=context.storage.change_counter,
-        blocks=context.storage.blocks.by_status(),
+        blocks=blocks,
         categories=categories,
         edges=context.storage.edges.count(),
         frames=len(context.definitions()),
@@ -60,6 +62,7 @@ def status(context: MemoryContext) -> StoreStatus:
         now=now,
         diversity=entropy(categories.values()),
         proposal=prune.standing_proposal(context.storage),
+        topology=topology(context, sum(blocks.values())),
     )
 
 

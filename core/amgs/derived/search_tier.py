@@ -137,7 +137,7 @@ class SearchTier:
         from amgs.index.lance.build import DatasetBuild, clean_up
         from amgs.index.lance.dataset import SearchDataset, told
 
-        began = self._clock.perf()
+        began, at = self._clock.perf(), self._clock.now().isoformat()
         storage = self._storage
         structure, space = storage.structure_counter, storage.meta.embedding_space()
         searchable = storage.block_columns.numbers(SEARCHABLE)
@@ -166,7 +166,7 @@ class SearchTier:
             )
             if progress is not None:
                 progress(put.size, put.size, "indexing")
-            of = {"store": storage.meta.store_id(), "structure": structure, "space": space}
+            of = {"store": storage.meta.store_id(), "structure": structure, "space": space, "at": at}
             dataset = build.finish(made, of)
             clean_up(self.folder, at_once=erase)
             with self._lock:

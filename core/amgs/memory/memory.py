@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from amgs.api.diversity import Diversity
     from amgs.conversation.summaries import AbstractiveSummariser
     from amgs.text.answer_reader import AnswerReader
+    from amgs.types.topology import NamespaceSize
 
 _COUNTS_KEPT = 4096
 
@@ -203,6 +204,12 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
         from amgs.api import health
 
         return health.status(self._context())
+
+    def namespaces(self) -> tuple[NamespaceSize, ...]:
+        """The namespaces of the database that this memory lies in, those that whoever is connected may use; nothing for
+        a memory in a file.
+        """
+        return self._storage.namespaces()
 
     def health(self) -> Health:
         """How each side of the memory stands, and what looks closer or mends it."""

@@ -41,6 +41,7 @@ from amgs.storage.tasks import TaskStorage
 from amgs.storage.undone import UndoneStorage
 from amgs.storage.waterfalls import WaterfallStorage
 from amgs.types import StoreChange
+from amgs.types.topology import NamespaceSize
 
 
 class Storage(Protocol):
@@ -58,6 +59,12 @@ class Storage(Protocol):
     @property
     def file(self) -> Path | None:
         """The file that the store is kept in, beside which what belongs to it lies; None for any other store."""
+        ...
+
+    def namespaces(self, *, own: bool = False) -> tuple[NamespaceSize, ...]:
+        """The namespaces of the database that whoever is connected may use, by name, as the catalogue has them: none of
+        them is read. own: this store's alone. Nothing for a store in no database.
+        """
         ...
 
     @property

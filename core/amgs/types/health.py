@@ -9,12 +9,14 @@ from typing import Literal
 
 from amgs.types.entropy import Entropy
 from amgs.types.lifecycle import JournalEntry
+from amgs.types.topology import StoreTopology
 
 
 @dataclass(frozen=True, slots=True)
 class StoreStatus:
     """One look at the whole memory. diversity: entropy of the categories of its consolidated blocks. proposal: what
-    may be pruned, as the journal has it; None where nothing waits to be decided.
+    may be pruned, as the journal has it; None where nothing waits to be decided. topology: what the store consists of
+    beside one file; None where that is all.
     """
 
     path: str
@@ -31,6 +33,7 @@ class StoreStatus:
     now: datetime
     diversity: Entropy = Entropy(0.0, 0.0)  # noqa: RUF009 (frozen)
     proposal: JournalEntry | None = None
+    topology: StoreTopology | None = None
 
 
 Standing = Literal["well", "watch", "act", "unknown"]

@@ -27,8 +27,14 @@ if TYPE_CHECKING:
     pane="overview",
 )
 def status(operator: Operator) -> Overview:
-    """Show blocks by state, edges, frames, mean relevance, the Brier score, and the model."""
-    store, facts = operator.engine.memory.status(), operator.engine.facts()
+    """Show blocks by state, edges, frames, mean relevance, the Brier score, and the model. Of a memory in a database,
+    with a search index or with workers, show its namespace among those that the role may use, how far the index is
+    behind, and the tasks.
+    """
+    engine = operator.engine
+    store, facts = engine.memory.status(), engine.facts()
+    served = engine.attached or engine.traffic is not None
+    in_database = store.topology is not None and store.topology.namespace is not None
     return Overview(
         store=store,
         corpus=facts.corpus,
@@ -38,6 +44,7 @@ def status(operator: Operator) -> Overview:
         selection=operator.selection,
         focus=facts.focus,
         sample_time=facts.sample_time,
+        namespaces=engine.memory.namespaces() if in_database and not served else (),
     )
 
 

@@ -135,7 +135,7 @@ class DatasetBuild:
     def finish(self, made: LanceDataset, built_from: Mapping[str, Any]) -> SearchDataset:
         """Index the vectors where they are many, and move the tag: from here on this is the version that is read.
 
-        built_from: store, structure and space of `BuiltFrom`. Raises StoreError where another build has begun
+        built_from: store, structure, space and instant of `BuiltFrom`. Raises StoreError where another build has begun
         meanwhile.
         """
         names = {one.name for one in made.describe_indices()}

@@ -92,7 +92,7 @@ def told(where: str) -> Iterator[None]:
 class BuiltFrom:
     """What a version was built from. structure: the store's structure counter. space: name and dimension of the
     embeddings, None without any. terms, moments: the versions that belong to it. nearby: whether its vectors have an
-    index.
+    index. at: when it was read, as text; "" where that was not noted.
     """
 
     store: str
@@ -101,6 +101,7 @@ class BuiltFrom:
     terms: int
     moments: int
     nearby: bool
+    at: str = ""
 
     def note(self) -> str:
         """As a version's configuration keeps it."""
@@ -121,6 +122,7 @@ class BuiltFrom:
                 int(said["terms"]),
                 int(said["moments"]),
                 bool(said["nearby"]),
+                str(said.get("at", "")),
             )
         except (KeyError, TypeError, ValueError, IndexError):
             return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import select
 import socket
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Self
@@ -36,11 +37,14 @@ from amgs.storage.postgres.schema import migrate, version_of
 from amgs.storage.sql.connection import SqlConnection
 from amgs.storage.sql.migrations import LATEST
 from amgs.types import StoreChange
+from amgs.types.topology import NamespaceSize
 
 _READERS = 8
 """Connections that read at once; who needs one more waits."""
 _WAIT = 30.0
 """Seconds to wait for a connection."""
+_SIZES_KEPT = 60.0
+"""Seconds for which the sizes of the other namespaces are not asked again: they are files that are looked at."""
 _ARRAYS = {
     16: np.bool_,
     20: np.int64,
@@ -63,6 +67,18 @@ _TYPES = {
 _VECTOR = "float4[]"
 
 
+_NAMESPACES = """
+SELECT substr(n.nspname, 6),
+    max(CASE WHEN c.relname = 'memory_blocks' AND c.reltuples >= 0 THEN c.reltuples::bigint END),
+    sum(pg_total_relation_size(c.oid))::bigint
+FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind = 'r'
+WHERE starts_with(n.nspname, 'amgs_') AND n.nspname = coalesce(?, n.nspname) AND has_schema_privilege(n.oid, 'USAGE')
+GROUP BY n.nspname HAVING bool_or(c.relname = 'memory_blocks') AND bool_or(c.relname = 'change_counter')
+ORDER BY n.nspname
+"""
+"""Every namespace that the role may use, from the catalogue alone: no statement reads another's tables."""
+
+
 class PostgresConnection(SqlConnection):
     """An open store. Make one with `PostgresConnection.open`; close it, or use it as a context manager."""
 
@@ -72,6 +88,7 @@ class PostgresConnection(SqlConnection):
         self._address = address
         self._ear: psycopg.Connection[Any] | None = None
         self._alone = False
+        self._neighbours: tuple[float, tuple[NamespaceSize, ...]] = (-_SIZES_KEPT, ())
         self._outbox = Outbox(self)
         self.edge_changes = SharedChangeLog(self._outbox.edges)
         self.clock_changes = SharedChangeLog(self._outbox.clocks)
@@ -141,6 +158,15 @@ class PostgresConnection(SqlConnection):
     def schema_version(self) -> int:
         with self._translate(), self._reader() as connection:
             return version_of(connection, self._address.schema)
+
+    def namespaces(self, *, own: bool = False) -> tuple[NamespaceSize, ...]:
+        asked, found = self._neighbours
+        if own or time.monotonic() - asked > _SIZES_KEPT:
+            rows = self.rows(_NAMESPACES, [self._address.schema if own else None])
+            found = tuple(NamespaceSize(str(name), blocks, int(size)) for name, blocks, size in rows)
+        if not own and found is not self._neighbours[1]:
+            self._neighbours = time.monotonic(), found
+        return found
 
     # --- reading ----------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from amgs.clock import as_utc
 from amgs.errors import StoreError
 from amgs.storage.sql.change_log import ChangeLog
 from amgs.types import EdgeKey, StoreChange
+from amgs.types.topology import NamespaceSize
 
 
 class SqlConnection(ABC):
@@ -55,6 +56,10 @@ class SqlConnection(ABC):
     def file(self) -> Path | None:
         """The file that the store is kept in, None for one that is not kept in a file."""
         return None
+
+    def namespaces(self, *, own: bool = False) -> tuple[NamespaceSize, ...]:
+        del own
+        return ()
 
     @property
     def closed(self) -> bool:

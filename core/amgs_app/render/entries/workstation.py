@@ -81,6 +81,7 @@ def _drawn(operator: Operator, result: Overview, canvas: Canvas) -> Text:
         health=operator.engine.memory.health(),
         frame=operator.last_frame,
         focus=result.focus,
+        namespaces=result.namespaces,
     )
 
 
@@ -95,6 +96,8 @@ def _portable(result: Overview) -> Overview:
 
 @entry(figure=_drawn, sentence=_counts, portable=_portable, stays=True)
 def overview(result: Overview) -> ResultTable:
+    from amgs_app.render.figures.topology import topology_lines
+
     store = result.store
     pairs: list[tuple[str, Any]] = [
         ("store", store.path),
@@ -109,6 +112,7 @@ def overview(result: Overview) -> ResultTable:
         ("Brier", store.brier),
         ("outcomes", store.outcomes),
         ("schema / changes", f"{store.schema_version} / {store.change_counter}"),
+        *((line.side, line.told) for line in topology_lines(store, result.namespaces, None)),
         ("corpus", result.corpus or None),
         ("model", result.model + (" (loaded)" if result.model_loaded else "")),
         ("seed", result.seed),

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from rich.text import Text
 
-from amgs.types import Frame, Health, JournalEntry, StoreStatus
+from amgs.types import Frame, Health, HealthLine, JournalEntry, StoreStatus
 from amgs.types.health import Standing
+from amgs.types.topology import NamespaceSize
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut_middle, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.focus_map import draw_map, plan_rows
 from amgs_app.render.figures.format import age, ago, count, optional, plural, share
 from amgs_app.render.figures.glyphs import HeaderPart, apportion, bar, facts_line, gauge
 from amgs_app.render.figures.list_page import ListPage
+from amgs_app.render.figures.topology import SIDES, detail_height, draw_detail, topology_lines
 from amgs_app.themes import Palette
 from amgs_focus.views import FocusView
 
@@ -44,11 +46,13 @@ def overview(
     health: Health | None = None,
     cursor: int | None = None,
     shown: Sequence[int] | None = None,
+    namespaces: Sequence[NamespaceSize] = (),
 ) -> Text:
-    """The loop with live counts, the next step, the health of each area of the memory, and the journal.
+    """The loop with live counts, the next step, what the store consists of beside one file, the health of each area of
+    the memory, and the journal.
 
     raw_oldest: when the oldest raw block was made. frame, focus: the last ones of the session. cursor: the
-    operation that is chosen, among those `shown` (places in their order; None for all).
+    operation that is chosen, among those `shown` (places in their order; None for all). namespaces: of the database.
     """
     if status is None:
         return notice(
@@ -73,6 +77,12 @@ def overview(
         ]
         sheet.pieces(1, y, advice, width=sheet.width - 2)
         y += 1
+    store = topology_lines(status, namespaces, health)
+    if store:
+        y += _store(sheet.part(0, y), status, namespaces, store)
+        if health is not None:
+            told = tuple(line for line in health.lines if line.side not in SIDES)
+            health = replace(health, lines=told)
     rest = sheet.part(0, y)
     if rest.height < 3:
         if health is not None:
@@ -102,6 +112,18 @@ def overview(
     else:
         _operations(rest, journal)
     return sheet.render()
+
+
+def _store(
+    region: Region, status: StoreStatus, namespaces: Sequence[NamespaceSize], lines: Sequence[HealthLine]
+) -> int:
+    """A line each, and where there is room what stands behind them; how many rows that took."""
+    _health_lines(region.part(0, 0, None, min(region.height, len(lines))), lines)
+    y = min(len(lines), region.height)
+    more = detail_height(status, namespaces, region.height - y - 14)
+    if more:
+        draw_detail(region.part(0, y, None, more), status, namespaces)
+    return y + more
 
 
 def _stations(
@@ -328,13 +350,29 @@ def _sides(region: Region, status: StoreStatus, health: Health | None) -> None:
     if health is None:
         _categories(region, status)
         return
-    palette = region.palette
     troubles = sum(line.standing == "act" for line in health.lines)
     need = "needs" if troubles == 1 else "need"
     told = f"{plural(troubles, 'area')} {need} attention" if troubles else "nothing is urgent"
     region.rule(0, "health", told)
-    name_w = max(width_of(line.side) for line in health.lines)
-    for row, line in enumerate(health.lines[: region.height - 1], start=1):
+    lines = health.lines
+    if len(lines) >= region.height:
+        lines = _urgent_first(lines)
+    _health_lines(region.part(0, 1, None, min(len(lines), region.height - 1)), lines)
+    below = region.part(0, len(health.lines) + 1)
+    if below.height >= 3:
+        _categories(below, status)
+
+
+def _urgent_first(lines: Sequence[HealthLine]) -> tuple[HealthLine, ...]:
+    order: Mapping[Standing, int] = {"act": 0, "watch": 1, "unknown": 2, "well": 3}
+    return tuple(sorted(lines, key=lambda line: order[line.standing]))
+
+
+def _health_lines(region: Region, lines: Sequence[HealthLine]) -> None:
+    """A line each, as many as there are rows."""
+    palette = region.palette
+    name_w = max(width_of(line.side) for line in lines)
+    for row, line in enumerate(lines[: region.height]):
         colour = _colour(line.standing, palette)
         region.put(1, row, _SIGNS[line.standing], ink(colour, bold=True))
         region.put(3, row, line.side, ink(palette.text), width=name_w)
@@ -343,16 +381,12 @@ def _sides(region: Region, status: StoreStatus, health: Health | None) -> None:
         quiet = line.standing in ("well", "unknown")
         region.put(x, row, line.told, ink(palette.muted if quiet else palette.text), width=end - x)
         region.put(end + 2, row, verb, ink(palette.accent))
-    below = region.part(0, len(health.lines) + 1)
-    if below.height >= 3:
-        _categories(below, status)
 
 
 def _compact(region: Region, health: Health) -> None:
     """The areas in two columns, those that need attention first, as many as there is room for."""
     palette = region.palette
-    order = {"act": 0, "watch": 1, "unknown": 2, "well": 3}
-    ranked = sorted(health.lines, key=lambda line: order[line.standing])
+    ranked = _urgent_first(health.lines)
     wide = region.width // 2
     for place, line in enumerate(ranked[: 2 * region.height]):
         part = region.part((place % 2) * wide, place // 2, wide - 1, 1)

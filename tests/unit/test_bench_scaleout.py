@@ -18,7 +18,9 @@ from amgs.storage.opening import open_storage, remove
 from amgs_app import cli
 from amgs_app.benches.scaleout import sizing, skew, writers
 from amgs_app.benches.scaleout.kills import measure_kills
+from amgs_app.benches.scaleout.migration import measure_migration
 from amgs_app.benches.scaleout.parity import measure_parity
+from amgs_app.benches.scaleout.policies import measure_policies
 from amgs_app.benches.scaleout.run import run
 from amgs_app.benches.scaleout.setup import ScaleoutEffort, ScaleoutSetup
 from amgs_app.benches.scaleout.workers import measure_workers, workers_killed
@@ -69,6 +71,41 @@ def test_writers_are_counted_by_what_they_acknowledged(
     found = writers.measure_writers(memory_rig(), setup).metrics
     assert found["writes_per_s_1"] > 0 and found["writes_per_s_file"] > 0
     assert found["writers_scale_8_over_1"] == found["writes_per_s_8"] / found["writes_per_s_1"]
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> Path:
+    """A folder with one short book, whose every sentence is another."""
+    folder = tmp_path / "books"
+    folder.mkdir()
+    said = "\n\n".join(
+        f"The tide of day {n} rose to {n} inches. Did the pilot Harlan of day {n} see it rise? "
+        f"He wrote the number {n} into the log of the harbour."
+        for n in range(80)
+    )
+    (folder / "harbour.txt").write_text(said, encoding="utf-8")
+    return folder
+
+
+def test_what_policies_cost_is_measured_beside_equal_stores(
+    postgres: str, books: Path, tmp_path: Path
+) -> None:
+    effort = ScaleoutEffort(blocks=(150,), questions=9, frames=2, sample=20)
+    found = measure_policies(memory_rig(), ScaleoutSetup(postgres, tmp_path, books, effort))
+    assert found is not None
+    for what in ("search", "session", "note"):
+        assert found.metrics[f"policies_{what}_ratio"] > 0 < found.metrics[f"policies_{what}_control"]
+    with pytest.raises(StoreError, match="no store"):
+        open_storage(ScaleoutSetup(postgres, tmp_path).place("policies_with"), read_only=True)
+
+
+def test_a_whole_memory_is_copied_each_way(postgres: str, books: Path, tmp_path: Path) -> None:
+    effort = ScaleoutEffort(blocks=(150,), sample=20)
+    found = measure_migration(memory_rig(), ScaleoutSetup(postgres, tmp_path, books, effort))
+    assert found is not None and len(found.tables[0].rows) == 3
+    for way in ("into", "back", "control"):
+        assert found.metrics[f"migration_{way}_s_150"] > 0 < found.metrics[f"migration_{way}_rows_per_s_150"]
+    assert not list(tmp_path.glob("migrated-*"))
 
 
 def test_a_subject_that_is_none_or_lacks_its_data_is_said_so(

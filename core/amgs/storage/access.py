@@ -11,6 +11,7 @@ from amgs.storage.opening import is_address
 
 if TYPE_CHECKING:
     from amgs.storage.postgres.roles import NamespaceRoles
+    from amgs.storage.postgres.trial_role import TrialRole as TrialRole
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,13 @@ def grant(place: str, role: str) -> NamespaceAccess:
 def revoke(place: str, role: str) -> NamespaceAccess:
     """Let a role no longer use the namespace; raises UsageError for one that was not granted it."""
     return _roles(place).revoke(role)
+
+
+def trial_role(server: str, name: str) -> TrialRole:
+    """A role for a measurement, made anew on the server at an address. Raises StoreError where it may not be made."""
+    with explained():
+        from amgs.storage.postgres.trial_role import TrialRole
+    return TrialRole(server, name)
 
 
 def _roles(place: str) -> NamespaceRoles:

@@ -12,7 +12,9 @@ from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.scaleout.index_hits import measure_index_hits
 from amgs_app.benches.scaleout.kills import measure_kills
 from amgs_app.benches.scaleout.latency import measure_latency
+from amgs_app.benches.scaleout.migration import measure_migration
 from amgs_app.benches.scaleout.parity import measure_parity
+from amgs_app.benches.scaleout.policies import measure_policies
 from amgs_app.benches.scaleout.server import running_server
 from amgs_app.benches.scaleout.servers import measure_servers
 from amgs_app.benches.scaleout.setup import ScaleoutEffort, ScaleoutSetup
@@ -35,6 +37,8 @@ SUBJECTS: Mapping[str, Callable[[MemoryRig, ScaleoutSetup], SubjectResult | None
     "workers": measure_workers,
     "index": measure_index_hits,
     "latency": measure_latency,
+    "policies": measure_policies,
+    "migration": measure_migration,
     "tier": measure_tier,
     "sizing": measure_sizing,
     "skew": measure_skew,

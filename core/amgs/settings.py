@@ -141,7 +141,7 @@ class GraphSettings(SettingsSection):
     fresh_centrality_nodes: int = Field(
         default=10_000,
         ge=0,
-        description="Above this size a search uses the last computed centrality, which is updated on closing.",
+        description="Above this size a search uses the stored centrality, updated on closing or by a worker.",
     )
     exact_betweenness_nodes: int = Field(
         default=2000, gt=0, description="Above this size betweenness is sampled."

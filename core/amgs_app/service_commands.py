@@ -187,7 +187,7 @@ def run_workers(
         Option(
             "--kinds",
             metavar="KIND",
-            help="embedding, consolidation, index; may be repeated; all if not given.",
+            help="embedding, consolidation, centrality, index; may be repeated; all if not given.",
         ),
     ] = None,
     count: Annotated[
@@ -205,7 +205,9 @@ def run_workers(
     every: Annotated[float, Option("--every", metavar="S", min=0.1, help="Seconds between two looks.")] = 5.0,
     options: Globals,
 ) -> int:
-    """Embed and consolidate what is behind, until interrupted; `workers list` shows what came of it.
+    """Embed, consolidate, work out centrality and build the search index where they are behind, until interrupted.
+
+    `workers list` shows what came of it.
 
     Where the store is in PostgreSQL (--store postgresql://…), any number of workers may run, on any machine: each task
     is done once, and where a worker dies another one takes its tasks when their lease has run out. A store in a file

@@ -89,6 +89,7 @@ def health(context: MemoryContext) -> Health:
         of_decay(ahead, kept),
         *of_pruning(prune.standing_proposal(storage), now),
         *of_index(context),
+        *of_centrality(context),
         of_review(storage.reviews.waiting()),
         of_calibration(score, outcomes, context.settings.calibration.fewest_outcomes),
         of_budget(last[0] if last else None),
@@ -177,6 +178,27 @@ def of_index(context: MemoryContext) -> tuple[HealthLine, ...]:
     told = f"{found.lag:,} of {found.rows:,} blocks changed since it was built"
     return (
         HealthLine("index", "watch" if stale else "well", told, "index build" if stale else "index status"),
+    )
+
+
+def of_centrality(context: MemoryContext) -> tuple[HealthLine, ...]:
+    """Of which graph the centrality is that a large memory is scored by; nothing of a small one, which is measured."""
+    stored = context.derived.centrality
+    with context.storage.snapshot():
+        if not stored.large():
+            return ()
+        of, due = context.storage.centrality.origin(), stored.due()
+    if of is None:
+        told = "never worked out: it counts 0 in every score"
+        return (HealthLine("centrality", "act", told, "workers enqueue centrality"),)
+    told = f"of {of.blocks:,} blocks and {of.edges:,} edges, as of change {of.structure:,}"
+    return (
+        HealthLine(
+            "centrality",
+            "watch" if due else "well",
+            told,
+            "workers enqueue centrality" if due else "graph stats",
+        ),
     )
 
 

@@ -16,6 +16,7 @@ from amgs import bounds
 from amgs.api.context import MemoryContext
 from amgs.api.search_index import SearchIndex
 from amgs.clock import parse_instant
+from amgs.derived.centrality import CentralityFound, GraphInput
 from amgs.derived.indexes import check_space
 from amgs.errors import StaleError, UsageError
 from amgs.lifecycle import consolidate, prepared_vectors
@@ -60,8 +61,8 @@ class Tasks:
         failed and waits for `retry`, is not asked for again. Raises UsageError for an unknown kind.
         """
         wanted = known_kinds(kinds)
-        if "index" in wanted and not self._stale():
-            wanted = tuple(kind for kind in wanted if kind != "index")
+        stale = {"index": self._stale, "centrality": self._context.derived.centrality.due}
+        wanted = tuple(kind for kind in wanted if kind not in stale or stale[kind]())
         with self._context.storage.snapshot():
             if not self._behind(wanted):  # a look every few seconds need not wait for whoever writes
                 return ()
@@ -100,10 +101,11 @@ class Tasks:
         ready = not on_their_way and storage.blocks.count(consolidate.RAW)
         if "consolidation" in kinds and "consolidation" not in open_kinds and ready:
             asked += (("consolidation", {"limit": self._context.settings.consolidation.transaction}),)
-        # An index is built once nothing else is to come.
-        to_come = asked or any(one.state != "failed" or one.kind == "index" for one in asked_for)
-        if "index" in kinds and not to_come and not storage.blocks.count(consolidate.RAW):
-            asked += (("index", {}),)
+        # What is about the whole memory is done once nothing else is to come.
+        whole: tuple[TaskKind, ...] = ("centrality", "index")
+        to_come = asked or any(one.state != "failed" for one in asked_for if one.kind not in whole)
+        if not to_come and not storage.blocks.count(consolidate.RAW):
+            asked += tuple((kind, {}) for kind in whole if kind in kinds and kind not in open_kinds)
         return asked
 
     def _stale(self) -> bool:
@@ -221,6 +223,16 @@ class Tasks:
         """Keep vectors (n, d) for the consolidation that comes, where their blocks are still raw and have none."""
         with self._context.storage.transaction():
             return prepared_vectors.keep(self._context.storage, batch, self._space, vectors)
+
+    # --- centrality -------------------------------------------------------------------------------------
+
+    def graph_input(self) -> GraphInput:
+        """What the centrality of the whole graph is worked out from, as it is now."""
+        return self._context.derived.graph_input()
+
+    def keep_centrality(self, found: CentralityFound) -> bool:
+        """Have searches go by it; False where what is there is of the same graph or a later one."""
+        return self._context.derived.centrality.keep(found)
 
     # --- workers ----------------------------------------------------------------------------------------
 

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from amgs.clock import Clock
 from amgs.derived.block_reader import StateReader
+from amgs.derived.centrality import GraphInput, StoredCentrality
 from amgs.derived.kept import WORTH_KEEPING, KeptArrays
 from amgs.derived.roll import Roll
 from amgs.derived.search_tier import SEARCHABLE, SearchTier, texts
 from amgs.derived.state import State
 from amgs.errors import ModelError, StoreCorruptError, StoreError
 from amgs.graph.catch_up import caught_up
-from amgs.graph.live import LiveGraph
+from amgs.graph.live import CentralitySnapshot, LiveGraph
 from amgs.graph.view import GraphView
 from amgs.index.ascending import without
 from amgs.index.block_features import BlockFeatures
@@ -71,6 +72,7 @@ class Derived:
             None if own is None else own / "keyword", read_only=storage.read_only
         )
         self._kept = KeptArrays(storage, self.tier)
+        self.centrality = StoredCentrality(storage, settings.graph)
         self._entities: EntityCatalogue | None = None
         self._lock = threading.RLock()
         self._here = threading.local()
@@ -158,6 +160,7 @@ class Derived:
             self._vectors, self._vectors_at = None, -1
             self._sequences, self._id_map = (None, -1), (None, -1)
             self._graph = self._first_graph()
+            self.centrality.forget()
             self._entities = None
             if self.tier is not None:
                 self.tier.forget()
@@ -207,8 +210,15 @@ class Derived:
                     # then.
                     with contextlib.suppress(OSError, RuntimeError):
                         self._keep()
+                self._settle_centrality()
             self._keyword.close()
             self._kept.close()
+
+    def graph_input(self) -> GraphInput:
+        """What the centrality of the latest state is worked out from, wherever that is done."""
+        with self.reading() as state:
+            nodes = self._caught_up_roll(state.structure).live
+            return self.centrality.given(self._storage.edges.table(), nodes, self._clock.now())
 
     def faults(self) -> list[Fault]:
         """Where an index does not hold what the store holds, after catching up."""
@@ -250,6 +260,7 @@ class Derived:
             self._clock,
             self._settings.graph,
             kept=self._kept.graph,
+            recorded=self._recorded_centrality,
             walks=lambda since: self._storage.edges.walked(since),
         )
 
@@ -378,6 +389,22 @@ class Derived:
             self._id_map = id_map, structure
         return id_map
 
+    def _recorded_centrality(self) -> CentralitySnapshot | None:
+        """The centrality that the store holds in the state that this thread reads."""
+        state: State | None = getattr(self._here, "state", None)
+        return self.centrality.snapshot(self._storage.change_counter if state is None else state.changes)
+
+    def _settle_centrality(self) -> None:
+        """Work the centrality out where it is due and this session has the graph at hand. Where several programs
+        write, that is left to workers: none of them waits for it when it ends.
+        """
+        graph = self._graph if self._graph.version >= 0 else self._seen_graph
+        if graph is None or graph.last is None or self._storage.file is None:
+            return
+        with contextlib.suppress(StoreError):  # a full disk
+            if self.centrality.due():
+                self.centrality.keep(self.centrality.of(graph.last, graph.version))
+
     # --- what lies beside the store ---------------------------------------------------------------------
 
     def keep(self, progress: Progress | None = None) -> None:
@@ -395,12 +422,12 @@ class Derived:
             if progress is not None:
                 progress(0, len(missing), "keeping what an opening needs")
             scoring, order, ids = state.blocks.scoring(), state.sequences(), self._caught_up_id_map(structure)
-            view, standing = state.graph.view(), state.graph.known_centrality
+            view = state.graph.view()
         # What is written here does not change any more, so that nobody who searches waits for it.
         writing = {
             "columns": lambda: kept.put_columns(roll, scoring, changes),
             "blocks": lambda: kept.put_order(structure, order, ids, changes),
-            "graph": lambda: kept.put_graph(structure, view, standing, roll.highest, changes),
+            "graph": lambda: kept.put_graph(structure, view, roll.highest, changes),
         }
         for done, name in enumerate(missing):
             if progress is not None:
@@ -415,9 +442,9 @@ class Derived:
         if kept.at_index:
             return
         graph = self._graph if self._graph.version >= 0 else self._seen_graph or self._graph
-        settled = graph.settled() if kept.lacks("graph", graph.version) else None
-        if settled is not None and settled[0].nodes.size >= WORTH_KEEPING:
-            kept.put_graph(graph.version, *settled, graph.highest, changes)
+        view = graph.last if kept.lacks("graph", graph.version) else None
+        if view is not None and view.nodes.size >= WORTH_KEEPING:
+            kept.put_graph(graph.version, view, graph.highest, changes)
         sequences, at = self._sequences
         long = sequences is not None and sequences.traits.numbers.size >= WORTH_KEEPING
         if sequences is not None and long and kept.lacks("blocks", at):

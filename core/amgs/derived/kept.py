@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from amgs.derived.roll import Roll
 from amgs.graph import persisted as kept_graph
-from amgs.graph.live import CentralitySnapshot
 from amgs.graph.view import GraphView
 from amgs.index.id_map import IdMap
 from amgs.index.snapshot_store import Generation, SnapshotStore, Stamp, save_arrays
@@ -91,7 +90,7 @@ class KeptArrays:
         return found
 
     def graph(self) -> kept_graph.KeptGraph | None:
-        """The graph with its centrality."""
+        """The graph."""
         kept = self.latest("graph")
         return None if kept is None else kept_graph.read(kept)
 
@@ -126,13 +125,11 @@ class KeptArrays:
         kept = self.latest(name)
         return kept is None or kept.stamp.revision != revision
 
-    def put_graph(
-        self, version: int, view: GraphView, standing: CentralitySnapshot, highest: int, changes: int
-    ) -> None:
-        """Keep a graph with its centrality. highest: the highest number of a block then."""
-        said = {**kept_graph.said(view, standing.edges, highest), "changes": changes}
+    def put_graph(self, version: int, view: GraphView, highest: int, changes: int) -> None:
+        """Keep a graph. highest: the highest number of a block then."""
+        said = {**kept_graph.said(view, highest), "changes": changes}
         with self._snapshots["graph"].writing(self._stamp(version), said) as folder:
-            kept_graph.write(folder, view, standing.numbers, standing.scores)
+            kept_graph.write(folder, view)
 
     def put_order(self, structure: int, sequences: SequenceIndex, ids: IdMap, changes: int) -> None:
         """Keep the order of all blocks, and their ids."""

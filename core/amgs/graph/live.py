@@ -51,11 +51,10 @@ def _unknown(view: GraphView, version: int, highest: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class CentralitySnapshot:
-    """Centrality as last known: numbers (n,) ascending and their scores (n,). edges: of the graph it is of."""
+    """Centrality that scoring goes by: numbers (n,) ascending and their scores (n,); the others have 0."""
 
     numbers: NDArray[np.int64]
     scores: Scores
-    edges: int
 
 
 class LiveGraph:
@@ -63,8 +62,9 @@ class LiveGraph:
     TTL.
 
     version: rises whenever the edges or the live blocks change. The TTL is for decay: within it strengths are
-    taken to stand still. kept: what lies beside the store from an earlier session. walks: the edges walked since
-    an instant, by which a view whose edges still stand is renewed; without it the edges are read again.
+    taken to stand still. kept: what lies beside the store from an earlier session. recorded: the centrality that the
+    store holds, by which a large graph is scored. walks: the edges walked since an instant, by which a view whose edges
+    still stand is renewed; without it the edges are read again.
     """
 
     def __init__(
@@ -76,6 +76,7 @@ class LiveGraph:
         seed: int = 0,
         *,
         kept: Callable[[], KeptGraph | None] = lambda: None,
+        recorded: Callable[[], CentralitySnapshot | None] = lambda: None,
         walks: Callable[[int], Walks] | None = None,
         highest: int = 0,
     ) -> None:
@@ -85,6 +86,7 @@ class LiveGraph:
         self._settings = settings
         self._seed = seed
         self._kept = kept
+        self._recorded = recorded
         self._walks = walks
         self._highest = highest
         self._earlier: tuple[GraphView, int, int] | None = None
@@ -92,7 +94,6 @@ class LiveGraph:
         self._view: GraphView | None = None
         self._at_version = -1
         self._measures: Measures | None = None
-        self._standing: CentralitySnapshot | None = None
         self._lock = threading.RLock()
 
     def successor(
@@ -104,7 +105,7 @@ class LiveGraph:
         highest: int = 0,
     ) -> LiveGraph:
         """The graph of another version: what changed since the last view is caught up with, else its edges are read
-        anew; the centrality stands until it is worked out. highest: the highest number of a block in it.
+        anew. highest: the highest number of a block in it.
 
         Readers of this one go on with what they have.
         """
@@ -114,11 +115,11 @@ class LiveGraph:
             self._clock,
             self._settings,
             self._seed,
-            kept=self._kept if self._view is None and self._standing is None else lambda: None,
+            kept=self._kept if self._view is None else lambda: None,
+            recorded=self._recorded,
             walks=self._walks,
             highest=highest,
         )
-        made._standing = self._standing
         made._catch_up = catch_up
         view = self._view
         made._earlier = self._earlier if view is None else (view, self._at_version, self._highest)
@@ -131,7 +132,7 @@ class LiveGraph:
 
     def forget(self) -> None:
         """Drop everything: the store was filled from elsewhere."""
-        self._view = self._measures = self._standing = self._earlier = None
+        self._view = self._measures = self._earlier = None
         self._at_version = -1
 
     def view(self) -> GraphView:
@@ -174,17 +175,16 @@ class LiveGraph:
             )
             if view is self._view:
                 self._measures = known
-            self._standing = CentralitySnapshot(view.nodes, known.importance(), view.source.size)
         return known
 
     def standing(self) -> CentralitySnapshot:
-        """The centrality that scoring goes by: of the present view while the graph is small, else the last that
-        was worked out. It moves slowly, and a search must not wait for it.
+        """The centrality that scoring goes by: of the present view while the graph is small, else what the store
+        holds, whoever worked it out. It moves slowly, and a search must not wait for it.
         """
-        view = self.view()
-        if self._measures is None and view.nodes.size <= self._settings.fresh_centrality_nodes:
-            self.measures()
-        return self._standing or CentralitySnapshot(view.nodes[:0], np.zeros(0), 0)
+        nodes = self.view().nodes
+        if nodes.size <= self._settings.fresh_centrality_nodes:
+            return CentralitySnapshot(nodes, self.measures().importance())
+        return self._recorded() or CentralitySnapshot(nodes[:0], np.zeros(0))
 
     def importance(self, numbers: Sequence[int]) -> dict[int, float]:
         """The centrality score of each block as it stands; 0 for a block outside the graph."""
@@ -205,34 +205,15 @@ class LiveGraph:
         return self._highest
 
     @property
-    def known_centrality(self) -> CentralitySnapshot:
-        """The centrality last worked out; none where it never was."""
-        return self._standing or CentralitySnapshot(np.zeros(0, np.int64), np.zeros(0), 0)
-
-    def settled(self) -> tuple[GraphView, CentralitySnapshot] | None:
-        """The view with its centrality, to be kept; None when no view was ever asked for. Centrality is worked
-        out anew when more than a hundredth of the blocks or edges came or went since it was.
-        """
-        view = self._view
-        if view is None:
-            return None
-        standing = self._standing
-        if standing is None or any(
-            abs(now - then) > now // 100
-            for now, then in ((view.nodes.size, standing.numbers.size), (view.source.size, standing.edges))
-        ):
-            scores = measure(view).importance()
-            standing = CentralitySnapshot(view.nodes, scores, view.source.size)
-        return view, standing
+    def last(self) -> GraphView | None:
+        """The view that was made last, however old; None before the first."""
+        return self._view
 
     def _opened(self, version: int) -> GraphView | None:
-        """The kept view when it is of this version, else it is caught up from; its centrality stands in any case."""
+        """The kept view when it is of this version, else it is caught up from."""
         kept = self._kept()
-        if kept is None:
-            return None
-        self._standing = CentralitySnapshot(kept.standing, kept.scores, kept.standing_edges)
-        if kept.version == version:
-            return kept.view
+        if kept is None or kept.version == version:
+            return None if kept is None else kept.view
         if self._earlier is None:
             self._earlier = kept.view, kept.version, kept.highest
         return None

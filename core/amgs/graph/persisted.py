@@ -1,4 +1,4 @@
-"""The graph as it lies beside the store: its edges, who is tied to whom, and the centrality last worked out."""
+"""The graph as it lies beside the store: its edges, and who is tied to whom."""
 
 from __future__ import annotations
 
@@ -16,24 +16,20 @@ from amgs.graph.view import GraphView, Ties, strengths
 from amgs.index.snapshot_store import Generation, save_arrays
 from amgs.storage.edges import EdgeColumns
 
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True, eq=False)
 class KeptGraph:
-    """A view of `version`, and centrality by number: standing (n,) ascending, scores (n,), of a graph
-    of standing_edges. highest: the highest number of a block at that version."""
+    """A view of `version`. highest: the highest number of a block at that version."""
 
     view: GraphView
     version: int
-    standing: NDArray[np.int64]
-    scores: NDArray[np.float64]
-    standing_edges: int
     highest: int
 
 
-def write(folder: Path, view: GraphView, standing: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
-    """Write a view and the centrality into a folder."""
+def write(folder: Path, view: GraphView) -> None:
+    """Write a view into a folder."""
     c = view.columns
     names, codes = _coded(c.relation)
     save_arrays(
@@ -52,15 +48,13 @@ def write(folder: Path, view: GraphView, standing: NDArray[np.int64], scores: ND
             "starts": view.ties.starts,
             "neighbour": view.ties.neighbour,
             "edge": view.ties.edge,
-            "standing": standing,
-            "scores": scores,
         },
     )
 
 
-def said(view: GraphView, standing_edges: int, highest: int) -> Mapping[str, Any]:
+def said(view: GraphView, highest: int) -> Mapping[str, Any]:
     """What is noted beside the arrays."""
-    return {"as_of": microseconds_of(view.as_of), "standing_edges": standing_edges, "highest": highest}
+    return {"as_of": microseconds_of(view.as_of), "highest": highest}
 
 
 def read(kept: Generation) -> KeptGraph:
@@ -80,14 +74,7 @@ def read(kept: Generation) -> KeptGraph:
     as_of: datetime = EPOCH + timedelta(microseconds=int(kept.said["as_of"]))
     ties = Ties(kept.array("starts"), kept.array("neighbour"), kept.array("edge"))
     view = GraphView(nodes, columns, source, target, strengths(columns, as_of), as_of, ties)
-    return KeptGraph(
-        view,
-        kept.stamp.revision,
-        kept.array("standing"),
-        kept.array("scores"),
-        int(kept.said["standing_edges"]),
-        int(kept.said["highest"]),
-    )
+    return KeptGraph(view, kept.stamp.revision, int(kept.said["highest"]))
 
 
 def _coded(relation: NDArray[np.object_]) -> tuple[list[str], NDArray[np.int16]]:

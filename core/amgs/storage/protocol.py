@@ -16,6 +16,7 @@ from amgs.storage.assemblies import AssemblyStorage
 from amgs.storage.block_columns import BlockColumnStorage
 from amgs.storage.blocks import BlockStorage
 from amgs.storage.bulk import BulkStorage
+from amgs.storage.centrality import CentralityStorage
 from amgs.storage.deleted_blocks import DeletedBlockStorage
 from amgs.storage.edge_forecasts import EdgeForecastStorage
 from amgs.storage.edges import EdgeStorage
@@ -224,6 +225,9 @@ class Storage(Protocol):
 
     @property
     def mentions(self) -> MentionStorage: ...
+
+    @property
+    def centrality(self) -> CentralityStorage: ...
 
     @property
     def tasks(self) -> TaskStorage: ...

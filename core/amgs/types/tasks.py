@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, get_args
 
-TaskKind = Literal["embedding", "consolidation", "index"]
+TaskKind = Literal["embedding", "consolidation", "centrality", "index"]
 TASK_KINDS: Final[tuple[TaskKind, ...]] = get_args(TaskKind)
 TaskState = Literal["waiting", "running", "done", "failed"]
 

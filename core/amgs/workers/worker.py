@@ -13,6 +13,7 @@ from amgs.errors import AmgsError, Cancelled, StaleError, UsageError
 from amgs.memory import Memory
 from amgs.types import Progress
 from amgs.types.tasks import TASK_KINDS, Task, TaskKind, WorkerState
+from amgs.workers.centrality import CentralityWork
 from amgs.workers.consolidation import ConsolidationWork
 from amgs.workers.embedding import EmbeddingWork
 from amgs.workers.indexing import IndexWork
@@ -28,6 +29,7 @@ _AGAIN: Final = 5.0
 WORK: Final[Mapping[TaskKind, TaskWork]] = {
     "embedding": EmbeddingWork(),
     "consolidation": ConsolidationWork(),
+    "centrality": CentralityWork(),
     "index": IndexWork(),
 }
 

@@ -51,11 +51,14 @@ def enqueue(
     engine: Engine,
     kinds: Annotated[
         list[str] | None,
-        Arg(metavar="[KIND]…", help="embedding, consolidation, index; all of them if none is named."),
+        Arg(
+            metavar="[KIND]…",
+            help="embedding, consolidation, centrality, index; all of them if none is named.",
+        ),
     ] = None,
 ) -> TasksAsked:
-    """Make a task of what is behind: raw blocks without a vector, an inbox that waits, a search index that is stale.
-    What is asked for already is not asked for twice. A worker does this by itself.
+    """Make a task of what is behind: raw blocks without a vector, an inbox that waits, a search index or a centrality
+    that is stale. What is asked for already is not asked for twice. A worker does this by itself.
     """
     from amgs.api.tasks import known_kinds
 

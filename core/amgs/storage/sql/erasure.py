@@ -26,6 +26,7 @@ _BY_ID = {
     "reviews": ("older_id", "newer_id"),
     "prepared_vectors": ("block_id",),
     LEDGER: ("block_id",),
+    "centrality": ("block_id",),
 }
 """Tables whose rows go, and the columns that name a block."""
 _DIGITS = 16

@@ -499,6 +499,23 @@ _DELETED_BLOCKS = """
 CREATE TABLE deleted_blocks (deleted_at TIMESTAMP NOT NULL, block_id VARCHAR NOT NULL, line JSON NOT NULL);
 """
 
+_CENTRALITY = """
+-- How central each block is in a large graph, as it was worked out last: in [0, 1], without those of 0.
+CREATE TABLE centrality (
+    block_id VARCHAR NOT NULL,
+    score DOUBLE NOT NULL
+);
+
+-- What the scores in centrality are of, one row. structure: the structure counter of the graph. blocks, edges: how many
+-- live blocks and edges there were. worked_out_at: the instant whose decay the edges had.
+CREATE TABLE centrality_of (
+    structure BIGINT NOT NULL,
+    blocks BIGINT NOT NULL,
+    edges BIGINT NOT NULL,
+    worked_out_at TIMESTAMP NOT NULL
+);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _LIFECYCLE,
@@ -518,6 +535,7 @@ MIGRATIONS: tuple[str, ...] = (
     _TASKS,
     _OUTBOX,
     _DELETED_BLOCKS,
+    _CENTRALITY,
 )
 """Step i brings a store from schema i to i + 1."""
 

@@ -6,6 +6,7 @@ from amgs.storage.sql.as_of import SqlAsOf
 from amgs.storage.sql.assemblies import SqlAssemblies
 from amgs.storage.sql.blocks import SqlBlocks
 from amgs.storage.sql.bulk import SqlBulk
+from amgs.storage.sql.centrality import SqlCentrality
 from amgs.storage.sql.connection import SqlConnection
 from amgs.storage.sql.deleted_blocks import SqlDeletedBlocks
 from amgs.storage.sql.edge_forecasts import SqlEdgeForecasts
@@ -40,6 +41,7 @@ class SqlStorage(SqlConnection):
         self.blocks = SqlBlocks(self, self.meta)
         self.bulk = SqlBulk(self, self.meta)
         self.edges = SqlEdges(self)
+        self.centrality = SqlCentrality(self)
         self.frames = SqlFrames(self)
         self.frame_cache = SqlFrameCache(self)
         self.assemblies = SqlAssemblies(self)

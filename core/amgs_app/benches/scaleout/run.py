@@ -9,6 +9,7 @@ from amgs.errors import UsageError
 from amgs_app.bench_results import BenchResult
 from amgs_app.benches.frame import Bench
 from amgs_app.benches.rig import MemoryRig
+from amgs_app.benches.scaleout.centrality import measure_centrality
 from amgs_app.benches.scaleout.index_hits import measure_index_hits
 from amgs_app.benches.scaleout.kills import measure_kills
 from amgs_app.benches.scaleout.latency import measure_latency
@@ -35,6 +36,7 @@ SUBJECTS: Mapping[str, Callable[[MemoryRig, ScaleoutSetup], SubjectResult | None
     "servers": measure_servers,
     "tenants": measure_tenants,
     "workers": measure_workers,
+    "centrality": measure_centrality,
     "index": measure_index_hits,
     "latency": measure_latency,
     "policies": measure_policies,

@@ -1,0 +1,155 @@
+"""The centrality of a large graph: worked out by a worker, kept in the store, and the same for whoever searches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from amgs.derived.centrality import LIVE, worked_out
+from amgs.memory import Memory
+from amgs.settings import ConsolidationSettings, GraphSettings, Settings
+from amgs.types import HealthLine
+from amgs.types.tasks import TaskKind
+from amgs.workers import Worker, processes
+from tests.engine.memory_world import open_memory, write_notes
+from tests.postgres_server import namespace
+
+LARGE = Settings(
+    graph=GraphSettings(fresh_centrality_nodes=3), consolidation=ConsolidationSettings(similarity=0.0)
+)
+"""Six blocks with edges are a large graph."""
+ONLY: tuple[TaskKind, ...] = ("centrality",)
+
+
+@pytest.fixture(params=("duckdb", "postgres"))
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "duckdb":
+        return str(tmp_path / "m.duckdb")
+    return namespace(request.getfixturevalue("postgres"))
+
+
+@pytest.fixture
+def memory(place: str, tmp_path: Path) -> Iterator[Memory]:
+    """Six consolidated blocks, whose centrality nobody has worked out."""
+    with open_memory(place, settings=LARGE) as opened:
+        opened.ingest_folder(write_notes(tmp_path / "notes"))
+        opened.consolidate()
+        yield opened
+
+
+def scored(memory: Memory) -> dict[str, float]:
+    """The centrality by which each block was scored."""
+    return {hit.block.id: hit.parts.centrality for hit in memory.search("valve dome notes Ilse").hits}
+
+
+def line(memory: Memory) -> HealthLine:
+    (found,) = (each for each in memory.health().lines if each.side == "centrality")
+    return found
+
+
+def test_what_a_worker_works_out_is_what_every_search_goes_by(memory: Memory, place: str) -> None:
+    assert set(scored(memory).values()) == {0.0}
+    assert (line(memory).standing, line(memory).verb) == ("act", "workers enqueue centrality")
+    before = memory.change_counter
+    said: list[str] = []
+    assert Worker(memory, "a", kinds=ONLY, say=said.append).run() == 1
+    assert said[0].startswith("centrality 1: of 6 blocks and ")
+    assert memory.change_counter == before + 1  # an answer may differ now
+    right = {block.id: memory.centrality(block.id) for block in memory.blocks(LIVE)}
+    wanted = {i: (one.degree + one.eigenvector + one.pagerank) / 3 for i, one in right.items()}
+    assert scored(memory) == {i: pytest.approx(wanted[i], abs=1e-9) for i in scored(memory)}
+    assert max(scored(memory).values()) > 0.5
+    assert line(memory).standing == "well" and Worker(memory, "a", kinds=ONLY).run() == 0
+    if place.startswith("postgresql"):
+        with open_memory(place, settings=LARGE) as other:
+            assert scored(other) == scored(memory)
+
+
+def test_a_process_that_has_the_store_open_follows_a_worker_elsewhere(postgres: str, tmp_path: Path) -> None:
+    place = namespace(postgres)
+    with open_memory(place, settings=LARGE) as one, open_memory(place, settings=LARGE) as other:
+        one.ingest_folder(write_notes(tmp_path / "notes"))
+        one.consolidate()
+        assert set(scored(other).values()) == {0.0}
+        Worker(one, "a", kinds=ONLY).run()
+        assert scored(other) == scored(one) and max(scored(other).values()) > 0.5
+
+
+def test_a_look_at_a_block_changes_no_score(memory: Memory) -> None:
+    before = scored(memory)
+    for block in memory.blocks(LIVE):
+        memory.centrality(block.id)
+    assert scored(memory) == before
+
+
+def test_it_is_asked_for_once_the_inbox_is_done_and_again_after_more_than_a_hundredth(
+    memory: Memory, tmp_path: Path
+) -> None:
+    memory.ingest_text("The ferry waits for the tide at Harlin.")
+    assert memory.tasks.enqueue(ONLY) == ()
+    memory.consolidate()
+    (task,) = memory.tasks.enqueue(ONLY)
+    assert task.kind == "centrality" and memory.tasks.enqueue(ONLY) == ()
+    assert Worker(memory, "a", kinds=ONLY).run() == 1
+    assert memory.tasks.enqueue(ONLY) == ()
+    memory.ingest_text("The crane stands still on Sundays.")
+    memory.consolidate()
+    assert line(memory).standing == "watch"
+    assert len(memory.tasks.enqueue(ONLY)) == 1
+
+
+def test_of_one_graph_it_is_kept_once_and_none_replaces_a_later_one(memory: Memory) -> None:
+    early = worked_out(memory.tasks.graph_input())
+    memory.ingest_text("The ferry waits for the tide at Harlin.")
+    late = worked_out(memory.tasks.graph_input())
+    assert memory.tasks.keep_centrality(late)
+    counter = memory.change_counter
+    assert not memory.tasks.keep_centrality(late) and not memory.tasks.keep_centrality(early)
+    assert memory.change_counter == counter
+
+
+def test_another_process_works_out_the_same(tmp_path: Path) -> None:
+    with open_memory() as memory:
+        memory.ingest_folder(write_notes(tmp_path / "notes"))
+        memory.consolidate()
+        given = memory.tasks.graph_input()
+    with processes(1) as pool:
+        there = pool.submit(worked_out, given).result()
+    here = worked_out(given)
+    assert np.array_equal(there.numbers, here.numbers) and np.array_equal(there.scores, here.scores)
+
+
+def test_a_copy_is_scored_alike_and_an_erased_block_leaves_no_score(memory: Memory, tmp_path: Path) -> None:
+    Worker(memory, "a", kinds=ONLY).run()
+    memory.exchange.export(tmp_path / "e.json")
+    with open_memory(settings=LARGE) as copy:
+        copy.exchange.load(tmp_path / "e.json")
+        assert scored(copy) == scored(memory) and copy.verify().ok
+        found = scored(copy)
+        first = max(found, key=lambda block: found[block])
+        erased = copy.erasure.erase([first])
+        assert erased.rows["centrality"] == 1
+
+
+def test_closing_a_file_works_it_out_where_it_is_due(tmp_path: Path) -> None:
+    place = tmp_path / "m.duckdb"
+    with open_memory(place, settings=LARGE) as memory:
+        memory.ingest_folder(write_notes(tmp_path / "notes"))
+        memory.consolidate()
+        assert set(scored(memory).values()) == {0.0}
+    with open_memory(place, settings=LARGE) as memory:
+        found, counter = scored(memory), memory.change_counter
+        assert max(found.values()) > 0.5
+    with open_memory(place, settings=LARGE) as memory:
+        assert scored(memory) == found and memory.change_counter == counter  # it was not due again
+
+
+def test_a_small_graph_is_measured_as_it_is(tmp_path: Path) -> None:
+    with open_memory() as memory:
+        memory.ingest_folder(write_notes(tmp_path / "notes"))
+        memory.consolidate()
+        assert max(scored(memory).values()) > 0 and memory.tasks.enqueue(ONLY) == ()
+        assert not [each for each in memory.health().lines if each.side == "centrality"]

@@ -215,12 +215,14 @@ class Watched:
 class Consolidated:
     """`consolidate`: what was done, by category, and its journal entries: one, unless another came between.
 
-    plan: of the first batch, which is all of it unless the inbox was large.
+    plan: of the first batch, which is all of it unless the inbox was large. elsewhere: blocks of the inbox that
+    somebody else consolidated meanwhile.
     """
 
     plan: ConsolidationPlan
     operations: tuple[JournalEntry, ...]
     categories: Mapping[str, int] = field(hash=False)
+    elsewhere: int = 0
 
 
 def consolidated(batches: Iterable[tuple[ConsolidationPlan, JournalEntry]]) -> Consolidated:
@@ -228,13 +230,15 @@ def consolidated(batches: Iterable[tuple[ConsolidationPlan, JournalEntry]]) -> C
     first: ConsolidationPlan | None = None
     operations: dict[int, JournalEntry] = {}
     categories: Counter[str] = Counter()
+    elsewhere = 0
     for plan, operation in batches:
         first = first or plan
         operations[operation.id] = operation
         categories.update(item.category for item in plan.items)
+        elsewhere += plan.elsewhere
     if first is None:
         raise ValueError("a consolidation has one batch at least")
-    return Consolidated(first, tuple(operations.values()), categories)
+    return Consolidated(first, tuple(operations.values()), categories, elsewhere)
 
 
 @dataclass(frozen=True, slots=True)

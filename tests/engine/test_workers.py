@@ -26,6 +26,8 @@ from amgs.types.tasks import TASK_KINDS, Task, TaskKind
 from amgs.workers import Worker, processes
 from amgs_app import cli
 from amgs_app.operations.workers import health_of_workers
+from amgs_app.render.catalogue import table_of
+from amgs_app.results import consolidated
 from tests.engine.memory_world import NOW, open_memory, write_notes
 from tests.postgres_server import namespace
 
@@ -282,6 +284,40 @@ def test_a_plan_that_was_overtaken_writes_nothing(memory: Memory) -> None:
     with pytest.raises(UsageError, match="no longer raw"):
         memory.apply_consolidation(plan)
     assert memory.operations(10) == operations
+
+
+@pytest.mark.parametrize(
+    ("first", "left", "told"),
+    [(1, [(3, 1), (2, 0)], "1 block more"), (6, [(0, 4), (0, 2)], "6 blocks more")],
+)
+def test_of_two_consolidations_at_once_the_second_takes_what_is_left(
+    postgres: str, tmp_path: Path, first: int, left: list[tuple[int, int]], told: str
+) -> None:
+    place = namespace(postgres)
+    with open_memory(place, settings=SMALL) as one, open_memory(place, settings=SMALL) as other:
+        one.ingest_folder(write_notes(tmp_path / "notes"))
+        limits = [first]
+
+        def meanwhile(done: int, total: int, doing: str) -> None:
+            if limits:
+                other.consolidate(limit=limits.pop())
+
+        batches = list(one.consolidate_in_batches(progress=Progress(meanwhile)))
+        assert [(len(plan.items), plan.elsewhere) for plan, _ in batches] == left
+        assert one.counts() == {"consolidated": 6} and one.verify().ok
+        notes = table_of(consolidated(batches)).notes
+        assert f"{told}: consolidated meanwhile by somebody else." in notes
+
+
+def test_a_plan_that_others_carried_out_says_so(memory: Memory) -> None:
+    plan, part = memory.plan_consolidation(), memory.plan_consolidation(limit=2)
+    memory.apply_consolidation(part)
+    with pytest.raises(UsageError, match=r"2 of 6 .*consolidated meanwhile") as refused:
+        memory.apply_consolidation(plan)
+    assert "for the blocks that are left" in refused.value.way_out
+    with pytest.raises(UsageError, match="all of them were consolidated meanwhile") as refused:
+        memory.apply_consolidation(part)
+    assert "Nothing of it is left to do" in refused.value.way_out
 
 
 def test_tasks_go_with_an_export(memory: Memory, tmp_path: Path) -> None:

@@ -250,11 +250,7 @@ def apply(
         before = storage.blocks.get([i.block.id for i in items])
         stale = [i.block.id for i in items if i.block.id not in before or before[i.block.id].status != "raw"]
         if stale:
-            raise UsageError(
-                f"{len(stale)} of {len(items)} blocks are no longer raw, the first being {stale[0][:8]}.",
-                title="The plan is out of date",
-                way_out="Plan the consolidation again.",
-            )
+            raise _overtaken(items, stale, before)
         # Sources that were noted while the plan lay waiting are kept.
         after = [replace(i.block, meta={**i.block.meta, **_sources(before[i.block.id])}) for i in items]
         if items:
@@ -271,6 +267,25 @@ def apply(
             told = f", {edited} corrected by hand" if edited else ""
             return journal.write(storage, KIND, now, _summary(categories) + told, rows)
         return journal.extend(storage, so_far.operation, _summary(so_far.categories + categories), rows)
+
+
+def _overtaken(
+    items: Sequence[ConsolidationItem], stale: Sequence[str], now: Mapping[str, Block]
+) -> UsageError:
+    """What to say of a plan that holds blocks which are no longer raw."""
+    told = f"{len(stale)} of {len(items)} blocks are no longer raw, the first being {stale[0][:8]}"
+    done = all(i in now and now[i].status == "consolidated" for i in stale)
+    if done and len(stale) == len(items):
+        return UsageError(
+            f"{told}: all of them were consolidated meanwhile.",
+            title="The plan was carried out meanwhile",
+            way_out="Nothing of it is left to do. Look at the inbox again for what has come since.",
+        )
+    return UsageError(
+        f"{told}{': they were consolidated meanwhile' if done else ''}.",
+        title="The plan is out of date",
+        way_out="Plan the consolidation again, for the blocks that are left.",
+    )
 
 
 def _sources(block: Block) -> dict[str, object]:
@@ -317,6 +332,11 @@ def _summary(kinds: Mapping[str, int]) -> str:
 # --- many blocks ------------------------------------------------------------------------------------------
 
 
+def _raw(storage: Storage, numbers: Sequence[int]) -> list[NumberedBlock]:
+    """Those of some blocks that are raw."""
+    return [one for one in storage.blocks.by_number(numbers) if one.block.status == "raw"]
+
+
 def run(
     storage: Storage,
     waiting: NDArray[np.int64],
@@ -329,28 +349,43 @@ def run(
     """Consolidate the raw blocks with these numbers, `settings.transaction` of them in each transaction.
 
     Gives each batch's plan and the journal entry as it then stands: one batch of nothing for an empty inbox.
-    Memory holds one batch at a time. Raises Cancelled when the operator stops it: batches that were committed
+    Memory holds one batch at a time. A batch of which somebody else consolidated a part meanwhile is planned again
+    without that part. Raises Cancelled when the operator stops it: batches that were committed
     stay, and the message says how many.
     """
     known = link_context(storage)
     size = means.settings.transaction
     so_far: OpenConsolidation | None = None
     for start in range(0, max(1, waiting.size), size):
-        batch = storage.blocks.by_number(waiting[start : start + size].tolist())
-        raw = [one for one in batch if one.block.status == "raw"]
-        counter = storage.change_counter
-        try:
-            proposal = plan(
-                raw, known, means, now=now, change_counter=counter, progress=_part(progress, start, waiting)
-            )
-        except Cancelled as stop:
-            if so_far is None:
-                raise
-            raise Cancelled(
-                f"Stopped after {so_far.operation.blocks} blocks of {waiting.size}.",
-                way_out=f"They are consolidated; `undo {so_far.operation.id}` reverts that.",
-            ) from stop
-        done = apply(storage, proposal, embedder=means.embedder, weights=weights, now=now, so_far=so_far)
+        batch = waiting[start : start + size].tolist()
+        while True:
+            raw = _raw(storage, batch)
+            counter = storage.change_counter
+            try:
+                proposal = plan(
+                    raw,
+                    known,
+                    means,
+                    now=now,
+                    change_counter=counter,
+                    progress=_part(progress, start, waiting),
+                )
+            except Cancelled as stop:
+                if so_far is None:
+                    raise
+                raise Cancelled(
+                    f"Stopped after {so_far.operation.blocks} blocks of {waiting.size}.",
+                    way_out=f"They are consolidated; `undo {so_far.operation.id}` reverts that.",
+                ) from stop
+            proposal = replace(proposal, elsewhere=len(batch) - len(raw))
+            with storage.transaction():
+                if len(_raw(storage, batch)) < len(raw):  # somebody else was faster
+                    known = link_context(storage)
+                    continue
+                done = apply(
+                    storage, proposal, embedder=means.embedder, weights=weights, now=now, so_far=so_far
+                )
+            break
         categories = Counter(i.category for i in proposal.items)
         if so_far is not None and so_far.operation.id == done.id:
             categories += so_far.categories

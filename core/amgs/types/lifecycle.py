@@ -84,11 +84,14 @@ class ConsolidationItem:
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationPlan:
-    """A proposal, bound to the store's change counter it was made at; nothing has happened yet."""
+    """A proposal, bound to the store's change counter it was made at; nothing has happened yet. elsewhere: how many
+    blocks more were asked for, that somebody else consolidated meanwhile.
+    """
 
     items: tuple[ConsolidationItem, ...]
     made_at: datetime
     change_counter: int
+    elsewhere: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,7 +156,9 @@ def consolidated(result: Consolidated) -> ResultTable:
         f"Consolidated {plural(blocks, 'block')} and {plural(edges, 'edge')} as operation {', '.join(ids)}"
     )
     back = " and ".join(f"`undo {i}`" for i in reversed(ids))
-    return sheet(title, "category* blocks:n", rows, (f"{back} reverts it.",) if rows else ())
+    meanwhile = f"{plural(result.elsewhere, 'block')} more: consolidated meanwhile by somebody else."
+    notes = (f"{back} reverts it." if rows else "", meanwhile if result.elsewhere else "")
+    return sheet(title, "category* blocks:n", rows, notes)
 
 
 @entry(sentence=title_of)

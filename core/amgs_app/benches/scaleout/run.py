@@ -10,7 +10,10 @@ from amgs_app.bench_results import BenchResult
 from amgs_app.benches.frame import Bench
 from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.scaleout.centrality import measure_centrality
+from amgs_app.benches.scaleout.database_kills import measure_database_kills
+from amgs_app.benches.scaleout.embedding import measure_embedding
 from amgs_app.benches.scaleout.index_hits import measure_index_hits
+from amgs_app.benches.scaleout.indexer import measure_indexer
 from amgs_app.benches.scaleout.kills import measure_kills
 from amgs_app.benches.scaleout.latency import measure_latency
 from amgs_app.benches.scaleout.migration import measure_migration
@@ -36,6 +39,9 @@ SUBJECTS: Mapping[str, Callable[[MemoryRig, ScaleoutSetup], SubjectResult | None
     "servers": measure_servers,
     "tenants": measure_tenants,
     "workers": measure_workers,
+    "database": measure_database_kills,
+    "indexer": measure_indexer,
+    "embedding": measure_embedding,
     "centrality": measure_centrality,
     "index": measure_index_hits,
     "latency": measure_latency,

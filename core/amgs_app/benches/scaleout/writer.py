@@ -8,9 +8,11 @@ check for lost notes must find out.
 from __future__ import annotations
 
 import argparse
+import logging
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
@@ -90,6 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=3600.0)
     parser.add_argument("--early", action="store_true")
     given = parser.parse_args(arguments)
+    logging.getLogger("psycopg").setLevel(logging.CRITICAL)  # a server that was killed is no news
 
     from amgs.clock import SystemClock
     from amgs.errors import StoreError, StoreLockedError
@@ -102,7 +105,7 @@ def main(arguments: list[str] | None = None) -> int:
     except StoreLockedError as error:
         print(f"{REFUSED}{error}", flush=True)
         return 3
-    with memory:
+    with suppress(StoreError), memory:  # where the server is gone, closing says so once more
         print(READY, flush=True)
         sys.stdin.readline()
         ends = time.monotonic() + given.seconds

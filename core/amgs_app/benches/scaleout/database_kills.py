@@ -1,0 +1,107 @@
+"""A database server that is killed without warning: what it had acknowledged must be there once it has recovered."""
+
+from __future__ import annotations
+
+import random
+import time
+
+from amgs.clock import FixedClock
+from amgs.memory import Memory
+from amgs.storage.opening import open_storage
+from amgs_app.bench_results import BenchTable
+from amgs_app.benches.rig import MemoryRig
+from amgs_app.benches.scaleout.server import OwnServer, own_server
+from amgs_app.benches.scaleout.setup import ScaleoutSetup
+from amgs_app.benches.scaleout.writer import REFUSED, WriterProcess
+from amgs_app.benches.stores import STILL
+from amgs_app.benches.subject import SubjectResult
+
+MOST = 30
+"""Acknowledgements before a kill, at most."""
+LATEST = 0.05
+"""Seconds after the last acknowledgement that was waited for, at most."""
+CONTROLS = 5
+"""Kills in each control."""
+
+
+def measure_database_kills(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult:
+    """`kill -9` of all processes of a PostgreSQL server of its own, amid a writer's notes; it is begun again on the
+    same folder, and `verify` reads all. Controls: a writer that acknowledges before it commits, and a server that does
+    (`synchronous_commit = off`): the check must find out both.
+
+    A process that is killed leaves what the operating system has not yet written: a power cut is not measured by this.
+    """
+    kills, chance = setup.effort.kills, random.Random(rig.seed)
+    few = min(kills, CONTROLS)
+    with own_server() as server:
+        lost, acknowledged = _killed(rig, server, "kept", kills, chance, early=False)
+        with Memory.open(
+            _place(server, "kept"), clock=FixedClock(STILL), embedder=rig.embedder, read_only=True
+        ) as memory:
+            sound = memory.verify().ok
+        early, promised = _killed(rig, server, "early", few, chance, early=True)
+        _set(server, "synchronous_commit = off")
+        late, hasty = _killed(rig, server, "late", few, chance, early=False)
+    metrics = {
+        "database_kills": float(kills),
+        "database_acknowledged": float(acknowledged),
+        "database_acknowledged_lost": float(lost),
+        "database_verified": float(sound),
+        "database_lost_early_control": float(early),
+        "database_lost_late_control": float(late),
+    }
+    table = BenchTable(
+        "The database server killed",
+        ("writer, server", "kills", "acknowledged", "of these lost"),
+        (
+            ("commits, then acknowledges", kills, acknowledged, lost),
+            ("control: the writer acknowledges, then commits", few, promised, early),
+            ("control: the server does (synchronous_commit = off)", few, hasty, late),
+        ),
+    )
+    return SubjectResult(
+        metrics,
+        {
+            "database_acknowledged_lost": ("<=", 0.0),
+            "database_verified": (">=", 1.0),
+            "database_lost_early_control": (">=", 1.0),
+        },
+        (table,),
+    )
+
+
+def _killed(
+    rig: MemoryRig, server: OwnServer, name: str, kills: int, chance: random.Random, *, early: bool
+) -> tuple[int, int]:
+    """(acknowledged notes that are not there, acknowledged ones)."""
+    said: set[str] = set()
+    open_storage(_place(server, name)).close()
+    for number in range(kills):
+        rig.progress(number, kills, "killing a database server")
+        writer = WriterProcess.start(_place(server, name), f"{number}", early=early)
+        try:
+            if writer.refused:
+                raise RuntimeError(f"No writer could begin: {writer.refused}")
+            writer.begin()
+            said.update(writer.read(chance.randint(1, MOST)))
+            time.sleep(0 if early else chance.uniform(0, LATEST))  # so that it dies anywhere in a later write
+            server.kill()
+        finally:
+            said.update(line for line in writer.kill() if not line.startswith(REFUSED))
+        server.begin_again()
+    with open_storage(_place(server, name), read_only=True) as storage:
+        return len(said - storage.blocks.existing(said)), len(said)
+
+
+def _place(server: OwnServer, name: str) -> str:
+    joint = "&" if "?" in server.address else "?"
+    return f"{server.address}{joint}namespace=bench_database_{name}"
+
+
+def _set(server: OwnServer, setting: str) -> None:
+    """Change a setting of the server for every connection that comes."""
+    import psycopg
+
+    with psycopg.connect(server.address, autocommit=True) as admin:
+        admin.execute(f"ALTER SYSTEM SET {setting}")
+        admin.execute("SELECT pg_reload_conf()")

@@ -40,7 +40,8 @@ def measure_database_kills(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResul
         ) as memory:
             sound = memory.verify().ok
         early, promised = _killed(rig, server, "early", few, chance, early=True)
-        _set(server, "synchronous_commit = off")
+        server.kill()
+        server.begin_again("synchronous_commit = off")
         late, hasty = _killed(rig, server, "late", few, chance, early=False)
     metrics = {
         "database_kills": float(kills),
@@ -96,12 +97,3 @@ def _killed(
 def _place(server: OwnServer, name: str) -> str:
     joint = "&" if "?" in server.address else "?"
     return f"{server.address}{joint}namespace=bench_database_{name}"
-
-
-def _set(server: OwnServer, setting: str) -> None:
-    """Change a setting of the server for every connection that comes."""
-    import psycopg
-
-    with psycopg.connect(server.address, autocommit=True) as admin:
-        admin.execute(f"ALTER SYSTEM SET {setting}")
-        admin.execute("SELECT pg_reload_conf()")

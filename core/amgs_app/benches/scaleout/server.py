@@ -60,8 +60,10 @@ class OwnServer:
         while any(map(_alive, every)):
             time.sleep(0.01)
 
-    def begin_again(self) -> None:
-        """Start it again on the same folder, which recovers what its log holds."""
+    def begin_again(self, *settings: str) -> None:
+        """Start it again on the same folder, which recovers what its log holds; with these settings from now on."""
+        with (self.folder / "postgresql.auto.conf").open("a", encoding="utf-8") as told:
+            told.writelines(f"{each}\n" for each in settings)
         # Where nobody has yet asked for its exit status, its process id still counts as taken.
         for lock in (self.folder / "postmaster.pid", *self.folder.glob(".s.PGSQL.*.lock")):
             lock.unlink(missing_ok=True)

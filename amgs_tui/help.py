@@ -40,17 +40,24 @@ class Help(TextReader):
 
     def __init__(self, pane: Pane | None, bindings: dict[str, ActiveBinding]) -> None:
         title = str(pane.border_title) if pane is not None else "The workstation"
+        self._of = pane.NAME if pane is not None else ""
+        self._title = title
         super().__init__(
             title, lambda width: help_page(pane, bindings, width), "? glossary · ↑ ↓ scroll · esc closes"
         )
 
     def action_glossary(self) -> None:
-        self.app.switch_screen(TextReader("Glossary", glossary_page))
+        title, of = f"Glossary: {self._title}" if self._of else "Glossary", self._of
+        self.app.switch_screen(TextReader(title, lambda width: glossary_page(width, of)))
 
 
-def glossary_page(width: int) -> Content:
-    """The terms that are used everywhere, as docs/glossary.md has them."""
-    return Content.assemble(*_words(TERMS, width))
+def glossary_page(width: int, of: str = "") -> Content:
+    """The words of a pane, then the terms that are used everywhere, as docs/glossary.md has them."""
+    own: Page = []
+    if of in SCREEN:
+        own = [("Words of this pane\n", "bold $accent"), *_words(SCREEN[of], width)]
+        own += [("\nWords that are used everywhere\n", "bold $accent")]
+    return Content.assemble(*own, *_words(TERMS, width))
 
 
 def help_page(pane: Pane | None, bindings: dict[str, ActiveBinding], width: int) -> Content:

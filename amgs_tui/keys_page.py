@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from amgs_tui.grammar import ACTS, EXCEPTIONS
 from amgs_tui.keys import EVERYWHERE
 from amgs_tui.panes import PANE_TYPES
 from amgs_tui.panes.lists import ListPane
@@ -33,13 +34,30 @@ shortens the time that tmux waits for it.
 
 def page() -> str:
     """The whole page."""
-    parts = [HEAD, _section("Everywhere", EVERYWHERE), _section("In lists", ListPane.BINDINGS)]
+    parts = [HEAD, _grammar(), _section("Everywhere", EVERYWHERE), _section("In lists", ListPane.BINDINGS)]
     shared = {binding.id for binding in ListPane.BINDINGS}
     for kind in PANE_TYPES:
         bindings: list[Any] = list(kind.BINDINGS)
         own = [binding for binding in bindings if binding.id not in shared]
         parts.append(_section(TITLES[kind.NAME][0], own))
     return "\n".join(parts)
+
+
+def _grammar() -> str:
+    """The keys that mean the same in every pane, and those that do not."""
+    labels: dict[str, str] = {}
+    for kind in PANE_TYPES:
+        bindings: list[Any] = list(kind.BINDINGS)
+        for binding in bindings:
+            labels[binding.id] = f"{TITLES[kind.NAME][0]}: {binding.description}"
+    lines = ["## What a key means", "", "The same in every pane:", "", "| key | what it does | where |"]
+    lines.append("| --- | --- | --- |")
+    for key, (act, names) in ACTS.items():
+        where = "; ".join(labels[name] for name in names) or "everywhere"
+        lines.append(f"| `{sign(key)}` | {act} | {where} |")
+    lines += ["", "With these exceptions:", "", "| action | why |", "| --- | --- |"]
+    lines += [f"| {labels[name]} | {why} |" for name, why in EXCEPTIONS.items()]
+    return "\n".join(lines) + "\n"
 
 
 def _section(title: str, bindings: list[Any]) -> str:

@@ -192,8 +192,13 @@ class MainScreen(Screen[Any], inherit_bindings=False):
             self.rearrange()
 
     def _empty_panes(self) -> frozenset[str]:
-        focused = self.focused_pane
-        return frozenset(pane.NAME for pane in self.panes if pane.empty and pane is not focused)
+        """Panes with nothing to show. The large one keeps its place, but leaves the room; another one with the focus
+        stays as it is.
+        """
+        focused, main = self.focused_pane, self.body.main
+        return frozenset(
+            pane.NAME for pane in self.panes if pane.empty and (pane is not focused or main == pane.NAME)
+        )
 
     def _tell_new_panes(self) -> None:
         """Tell the panes that have a place now and had none before."""

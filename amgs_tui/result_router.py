@@ -195,7 +195,7 @@ class ResultRouter:
         from amgs_app.operations.hints import hint_by_keys
         from amgs_app.render.catalogue import entry_of, sentence_of
 
-        took = f"   {seconds(event.elapsed)}" if event.elapsed >= WORTH_SAYING else ""
+        took = f", in {seconds(event.elapsed)}" if event.elapsed >= WORTH_SAYING else ""
         pane = None if entry_of(type(event.result)).stays else event.answer.pane
         there = ""
         if pane is not None and self._dispatcher.operator_stayed:
@@ -206,7 +206,7 @@ class ResultRouter:
         overview = self._state.overview
         lacks = hint_by_keys(event.result, overview.store.blocks) if overview is not None else ""
         self._notices.say(
-            f"{f'{lacks} · ' if lacks else ''}{words}{there}{took}", "warn" if lacks else "good"
+            f"{f'{lacks} · ' if lacks else ''}{words}{took}{there}", "warn" if lacks else "good"
         )
         self._notices.refusals(event.result)
         for shower in self._screen.panes_of(event.command):

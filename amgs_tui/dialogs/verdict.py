@@ -36,7 +36,7 @@ class VerdictDialog(ModalScreen[str | None]):
     VerdictDialog Static { width: 1fr; height: auto; }
     """
     BINDINGS: ClassVar[list[Any]] = [
-        Binding("a", "judge('accept')", "accept", id="verdict.accept", tooltip="Accept: apply the finding"),
+        Binding("u", "judge('accept')", "accept", id="verdict.accept", tooltip="Accept: apply the finding"),
         Binding(
             "x", "judge('reject')", "reject", id="verdict.reject", tooltip="Reject: never propose it again"
         ),
@@ -50,7 +50,7 @@ class VerdictDialog(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll() as frame:
             frame.border_title = f"{self._item.review.kind}, sure {self._item.review.confidence:.2f}"
-            frame.border_subtitle = "a accepts · x rejects · esc later"
+            frame.border_subtitle = "u accepts · x rejects · esc later"
             yield Static(self._words())
 
     def _words(self) -> Content:

@@ -73,7 +73,8 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         quiet(
             "left", "bin(-1)", "bin", "calibration.bin_before", "Previous bin; from the first, back to all"
         ),
-        shown("enter", "whole", "list", "calibration.list", "Switch between the list and the diagram"),
+        shown("v", "whole", "view", "calibration.view", "Switch between the list and the diagram"),
+        shown("enter", "read", "read", "calibration.read", "Read the block of this forecast"),
         shown(
             "c",
             "calibrate",
@@ -210,6 +211,11 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         if chosen is not None:
             self.post_message(self.Picked(chosen))
 
+    @property
+    def empty(self) -> bool:
+        nothing = self.table is not None and not self.table.forecasts and self.group is None
+        return nothing and self.plan is None
+
     def subtitle(self) -> str:
         if self.plan is not None:
             return "preview · c applies it · d discards it"
@@ -275,7 +281,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         match action:
-            case "feedback":
+            case "feedback" | "read":
                 return self._case is not None
             case "drop":
                 return self.plan is not None
@@ -314,6 +320,11 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         if self.table is not None:
             self.queue = not is_queue(self.table, self.bin, self.queue)
             self.repaint()
+
+    def action_read(self) -> None:
+        if self._case is not None and self._case.outcome.block_id:
+            self.host.pick(self._case.outcome.block_id)
+            self.host.read_block()
 
     def action_bins(self) -> None:
         self.bins = BINS[(BINS.index(self.bins) + 1) % len(BINS)] if self.bins in BINS else BINS[0]

@@ -69,7 +69,7 @@ class ContextChoosing(ListPane):
             "conversation.compare",
             "Compare with another strategy at the same budget; once more: back",
         ),
-        shown("s", "strategy", "strategy", "conversation.strategy", "Choose the strategy or a configuration"),
+        shown("f", "strategy", "strategy", "conversation.strategy", "Choose the strategy or a configuration"),
         shown("o", "choose", "open", "conversation.choose", "Choose a conversation"),
         shown("L", "live", "live", "conversation.live", "To the live end; follow the gateway"),
         quiet(

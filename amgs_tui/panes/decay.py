@@ -55,7 +55,7 @@ but it stays in the memory and can be found: nothing is removed before prune. Th
 with a mark for every use; the curves with letters are the means of categories. ← and → move through the days ahead: the
 list, the categories and the histogram show the memory as it will look then if nothing is used until then. The list
 names the blocks that drop below the threshold on the way, those that were of use first. w previews a pin or another
-decay profile of the selected block, W applies it. Moving in the list selects the block."""
+decay profile of the selected block, c applies it. Moving in the list selects the block."""
 
     BINDINGS: ClassVar[list[Any]] = [
         shown("right", "scrub(1)", "time", "decay.later", "One step into the future", key_display="←→"),
@@ -69,7 +69,7 @@ decay profile of the selected block, W applies it. Moving in the list selects th
             "decay.what_if",
             "Preview a pin or another decay profile for this block, in turn",
         ),
-        shown("W", "make_so", "apply", "decay.make_so", "Apply the previewed decay profile"),
+        shown("c", "make_so", "apply", "decay.make_so", "Apply the previewed decay profile"),
         shown(
             "v",
             "view",
@@ -164,7 +164,7 @@ decay profile of the selected block, W applies it. Moving in the list selects th
         if self.forecast is None:
             return ""
         if self.supposed:
-            return f"what if {self.supposed} · w another · W applies it"
+            return f"what if {self.supposed} · w another · c applies it"
         return f"in {self.days:g} of {self.reach:g} days · ← → time · [ ] reach"
 
     def moved(self) -> None:

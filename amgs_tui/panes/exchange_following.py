@@ -30,7 +30,7 @@ class ExchangeFollowing(ContextReading):
 
     BINDINGS: ClassVar[list[Any]] = [
         *ContextReading.BINDINGS,
-        shown("x", "exchanges", "requests", "conversation.exchanges", "Choose a request through the gateway"),
+        shown("s", "exchanges", "requests", "conversation.exchanges", "Choose a request through the gateway"),
     ]
 
     def __init__(self, host: Host) -> None:

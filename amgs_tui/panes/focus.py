@@ -86,7 +86,7 @@ what is done in the past begins a branch, and two branches can be compared. Open
         shown("comma", "back(1)", "back", "focus.back", "Undo one token, exactly"),
         shown("space", "play", "play", "focus.play", "Decode continuously (space or esc stops)"),
         shown(
-            "a",
+            "v",
             "axis",
             "axis",
             "focus.axis",

@@ -47,7 +47,8 @@ mark what you judged with u and x: a verdict settles the score as a forecast. We
 part of the frame until 0 resets them. Open a frame as lifetime context to see what the language model makes of it."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown("e,enter", "ask", "ask", "frame.ask", "Ask a question: assembles the frame for it"),
+        shown("e", "ask", "ask", "frame.ask", "Ask a question: assembles the frame for it"),
+        shown("enter", "read", "read", "frame.read", "Read this block; without a frame: ask"),
         shown("o", "open", "open", "frame.open", "Make this frame the model's lifetime context"),
         shown("u", "feedback('useful')", "useful", "frame.useful", "This block was useful"),
         shown("x", "feedback('useless')", "useless", "frame.useless", "This block was useless"),
@@ -295,6 +296,15 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
             self.ask(operations.diagnose.diagnose("", missed=line, question=question, frame=frame))
             return
         self.ask(operations.frame.assemble(self.chosen, query=line))
+
+    def action_read(self) -> None:
+        """Read the block under the cursor; where nothing is listed, ask."""
+        row = self._row
+        if row is None:
+            self.action_ask()
+        else:
+            self.host.pick(row.block.id)
+            self.host.read_block()
 
     def action_missed(self) -> None:
         """Ask which fact is missing from what was found, and diagnose that."""

@@ -11,8 +11,9 @@ from amgs_app import operations
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import plural
+from amgs_app.render.figures.stations import PANE_OF, STATIONS
 from amgs_app.row_fields import of_operations
-from amgs_tui.keys import shown
+from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
@@ -38,20 +39,24 @@ One look at everything: the loop from notes to decoded tokens and back, with its
 each area of the memory (✓ well, ◆ worth a look, ✗ needs attention) with the command for it; and the journal of changes.
 Where a memory is more than a file: its namespace among those of the database that you may use, how far the search index
 is behind, and the workers with what they have claimed. Other namespaces are counted as PostgreSQL last estimated them.
-A click on a station of the loop opens its pane. U undoes the change under the cursor, after a question; later changes
-that build on it have to be undone first."""
+A click on a station of the loop opens its pane; ← and → walk the stations, and enter opens the pane of one. U undoes
+the change under the cursor, after a question; later changes that build on it have to be undone first."""
 
     BINDINGS: ClassVar[list[Any]] = [
         shown("U", "undo", "undo", "overview.undo", "Undo the change under the cursor"),
         shown(
-            "enter", "detail", "what it did", "overview.detail", "Show what the change did, block by block"
+            "enter",
+            "open",
+            "open",
+            "overview.open",
+            "Open the pane of the station; on the journal: what the change did, block by block",
         ),
         shown("n", "next", "next step", "overview.next", "Type the command of the next step"),
-        shown("m", "metrics", "metrics", "overview.metrics", "Measure the memory by six metrics"),
+        shown("m", "measure", "measure", "overview.measure", "Measure the memory: metrics, drift, diversity"),
         shown(
-            "d", "drift", "drift", "overview.drift", "Show what has drifted: centrality, entropy, attention"
+            "right", "station(1)", "station", "overview.station", "Next station of the loop", key_display="←→"
         ),
-        shown("e", "diversity", "diversity", "overview.diversity", "Measure how evenly the memory is spread"),
+        quiet("left", "station(-1)", "station", "overview.station_before", "Previous station of the loop"),
         shown("V", "verify", "verify", "overview.verify", "Check the whole store for faults"),
         *ListPane.BINDINGS,
     ]
@@ -61,6 +66,8 @@ that build on it have to be undone first."""
         self.overview: Overview | None = None
         self.health: Health | None = None
         self.journal: OperationList | None = None
+        self.station: int | None = None
+        """Which station of the loop the keys mean, in its order; None: a row of the journal."""
 
     def asks(self) -> Iterable[Call[Any]]:
         return [operations.lifecycle.operations(limit=JOURNAL), operations.general.health()]
@@ -101,10 +108,17 @@ that build on it have to be undone first."""
         """The change under the cursor."""
         return self.listed[self.cursor] if self.cursor < self.rows else None
 
+    def move_to(self, row: int) -> None:
+        """The cursor is in the journal again."""
+        self.station = None
+        super().move_to(row)
+
     def moved(self) -> None:
         self.refresh_bindings()
 
     def subtitle(self) -> str:
+        if self.station is not None:
+            return f"⏎ opens {STATIONS[self.station]} · ↑ ↓ the journal"
         chosen = self.chosen
         if chosen is None:
             return ""
@@ -122,7 +136,8 @@ that build on it have to be undone first."""
             canvas,
             operations=self.operations,
             shown=self.places if self.sift else None,
-            cursor=self.cursor if self.rows else None,
+            cursor=self.cursor if self.rows and self.station is None else None,
+            station=self.station,
             health=self.health,
             frame=self.host.last_frame,
             focus=self.host.lifetime,
@@ -145,18 +160,33 @@ that build on it have to be undone first."""
             host.go(pane)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        if action in ("undo", "detail"):
-            return self.chosen is not None and not (action == "undo" and self.chosen.undone)
+        if action == "undo":
+            return self.station is None and self.chosen is not None and not self.chosen.undone
+        if action == "open":
+            return self.station is not None or self.chosen is not None
         return True
+
+    def action_station(self, by: int) -> None:
+        """The next station of the loop; from the journal the first or the last one."""
+        if self.station is None:
+            self.station = 0 if by > 0 else len(STATIONS) - 1
+        else:
+            self.station = (self.station + by) % len(STATIONS)
+        self._say()
+        self.repaint()
+        self.refresh_bindings()
+
+    def action_open(self) -> None:
+        """The pane of the station, else what the change under the cursor did."""
+        if self.station is not None:
+            self.host.go(PANE_OF[STATIONS[self.station]])
+        elif self.chosen is not None:
+            self.ask(operations.lifecycle.entry(self.chosen.id))
 
     def action_undo(self) -> None:
         """Undo the change under the cursor; the workstation asks first."""
         if self.chosen is not None and not self.chosen.undone:
             self.ask(operations.lifecycle.undo(self.chosen.id))
-
-    def action_detail(self) -> None:
-        if self.chosen is not None:
-            self.ask(operations.lifecycle.entry(self.chosen.id))
 
     def shown_to_operator(self, command: str, result: Any) -> None:
         """What a change did is a list of its blocks; the one that is chosen is selected in every pane."""
@@ -186,14 +216,24 @@ that build on it have to be undone first."""
             line = next_step(self.overview.store, self.host.last_frame, self.host.lifetime)
             self.host.command(line)
 
-    def action_metrics(self) -> None:
-        self.host.command("metrics ")
+    def action_measure(self) -> None:
+        """Let the operator choose what is measured."""
+        from amgs_tui.dialogs.chooser import Choice, Chooser
 
-    def action_drift(self) -> None:
-        self.ask(operations.tuning.monitor())
+        choices = [
+            Choice("metrics", "metrics", "six measures of success, some with labelled questions"),
+            Choice("drift", "drift", "centrality, entropy and attention against earlier"),
+            Choice("diversity", "diversity", "how evenly the memory is spread"),
+        ]
+        self.app.push_screen(Chooser("Measure what?", choices), self._measure)
 
-    def action_diversity(self) -> None:
-        self.ask(operations.general.diversity())
+    def _measure(self, what: str | None) -> None:
+        if what == "metrics":
+            self.host.command("metrics ")
+        elif what == "drift":
+            self.ask(operations.tuning.monitor())
+        elif what == "diversity":
+            self.ask(operations.general.diversity())
 
     def action_verify(self) -> None:
         self.ask(operations.lifecycle.verify())

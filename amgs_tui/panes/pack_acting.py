@@ -20,7 +20,13 @@ ACTING: Final[list[Any]] = [
     shown("b", "budget", "budget", "packs.budget", "Change the budget, in tokens"),
     shown("K", "keep", "keep frame", "packs.keep", "Keep the present frame as a pack"),
     shown("r", "use", "read", "packs.use", "Read the pack; that it was read is logged"),
-    shown("u", "judge(True)", "useful", "packs.useful", "The last reading of this pack was useful"),
+    shown(
+        "u",
+        "judge(True)",
+        "useful",
+        "packs.useful",
+        "The last reading of this pack was useful; of proposals: carry this one out, undo takes it back",
+    ),
     shown(
         "x",
         "judge(False)",
@@ -29,7 +35,7 @@ ACTING: Final[list[Any]] = [
         "The last reading of this pack was useless; of proposals: reject this one",
     ),
     shown("D", "retire", "retire", "packs.retire", "List and use this pack no more; undo brings it back"),
-    shown("f", "forget", "forget", "packs.forget", "Plan what to retire so that the others fit"),
+    shown("d", "forget", "draft room", "packs.forget", "Plan what to retire so that the others fit"),
     shown("c", "apply", "apply", "packs.apply", "Retire what the plan says"),
     shown("E", "export", "export", "packs.export", "Type the export of this pack to a file"),
 ]

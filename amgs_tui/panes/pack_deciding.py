@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 DECIDING: Final[list[Any]] = [
     shown("P", "propose", "proposals", "packs.propose", "What waits for a decision; there: propose anew"),
-    shown("a", "decide(True)", "accept", "packs.accept", "Carry this proposal out; undo takes it back"),
 ]
 PROPOSING: Final = frozenset({"pack propose", "pack proposals"})
 

@@ -42,7 +42,7 @@ class PackDrawing(PackRows):
 
     def subtitle(self) -> str:
         if self.deciding:
-            return "a accepts · x rejects · P proposes anew"
+            return "u accepts · x rejects · P proposes anew"
         if self.inside:
             return f"{plural(self.rows, 'member')} · ← back"
         if self.empty:

@@ -170,15 +170,13 @@ present frame, P lists what could be done with packs. What was done stands in th
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if self.deciding and action == "judge":
-            return not parameters[0] and self.check_action("decide", ())
+            return self.proposal is not None and self.proposal.number is not None
         if self.deciding and action in OF_PACKS:
             return False
         if action == "open":
             return self.member is not None if self.inside else self.content is not None
         if action == "back":
             return self.deciding or self.inside or self.route is not None
-        if action == "decide":
-            return self.proposal is not None and self.proposal.number is not None
         if action in ("view", "filter_rows", "sort_rows"):
             return not self.inside
         return super().check_action(action, parameters)
@@ -228,11 +226,11 @@ present frame, P lists what could be done with packs. What was done stands in th
         self._changed()
 
     def action_judge(self, useful: bool) -> None:
-        """The verdict on the last reading; of proposals, x rejects the one under the cursor."""
-        if not self.deciding:
+        """The verdict on the last reading; of proposals, the one under the cursor is carried out or rejected."""
+        if self.deciding:
+            self.action_decide(useful)
+        else:
             super().action_judge(useful)
-        elif not useful:
-            self.action_decide(False)
 
     def _leave(self) -> None:
         """Out to the packs."""

@@ -25,6 +25,8 @@ COMPANIONS: dict[str, tuple[str, str, str]] = {
 TILED_WIDTH, TILED_HEIGHT = 180, 44
 SPLIT_WIDTH, SPLIT_HEIGHT = 110, 30
 THREE_WIDTH = 140
+EMPTY_HEIGHT = 7
+"""Lines of a pane with nothing to show: its edges, what it is, why it is empty, the next step."""
 LEAST_WIDTH, LEAST_HEIGHT = 40, 11
 """Below this no pane is readable, and the screen says so instead."""
 
@@ -85,13 +87,18 @@ def arrange(
         known = (*COMPANIONS[main], *(name for name in PANES if name != main))
         ranked = sorted(dict.fromkeys(known), key=lambda name: name in empty)
         wanted = tuple(ranked[: len(COMPANIONS[main])])
-    return Arrangement(mode, _split(width, height, main, wanted))
+    return Arrangement(mode, _split(width, height, main, wanted, gives_way=main in empty))
 
 
-def _split(width: int, height: int, main: str, wanted: tuple[str, ...]) -> dict[str, Box]:
-    """The main pane above, two or three companions below: a table and a map want the full width."""
+def _split(
+    width: int, height: int, main: str, wanted: tuple[str, ...], *, gives_way: bool = False
+) -> dict[str, Box]:
+    """The main pane above, two or three companions below: a table and a map want the full width.
+
+    gives_way: the main pane has one thing to say, and leaves the room to what has content.
+    """
     small = wanted[: 3 if width >= THREE_WIDTH else 2]
-    top = height - max(12, round(height * 0.36))
+    top = EMPTY_HEIGHT if gives_way else height - max(12, round(height * 0.36))
     return {main: Box(0, 0, width, top)} | _row(small, (1.0,) * len(small), width, top, height - top)
 
 

@@ -55,11 +55,11 @@ async def test_the_arrows_choose_a_bin_and_its_forecasts_are_listed_to_walk() ->
         assert len(pane.cases) == every
 
 
-async def test_enter_gives_the_forecasts_the_whole_pane() -> None:
+async def test_v_gives_the_forecasts_the_whole_pane() -> None:
     async with drive(judged(), (120, 40)) as driven:
         await calibration(driven)
         assert QUESTIONS[-1] not in driven.text and "uncertainty" in driven.text
-        await driven.press("enter")
+        await driven.press("v")
         assert QUESTIONS[-1] in driven.text and "uncertainty" not in driven.text
 
 

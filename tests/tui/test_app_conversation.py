@@ -69,9 +69,9 @@ async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
         await driven.press("escape", "C")
         await driven.type("They met Zebulon in 1871.", "enter")
         assert isinstance(driven.app.screen, TextReader) and "Zebulon" in driven.text
-        await driven.press("escape", "s", "end", "enter")
+        await driven.press("escape", "f", "end", "enter")
         assert pane_of(driven).wish.configuration == "high-fidelity" and "high-fidelity ·" in driven.text
-        await driven.press("s", "home", "enter")
+        await driven.press("f", "home", "enter")
         assert pane.context.strategy == "mask" and pane_of(driven).wish.configuration == "default"
         await driven.press("a", "home", "enter")
         compared = pane.comparison

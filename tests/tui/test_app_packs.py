@@ -50,7 +50,7 @@ async def test_a_frame_is_kept_read_judged_and_retired_and_that_is_undone() -> N
         assert [one.outcome for one in pane.readings] == [1.0] and "1 reading" in driven.text
         assert pane.course is not None and pane.course.readings == (NOW,)
         assert pane.packs[0].usage.success == 1.0
-        await driven.press("f")
+        await driven.press("d")
         await driven.type("1", "enter")
         assert pane.forecast is not None and len(pane.forecast.forgotten) == 1 and "would go" in driven.text
         await driven.press("c", "enter")
@@ -164,7 +164,7 @@ async def test_what_is_proposed_is_rejected_reopened_and_accepted() -> None:
         assert not pane_of(driven).waiting
         await driven.press("colon")
         await driven.type("undo", "enter")
-        await driven.press("enter", "9", "a")
+        await driven.press("enter", "9", "u")
         assert not pane_of(driven).waiting
         await driven.press("left")
         assert set(pane.names) == {"motor", "dome", "school"}

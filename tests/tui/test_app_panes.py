@@ -387,7 +387,7 @@ async def test_a_pin_is_supposed_and_asked_about_before_it_is_made_so() -> None:
         assert "4 drop, not 5" in driven.text
         pane = driven.app.main.pane("decay")
         assert isinstance(pane, DecayPane) and pane.preview is not None
-        await driven.press("W")
+        await driven.press("c")
         assert "Apply this decay profile?" in driven.text and chosen is not None
         assert world.session.engine.memory.block(chosen).decay_lambda > 0
         await driven.press("y")
@@ -477,7 +477,7 @@ async def test_axis_and_zoom_change_the_map_only() -> None:
     async with drive(world, (120, 40)) as driven:
         pane = await opened(driven)
         before = len(world.calls)
-        await driven.press("a", "plus", "plus", "minus")
+        await driven.press("v", "plus", "plus", "minus")
         assert (pane.axis, pane.zoom) == ("log", 32.0)
         assert {call.command for call in world.calls[before:]} <= {"focus tokens"}
 
@@ -664,7 +664,7 @@ async def test_a_finding_is_shown_with_both_texts_and_judged_by_a_key() -> None:
         assert "supersedes" in driven.text and f"{len(found.items)} findings" in driven.text
         await driven.press("enter")
         assert "older" in driven.text and "newer" in driven.text
-        await driven.press("a")
+        await driven.press("u")
         left = [item.review.id for item in world.ask("review list").items]
         assert left == [item.review.id for item in found.items[1:]]
 

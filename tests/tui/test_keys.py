@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from textual.binding import Binding
 
 from amgs_tui.engine_worker import Opening
+from amgs_tui.grammar import ACTS, EXCEPTIONS
 from amgs_tui.keys import EVERYWHERE, remapped
+from amgs_tui.panes import PANE_TYPES
+from amgs_tui.panes.base import Pane
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.panes.lists import ListPane
 from tests.tui.app_drive import drive
@@ -65,3 +69,41 @@ async def test_the_screen_answers_the_new_key_and_no_more_the_old_one() -> None:
 
 def test_an_opening_without_settings_changes_nothing() -> None:
     assert Opening.of(object()) == Opening()
+
+
+# --- what keys mean ---------------------------------------------------------------------------------------
+
+
+def of_panes() -> list[tuple[str, str, list[str]]]:
+    """Pane, id and keys of each action that a pane has for itself."""
+    lists = {str(each.id) for each in ListPane.BINDINGS}
+    return [
+        (kind.NAME, str(each.id), each.key.split(","))
+        for kind in PANE_TYPES
+        for each in bindings_of(kind)
+        if each.id not in lists
+    ]
+
+
+def bindings_of(kind: type[Pane]) -> list[Binding]:
+    return [each for each in kind.BINDINGS if isinstance(each, Binding)]
+
+
+def test_a_key_means_the_same_in_all_panes_but_for_the_exceptions_that_are_told() -> None:
+    everywhere = {key for binding in EVERYWHERE for key in binding.key.split(",")}
+    used: dict[str, dict[str, str]] = {}
+    for pane, name, keys in of_panes():
+        for key in keys:
+            used.setdefault(key, {})[name] = pane
+    for key, actions in used.items():
+        if key in ACTS or key in everywhere or len({*actions.values()}) > 1:
+            act, meant = ACTS.get(key, ("", ()))
+            others = {*actions} - {*meant} - {*EXCEPTIONS}
+            assert not others, f"{key} means “{act}” elsewhere, but not in {sorted(others)}"
+
+
+def test_the_acts_and_their_exceptions_name_actions_that_have_their_key() -> None:
+    keys = {name: keys for _, name, keys in of_panes()}
+    assert all(key in keys[name] for key, (_, names) in ACTS.items() for name in names)
+    assert EXCEPTIONS.keys() <= keys.keys()
+    assert all(any(key in ACTS for key in keys[name]) for name in EXCEPTIONS), "no exception without a rule"

@@ -31,6 +31,15 @@ def notice_in(region: Region, title: str, commands: Sequence[str], sentence: str
         region.put(0, y, line, ink(palette.muted), width=region.width, align="centre")
         y += 1
     y += 1 if tall else 0
+    beside = "   ".join(f"› {verb}" for verb in commands)
+    if (
+        region.height - y < len(commands) and width_of(beside) <= region.width
+    ):  # few lines: one for all of them
+        x = (region.width - width_of(beside)) // 2
+        for verb in commands:
+            region.put(x, y, "›", ink(palette.accent))
+            x = region.put(x + 2, y, verb, ink(palette.text, bold=True)) + 3
+        return
     widest = max((width_of(verb) for verb in commands), default=0) + 2
     x = max(0, (region.width - widest) // 2)
     for verb in commands:

@@ -18,6 +18,7 @@ from amgs_app.render.figures.focus_map import draw_map, plan_rows
 from amgs_app.render.figures.format import age, ago, count, optional, plural, share
 from amgs_app.render.figures.glyphs import HeaderPart, apportion, bar, facts_line, gauge
 from amgs_app.render.figures.list_page import ListPage
+from amgs_app.render.figures.stations import PANE_OF
 from amgs_app.render.figures.topology import SIDES, detail_height, draw_detail, topology_lines
 from amgs_app.themes import Palette
 from amgs_focus.views import FocusView
@@ -47,12 +48,14 @@ def overview(
     cursor: int | None = None,
     shown: Sequence[int] | None = None,
     namespaces: Sequence[NamespaceSize] = (),
+    station: int | None = None,
 ) -> Text:
     """The loop with live counts, the next step, what the store consists of beside one file, the health of each area of
     the memory, and the journal.
 
     raw_oldest: when the oldest raw block was made. frame, focus: the last ones of the session. cursor: the
     operation that is chosen, among those `shown` (places in their order; None for all). namespaces: of the database.
+    station: the place of the one that is chosen in the loop.
     """
     if status is None:
         return notice(
@@ -66,7 +69,7 @@ def overview(
     at, verb, reason = _next(status, frame, focus)
     tall = _tall(sheet.height)
     high = 2 * tall + 1
-    _loop(sheet.part(0, 0, None, high), stations, at, tall)
+    _loop(sheet.part(0, 0, None, high), stations, at, tall, station)
     y = high
     if y < sheet.height:
         palette = sheet.palette
@@ -209,19 +212,6 @@ def next_step(status: StoreStatus, frame: Frame | None, focus: FocusView | None)
 # --- the loop ---------------------------------------------------------------------------------------------
 
 
-PANE_OF = {
-    "inbox": "inbox",
-    "consolidate": "inbox",
-    "memory": "graph",
-    "frame": "frame",
-    "lifetime": "focus",
-    "window": "focus",
-    "decode": "focus",
-    "feedback": "calibration",
-}
-"""The pane that shows more of a station."""
-
-
 def pane_at(
     x: int,
     y: int,
@@ -272,7 +262,9 @@ def _columns(stations: Sequence[_Station], width: int) -> list[tuple[int, int]]:
     return [(sum(wide[:column]) + column * gap, wide[column]) for column in range(4)]
 
 
-def _loop(region: Region, stations: Sequence[_Station], at: int, tall: int) -> None:
+def _loop(
+    region: Region, stations: Sequence[_Station], at: int, tall: int, chosen: int | None = None
+) -> None:
     """Four stops to the right, four back below; what feedback teaches goes up into the memory."""
     palette = region.palette
     columns = _columns(stations, region.width)
@@ -280,7 +272,7 @@ def _loop(region: Region, stations: Sequence[_Station], at: int, tall: int) -> N
     for place, station in enumerate(stations):
         column = _column(place)
         (x, wide), y = columns[column], 0 if place < 4 else tall + 1
-        _box(region.part(x, y, wide, tall), station, due=place == at)
+        _box(region.part(x, y, wide, tall), station, due=place == at, chosen=place == chosen)
         middle = y + tall // 2
         if place in (0, 1, 2):
             space = columns[column + 1][0] - x - wide
@@ -297,7 +289,7 @@ def _loop(region: Region, stations: Sequence[_Station], at: int, tall: int) -> N
     region.put((centers[0] + centers[2] - width_of(told)) // 2, tall, told, ink(palette.muted, italic=True))
 
 
-def _box(region: Region, station: _Station, *, due: bool) -> None:
+def _box(region: Region, station: _Station, *, due: bool, chosen: bool = False) -> None:
     palette = region.palette
     line = ink(palette.accent if due else palette.faint, bold=due)
     last = region.height - 1
@@ -318,6 +310,10 @@ def _box(region: Region, station: _Station, *, due: bool) -> None:
         gauge(region, edge, 3, room, station.full, ink(palette.accent))
     elif last >= 4 and width_of(station.more) <= room:
         region.put(edge, 3, station.more, ink(palette.muted))
+    if chosen:
+        region.put(0, 1, "▸", ink(palette.accent, bold=True))
+        for y in range(1, last):
+            region.shade(y, palette.selection, x=1, width=region.width - 2)
 
 
 # --- below ------------------------------------------------------------------------------------------------

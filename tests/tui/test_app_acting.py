@@ -1,0 +1,47 @@
+"""What every pane is good for at once: stations lead to panes, an empty pane leaves the room, words are explained."""
+
+from __future__ import annotations
+
+from amgs_tui.dialogs.reader import TextReader
+from tests.tui.app_drive import drive
+from tests.tui.app_world import World
+
+
+async def test_the_stations_of_the_loop_are_walked_and_opened() -> None:
+    async with drive(World(raw=2, consolidated=4), (120, 40)) as driven:
+        await driven.press("7", "right")
+        assert "⏎ opens inbox" in driven.text
+        await driven.press("left")
+        assert "⏎ opens feedback" in driven.text, "the loop has no end"
+        await driven.press("enter")
+        assert driven.app.main.body.main == "calibration"
+        await driven.press("7", "down")
+        assert "⏎ opens" not in driven.text and "U undoes" in driven.text, "back in the journal"
+
+
+async def test_an_empty_inbox_says_the_next_step_and_leaves_the_room() -> None:
+    async with drive(World(raw=3), (120, 40)) as driven:
+        inbox = driven.app.main.pane("inbox")
+        assert inbox.size.height > 15
+        await driven.press("c")
+        assert inbox.size.height <= 7 and "The inbox is empty" in driven.text
+        assert "assemble a frame" in driven.text and "ingest more" in driven.text
+        await driven.press("U", "y")
+        assert inbox.size.height > 15, "there is something to show again"
+
+
+async def test_a_result_is_told_in_one_line_with_its_number_and_its_time() -> None:
+    async with drive(World(raw=3), (120, 40)) as driven:
+        await driven.press("c")
+        said = driven.app.main.status.said.text
+        assert said.startswith("Consolidated 3 blocks and ") and "\n" not in said
+
+
+async def test_help_twice_begins_with_the_words_of_the_pane() -> None:
+    async with drive(World(raw=1, consolidated=2), (120, 40)) as driven:
+        await driven.press("6", "question_mark", "question_mark")
+        assert isinstance(driven.app.screen, TextReader)
+        text = driven.text
+        for word in ("W", "dirty", "swap", "residency", "cadence", "τ", "heat", "ΔNLL"):
+            assert f" {word} " in text, word
+        assert text.index("Words of this pane") < text.index("Words that are used everywhere")

@@ -25,7 +25,7 @@ COMPANIONS: dict[str, tuple[str, str, str]] = {
 TILED_WIDTH, TILED_HEIGHT = 180, 44
 SPLIT_WIDTH, SPLIT_HEIGHT = 110, 30
 THREE_WIDTH = 140
-EMPTY_HEIGHT = 7
+EMPTY_HEIGHT = 6
 """Lines of a pane with nothing to show: its edges, what it is, why it is empty, the next step."""
 LEAST_WIDTH, LEAST_HEIGHT = 40, 11
 """Below this no pane is readable, and the screen says so instead."""

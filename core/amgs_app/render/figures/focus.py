@@ -141,13 +141,17 @@ def entry_at(
     return min(here, key=lambda index: (view.entries[index].level, index))
 
 
+INSPECTED = 11
+"""Lines in which the inspector has one for each part of a score."""
+
+
 def _below(height: int) -> int:
     """Lines for the inspector and the decoded text."""
     if height < 10:
         return 0
     if height < 20:
         return max(3, height // 3)
-    return min(max(8, height * 2 // 5), max(8, height - 27))
+    return max(min(INSPECTED, height // 2), min(height * 2 // 5, height - 27))
 
 
 # --- head -------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ async def test_an_empty_inbox_says_the_next_step_and_leaves_the_room() -> None:
         await driven.press("c")
         assert inbox.size.height <= 7 and "The inbox is empty" in driven.text
         assert "assemble a frame" in driven.text and "ingest more" in driven.text
-        await driven.press("U", "y")
+        await driven.press("U", "y", "1")
         assert inbox.size.height > 15, "there is something to show again"
 
 

@@ -118,7 +118,7 @@ the change under the cursor, after a question; later changes that build on it ha
 
     def subtitle(self) -> str:
         if self.station is not None:
-            return f"⏎ opens {STATIONS[self.station]} · ↑ ↓ the journal"
+            return f"enter opens {STATIONS[self.station]} · ↑ ↓ the journal"
         chosen = self.chosen
         if chosen is None:
             return ""

@@ -10,13 +10,13 @@ from tests.tui.app_world import World
 async def test_the_stations_of_the_loop_are_walked_and_opened() -> None:
     async with drive(World(raw=2, consolidated=4), (120, 40)) as driven:
         await driven.press("7", "right")
-        assert "⏎ opens inbox" in driven.text
+        assert "enter opens inbox" in driven.text
         await driven.press("left")
-        assert "⏎ opens feedback" in driven.text, "the loop has no end"
+        assert "enter opens feedback" in driven.text, "the loop has no end"
         await driven.press("enter")
         assert driven.app.main.body.main == "calibration"
         await driven.press("7", "down")
-        assert "⏎ opens" not in driven.text and "U undoes" in driven.text, "back in the journal"
+        assert "enter opens" not in driven.text and "U undoes" in driven.text, "back in the journal"
 
 
 async def test_an_empty_inbox_says_the_next_step_and_leaves_the_room() -> None:

@@ -298,9 +298,13 @@ def _rings(
     ]
     # More than this many labels would cover each other's lines; the rest is in the table.
     most = max(6, region.height * 7 // 5 if rings < MOST_RINGS else region.height)
-    spots, (cx, cy) = place(nodes[:most], region.width, region.height, width_of(center) + 4)
-    middle = Spot(int(cx), int(cy), int(cx), int(cx) + 1)
     drawn = _told_lines(result, up, selected)
+    noted = len(drawn) < len(result.edges) or most < len(
+        nodes
+    )  # the last line says what the table has besides
+    high = region.height - noted if region.height > 3 else region.height
+    spots, (cx, cy) = place(nodes[:most], region.width, high, width_of(center) + 4)
+    middle = Spot(int(cx), int(cy), int(cx), int(cx) + 1)
     _lines(region, drawn, {**spots, result.center.id: middle}, letters)
     for block in ranked:
         spot = spots.get(block.id)

@@ -56,12 +56,12 @@ def edge_table(
     kind_w = max(width_of(clean(name)) for name in letters) if region.width >= 56 else 1
     numbers_w = len(str(len(numbers)))
     bar_w = 8 if region.width >= 60 else 4
-    tail_w = 4 + 4 + bar_w + 5
+    tail_w = 5 + 5 + bar_w + 6
     central = region.width >= 52 and bool(result.centrality)
     right = region.width - tail_w - (5 if central else 0)
     inner = any(center not in (live.edge.source_id, live.edge.target_id) for live in edges)
     muted = ink(palette.muted)
-    heads = [("wgt", 4), ("cnf", 4), ("strength", bar_w + 5), ("rank", 5 if central else 0)]
+    heads = [("wgt", 5), ("cnf", 5), ("strength", bar_w + 6), ("rank", 5 if central else 0)]
     x = right
     for name, wide in heads:  # on the rule: the heads stay wherever the table has room for one row
         if wide:
@@ -91,9 +91,9 @@ def edge_table(
             (titles.get(far, short_id(far)), ink(palette.fade(palette.text, 0.4 + live.strength))),
         ]
         region.pieces(0, row, line, width=right - 1)
-        x = region.put(right, row, share(edge.weight), muted, width=4, align="right")
-        x = region.put(x, row, share(edge.confidence), muted, width=4, align="right")
-        x = region.put(x, row, share(live.strength), ink(palette.text, bold=True), width=4, align="right") + 1
+        x = region.put(right, row, share(edge.weight), muted, width=5, align="right")
+        x = region.put(x, row, share(edge.confidence), muted, width=5, align="right")
+        x = region.put(x, row, share(live.strength), ink(palette.text, bold=True), width=5, align="right") + 1
         gauge(region, x, row, bar_w, live.strength, ink(colour))
         if central:
             value = result.centrality.get(far, Centrality()).pagerank

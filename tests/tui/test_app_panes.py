@@ -319,7 +319,7 @@ async def test_the_graph_is_walked_with_the_arrows_and_back() -> None:
         graph = driven.app.main.pane("graph")
         assert isinstance(graph, GraphPane) and graph.found is not None
         assert graph.found.center.id == driven.app.selected != first
-        await driven.press("b")
+        await driven.press("backspace")
         assert driven.app.selected == first
 
 

@@ -191,13 +191,14 @@ _IS_PATH: Final = re.compile(r"(?:/|~/|\.{1,2}/)\S+|[^\s:]+\.md")
 
 
 def _path_of(text: str) -> Path | None:
-    """The folder or the file that a text names: one that is there, written as a path."""
-    if "\n" in text or not ("/" in text or text.endswith(".md")):
+    """The folder or the file that a text names: one that is there, written as a path or as a word of its own."""
+    word = text.strip()
+    if "\n" in word or not ("/" in word or len(word.split()) == 1 or word.endswith(".md")):
         return None
-    path = Path(text.strip())
+    path = Path(word)
     if lies_there(path):
         return path.expanduser()
-    if _IS_PATH.fullmatch(text.strip()):
+    if _IS_PATH.fullmatch(word):
         raise UsageError(
             f"There is no file or folder {path}.",
             way_out="Check the path. A text is taken in with a space in it.",

@@ -245,7 +245,7 @@ class Engine:
         """Whether the memory has no sentence encoder though none was refused: its texts are matched by words alone."""
         if self.attached or self.model_spec == TINY:
             return False
-        return self.memory.tasks.space[0].startswith("hashing-")
+        return self.memory.space[0].startswith("hashing-")
 
     @property
     def model_is_loaded(self) -> bool:
@@ -455,6 +455,6 @@ def _latest_event(memory: Memory) -> datetime | None:
     """
     known = [operation.at for operation in memory.operations(1)]
     known += [outcome.at for outcome in memory.outcomes(1)]
-    known += [assembly.as_of for assembly in memory.frames.history(limit=1).assemblies]
+    known += [assembled] if (assembled := memory.last_assembled()) is not None else []
     known += [parse_instant(kept) for name, kept in memory.kept(_CLOCK).items() if name == _CLOCK]
     return max(known, default=None)

@@ -113,6 +113,14 @@ def test_a_search_by_words_imports_no_other_command_and_shows_its_result_alone(t
         "amgs_app.render.entries.search"
     }
     assert found & {*MODELS, "tokenizers", "scipy", "networkx", "pyarrow", "amgs_focus.records"} == set()
+    others = {
+        "amgs.api.tasks",
+        "amgs.api.frames",
+        "amgs.storage.packs",
+        "amgs.storage.messages",
+        "amgs.text.prose",
+    }
+    assert found & others == set()
 
 
 @pytest.mark.parametrize("word", operations.FIRST_WORDS)

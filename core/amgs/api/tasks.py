@@ -199,11 +199,6 @@ class Tasks:
     # --- vectors that are computed ahead ----------------------------------------------------------------
 
     @property
-    def space(self) -> tuple[str, int]:
-        """Name and dimension of the embedder that vectors are computed with."""
-        return self._context.embedder.name, self._context.embedder.dimension
-
-    @property
     def _space(self) -> str:
         return self._context.embedder.name
 

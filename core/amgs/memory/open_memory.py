@@ -48,6 +48,11 @@ class OpenMemory:
         return replace(self._opened, clock=self.clock, settings=self.settings)
 
     @property
+    def space(self) -> tuple[str, int]:
+        """Name and dimension of the embedder that vectors are computed with."""
+        return self._opened.embedder.name, self._opened.embedder.dimension
+
+    @property
     def sources(self) -> SourceLibrary:
         """Where texts came from, and what becomes of them when their sources say something else."""
         from amgs.api.sources import SourceLibrary

@@ -36,7 +36,6 @@ from amgs.retrieval.similarity import contributions, fused
 from amgs.retrieval.sources import Numbers, Sources
 from amgs.retrieval.vector import vector
 from amgs.settings import RetrievalSettings
-from amgs.text.embedding_text import embedding_text
 from amgs.types import (
     LAYERS,
     BlockFilter,
@@ -371,6 +370,8 @@ class _Run:
         """Embed the best of what words found and no consolidation has embedded yet, so that it can compete."""
         if comparison.spread[1] < LEAST_SPREAD:
             return
+        from amgs.text.embedding_text import embedding_text  # what a search by words alone does without
+
         known = comparison.of(self.found)
         raw = sorted((n for n in self.found if n not in known), key=lambda n: (-self.found[n].share, n))
         left = RAW_CHARACTERS

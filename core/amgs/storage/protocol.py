@@ -9,40 +9,41 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
-from amgs.storage.as_of import AsOfStorage
-from amgs.storage.assemblies import AssemblyStorage
-from amgs.storage.block_columns import BlockColumnStorage
-from amgs.storage.blocks import BlockStorage
-from amgs.storage.bulk import BulkStorage
-from amgs.storage.centrality import CentralityStorage
-from amgs.storage.deleted_blocks import DeletedBlockStorage
-from amgs.storage.edge_forecasts import EdgeForecastStorage
-from amgs.storage.edges import EdgeStorage
-from amgs.storage.erasure import ErasureStorage
-from amgs.storage.exchanges import ExchangeStorage
-from amgs.storage.forecasts import ForecastStorage
-from amgs.storage.frame_cache import FrameCacheStorage
-from amgs.storage.frames import FrameStorage
-from amgs.storage.journal import JournalStorage
-from amgs.storage.mentions import MentionStorage
-from amgs.storage.messages import MessageStorage
-from amgs.storage.meta import MetaStorage
-from amgs.storage.monitors import MonitorStorage
-from amgs.storage.packs import PackStorage
-from amgs.storage.prepared_vectors import PreparedVectorStorage
-from amgs.storage.reinforcements import ReinforcementStorage
-from amgs.storage.reviews import ReviewStorage
-from amgs.storage.scores import ScoreStorage
-from amgs.storage.searches import SearchStorage
-from amgs.storage.sources import SourceStorage
-from amgs.storage.tables import TableStorage
-from amgs.storage.tasks import TaskStorage
-from amgs.storage.undone import UndoneStorage
-from amgs.storage.waterfalls import WaterfallStorage
-from amgs.types import StoreChange
-from amgs.types.topology import NamespaceSize
+if TYPE_CHECKING:
+    from amgs.storage.as_of import AsOfStorage
+    from amgs.storage.assemblies import AssemblyStorage
+    from amgs.storage.block_columns import BlockColumnStorage
+    from amgs.storage.blocks import BlockStorage
+    from amgs.storage.bulk import BulkStorage
+    from amgs.storage.centrality import CentralityStorage
+    from amgs.storage.deleted_blocks import DeletedBlockStorage
+    from amgs.storage.edge_forecasts import EdgeForecastStorage
+    from amgs.storage.edges import EdgeStorage
+    from amgs.storage.erasure import ErasureStorage
+    from amgs.storage.exchanges import ExchangeStorage
+    from amgs.storage.forecasts import ForecastStorage
+    from amgs.storage.frame_cache import FrameCacheStorage
+    from amgs.storage.frames import FrameStorage
+    from amgs.storage.journal import JournalStorage
+    from amgs.storage.mentions import MentionStorage
+    from amgs.storage.messages import MessageStorage
+    from amgs.storage.meta import MetaStorage
+    from amgs.storage.monitors import MonitorStorage
+    from amgs.storage.packs import PackStorage
+    from amgs.storage.prepared_vectors import PreparedVectorStorage
+    from amgs.storage.reinforcements import ReinforcementStorage
+    from amgs.storage.reviews import ReviewStorage
+    from amgs.storage.scores import ScoreStorage
+    from amgs.storage.searches import SearchStorage
+    from amgs.storage.sources import SourceStorage
+    from amgs.storage.tables import TableStorage
+    from amgs.storage.tasks import TaskStorage
+    from amgs.storage.undone import UndoneStorage
+    from amgs.storage.waterfalls import WaterfallStorage
+    from amgs.types import StoreChange
+    from amgs.types.topology import NamespaceSize
 
 
 class Storage(Protocol):

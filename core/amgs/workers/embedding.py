@@ -32,7 +32,7 @@ class EmbeddingWork(TaskWork):
         batch = memory.tasks.texts(int(task.parameters["first"]), int(task.parameters["last"]))
         if pool is None:
             return here(lambda: Embedded(batch, memory.tasks.embed(batch.texts, progress)))
-        return pool.submit(embedded, memory.tasks.space, batch)
+        return pool.submit(embedded, memory.space, batch)
 
     def end(self, memory: Memory, found: Embedded) -> str:
         kept = memory.tasks.keep_vectors(found.batch, found.vectors)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 from amgs.storage.sql.as_of import SqlAsOf
 from amgs.storage.sql.assemblies import SqlAssemblies
 from amgs.storage.sql.blocks import SqlBlocks
@@ -17,11 +20,8 @@ from amgs.storage.sql.forecasts import SqlForecasts
 from amgs.storage.sql.frame_cache import SqlFrameCache
 from amgs.storage.sql.frames import SqlFrames
 from amgs.storage.sql.journal import SqlJournal
-from amgs.storage.sql.mentions import SqlMentions
-from amgs.storage.sql.messages import SqlMessages
 from amgs.storage.sql.meta import SqlMeta
 from amgs.storage.sql.monitors import SqlMonitors
-from amgs.storage.sql.packs import SqlPacks
 from amgs.storage.sql.prepared_vectors import SqlPreparedVectors
 from amgs.storage.sql.reinforcements import SqlReinforcements
 from amgs.storage.sql.reviews import SqlReviews
@@ -31,9 +31,16 @@ from amgs.storage.sql.tasks import SqlTasks
 from amgs.storage.sql.undone import SqlUndone
 from amgs.storage.sql.waterfalls import SqlWaterfalls
 
+if TYPE_CHECKING:
+    from amgs.storage.sql.mentions import SqlMentions
+    from amgs.storage.sql.messages import SqlMessages
+    from amgs.storage.sql.packs import SqlPacks
+
 
 class SqlStorage(SqlConnection):
-    """All parts of `Storage` but those that a backend has of its own."""
+    """All parts of `Storage` but those that a backend has of its own. What a search never asks for is imported when it
+    is asked for.
+    """
 
     def __init__(self, path: str, *, read_only: bool) -> None:
         super().__init__(path, read_only=read_only)
@@ -55,12 +62,27 @@ class SqlStorage(SqlConnection):
         self.journal = SqlJournal(self)
         self.undone = SqlUndone(self)
         self.reviews = SqlReviews(self)
-        self.messages = SqlMessages(self)
         self.exchanges = SqlExchanges(self)
-        self.packs = SqlPacks(self)
-        self.mentions = SqlMentions(self)
         self.tasks = SqlTasks(self)
         self.deleted_blocks = SqlDeletedBlocks(self)
         self.prepared_vectors = SqlPreparedVectors(self)
         self.erasure = SqlErasure(self, self.meta)
         self.as_of = SqlAsOf(self, self.blocks, self.edges)
+
+    @cached_property
+    def messages(self) -> SqlMessages:
+        from amgs.storage.sql.messages import SqlMessages
+
+        return SqlMessages(self)
+
+    @cached_property
+    def packs(self) -> SqlPacks:
+        from amgs.storage.sql.packs import SqlPacks
+
+        return SqlPacks(self)
+
+    @cached_property
+    def mentions(self) -> SqlMentions:
+        from amgs.storage.sql.mentions import SqlMentions
+
+        return SqlMentions(self)

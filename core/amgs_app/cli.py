@@ -23,6 +23,7 @@ from amgs_app.calls.operation import Operation
 from amgs_app.calls.parsing import callback_of, for_typer
 from amgs_app.calls.registry import Registry
 from amgs_app.confirmation import DECLINED, agreed
+from amgs_app.gc_tuning import rare_collections
 from amgs_app.global_options import (
     ANNOTATIONS,
     EVERYWHERE,
@@ -302,7 +303,7 @@ def one_shot(call: Call[Any], options: Globals) -> int:
         call.arguments.get(name) for name in ("text", "file", "batch")
     ):
         options = replace(options, own=True)  # what is the user's own does not go into the sample's store
-    with _operator(options) as operator:
+    with rare_collections(), _operator(options) as operator:
         operator.engine.creates = call.operation.creates
         recall(operator)
         if not agreed(operator, call):

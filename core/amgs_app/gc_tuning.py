@@ -18,6 +18,8 @@ SWITCH_SECONDS: Final = 0.001
 """The interpreter's switch interval: the screen gets its turn sooner than by default (5 ms)."""
 FULL_EVERY: Final = 200
 """Collections of the middle generation between two full ones; 10 by default, which an import passes many times."""
+YOUNG_OBJECTS: Final = 50_000
+"""New objects after which a command's garbage is looked for; by default 700, which its imports alone pass 200 times."""
 MANY_MODULES: Final = 50
 """So many modules that a request imports are a library: it stays, and need not be searched for garbage again."""
 
@@ -34,6 +36,17 @@ def short_pauses() -> Iterator[None]:
         gc.unfreeze()
         gc.set_threshold(*thresholds)
         sys.setswitchinterval(interval)
+
+
+@contextmanager
+def rare_collections() -> Iterator[None]:
+    """Few collections, until the block ends: one command begins and ends its process."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(YOUNG_OBJECTS, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 def settling(execute: Callable[P, R]) -> Callable[P, R]:

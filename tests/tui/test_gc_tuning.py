@@ -10,7 +10,14 @@ import types
 import pytest
 
 from amgs.types import Progress
-from amgs_app.gc_tuning import FULL_EVERY, MANY_MODULES, settling, short_pauses
+from amgs_app.gc_tuning import (
+    FULL_EVERY,
+    MANY_MODULES,
+    YOUNG_OBJECTS,
+    rare_collections,
+    settling,
+    short_pauses,
+)
 from amgs_tui.messages import Answer, EngineRequest
 
 
@@ -21,6 +28,14 @@ def test_collections_and_turns_are_as_before_when_the_screen_is_left() -> None:
         gc.freeze()
         raise KeyError
     assert (gc.get_threshold(), sys.getswitchinterval()) == before and not gc.get_freeze_count()
+
+
+def test_a_command_collects_rarely_and_only_until_it_ends() -> None:
+    before = gc.get_threshold()
+    with pytest.raises(KeyError), rare_collections():
+        assert gc.get_threshold() == (YOUNG_OBJECTS, *before[1:])
+        raise KeyError
+    assert gc.get_threshold() == before
 
 
 @pytest.mark.parametrize(("modules", "settles"), [(MANY_MODULES, True), (3, False)])

@@ -18,6 +18,8 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Final, Self
 
+from amgs_app.benches.cold_start import started_before
+
 _ESCAPES: Final = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|[@-Z\\-_])"
 )
@@ -40,7 +42,7 @@ class Terminal:
         self.began = time.perf_counter()
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-        told = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **environment}
+        told = {**started_before(), "TERM": "xterm-256color", "COLORTERM": "truecolor", **environment}
         self._child = subprocess.Popen(
             [sys.executable, "-m", "amgs_tui", *arguments],
             stdin=theirs,

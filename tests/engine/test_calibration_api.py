@@ -9,10 +9,13 @@ import pytest
 
 from amgs.calibration import edges as learning
 from amgs.clock import FixedClock
+from amgs.diagnosis.case_changes import compare
+from amgs.diagnosis.cases import check
 from amgs.errors import UsageError
 from amgs.memory import Memory
 from amgs.settings import CalibrationSettings, Settings
 from amgs.types import BlockFilter
+from amgs.types.question_case import CaseOutcome, QuestionCase
 from tests.engine.memory_world import NOW, write_notes
 
 FEW = Settings(calibration=CalibrationSettings(fewest_outcomes=8))
@@ -170,3 +173,33 @@ def test_a_second_calibration_is_fitted_on_scores_and_not_on_mapped_forecasts(tm
         first = memory.calibration.plan()
         memory.calibration.apply(first)
         assert memory.calibration.plan().forecast == first.forecast
+
+
+def test_questions_tell_what_a_calibration_would_move_before_it_is_carried_out(tmp_path: Path) -> None:
+    with judged(tmp_path) as memory:
+        plan = memory.calibration.plan()
+        first = memory.search("dome valve QX-7741-B stalls").hits[0].block.content.split("\n")[0]
+        cases = (
+            QuestionCase("dome valve QX-7741-B stalls", must_contain=(first,)),
+            QuestionCase("dome valve QX-7741-B stalls", must_contain=("no note says this",)),
+        )
+        before, counter = memory.blocks(BlockFilter()), memory.change_counter
+        found = memory.diagnosis.calibrated(plan, cases)
+        assert (memory.blocks(BlockFilter()), memory.change_counter) == (before, counter)
+        outcomes = [check(case, memory) for case in cases]
+        memory.calibration.apply(plan)
+        # The copy told beforehand what the memory itself shows afterwards.
+        assert found == compare(outcomes, [check(case, memory) for case in cases])
+        assert found.same + len(found.moved) == 2
+
+
+def test_a_question_that_would_fail_is_told_apart_from_one_that_only_moves() -> None:
+    case = QuestionCase("When?", must_contain=("at seven",))
+    holds, lower, fails = (
+        CaseOutcome(case, rank=1),
+        CaseOutcome(case, rank=4),
+        CaseOutcome(case, ("“at seven” is not in the 10 best hits",)),
+    )
+    assert compare([holds], [lower]).failing == () and len(compare([holds], [lower]).moved) == 1
+    assert [one.after for one in compare([holds], [fails]).failing] == [fails]
+    assert compare([fails], [holds]).failing == ()

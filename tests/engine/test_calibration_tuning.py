@@ -41,6 +41,8 @@ def test_both_searches_beat_poor_weights_on_the_held_out_third(method: str) -> N
     assert found.proposed.similarity + found.proposed.confidence > 0.5
     assert found.definition == replace(POOR, weights=found.proposed)
     assert found.proposed_held_out.questions + found.proposed_tuning.questions == 60
+    assert found.moves.better > found.moves.worse
+    assert found.moves.better + found.moves.worse + found.moves.same == 60
     again = tune(POOR, world(), method=method, trials=70, seed=5)  # type: ignore[arg-type]
     assert again == found
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from amgs.calibration.recalibrate import Curve, Method
 from amgs.types import Edge, FrameDefinition, JournalEntry, Weights
+from amgs.types.question_case import CaseComparison
 
 GroupKind = Literal["all", "frame", "category", "relation"]
 
@@ -72,7 +73,10 @@ class EdgeChange:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationPlan:
-    """A proposal; nothing has happened yet. forecast: the curve from composite score to forecast, of all verdicts."""
+    """A proposal; nothing has happened yet. forecast: the curve from composite score to forecast, of all verdicts.
+
+    compared: questions of a file, asked before and after the change in a copy of the memory; None where none were.
+    """
 
     method: Method
     outcomes: int
@@ -82,6 +86,7 @@ class CalibrationPlan:
     edges: tuple[EdgeChange, ...]
     made_at: datetime
     change_counter: int
+    compared: CaseComparison | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +160,22 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionMoves:
+    """How many questions get other answers by other weights. better: more of their sources are found, or as many and
+    the first of them at a better rank; worse: the opposite. same: neither.
+    """
+
+    better: int
+    worse: int
+    same: int
+
+
+@dataclass(frozen=True, slots=True)
 class Tuning:
     """A proposal of new weights for a frame. held_out: the third of the questions that no trial saw.
 
-    better: whether it beats the present weights on the held-out third; definition is applied only on request.
+    better: whether it beats the present weights on the held-out third; definition is applied only on request. moves:
+    what the proposal does to the questions, those held out too.
     """
 
     frame: str
@@ -173,6 +190,7 @@ class Tuning:
     proposed_held_out: Score
     better: bool
     definition: FrameDefinition
+    moves: QuestionMoves
     applied: bool = False
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from amgs import extras
 from amgs.calibration.questions import Labelled, held_out, recall
-from amgs.calibration.results import Score, Trial, Tuning, WeightTest
+from amgs.calibration.results import QuestionMoves, Score, Trial, Tuning, WeightTest
 from amgs.errors import UsageError
 from amgs.types import COMPONENTS, Candidate, FrameDefinition, Progress, Weights
 
@@ -77,8 +77,8 @@ def score(questions: Sequence[ScoredQuestion], weights: Weights, k: int = K) -> 
     for one in questions:
         found, wanted = one.ranked(w, k), one.labelled.relevant
         hits = [i in wanted for i in found]
-        first = hits.index(True) + 1 if any(hits) else math.inf
-        rows.append((recall(found, one.labelled), sum(hits) / k, 1 / first))
+        share, reciprocal = _place(one, w, k)
+        rows.append((share, sum(hits) / k, reciprocal))
     mean = np.mean(np.array(rows), axis=0).tolist()
     return Score(len(questions), *mean)
 
@@ -138,7 +138,23 @@ def tune(
         after,
         objective(after) > objective(before),
         replace(definition, weights=best.weights),
+        moves(questions, present, best.weights),
     )
+
+
+def moves(questions: Sequence[ScoredQuestion], present: Weights, other: Weights, k: int = K) -> QuestionMoves:
+    """How many questions find their sources better, worse or the same among the best k by other weights."""
+    before, after = ([_place(one, vector(w), k) for one in questions] for w in (present, other))
+    better = sum(now > was for was, now in zip(before, after, strict=True))
+    worse = sum(now < was for was, now in zip(before, after, strict=True))
+    return QuestionMoves(better, worse, len(questions) - better - worse)
+
+
+def _place(one: ScoredQuestion, weights: Values, k: int) -> tuple[float, float]:
+    """Recall@k of a question, and the reciprocal rank of the first relevant block; 0 where none is among the k best."""
+    found, wanted = one.ranked(weights, k), one.labelled.relevant
+    first = next((n for n, block in enumerate(found, 1) if block in wanted), math.inf)
+    return recall(found, one.labelled), 1 / first
 
 
 def objective(found: Score) -> float:

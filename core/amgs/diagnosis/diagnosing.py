@@ -7,8 +7,18 @@ from dataclasses import replace
 
 from amgs import bounds
 from amgs.api.context import MemoryContext
+from amgs.calibration.results import CalibrationPlan
 from amgs.conversation import keeping
-from amgs.diagnosis import asked, causes, conversation_causes, facts, fixes, recorded_cases, wording
+from amgs.diagnosis import (
+    asked,
+    case_trials,
+    causes,
+    conversation_causes,
+    facts,
+    fixes,
+    recorded_cases,
+    wording,
+)
 from amgs.diagnosis.causes import FactFate
 from amgs.diagnosis.trial import trials
 from amgs.errors import UsageError
@@ -23,7 +33,7 @@ from amgs.types.diagnosis import (
     FixTrial,
     ProposedFix,
 )
-from amgs.types.question_case import QuestionCase
+from amgs.types.question_case import CaseComparison, QuestionCase
 
 _FEW = 1
 """A fix that moves so many other answers is taken before larger ones are tried."""
@@ -153,6 +163,16 @@ class Diagnosing:
         was judged useless must not. Whether they hold of the memory as it is was not looked at.
         """
         return recorded_cases.judged(self._context, bounds.count("A limit", limit))
+
+    def calibrated(
+        self, plan: CalibrationPlan, cases: Sequence[QuestionCase], *, progress: Progress | None = None
+    ) -> CaseComparison:
+        """Which cases of a file of questions would move if a recalibration were carried out; asked in a copy of the
+        memory, which itself stays as it is.
+
+        Raises UsageError where the plan is out of date, UnknownFrameError where a case names a frame that is not there.
+        """
+        return case_trials.calibrated(self._context, plan, cases, progress)
 
     # --- inside -----------------------------------------------------------------------------------------
 

@@ -105,13 +105,19 @@ def trials(
     progress: Progress | None = None,
 ) -> Iterator[Trials]:
     """A copy of the memory to try fixes in, gone at the end. questions: how many other logged ones are asked."""
+    with copied(context, progress) as copy:
+        yield Trials(copy, request, fact, block, _others(context, request, questions))
+
+
+@contextmanager
+def copied(context: MemoryContext, progress: Progress | None = None) -> Iterator[MemoryContext]:
+    """A copy of the memory, in memory, gone at the end."""
     if progress is not None:
         progress(0, 0, "copying the memory")
     storage = copy_in_memory(context.storage)
     derived = context.derived.over(storage, context.clock)
-    copy = replace(context, storage=storage, derived=derived, searches=SearchLog(storage))
     try:
-        yield Trials(copy, request, fact, block, _others(context, request, questions))
+        yield replace(context, storage=storage, derived=derived, searches=SearchLog(storage))
     finally:
         derived.close()
         storage.close()

@@ -74,3 +74,8 @@ class CaseComparison:
     moved: tuple[CaseChange, ...]
     added: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+
+    @property
+    def failing(self) -> tuple[CaseChange, ...]:
+        """The cases that held before and fail now."""
+        return tuple(one for one in self.moved if one.after.faults and not one.before.faults)

@@ -50,14 +50,48 @@ def calibrate(
         Literal["isotonic", "platt"], Option("--method", help="The curve to fit.")
     ] = "isotonic",
     dry_run: Annotated[bool, Option("--dry-run", help="Show the plan and change nothing.")] = False,
+    questions: Annotated[
+        Path | None,
+        Option("--questions", metavar="FILE", help="Questions as `test` asks them: say which would move."),
+        Takes("file"),
+    ] = None,
+    progress: Progress | None = None,
 ) -> CalibrationPlan | Calibrated:
     """Fit a curve from confidence to outcome for each category, and move the blocks' confidences along it.
 
     A curve is used only where it lowers the Brier score on outcomes it was not fitted on. Edges that led to a block
     judged useless lose confidence. The change is journalled: `undo` reverts it.
+
+    With --questions, the questions of a file are asked before and after the change in a copy of the memory. The plan
+    says how many would move, and is not carried out where one that holds now would fail.
     """
     plan = engine.memory.calibration.plan(method)
+    if questions is not None:
+        plan = _gated(engine, plan, questions, dry_run, progress)
     return plan if dry_run else engine.memory.calibration.apply(plan)
+
+
+def _gated(
+    engine: Engine, plan: CalibrationPlan, questions: Path, dry_run: bool, progress: Progress | None
+) -> CalibrationPlan:
+    """The plan with what it does to the questions of a file. Raises UsageError where it is to be carried out, and one
+    that holds now would fail.
+    """
+    from dataclasses import replace
+
+    from amgs.errors import UsageError
+    from amgs.exchange.question_cases import read_cases
+
+    compared = engine.memory.diagnosis.calibrated(plan, read_cases(questions), progress=progress)
+    failing = compared.failing
+    if failing and not dry_run:
+        told = "1 question that holds now" if len(failing) == 1 else f"{len(failing)} questions that hold now"
+        raise UsageError(
+            f"{told} would fail, first “{failing[0].after.case.question}”. Nothing was changed.",
+            title="Not calibrated",
+            way_out="--dry-run shows why. Without --questions the plan is carried out all the same.",
+        )
+    return replace(plan, compared=compared)
 
 
 @operation("metrics", summary="Compute the six success metrics of the memory.", example="metrics", long=True)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         WeightTest,
     )
     from amgs.types import ForecastCase, Outcome, Reliability, Weights
+    from amgs.types.question_case import CaseComparison
     from amgs_app.focus_results import FocusFeedback
     from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
@@ -56,12 +57,27 @@ def _plan(plan: CalibrationPlan, did: str) -> ResultTable:
         + ("" if f.used else " (not used: it does not help)")
         for f in (plan.forecast, *plan.fits)
     ]
+    notes += [] if plan.compared is None else _moved(plan.compared)
     title = (
         f"{plan.method} on {plural(plan.outcomes, 'outcome')} {did} {plural(len(plan.blocks), 'block')}, "
         f"{plural(len(plan.edges), 'edge')}"
     )
     made = sheet(title, "what id:id name* of before:score after:score", rows, notes)
     return ResultTable(made.title, made.columns, made.rows, made.notes, made.rows[: 2 * _SHOWN])
+
+
+def _moved(compared: CaseComparison) -> list[str]:
+    """How many questions a change moves, and each of them with why."""
+    asked, failing = compared.same + len(compared.moved), len(compared.failing)
+    notes = [
+        f"{len(compared.moved):,} of {plural(asked, 'question')} would move; {failing:,} that hold now would fail"
+    ]
+    for one in compared.moved:
+        fate = ("fails", "holds")[not one.after.faults]
+        was = ("fails", "holds")[not one.before.faults]
+        notes.append(f"“{one.after.case.question}” {was} now, {fate} then:")
+        notes += [f"  {told}" for told in one.because]
+    return notes
 
 
 def _weights(weights: Weights) -> tuple[float, ...]:
@@ -233,6 +249,8 @@ def tuning(result: Tuning) -> ResultTable:
     notes = [
         f"{len(result.trials)} weight sets by {result.method}, {result.present_tuning.questions} questions to tune on, "
         f"{result.present_held_out.questions} held out, recall and precision of {result.k}",
+        f"Of all {result.moves.better + result.moves.worse + result.moves.same} questions {result.moves.better} find "
+        f"their sources better by the proposal, {result.moves.worse} worse",
         f"The proposal is {verdict}" + ("; it was applied." if result.applied else "; nothing was changed."),
     ]
     return sheet(f"Weights of {result.frame}", f"weights* {_SETS}", rows, notes)

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from amgs.diagnosis.diagnosing import Diagnosing
+from amgs.exchange.question_cases import read_cases
+from amgs.types.question_case import CaseChange, CaseComparison, CaseOutcome
 from tests.tui.headless_world import Amgs, make, prepare
 
 SESSION = ("frame", "assemble", "SESSION", "--query", "why did the dome stall?")
@@ -136,7 +139,9 @@ def test_a_cache_serves_the_next_process_and_a_replay_is_equal(amgs: Amgs) -> No
     assert asked(amgs, *early)["left"]["blocks"] == 0
 
 
-def test_calibration_refuses_plans_applies_and_is_undone(amgs: Amgs, tmp_path: Path) -> None:
+def test_calibration_refuses_plans_applies_and_is_undone(
+    amgs: Amgs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert amgs("calibrate") == 2 and "20 are needed" in amgs.err
     lines = ['frame assemble SESSION --query "why did the dome stall?"']
     for one in asked(amgs, *SESSION)["candidates"]:
@@ -150,11 +155,30 @@ def test_calibration_refuses_plans_applies_and_is_undone(amgs: Amgs, tmp_path: P
     plan = asked(amgs, "calibrate", "--method", "platt", "--dry-run")
     assert plan["blocks"] and asked(amgs, "operations")["operations"][0]["kind"] != "calibrate"
     assert amgs("calibrate", "--dry-run") == 0 and "would change" in amgs.out
+    cases = tmp_path / "cases.yml"
+    cases.write_text("- question: why did the dome stall?\n  must_contain: [dome]\n", encoding="utf-8")
+    assert amgs("calibrate", "--dry-run", "--questions", str(cases)) == 0
+    assert "of 1 question would move; 0 that hold now would fail" in amgs.out
+    assert _refused(amgs, cases, monkeypatch)
     assert amgs("calibrate") == 0 and "changed 3 blocks" in amgs.out
     done = asked(amgs, "operations")["operations"][0]
     assert done["kind"] == "calibrate"
     assert amgs("undo", str(done["id"])) == amgs("verify") == 0
     assert amgs("calibration", "table", "--by", "relation", "--value", "related") == 0
+
+
+def _refused(amgs: Amgs, cases: Path, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether a calibration stops before it changes anything, where a question that holds would fail."""
+    (case,) = read_cases(cases)
+    failing = CaseChange(
+        CaseOutcome(case), CaseOutcome(case, ("it is gone",)), ("it went from rank 1 to 12",)
+    )
+    with monkeypatch.context() as worse:
+        worse.setattr(Diagnosing, "calibrated", lambda *_, **__: CaseComparison(0, (failing,)))
+        before = asked(amgs, "operations")["operations"][0]
+        assert amgs("calibrate", "--questions", str(cases)) == 2 and "Nothing was changed" in amgs.err
+        assert asked(amgs, "operations")["operations"][0] == before
+        return amgs("calibrate", "--dry-run", "--questions", str(cases)) == 0 and "rank 1 to 12" in amgs.out
 
 
 def test_tuning_proposes_and_applies_only_when_asked(amgs: Amgs, questions: Path) -> None:

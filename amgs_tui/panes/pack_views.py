@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from amgs_app import operations
-from amgs_app.calls.call import Call
+
+if TYPE_CHECKING:
+    from amgs_app.calls.call import Call
 
 READINGS: Final = 50
 """Readings of a pack that are shown at most."""
@@ -23,11 +25,13 @@ VIEWS: Final[Mapping[str, str]] = {
 chosen for the question.
 """
 _OF_ALL: Final[Mapping[str, Callable[[], Call[Any]]]] = {
-    "families": operations.pack_families.graph,
-    "weights": operations.pack_learning.weights,
-    "habits": operations.pack.habits,
+    "families": lambda: operations.pack_families.graph(),
+    "weights": lambda: operations.pack_learning.weights(),
+    "habits": lambda: operations.pack.habits(),
 }
-"""The views of all packs, in which the chosen one stands out, and what they ask."""
+"""The views of all packs, in which the chosen one stands out, and what they ask. An operation's module is imported when
+it is asked: the first paint does not wait for it.
+"""
 ASKING: Final = ("sentences", "text")
 """The views that need a question."""
 

@@ -69,7 +69,7 @@ MODELS = {"torch", "transformers", "spacy"}
         ),
         (every_module("amgs_app"), "amgs_app.script", {"textual", "amgs_tui"}),
         ("import amgs_app.shell, amgs_app.cli, amgs_app.snapshot", "amgs_app.script", {*MODELS, "textual"}),
-        ("import amgs_tui.app", "amgs_tui.dispatcher", {*MODELS, "duckdb"}),
+        ("import amgs_tui.app", "amgs_tui.dispatcher", {*MODELS, "duckdb", "numpy", "amgs_app.results"}),
     ],
     ids=lambda value: value if isinstance(value, str) and "\n" not in value else "",
 )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from amgs import bounds
 from amgs.api.context import MemoryContext
-from amgs.derived.indexes import check_space
+from amgs.derived.search_indexes import check_space
 from amgs.errors import UsageError
 from amgs.frames import registry
 from amgs.index.neighbours import Near

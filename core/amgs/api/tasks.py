@@ -17,7 +17,7 @@ from amgs.api.context import MemoryContext
 from amgs.api.search_index import SearchIndex
 from amgs.clock import parse_instant
 from amgs.derived.centrality import CentralityFound, GraphInput
-from amgs.derived.indexes import check_space
+from amgs.derived.search_indexes import check_space
 from amgs.errors import StaleError, UsageError
 from amgs.lifecycle import consolidate, prepared_vectors
 from amgs.lifecycle.prepared_vectors import TextBatch

@@ -21,20 +21,17 @@ from amgs.derived.block_reader import StateReader
 from amgs.derived.centrality import GraphInput, StoredCentrality
 from amgs.derived.kept import WORTH_KEEPING, KeptArrays
 from amgs.derived.roll import Roll
-from amgs.derived.search_tier import SEARCHABLE, SearchTier, texts
+from amgs.derived.search_indexes import SearchIndexes
+from amgs.derived.search_tier import SearchTier
 from amgs.derived.state import State
-from amgs.errors import ModelError, StoreCorruptError, StoreError
+from amgs.errors import StoreError
 from amgs.graph.catch_up import caught_up
 from amgs.graph.live import CentralitySnapshot, LiveGraph
 from amgs.graph.view import GraphView
 from amgs.index.ascending import without
 from amgs.index.block_features import BlockFeatures
 from amgs.index.id_map import IdMap
-from amgs.index.keyword import KeywordIndex
-from amgs.index.lexical import LexicalIndex
-from amgs.index.snapshot_store import Stamp
 from amgs.index.vector import VectorIndex
-from amgs.index.vector_base import Base
 from amgs.retrieval.sequence_index import SequenceIndex, appended, lay_out
 from amgs.retrieval.sources import Sources
 from amgs.settings import Settings
@@ -66,22 +63,16 @@ class Derived:
         self._settings = settings
         beside = None if storage.file is None else Path(f"{storage.file}.index")
         self.tier = SearchTier(storage, index, embedder, clock, settings.retrieval) if index else None
-        self._tier_vectors: tuple[Base, int] | None = None
-        own = beside if self.tier is None else None
-        self._keyword = KeywordIndex.open(
-            None if own is None else own / "keyword", read_only=storage.read_only
-        )
         self._kept = KeptArrays(storage, self.tier)
+        self._search = SearchIndexes(
+            storage, embedder, self._kept, tier=self.tier, folder=beside, roll=self._caught_up_roll
+        )
         self.centrality = StoredCentrality(storage, settings.graph)
         self._entities: EntityCatalogue | None = None
         self._lock = threading.RLock()
         self._here = threading.local()
         self._state: State | None = None
         self._roll: Roll | None = None
-        self._words: LexicalIndex | None = None
-        self._words_at = -1
-        self._vectors: VectorIndex | None = None
-        self._vectors_at = -1
         self._graph = self._first_graph()
         self._seen_graph: LiveGraph | None = None
         self._sequences: tuple[SequenceIndex | None, int] = (None, -1)
@@ -138,7 +129,7 @@ class Derived:
     def vectors(self) -> VectorIndex:
         """The vectors as they are now; they are not changed any more."""
         with self._lock, self.reading() as state:
-            return self._caught_up_vectors(state.structure)
+            return self._search.vectors(state.structure)
 
     @property
     def entities(self) -> EntityCatalogue:
@@ -156,22 +147,17 @@ class Derived:
             if files:
                 self._kept.forget()
             self._state = self._roll = None
-            self._words, self._words_at = None, -1
-            self._vectors, self._vectors_at = None, -1
+            self._search.forget()
             self._sequences, self._id_map = (None, -1), (None, -1)
             self._graph = self._first_graph()
             self.centrality.forget()
             self._entities = None
-            if self.tier is not None:
-                self.tier.forget()
 
     def sizes(self) -> dict[str, int]:
         """How many blocks the keyword index and the vectors hold, and how many edges the graph, after catching up."""
         with self._lock, self.reading() as state:
-            words = self._caught_up_words(state.structure)
-            vectors = (
-                self._caught_up_vectors(state.structure) if self._storage.meta.embedding_space() else None
-            )
+            words = self._search.held_words(state.structure)
+            vectors = self._search.vectors(state.structure) if self._storage.meta.embedding_space() else None
             return {
                 "keyword index": words.documents,
                 "vectors": 0 if vectors is None else int(vectors.numbers.size),
@@ -184,10 +170,10 @@ class Derived:
         """
         with self._lock:
             self.forget()
-            self._keyword = self._keyword.anew()
+            self._search.begin_anew()
             if not self._storage.read_only:
                 with self._storage.snapshot():
-                    self._catch_up_keyword()
+                    self._search.catch_up()
             if self.tier is not None and self.tier.dataset(self._storage.structure_counter) is not None:
                 with self._storage.snapshot():
                     self.tier.build(anew=True, erase=True)
@@ -196,7 +182,7 @@ class Derived:
     def look_again(self) -> None:
         """The search tier holds another version: whoever reads next takes it."""
         with self._lock:
-            self._words, self._words_at = None, -1
+            self._search.look_again()
 
     def close(self) -> None:
         """Catch up once more, seal the keyword index, and keep what was derived, so that the next open finds it
@@ -205,13 +191,13 @@ class Derived:
         with self._lock:
             if not self._storage.read_only:
                 with self._storage.snapshot():
-                    self._catch_up_keyword()
+                    self._search.catch_up()
                     # On a full disk nothing is kept, and the next open derives it anew; usearch says RuntimeError
                     # then.
                     with contextlib.suppress(OSError, RuntimeError):
                         self._keep()
                 self._settle_centrality()
-            self._keyword.close()
+            self._search.close()
             self._kept.close()
 
     def graph_input(self) -> GraphInput:
@@ -222,34 +208,8 @@ class Derived:
 
     def faults(self) -> list[Fault]:
         """Where an index does not hold what the store holds, after catching up."""
-        found = []
         with self._lock, self._storage.snapshot():
-            if self.tier is not None:
-                found += self.tier.faults(self._storage.structure_counter)
-                if found:
-                    return found
-            else:
-                found += self._keyword_faults()
-            space = self._storage.meta.embedding_space()
-            if space is None or space == (self._embedder.name, self._embedder.dimension):
-                found += self._vector_faults()
-        return found
-
-    def _keyword_faults(self) -> list[Fault]:
-        self._catch_up_keyword()
-        self._keyword.recheck()
-        wanted = self._storage.block_columns.numbers(SEARCHABLE)
-        off = np.setxor1d(self._keyword.numbers, wanted).size
-        return [Fault("keyword index", f"{off} blocks differ from the store", repairable=True)] if off else []
-
-    def _vector_faults(self) -> list[Fault]:
-        try:
-            held = self._caught_up_vectors(self._storage.structure_counter).numbers
-        except (ModelError, StoreCorruptError) as error:
-            return [Fault("vector index", error.message)]
-        off = np.setxor1d(held, self._storage.block_columns.embedded()).size
-        found = [Fault("vector index", f"{off} blocks differ from the store", repairable=True)] if off else []
-        return found + self._kept.damage()
+            return self._search.faults()
 
     # --- inside -----------------------------------------------------------------------------------------
 
@@ -303,57 +263,15 @@ class Derived:
     def _sources(self, state: State) -> Sources:
         if state is not self._state:
             raise RuntimeError("a search inside a reading is begun before it")
-        if self._words is None or self._words_at != state.structure:
-            check_space(self._storage, self._embedder)
-            self._words, self._words_at = self._caught_up_words(state.structure), state.structure
         return Sources(
             blocks=state.blocks,
-            keyword=self._words,
-            vectors=self._caught_up_vectors(state.structure),
+            keyword=self._search.words(state.structure),
+            vectors=self._search.vectors(state.structure),
             graph=state.graph,
             embed=self._embed,
             clock=self._clock,
             sequences=state.sequences,
         )
-
-    def _caught_up_words(self, structure: int) -> LexicalIndex:
-        if self.tier is not None:
-            return self.tier.words(self._caught_up_roll(structure).searchable, structure)
-        self._catch_up_keyword()
-        return self._keyword.view()
-
-    def _catch_up_keyword(self) -> None:
-        """Catch up this process's own index, where no tier stands in its place."""
-        stamp = Stamp(self._storage.meta.store_id(), self._storage.structure_counter)
-        if self.tier is None and (stamp != self._keyword.stamp or not self._keyword.compared):
-            roll = self._caught_up_roll(stamp.revision)
-            self._keyword.catch_up(roll.searchable, lambda some: texts(self._storage, some), stamp)
-
-    def _caught_up_vectors(self, structure: int) -> VectorIndex:
-        index, at = self._vectors, self._vectors_at
-        kept = None if self.tier is None else self.tier.vectors(structure)
-        if kept is not self._tier_vectors:
-            self._tier_vectors, index = kept, None
-        if index is None:
-            index, at = self._opened_vectors()
-        elif at != structure:
-            index = index.copy()
-        if at != structure:
-            index.remove(without(index.numbers, self._caught_up_roll(structure).with_vector))
-            for changed in self._storage.block_columns.embedding_batches(since=at):
-                index.add(changed.numbers, changed.matrix)
-        self._vectors, self._vectors_at = index, structure
-        return index
-
-    def _opened_vectors(self) -> tuple[VectorIndex, int]:
-        """The vectors kept beside the store or in the search tier, and their revision; none and -1 without any."""
-        space = self._storage.meta.embedding_space()
-        if self._tier_vectors is not None and space is not None:
-            return VectorIndex(space[1], self._tier_vectors[0]), self._tier_vectors[1]
-        kept = self._kept.latest("vectors")
-        if kept is not None and space is not None and kept.said.get("space") == list(space):
-            return VectorIndex(space[1], Base.read(kept)), kept.stamp.revision
-        return VectorIndex(space[1] if space is not None else self._embedder.dimension), -1
 
     def _lay_out(self, structure: int, view: GraphView) -> SequenceIndex:
         """The order and the episodes of all blocks of a structure, from the last that was laid out."""
@@ -450,11 +368,11 @@ class Derived:
         if sequences is not None and long and kept.lacks("blocks", at):
             ids = self._caught_up_id_map(self._storage.structure_counter)
             kept.put_order(at, sequences, ids, changes)
-        vectors = self._vectors if kept.keeps_vectors else None
+        vectors, at = self._search.latest_vectors() if kept.keeps_vectors else (None, -1)
         # A short tail is caught up faster than a long base is written.
         late = vectors is not None and vectors.tail + vectors.gone > max(WORTH_KEEPING, len(vectors) // 20)
         if vectors is not None and late:
-            kept.put_vectors(self._vectors_at, vectors, self._settings.retrieval.approximate_from)
+            kept.put_vectors(at, vectors, self._settings.retrieval.approximate_from)
 
     def _caught_up_roll(self, structure: int) -> Roll:
         """Which blocks there are in this state; the latest one is kept."""
@@ -484,14 +402,3 @@ class Derived:
     def _embed_one(self, text: str) -> Vector:
         vector: Vector = self._embedder.embed([text])[0]
         return vector
-
-
-def check_space(storage: Storage, embedder: Embedder) -> None:
-    """Raise StoreError when the store's vectors came from another embedder: two spaces must not mix."""
-    space = storage.meta.embedding_space()
-    if space is not None and space != (embedder.name, embedder.dimension):
-        raise StoreError(
-            f"The store's embeddings come from {space[0]} ({space[1]} dimensions); it was opened with "
-            f"{embedder.name} ({embedder.dimension}).",
-            way_out=f"Open it with {space[0]}, or use another store.",
-        )

@@ -1,0 +1,169 @@
+"""The words and the vectors of a store, caught up: of this process's own indexes, or of the search tier.
+
+Every call is made under the lock of what is derived, and inside a snapshot of the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from amgs.derived.kept import KeptArrays
+from amgs.derived.roll import Roll
+from amgs.derived.search_tier import SEARCHABLE, SearchTier, texts
+from amgs.errors import ModelError, StoreCorruptError, StoreError
+from amgs.index.ascending import without
+from amgs.index.keyword import KeywordIndex
+from amgs.index.lexical import LexicalIndex
+from amgs.index.snapshot_store import Stamp
+from amgs.index.vector import VectorIndex
+from amgs.index.vector_base import Base
+from amgs.storage.protocol import Storage
+from amgs.text.embedding import Embedder
+from amgs.types import Fault
+
+
+class SearchIndexes:
+    """folder: where this process's own keyword index lies, None for memory; unused beside a tier. roll: which blocks
+    there are at a structure counter.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        embedder: Embedder,
+        kept: KeptArrays,
+        *,
+        tier: SearchTier | None,
+        folder: Path | None,
+        roll: Callable[[int], Roll],
+    ) -> None:
+        self._storage = storage
+        self._embedder = embedder
+        self._kept = kept
+        self._tier = tier
+        self._roll = roll
+        own = None if folder is None or tier is not None else folder / "keyword"
+        self._keyword = KeywordIndex.open(own, read_only=storage.read_only)
+        self._words: LexicalIndex | None = None
+        self._words_at = -1
+        self._tier_vectors: tuple[Base, int] | None = None
+        self._vectors: VectorIndex | None = None
+        self._vectors_at = -1
+
+    def words(self, structure: int) -> LexicalIndex:
+        """The words of a structure; they are not changed any more.
+
+        Raises StoreError when the store's embeddings come from another embedder than the one at hand.
+        """
+        if self._words is None or self._words_at != structure:
+            check_space(self._storage, self._embedder)
+            self._words, self._words_at = self.held_words(structure), structure
+        return self._words
+
+    def held_words(self, structure: int) -> LexicalIndex:
+        """The same, looked up anew and whatever embedder is at hand."""
+        if self._tier is not None:
+            return self._tier.words(self._roll(structure).searchable, structure)
+        self.catch_up()
+        return self._keyword.view()
+
+    def vectors(self, structure: int) -> VectorIndex:
+        """The vectors of a structure; they are not changed any more."""
+        index, at = self._vectors, self._vectors_at
+        kept = None if self._tier is None else self._tier.vectors(structure)
+        if kept is not self._tier_vectors:
+            self._tier_vectors, index = kept, None
+        if index is None:
+            index, at = self._opened_vectors()
+        elif at != structure:
+            index = index.copy()
+        if at != structure:
+            index.remove(without(index.numbers, self._roll(structure).with_vector))
+            for changed in self._storage.block_columns.embedding_batches(since=at):
+                index.add(changed.numbers, changed.matrix)
+        self._vectors, self._vectors_at = index, structure
+        return index
+
+    def latest_vectors(self) -> tuple[VectorIndex | None, int]:
+        """The vectors that were last asked for and their structure counter; None and -1 before."""
+        return self._vectors, self._vectors_at
+
+    def catch_up(self) -> None:
+        """Catch up this process's own keyword index, where no tier stands in its place."""
+        stamp = Stamp(self._storage.meta.store_id(), self._storage.structure_counter)
+        if self._tier is None and (stamp != self._keyword.stamp or not self._keyword.compared):
+            roll = self._roll(stamp.revision)
+            self._keyword.catch_up(roll.searchable, lambda some: texts(self._storage, some), stamp)
+
+    def look_again(self) -> None:
+        """The tier holds another version: whoever reads next takes it."""
+        self._words, self._words_at = None, -1
+
+    def forget(self) -> None:
+        """Drop what follows revisions: the store was filled from elsewhere."""
+        self.look_again()
+        self._vectors, self._vectors_at = None, -1
+        if self._tier is not None:
+            self._tier.forget()
+
+    def begin_anew(self) -> None:
+        """Remove the files of the keyword index and begin an empty one."""
+        self._keyword = self._keyword.anew()
+
+    def close(self) -> None:
+        """Seal the keyword index."""
+        self._keyword.close()
+
+    def faults(self) -> list[Fault]:
+        """Where an index does not hold what the store holds, after catching up."""
+        found = (
+            self._keyword_faults()
+            if self._tier is None
+            else list(self._tier.faults(self._storage.structure_counter))
+        )
+        if found and self._tier is not None:
+            return found
+        space = self._storage.meta.embedding_space()
+        if space is None or space == (self._embedder.name, self._embedder.dimension):
+            found += self._vector_faults()
+        return found
+
+    def _keyword_faults(self) -> list[Fault]:
+        self.catch_up()
+        self._keyword.recheck()
+        wanted = self._storage.block_columns.numbers(SEARCHABLE)
+        off = np.setxor1d(self._keyword.numbers, wanted).size
+        return [Fault("keyword index", f"{off} blocks differ from the store", repairable=True)] if off else []
+
+    def _vector_faults(self) -> list[Fault]:
+        try:
+            held = self.vectors(self._storage.structure_counter).numbers
+        except (ModelError, StoreCorruptError) as error:
+            return [Fault("vector index", error.message)]
+        off = np.setxor1d(held, self._storage.block_columns.embedded()).size
+        found = [Fault("vector index", f"{off} blocks differ from the store", repairable=True)] if off else []
+        return found + self._kept.damage()
+
+    def _opened_vectors(self) -> tuple[VectorIndex, int]:
+        """The vectors kept beside the store or in the tier, and their revision; none and -1 without any."""
+        space = self._storage.meta.embedding_space()
+        if self._tier_vectors is not None and space is not None:
+            return VectorIndex(space[1], self._tier_vectors[0]), self._tier_vectors[1]
+        kept = self._kept.latest("vectors")
+        if kept is not None and space is not None and kept.said.get("space") == list(space):
+            return VectorIndex(space[1], Base.read(kept)), kept.stamp.revision
+        return VectorIndex(space[1] if space is not None else self._embedder.dimension), -1
+
+
+def check_space(storage: Storage, embedder: Embedder) -> None:
+    """Raise StoreError when the store's vectors came from another embedder: two spaces must not mix."""
+    space = storage.meta.embedding_space()
+    if space is not None and space != (embedder.name, embedder.dimension):
+        raise StoreError(
+            f"The store's embeddings come from {space[0]} ({space[1]} dimensions); it was opened with "
+            f"{embedder.name} ({embedder.dimension}).",
+            way_out=f"Open it with {space[0]}, or use another store.",
+        )

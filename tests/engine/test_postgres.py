@@ -159,6 +159,7 @@ def test_a_namespace_from_before_long_names_takes_them_once_it_is_opened(postgre
             "DROP INDEX source_blocks_source_idx",
             "CREATE INDEX ON source_blocks (source)",
             "DROP TABLE deleted_blocks",
+            "DROP TABLE centrality, centrality_of",
             "UPDATE meta SET value = '17' WHERE key = 'schema_version'",
         ):
             storage.execute(sql)  # type: ignore[attr-defined]

@@ -75,5 +75,5 @@ async def test_the_overview_tells_of_agents_only_where_one_ever_ran() -> None:
         keep_state(world.session.engine.memory, ran)
         await driven.press("r")
         assert "1 of 3 runs failed" in driven.text
-        await driven.press("e")
+        await driven.press("m", "down", "down", "enter")
         assert "decisions for a category" in driven.text

@@ -15,6 +15,7 @@ from amgs_tui.widgets.arrangement import PANES
 from tests.tui import figure_samples as samples
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
+from tests.tui.test_app_calibration import judged
 from tests.tui.test_app_panes import opened
 
 THEMES = tuple(load_all((shipped_folder(),))[0])
@@ -41,7 +42,7 @@ async def lived_in(driven: Drive) -> None:
 
 
 async def test_every_pane_is_drawn_in_every_theme() -> None:
-    async with drive(World(consolidated=8), (200, 60), theme=THEMES[0]) as driven:
+    async with drive(judged(), (200, 60), theme=THEMES[0]) as driven:
         await lived_in(driven)
         shown = driven.app.main.body.shown
         assert set(shown) == set(PANES) - {"conversation", "packs"}

@@ -225,7 +225,7 @@ async def test_the_key_bar_shows_more_keys_where_there_is_room(tmp_path: Path, n
         await driven.type("dome", "enter")
         await driven.press("o")
         bar = driven.lines[-1]
-        for label in ("m measure", "p pin", "f forbid", "x force", "S set", "d diff"):
+        for label in ("m measure", "p pin", "x forbid", "u force", "S set", "d diff"):
             assert label in bar
         await driven.press("1")
         assert "z maximise" in driven.lines[-1] and "^p palette" in driven.lines[-1]

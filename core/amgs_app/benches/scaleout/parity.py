@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -101,7 +102,7 @@ def _steps(corpus: Path) -> Mapping[str, Step]:
         "statistics": lambda m: m.graph_stats(),
         "entities": lambda m: m.entity_names(),
         "health": lambda m: m.health(),
-        "status": lambda m: m.status(),
+        "status": lambda m: replace(m.status(), topology=None),  # a file has none
         "journal": lambda m: m.operations(50),
         "verify": lambda m: m.verify(),
     }

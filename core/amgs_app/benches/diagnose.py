@@ -19,7 +19,7 @@ from amgs.errors import UsageError
 from amgs.memory import Memory
 from amgs.types.diagnosis import DIAGNOSIS_CAUSES, Diagnosis, DiagnosisCause
 from amgs_app.bench_results import BenchResult, BenchTable
-from amgs_app.benches import diagnose_facts
+from amgs_app.benches import diagnose_facts, diagnose_sent
 from amgs_app.benches.diagnose_facts import FactsFound
 from amgs_app.benches.diagnose_world import (
     FRAME,
@@ -44,7 +44,8 @@ _LOGGED = 6
 class JudgedFailure:
     """A planted failure, the cause that was named, and what its fix did. named: "ambiguous" where the block had to be
     asked for. search_misses: whether a search for the question has no hit that says the fact. broken: of the other
-    questions, whose turn left its frame with the fix.
+    questions, whose turn left its frame with the fix. unplanted: the cause that is named for the same fact where
+    nothing was done to it; "" where that was not asked.
     """
 
     failure: PlantedFailure
@@ -53,6 +54,7 @@ class JudgedFailure:
     works: bool
     broken: int
     search_misses: bool
+    unplanted: str = ""
 
 
 def run(rig: MemoryRig, data: Path, causes: Sequence[tuple[DiagnosisCause, int]] = PLANTED) -> BenchResult:
@@ -79,6 +81,8 @@ def run(rig: MemoryRig, data: Path, causes: Sequence[tuple[DiagnosisCause, int]]
         "fix_works_at_all": float(sum(one.works for one in judged)),
         "broken_most": float(max((one.broken for one in judged), default=0)),
         "not_planted": float(len(dropped)),
+        "unplanted": float(sum(bool(one.unplanted) for one in judged)),
+        "unplanted_in_the_context": float(sum(one.unplanted == "in the context" for one in judged)),
         **_controls(judged, rig.seed),
         **diagnose_facts.totals(found.values()),
     }
@@ -103,24 +107,44 @@ def _part(count: int, place: int, of: int) -> int:
 def _judged(world: FailureWorld, failure: PlantedFailure) -> JudgedFailure:
     in_talk = failure.cause == "left out of the conversation"
     memory = world.talk if in_talk else world.memory
+    unplanted = _unplanted(world, failure)
     hits = memory.search(failure.asked).hits
     misses = not any(wording.says(hit.block.content, failure.fact) for hit in hits)
     try:
+        collapsed = failure.cause == "collapsed"
         found = memory.diagnosis.diagnose(
             "",
             failure.fact,
             question=failure.asked,
             frame="" if in_talk else FRAME,
-            budget=failure.budget,
-            conversation=TALK if in_talk else "",
+            budget=failure.budget if failure.exchange is None else None,
+            conversation=TALK if in_talk and failure.exchange is None else "",
+            exchange=failure.exchange,
             questions=_LOGGED,
+            read=diagnose_sent.read(memory, failure.block, failure.said, gist=True) if collapsed else None,
         )
     except UsageError as error:
-        return JudgedFailure(failure, error.title.lower(), "", False, 0, misses)
+        return JudgedFailure(failure, error.title.lower(), "", False, 0, misses, unplanted)
     if found.trial is None:
-        return JudgedFailure(failure, found.cause, "", False, 0, misses)
+        return JudgedFailure(failure, found.cause, "", False, 0, misses, unplanted)
     works, broken = _tried(world, memory, failure, found)
-    return JudgedFailure(failure, found.cause, found.trial.fix.kind, works, broken, misses)
+    return JudgedFailure(failure, found.cause, found.trial.fix.kind, works, broken, misses, unplanted)
+
+
+def _unplanted(world: FailureWorld, failure: PlantedFailure) -> str:
+    """The cause that is named where the call sent the fact, or the working context held it as tokens."""
+    try:
+        if failure.exchange is not None:
+            call = failure.exchange - 1
+            return world.talk.diagnosis.diagnose("", failure.fact, exchange=call, questions=0).cause
+        if failure.cause != "collapsed":
+            return ""
+        tokens = diagnose_sent.read(world.memory, failure.block, failure.said, gist=False)
+        return world.memory.diagnosis.diagnose(
+            "", failure.fact, question=failure.asked, frame=FRAME, questions=0, read=tokens
+        ).cause
+    except UsageError as error:
+        return error.title.lower()
 
 
 def _tried(
@@ -131,6 +155,10 @@ def _tried(
     """
     assert found.trial is not None
     fix = found.trial.fix
+    if (
+        fix.kind == "expand"
+    ):  # its tokens are pinned: what was collapsed is open, if it is the block that says it
+        return fix.block == failure.block, 0
     if not fix.applies:
         frame = look(memory, failure.asked, fix.budget)
         return has(frame, failure.block, failure.said), 0
@@ -138,7 +166,8 @@ def _tried(
     done = memory.diagnosis.apply(fix)
     try:
         if failure.cause == "left out of the conversation":
-            made = memory.conversation.optimise(TALK, failure.asked, budget=failure.budget)
+            name = TALK if failure.exchange is None else found.request.conversation
+            made = memory.conversation.optimise(name, failure.asked, budget=failure.budget)
             return any(failure.said in one.text for one in made.messages), 0
         text = look(memory, failure.asked, failure.budget)
         given = has(text, failure.block, failure.said) or failure.fact in text.text

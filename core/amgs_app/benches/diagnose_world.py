@@ -20,7 +20,7 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.types import Frame
 from amgs.types.diagnosis import DiagnosisCause
-from amgs_app.benches import diagnose_facts
+from amgs_app.benches import diagnose_facts, diagnose_sent
 from amgs_app.benches.diagnose_facts import FactsFound
 from amgs_app.benches.locomo_data import ADVERSARIAL, Conversation, source_of
 from amgs_app.benches.rig import MemoryRig
@@ -28,20 +28,20 @@ from amgs_app.benches.stores import BenchClock, conversation_store
 
 FRAME = "ATTENTION"
 PLANTED: tuple[tuple[DiagnosisCause, int], ...] = (
-    ("not stored", 8),
-    ("not consolidated", 8),
-    ("superseded", 8),
+    ("not stored", 5),
+    ("not consolidated", 5),
+    ("superseded", 5),
     ("not found", 4),
     ("out-voted", 4),
     ("over budget", 4),
-    ("left out of the conversation", 4),
+    ("left out of the conversation", 8),
+    ("collapsed", 5),
 )
-"""Five groups of eight: the last four causes share two."""
+"""Forty. Of what a conversation left out, two of four were left out of calls that the gateway recorded."""
 _OTHERS = 12
 """Questions of the same conversation that nothing is done to."""
 _BUDGETS = (200, 140, 100, 70)
 """Tokens that leave a fact out; the largest that does is taken."""
-_TALK_BUDGETS = (2000, 1000, 500, 300, 200)
 _ECHOES = 90
 """How often somebody repeats a question whose answer is to be out-voted."""
 TALK = "talk"
@@ -53,7 +53,8 @@ _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 class PlantedFailure:
     """A question, the fact that its answer misses, and why. source, block: of the turn that says the fact; said: its
     longest sentence. retold: whether the fact is told in other words than the turn's. asked: the question as it is
-    asked, which may be in other words.
+    asked, which may be in other words. exchange: the recorded call that left it out, the one before it did not; None
+    where none is asked about.
     """
 
     cause: DiagnosisCause
@@ -65,6 +66,7 @@ class PlantedFailure:
     fact: str
     retold: bool
     budget: int | None = None
+    exchange: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +98,19 @@ def planted(
         chance.shuffle(answered)
         failures: list[PlantedFailure] = []
         for cause, count in share.items():
-            for _ in range(min(count, len(answered))):
+            for place in range(min(count, len(answered))):
                 question, source = answered.pop()
                 told = len(failures) % 2 == 1
                 said = _said(conversation, source)
                 (block,) = whole.resolve_source(source)[:1]
                 fact = retold[source] if told else said
-                failures.append(PlantedFailure(cause, question, question, source, block, said, fact, told))
+                call = cause == "left out of the conversation" and place % 4 > 1
+                number = 2 * len(failures) + 2 if call else None
+                failures.append(
+                    PlantedFailure(
+                        cause, question, question, source, block, said, fact, told, exchange=number
+                    )
+                )
         others = tuple(
             (question, whole.resolve_source(source)[0], _said(conversation, source))
             for question, source in answered[:_OTHERS]
@@ -111,7 +119,7 @@ def planted(
         made: list[PlantedFailure] = []
         dropped: list[str] = []
         for failure in failures:
-            asked = _asked(whole, talk, failure, chance)
+            asked = _asked(whole, talk, conversation, failure, chance)
             if asked is None:
                 dropped.append(f"{failure.cause}: {failure.question}")
             else:
@@ -201,16 +209,19 @@ def _plant(
 def _talk(rig: MemoryRig, conversation: Conversation) -> Iterator[Memory]:
     """The conversation as messages; its speakers take turns as user and assistant."""
     with Memory.open(":memory:", clock=BenchClock(conversation.now), embedder=rig.embedder) as memory:
-        first = str(conversation.drafts[0].meta["speaker"])
-        said = [
-            {
-                "role": "user" if d.meta["speaker"] == first else "assistant",
-                "content": d.content.rpartition("\n(")[0],
-            }
-            for d in conversation.drafts
-        ]
-        memory.conversation.add(TALK, said)
+        memory.conversation.add(TALK, _messages(conversation))
         yield memory
+
+
+def _messages(conversation: Conversation) -> list[dict[str, Any]]:
+    first = str(conversation.drafts[0].meta["speaker"])
+    return [
+        {
+            "role": "user" if d.meta["speaker"] == first else "assistant",
+            "content": d.content.rpartition("\n(")[0],
+        }
+        for d in conversation.drafts
+    ]
 
 
 def _of(draft: RawBlock) -> str:
@@ -228,9 +239,15 @@ def _supersede(memory: Memory, failure: PlantedFailure) -> None:
 
 
 def _asked(
-    memory: Memory, talk: Memory, failure: PlantedFailure, chance: random.Random
+    memory: Memory, talk: Memory, conversation: Conversation, failure: PlantedFailure, chance: random.Random
 ) -> PlantedFailure | None:
     """The failure as it is asked; None where the fact is given in spite of it."""
+    if failure.exchange is not None:
+        said = _messages(conversation)
+        budget = diagnose_sent.called(talk, said, failure.question, failure.said, failure.exchange)
+        return None if budget is None else replace(failure, budget=budget)
+    if failure.cause == "collapsed":  # the frame holds it, the working context does not
+        return failure if has(look(memory, failure.asked), failure.block, failure.said) else None
     if failure.cause == "left out of the conversation":
         return _squeezed(talk, failure)
     if failure.cause == "over budget":
@@ -249,7 +266,7 @@ def _missed(memory: Memory, failure: PlantedFailure) -> PlantedFailure | None:
 
 def _squeezed(talk: Memory, failure: PlantedFailure) -> PlantedFailure | None:
     """The largest of some budgets at which the conversation engine does not send what was said."""
-    for budget in _TALK_BUDGETS:
+    for budget in diagnose_sent.BUDGETS:
         try:
             made = talk.conversation.optimise(TALK, failure.question, budget=budget)
         except BudgetError:

@@ -18,14 +18,14 @@ class DiagnosisPage(TextReader):
     """A page about one missed fact. Its keys close it."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        Binding("a", "apply", "apply", id="diagnosis.apply", tooltip="Carry out the fix; undo takes it back"),
+        Binding("c", "apply", "apply", id="diagnosis.apply", tooltip="Carry out the fix; undo takes it back"),
         Binding("t", "test", "test", id="diagnosis.test", tooltip="Make a test of it in a file of questions"),
         Binding("b", "block", "block", id="diagnosis.block", tooltip="Select the block that holds the fact"),
     ]
 
     def __init__(self, host: Host, found: Diagnosis, page: Page) -> None:
         applies = found.trial is not None and found.trial.fix.applies
-        keys = ("a applies the fix", "t makes a test") if applies else ("t makes a test",)
+        keys = ("c applies the fix", "t makes a test") if applies else ("t makes a test",)
         super().__init__("Diagnosis", page, " · ".join(("↑ ↓ scroll", *keys, "b block", "esc closes")))
         self._host = host
         self._found = found

@@ -110,6 +110,13 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
 
     # --- what it shows ------------------------------------------------------------------------------------
 
+    def look(self) -> None:
+        """As every pane; one that gave its place away asks without it whether there is a forecast by now."""
+        super().look()
+        if self.stale and self.empty:
+            for call in self.asks():
+                self.ask(call, origin="screen")
+
     def asks(self) -> Iterable[Call[Any]]:
         by, value = self.group or (None, None)
         yield operations.calibration.table(bins=self.bins, by=by, value=value)

@@ -202,6 +202,10 @@ what is done in the past begins a branch, and two branches can be compared. Open
         elif seen is not None:
             self.ask(operations.focus.tokens(seen[0], seen[1] - seen[0]), origin="screen")
 
+    @property
+    def empty(self) -> bool:
+        return self.view is None
+
     def subtitle(self) -> str:
         if self.view is None:
             return ""

@@ -81,7 +81,7 @@ def arrange(
     if mode == "single" or maximised:
         return Arrangement(mode, {main: Box(0, 0, width, height)})
     if mode == "tiled":
-        return Arrangement(mode, _tiled(width, height, {*empty} - {main}))
+        return Arrangement(mode, _tiled(width, height, main, empty))
     wanted = tuple(name for name in beside if name != main)
     if not wanted:
         known = (*COMPANIONS[main], *(name for name in PANES if name != main))
@@ -102,19 +102,20 @@ def _split(
     return {main: Box(0, 0, width, top)} | _row(small, (1.0,) * len(small), width, top, height - top)
 
 
-def _tiled(width: int, height: int, gone: Collection[str]) -> dict[str, Box]:
-    """All but those that are gone; the working context, the conversation and the packs share the foot."""
-    top = round(height * 0.34)
-    middle = round(height * 0.28)
+def _tiled(width: int, height: int, main: str, empty: Collection[str]) -> dict[str, Box]:
+    """All but those that are empty; the working context, the conversation and the packs share the foot, which keeps
+    a few lines where none of them has anything to show.
+    """
+    gone = {*empty} - {main}
+    shared = _left(("focus", "conversation", "packs"), (0.36, 0.32, 0.32), gone)
+    says_little = {*shared[0]} <= {*empty}
+    foot = EMPTY_HEIGHT if says_little else height - round(height * 0.34) - round(height * 0.28)
+    top = round((height - foot) * 0.34 / (0.34 + 0.28))
+    middle = height - foot - top
     return (
         _row(*_left(("inbox", "frame", "overview"), (0.26, 0.46, 0.28), gone), width, 0, top)
         | _row(*_left(("graph", "decay", "calibration"), (0.34, 0.33, 0.33), gone), width, top, middle)
-        | _row(
-            *_left(("focus", "conversation", "packs"), (0.36, 0.32, 0.32), gone),
-            width,
-            top + middle,
-            height - top - middle,
-        )
+        | _row(*shared, width, top + middle, foot)
     )
 
 

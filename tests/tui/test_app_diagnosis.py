@@ -32,7 +32,7 @@ async def test_a_missed_fact_is_diagnosed_and_mended_by_keys(tmp_path: Path) -> 
         assert line.startswith('question add "Who greased the motor?" --contains "Ilse greased the motor"')
         await driven.press("escape", "m")
         await driven.type("Ilse greased the motor", "enter")
-        await driven.press("a")
+        await driven.press("c")
         await driven.press("m")
         await driven.type("Ilse greased the motor", "enter")
         assert "Not stored then" in driven.text  # when the question was asked, it was not there

@@ -20,8 +20,10 @@ def notice(canvas: Canvas, title: str, commands: Sequence[str], sentence: str) -
 def notice_in(region: Region, title: str, commands: Sequence[str], sentence: str) -> None:
     """The same inside a part of a picture."""
     palette = region.palette
-    width = min(64, region.width - 2)
-    lines = wrap(sentence, max(8, width), max(1, region.height - 3 - len(commands)))
+    room = max(1, region.height - 3 - len(commands))
+    lines = wrap(sentence, max(8, min(64, region.width - 2)), room + 1)
+    if len(lines) > room:  # few lines: they go from edge to edge
+        lines = wrap(sentence, max(8, region.width - 2), room)
     tall = region.height >= len(lines) + len(commands) + 4
     high = 1 + len(lines) + len(commands) + (2 if tall else 0)
     y = max(0, (region.height - high) // 2)

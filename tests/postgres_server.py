@@ -30,8 +30,8 @@ def running_server() -> Iterator[str]:
             pytest.skip(f"PostgreSQL cannot be started here: {error}")
         address = server.get_uri().replace(":@", "@")
         with psycopg.connect(address, autocommit=True) as admin:
-            # What a test writes need not outlive the machine.
-            for name in ("fsync", "full_page_writes", "synchronous_commit"):
+            # What a test writes need not outlive the machine; what was committed must outlive a server that is killed.
+            for name in ("fsync", "full_page_writes"):
                 admin.execute(f"ALTER SYSTEM SET {name} = off")
             admin.execute("SELECT pg_reload_conf()")
         try:

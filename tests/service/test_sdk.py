@@ -129,11 +129,11 @@ def test_a_missed_fact_is_diagnosed_and_mended_over_the_wire(address: str) -> No
 NOT_SERVED = {
     "where files lie, or what one process holds": {
         "clock", "close", "discard", "ingest_file", "ingest_folder", "keep", "kept", "load", "namespaces", "open",
-        "path", "settings", "transaction",
+        "path", "settings", "space", "transaction",
     },
     "needs rows of the store, not an answer": {
-        "blocks", "change_counter", "count", "earliest", "edges", "gather", "ingest_many", "nearest", "resolve_source",
-        "titles", "entity_names",
+        "blocks", "change_counter", "count", "earliest", "edges", "gather", "ingest_many", "last_assembled", "nearest",
+        "resolve_source", "titles", "entity_names",
     },
     "a value too large for a request, or in another form": {
         "apply_consolidation", "consolidate_in_batches", "define_frame",

@@ -23,8 +23,8 @@ from amgs_tui.widgets.tabs import TITLES
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 
-EMPTY = {"calibration", "conversation", "packs"}
-"""What a memory without forecasts, messages and packs has nothing to show in: these panes leave the room to others."""
+EMPTY = {"calibration"}
+"""What a memory without forecasts has nothing to show in: it leaves the room to its row."""
 SIZES = [(200, 60), (120, 40), (80, 24), (60, 15)]
 
 

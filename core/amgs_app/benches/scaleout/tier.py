@@ -42,8 +42,8 @@ class TierSearches:
 def measure_tier(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult | None:
     """Milliseconds of a search and of its layers at each size, seconds until the first answer of a memory that is
     opened, with what the build kept and, as a control, without, and how many of the ten best hits are those of the
-    control. The questions are sentences of the books, asked of both by turns; embedding them is part of the time, in
-    the layer of vectors.
+    control. The questions are sentences of the books, asked of one and then of the other; embedding them is part of the
+    time, in the layer of vectors.
     """
     folder = setup.folder("books", "*.txt")
     if folder is None:
@@ -86,7 +86,7 @@ def measure_tier(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult | None:
         stages += _stages(size, found)
     largest = max(setup.effort.blocks)
     table = BenchTable(
-        "PostgreSQL, the same questions by turns",
+        "PostgreSQL, the same questions",
         (
             "blocks",
             "words and vectors",
@@ -147,24 +147,22 @@ def _opened_anew(rig: MemoryRig, place: str, index: Path, books: Books, size: in
 def _asked(
     rig: MemoryRig, place: str, index: str, books: Books, size: int, setup: ScaleoutSetup
 ) -> tuple[dict[str, TierSearches], float]:
-    """What each way took; the percentage of hits that both have."""
+    """What each way took; the percentage of hits that both have. One after the other: by turns each would find the
+    caches full of what the other read, gigabytes at a million blocks.
+    """
     questions = books.queries(setup.effort.questions + WARM_UP + 1, SEED + size)
     first = questions.pop()
     found: dict[str, TierSearches] = {}
-    memories: dict[str, Memory] = {}
-    same = asked = 0
-    try:
-        for way, at in ((INDEX, index), (OWN, "")):
-            begun = time.perf_counter()
-            memories[way] = Memory.open(
-                place, clock=BenchClock(NOW), embedder=rig.embedder, index=at, read_only=True
-            )
-            memories[way].search(first)
-            found[way] = TierSearches(time.perf_counter() - begun)
-        for number, question in enumerate(questions):
-            rig.progress(number, len(questions), f"searching {size:,} blocks")
-            hits: list[set[str]] = []
-            for way, memory in memories.items():
+    hits: dict[str, list[set[str]]] = {}
+    for way, at in ((INDEX, index), (OWN, "")):
+        begun = time.perf_counter()
+        with Memory.open(
+            place, clock=BenchClock(NOW), embedder=rig.embedder, index=at, read_only=True
+        ) as memory:
+            memory.search(first)
+            found[way], hits[way] = TierSearches(time.perf_counter() - begun), []
+            for number, question in enumerate(questions):
+                rig.progress(number, len(questions), f"searching {size:,} blocks, {way}")
                 begun, processor = time.perf_counter(), time.process_time()
                 result = memory.search(question, top_k=TOP_K)
                 if number >= WARM_UP:
@@ -172,12 +170,9 @@ def _asked(
                     found[way].computed.append(1000 * (time.process_time() - processor))
                     for layer in result.layers:
                         found[way].stages[layer.layer].append(layer.milliseconds)
-                hits.append({hit.block.id for hit in result.hits})
-            same, asked = same + len(hits[0] & hits[1]), asked + len(hits[1])
-    finally:
-        for memory in memories.values():
-            memory.close()
-    return found, 100 * same / max(asked, 1)
+                hits[way].append({hit.block.id for hit in result.hits})
+    same = sum(len(one & other) for one, other in zip(hits[INDEX], hits[OWN], strict=True))
+    return found, 100 * same / max(sum(map(len, hits[OWN])), 1)
 
 
 def _bytes(folder: Path) -> int:

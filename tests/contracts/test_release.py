@@ -35,8 +35,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "wheel"
     ]
     for name in {*wheel["packages"], *wheel["force-include"]} - {"core/amgs_app"}:
-        (folder / name).mkdir(parents=True)
-        (folder / name / "one.txt").write_text("one")
+        if (ROOT / name).is_dir():
+            (folder / name).mkdir(parents=True)
+            (folder / name / "one.txt").write_text("one")
     for name in ("pyproject.toml", "README.md", "LICENSE", "core/amgs_app/__init__.py", "docs/amgs.1"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")

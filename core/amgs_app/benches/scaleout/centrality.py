@@ -15,11 +15,10 @@ from amgs_app.bench_results import BenchTable
 from amgs_app.benches.large_corpus import NOW, Books
 from amgs_app.benches.large_store import fill, sample_vectors
 from amgs_app.benches.rig import MemoryRig
-from amgs_app.benches.scaleout.setup import ScaleoutSetup
+from amgs_app.benches.scaleout.setup import SEED, ScaleoutSetup
 from amgs_app.benches.stores import BenchClock
 from amgs_app.benches.subject import SubjectResult
 
-SEED = 7
 LARGE = Settings(graph=GraphSettings(fresh_centrality_nodes=0))
 """Every graph is scored by what the store holds."""
 R = TypeVar("R")

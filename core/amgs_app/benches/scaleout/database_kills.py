@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 
 from amgs.clock import FixedClock
 from amgs.memory import Memory
@@ -12,14 +11,10 @@ from amgs_app.bench_results import BenchTable
 from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.scaleout.server import OwnServer, own_server
 from amgs_app.benches.scaleout.setup import ScaleoutSetup
-from amgs_app.benches.scaleout.writer import REFUSED, WriterProcess
+from amgs_app.benches.scaleout.writer import amid_notes
 from amgs_app.benches.stores import STILL
 from amgs_app.benches.subject import SubjectResult
 
-MOST = 30
-"""Acknowledgements before a kill, at most."""
-LATEST = 0.05
-"""Seconds after the last acknowledgement that was waited for, at most."""
 CONTROLS = 5
 """Kills in each control."""
 
@@ -79,16 +74,9 @@ def _killed(
     open_storage(_place(server, name)).close()
     for number in range(kills):
         rig.progress(number, kills, "killing a database server")
-        writer = WriterProcess.start(_place(server, name), f"{number}", early=early)
-        try:
-            if writer.refused:
-                raise RuntimeError(f"No writer could begin: {writer.refused}")
-            writer.begin()
-            said.update(writer.read(chance.randint(1, MOST)))
-            time.sleep(0 if early else chance.uniform(0, LATEST))  # so that it dies anywhere in a later write
+        with amid_notes(_place(server, name), f"{number}", chance, early=early) as told:
             server.kill()
-        finally:
-            said.update(line for line in writer.kill() if not line.startswith(REFUSED))
+        said |= told
         server.begin_again()
     with open_storage(_place(server, name), read_only=True) as storage:
         return len(said - storage.blocks.existing(said)), len(said)

@@ -14,13 +14,12 @@ from amgs.workers.embedding import embedded
 from amgs_app.bench_results import BenchTable
 from amgs_app.benches.large_corpus import Books
 from amgs_app.benches.rig import MemoryRig
-from amgs_app.benches.scaleout.setup import ScaleoutSetup
+from amgs_app.benches.scaleout.setup import SEED, ScaleoutSetup
 from amgs_app.benches.subject import SubjectResult
 
 TEXTS = 1024
 BATCH = 64
 PROCESSES = 2
-SEED = 7
 _TRIES = 50
 ONE, TWO, RAY = "one process", "two processes", "Ray, two at a time"
 

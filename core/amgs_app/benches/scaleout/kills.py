@@ -12,14 +12,10 @@ from amgs.storage.opening import open_storage
 from amgs_app.bench_results import BenchTable
 from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.scaleout.setup import ScaleoutSetup
-from amgs_app.benches.scaleout.writer import WriterProcess
+from amgs_app.benches.scaleout.writer import amid_notes
 from amgs_app.benches.stores import STILL
 from amgs_app.benches.subject import SubjectResult
 
-MOST = 30
-"""Acknowledgements before a kill, at most."""
-LATEST = 0.05
-"""Seconds after the last acknowledgement that was waited for, at most."""
 CONTROLS = 10
 """Kills of a writer that acknowledges before it commits."""
 _PATIENCE = 30.0
@@ -71,15 +67,9 @@ def _killed(
     said: set[str] = set()
     for number in range(kills):
         rig.progress(number, kills, "killing a writer")
-        writer = WriterProcess.start(place, f"{number}", early=early)
-        try:
-            if writer.refused:
-                raise RuntimeError(f"No writer could begin: {writer.refused}")
-            writer.begin()
-            said.update(writer.read(chance.randint(1, MOST)))
-            time.sleep(0 if early else chance.uniform(0, LATEST))  # so that it dies anywhere in a later write
-        finally:
-            said.update(writer.kill())
+        with amid_notes(place, f"{number}", chance, early=early) as told:
+            pass  # killed at once
+        said |= told
         _wait_until_free(place)
     with open_storage(place, read_only=True) as storage:
         lost = len(said - storage.blocks.existing(said))

@@ -11,14 +11,13 @@ from functools import partial
 from amgs.memory import Memory
 from amgs_app.bench_results import BenchTable
 from amgs_app.benches.large_corpus import NOW, Books
-from amgs_app.benches.large_store import fill, prepare, sample_vectors
+from amgs_app.benches.large_store import fill, sample_vectors
 from amgs_app.benches.measures import quantile
 from amgs_app.benches.rig import MemoryRig
-from amgs_app.benches.scaleout.setup import ScaleoutSetup
+from amgs_app.benches.scaleout.setup import SEED, ScaleoutSetup
 from amgs_app.benches.stores import BenchClock
 from amgs_app.benches.subject import SubjectResult
 
-SEED = 7
 WARM_UP = 10
 
 
@@ -33,16 +32,7 @@ def measure_latency(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult | Non
     metrics: dict[str, float] = {}
     rows: list[tuple[str | float, ...]] = []
     for size in setup.effort.blocks:
-        kept = prepare(
-            books,
-            size,
-            setup.work,
-            rig.embedder,
-            sample=setup.effort.sample,
-            seed=SEED,
-            clock=time.perf_counter,
-            progress=rig.progress,
-        )
+        kept = setup.filled_file(rig, books, size)
         vectors = sample_vectors(books, rig.embedder, setup.effort.sample, setup.work, rig.progress)
         with setup.namespace(f"latency_{size}") as place:
             begun = time.perf_counter()

@@ -9,9 +9,7 @@ from pathlib import Path
 from amgs.exchange.migration import Migration, migrate
 from amgs_app.bench_results import BenchTable
 from amgs_app.benches.large_corpus import Books
-from amgs_app.benches.large_store import prepare
 from amgs_app.benches.rig import MemoryRig
-from amgs_app.benches.scaleout.latency import SEED
 from amgs_app.benches.scaleout.setup import ScaleoutSetup
 from amgs_app.benches.subject import SubjectResult
 
@@ -29,16 +27,7 @@ def measure_migration(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult | N
     metrics: dict[str, float] = {}
     rows: list[tuple[str | float, ...]] = []
     for size in setup.effort.blocks:
-        kept = prepare(
-            books,
-            size,
-            setup.work,
-            rig.embedder,
-            sample=setup.effort.sample,
-            seed=SEED,
-            clock=time.perf_counter,
-            progress=rig.progress,
-        )
+        kept = setup.filled_file(rig, books, size)
         back, copy = (setup.work / f"migrated-{name}.duckdb" for name in ("back", "copy"))
         with setup.namespace(f"migration_{size}") as place:
             for what, source, destination in (

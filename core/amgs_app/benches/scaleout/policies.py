@@ -16,8 +16,7 @@ from amgs_app.benches.large_corpus import NOW, Books
 from amgs_app.benches.large_store import fill, sample_vectors
 from amgs_app.benches.measures import quantile
 from amgs_app.benches.rig import MemoryRig
-from amgs_app.benches.scaleout.latency import SEED
-from amgs_app.benches.scaleout.setup import ScaleoutSetup
+from amgs_app.benches.scaleout.setup import SEED, ScaleoutSetup
 from amgs_app.benches.stores import BenchClock
 from amgs_app.benches.subject import SubjectResult
 

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from amgs_app.benches.large_corpus import Books
+    from amgs_app.benches.large_store import LargeStore
+    from amgs_app.benches.rig import MemoryRig
+
+SEED = 7
+"""Of what every subject draws from the books."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +71,18 @@ class ScaleoutSetup:
             if folder.is_dir() and any(folder.glob(pattern)):
                 return folder
         return None
+
+    def filled_file(self, rig: MemoryRig, books: Books, size: int) -> LargeStore:
+        """A file of so many blocks of the books, kept from before or filled now."""
+        from amgs_app.benches.large_store import prepare
+
+        return prepare(
+            books,
+            size,
+            self.work,
+            rig.embedder,
+            sample=self.effort.sample,
+            seed=SEED,
+            clock=time.perf_counter,
+            progress=rig.progress,
+        )

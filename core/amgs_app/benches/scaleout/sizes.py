@@ -12,11 +12,10 @@ from amgs.storage.opening import open_storage
 from amgs.storage.tables import TableSize
 from amgs_app.bench_results import BenchTable
 from amgs_app.benches.large_corpus import NOW, Books
-from amgs_app.benches.large_store import fill, prepare, sample_vectors
+from amgs_app.benches.large_store import fill, sample_vectors
 from amgs_app.benches.rig import MemoryRig
 from amgs_app.benches.scaleout.footprint import footprint
-from amgs_app.benches.scaleout.latency import SEED
-from amgs_app.benches.scaleout.setup import ScaleoutSetup
+from amgs_app.benches.scaleout.setup import SEED, ScaleoutSetup
 from amgs_app.benches.scaleout.sizing import AIMS, BlockFigures, Line, most_blocks, side_by_side
 from amgs_app.benches.stores import BenchClock
 from amgs_app.benches.subject import SubjectResult
@@ -37,16 +36,7 @@ def measure_sizing(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult | None
     found: list[dict[str, float]] = []
     ends = sorted({min(setup.effort.blocks), max(setup.effort.blocks)})
     for size in ends:
-        kept = prepare(
-            books,
-            size,
-            setup.work,
-            rig.embedder,
-            sample=setup.effort.sample,
-            seed=SEED,
-            clock=time.perf_counter,
-            progress=rig.progress,
-        )
+        kept = setup.filled_file(rig, books, size)
         with Memory.open(kept.path, clock=BenchClock(NOW), embedder=rig.embedder) as memory:
             memory.search("who opened the door?")  # builds its indexes; closing keeps them
         in_file = footprint(str(kept.path))

@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import argparse
 import logging
+import random
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Self
 
 READY = "ready"
 REFUSED = "refused: "
+_MOST = 30
+"""Acknowledgements before a kill, at most."""
+_LATEST = 0.05
+"""Seconds after the last acknowledgement that was waited for, at most."""
 
 
 def note(name: str, number: int) -> str:
@@ -83,6 +89,25 @@ class WriterProcess:
         said = self.rest()
         self.process.communicate()  # closes its pipes
         return said
+
+
+@contextmanager
+def amid_notes(place: str, name: str, chance: random.Random, *, early: bool) -> Iterator[set[str]]:
+    """What a writer acknowledges that is killed when the block is left, after 1 to 30 acknowledgements and a moment
+    more, so that it dies anywhere in a later write; complete once the block was left. Raises RuntimeError where none
+    could begin.
+    """
+    writer = WriterProcess.start(place, name, early=early)
+    said: set[str] = set()
+    try:
+        if writer.refused:
+            raise RuntimeError(f"No writer could begin: {writer.refused}")
+        writer.begin()
+        said.update(writer.read(chance.randint(1, _MOST)))
+        time.sleep(0 if early else chance.uniform(0, _LATEST))
+        yield said
+    finally:
+        said.update(line for line in writer.kill() if not line.startswith(REFUSED))
 
 
 def main(arguments: list[str] | None = None) -> int:

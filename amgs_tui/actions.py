@@ -45,7 +45,9 @@ def actions_of(
         return _bound(pane.BINDINGS, partial(app.call_later, perform), appearance, pane)
 
     found = [*keys_of(focused)] if focused is not None else []
-    found += _bound(app.BINDINGS, partial(app.call_later, app.run_action), appearance)
+    run = partial(app.call_later, app.run_action)
+    found += _bound(appearance.commands, run, appearance)
+    found += _bound(app.BINDINGS, run, appearance)
     for pane in screen.panes:
         if pane is not focused:
             found += keys_of(pane)

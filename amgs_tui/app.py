@@ -25,10 +25,11 @@ from amgs_app.themes import Palette, to_textual
 from amgs_tui import main_screen
 from amgs_tui.appearance import Appearance
 from amgs_tui.command_line import CommandLine
+from amgs_tui.command_log import CommandLog
 from amgs_tui.dispatcher import Dispatcher
 from amgs_tui.engine_worker import EngineWorker, Execute, kind_of, run_through_registry
 from amgs_tui.kept_state import KeptState, file_of_user
-from amgs_tui.keys import EVERYWHERE
+from amgs_tui.keys import EVERYWHERE, unfinished
 from amgs_tui.leaving import what_is_kept, would_be_lost
 from amgs_tui.main_screen import MainScreen
 from amgs_tui.messages import EngineEvent, EngineReport, EngineRequest, Follow, Origin, Overheard
@@ -118,6 +119,7 @@ class Workstation(App[None], inherit_bindings=False):
         self.dispatcher = Dispatcher(self.engine, self.main, self.runs, self.notices)
         self.layouts = SavedLayout(self.main, self.appearance, self.dispatcher)
         self.pages = Pages(self, self)
+        self.history = CommandLog(self.now)
         self.command_line = CommandLine(self.main, self.state, self.dispatcher, self.notices)
         self.router = ResultRouter(
             screen=self.main,
@@ -203,6 +205,8 @@ class Workstation(App[None], inherit_bindings=False):
 
     def on_engine_report(self, report: EngineReport) -> None:
         self.dispatcher.receive(report.event, self.router)
+        if self.main.ready and (entry := self.history.heard(report.event)) is not None:
+            self.pages.add_to_history(entry)
 
     def on_key(self, event: events.Key) -> None:
         """Keys that were typed ahead while the line was being opened belong to the line.
@@ -222,12 +226,16 @@ class Workstation(App[None], inherit_bindings=False):
     def on_pane_picked(self, event: Pane.Picked) -> None:
         self.pick(event.block_id)
 
-    def use_keys(self, keys: Mapping[str, str]) -> None:
-        """Give actions other keys; what cannot be done is named, the rest is."""
-        if keys:
-            everywhere = [binding for group in self._bindings.key_to_bindings.values() for binding in group]
+    def use_keys(self, keys: Mapping[str, str], commands: Mapping[str, str]) -> None:
+        """Give actions other keys, and commands a key; what cannot be done is named, the rest is."""
+        if keys or commands:
+            bound = self._bindings.key_to_bindings
+            everywhere = [binding for group in bound.values() for binding in group]
             offered = [[*everywhere, *pane.own_bindings] for pane in self.main.panes]
-            self.notices.ignored_keys(self.appearance.use_keys(keys, offered))
+            self.notices.ignored_keys(self.appearance.use_keys(keys, commands, offered))
+            for binding in self.appearance.commands:
+                bound[binding.key] = [binding]
+            self.refresh_bindings()
 
     # --- the host of the panes ----------------------------------------------------------------------------
 
@@ -384,6 +392,19 @@ class Workstation(App[None], inherit_bindings=False):
     def action_traffic(self) -> None:
         """Show who asks a served memory what."""
         self.submit("traffic", {"limit": 200})
+
+    def action_history(self) -> None:
+        """Show what was run, as it would be typed."""
+        self.pages.history(self.history.entries)
+
+    def action_own_command(self, number: int) -> None:
+        """Run a command of the operator's own, or open the command line with its beginning."""
+        line = self.appearance.commands[number].description
+        start = unfinished(line)
+        if start is None:
+            self.command_line.carry_out(line)
+        else:
+            self.command(start)
 
     def action_undo(self) -> None:
         """Undo the last change; the workstation asks first."""

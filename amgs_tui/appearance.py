@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.terminal import Symbols
 from amgs_app.themes import Palette, load_all, shipped_folder, to_textual
-from amgs_tui.keys import remapped
+from amgs_tui.keys import own_commands, remapped
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -57,6 +57,8 @@ class Appearance:
         self.symbols: Symbols = symbols or symbols_of_terminal()
         self.keys: Mapping[str, str] = {}
         """Keys of the operator's own, by the id of the binding."""
+        self.commands: Sequence[Binding] = ()
+        """Keys that run commands of the operator's own."""
 
     @property
     def theme(self) -> str:
@@ -114,15 +116,20 @@ class Appearance:
         self._app.refresh_css(animate=False)  # Textual forgets what was drawn with other symbols
         self._redraw()
 
-    def use_keys(self, keys: Mapping[str, str], offered: Iterable[Iterable[Binding]]) -> tuple[str, ...]:
-        """Give actions other keys; gives a sentence for each entry that cannot be used, the others hold.
+    def use_keys(
+        self, keys: Mapping[str, str], commands: Mapping[str, str], offered: Iterable[Iterable[Binding]]
+    ) -> tuple[str, ...]:
+        """Give actions other keys, and commands a key; gives a sentence for each entry that cannot be used, the others
+        hold.
 
-        offered: for each pane, the bindings that are offered while it has the focus.
+        keys: by the id of a binding. commands: lines by key. offered: for each pane, the bindings that are offered
+        while it has the focus.
         """
-        keymap, problems = remapped(keys, [tuple(bindings) for bindings in offered])
-        self.keys = keymap
-        self._app.set_keymap(keymap)
-        return problems
+        panes = [tuple(bindings) for bindings in offered]
+        self.keys, problems = remapped(keys, panes)
+        self.commands, more = own_commands(commands, panes, self.keys)
+        self._app.set_keymap(dict(self.keys))
+        return (*problems, *more)
 
 
 def symbols_of_terminal(environ: Mapping[str, str] | None = None) -> Symbols:

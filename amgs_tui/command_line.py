@@ -63,7 +63,7 @@ class CommandLine:
         """The operator entered a line."""
         self._screen.close_prompt()
         if topic == "command":
-            self._carry_out(line)
+            self.carry_out(line)
         elif topic == "record":
             self._dispatcher.submit("save", {"file": Path(line)})
         elif topic in PANES:
@@ -71,8 +71,8 @@ class CommandLine:
         elif isinstance(pane := self._screen.pane(topic.removesuffix(FILTER)), FilterablePane):
             pane.filtered(line)
 
-    def _carry_out(self, line: str) -> None:
-        """A typed line: its pipe says how the result is seen, the rest is a call."""
+    def carry_out(self, line: str) -> None:
+        """Carry out a typed line: its pipe says how the result is seen, the rest is a call."""
         from amgs_app.line import LineError
         from amgs_app.pipes import AS_CHOSEN, piped
 

@@ -100,6 +100,7 @@ class Opening:
     theme_folders: tuple[Path, ...] = ()
     symbols: Symbols | Literal["auto"] = "auto"
     keys: Mapping[str, str] = field(default_factory=dict)
+    commands: Mapping[str, str] = field(default_factory=dict)
     consolidates: bool = False
     proposes: bool = False
     attached: RemoteEngine | None = None
@@ -124,6 +125,7 @@ class Opening:
             theme_folders(),
             screen.symbols,
             screen.keys,
+            screen.commands,
             consolidates=memory.consolidation.automatic and attached is None,
             proposes=memory.pruning.interval_hours > 0 and attached is None,
             attached=cast("RemoteEngine | None", attached),

@@ -54,6 +54,7 @@ EVERYWHERE: list[Any] = [
     quiet("R", "record", "record", "app.record", "Record what you do as a script; again to save it"),
     quiet("asterisk", "bookmark", "bookmark", "app.bookmark", "Toggle a bookmark on the selected block"),
     quiet("apostrophe", "bookmarks", "bookmarks", "app.bookmarks", "List the bookmarked blocks"),
+    quiet("H", "history", "history", "app.history", "Show the commands that your keys have run"),
     quiet("T", "traffic", "traffic", "app.traffic", "Show who asks a served memory what"),
     quiet("y", "copy_pane", "copy", "app.copy_pane", "Copy the pane: a frame's text, else the pane as text"),
     quiet("U", "undo", "undo", "app.undo", "Undo the last change, after a question"),
@@ -119,6 +120,53 @@ def remapped(
         keymap, offered
     )  # what was refused keeps its keys, which others may have counted on
     return keymap, (*problems, *more)
+
+
+def own_commands(
+    wanted: Mapping[str, str], offered: Collection[Collection[Binding]], keymap: Mapping[str, str]
+) -> tuple[list[Binding], tuple[str, ...]]:
+    """Bindings that run the commands of the settings, and a sentence for each entry that cannot be used.
+
+    wanted: lines by key. offered: as in remapped; no pane may use the key for something else. keymap: the keys that the
+    settings gave to other actions.
+    """
+    from amgs_app.line import LineError
+    from amgs_app.operations.standard import standard
+    from amgs_app.pipes import piped
+
+    held = {
+        str(binding.id): _split(keymap.get(str(binding.id), binding.key))
+        for bindings in offered
+        for binding in bindings
+    }
+    found: list[Binding] = []
+    problems: list[str] = []
+    for key, line in wanted.items():
+        fault = "one key is wanted" if len(_split(key)) != 1 else _fault(_split(key), held)
+        start = unfinished(line)
+        if not fault and start is None:
+            try:
+                if standard().parse(piped(line)[0]) is None:
+                    fault = "no command is given"
+            except LineError as error:
+                fault = error.message
+        if fault:
+            problems.append(f'"{key}" = "{line}": {fault}')
+        else:
+            found.append(
+                quiet(
+                    key.strip(), f"own_command({len(found)})", line, f"own.{key.strip()}", f"Your own: {line}"
+                )
+            )
+    return found, tuple(problems)
+
+
+def unfinished(line: str) -> str | None:
+    """What the command line opens with for a line that ends in … and is to be completed; None for a whole one."""
+    for mark in ("…", "..."):
+        if line.endswith(mark):
+            return f"{line.removesuffix(mark).rstrip()} "
+    return None
 
 
 def _fault(keys: list[str], near: Mapping[str, list[str]]) -> str:

@@ -27,6 +27,17 @@ which the settings give it another key:
 A key is ignored, and named at the start, if another action of the same pane already has it, if terminals
 reserve it or if it does not exist; the others work.
 
+A key that nothing uses may run a command of your own, with `|` and `@1` as in the command line. One that ends in `…`
+is put into the command line, to be completed:
+
+```toml
+[screen.commands]
+"ctrl+g" = "graph path @1 @2"
+"ctrl+n" = "frame assemble PLAN --query …"
+```
+
+They stand in the help and in the palette under your own line. `H` lists what your keys have run, as it would be typed.
+
 In tmux, `esc` followed quickly by another key is read as alt with that key. `set -sg escape-time 10` in `~/.tmux.conf`
 shortens the time that tmux waits for it.
 """

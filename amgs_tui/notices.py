@@ -93,7 +93,8 @@ class Notices:
     def ignored_keys(self, problems: Sequence[str]) -> None:
         """Name the entries of the settings that give no key."""
         if problems:
-            words = "\n".join((*problems, "Your other keys work. Correct [screen.keys] in the settings."))
+            way_out = "Your other keys work. Correct [screen.keys] or [screen.commands] in the settings."
+            words = "\n".join((*problems, way_out))
             self.warn("Key bindings ignored" if len(problems) > 1 else "Key binding ignored", words, 12)
 
     def fault(self, failure: Failed) -> None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from amgs.types import Block, UndoPlan
     from amgs_app.pipes import Pipe
     from amgs_app.service_event import ServiceEvent
+    from amgs_tui.command_log import RunCommand
+    from amgs_tui.dialogs.command_history import CommandHistory
     from amgs_tui.dialogs.finder import Finder
     from amgs_tui.dialogs.traffic import Traffic
     from amgs_tui.host import Host
@@ -28,6 +30,7 @@ class Pages:
         self._host = host
         self._finder: Finder | None = None
         self._traffic: Traffic | None = None
+        self._history: CommandHistory | None = None
 
     def read(self, command: str, result: Any) -> None:
         """Show a result that has no pane."""
@@ -72,6 +75,23 @@ class Pages:
         """Put what was heard on top of the open page."""
         if self._traffic is not None and self._traffic.is_mounted:
             self._traffic.add(event)
+
+    def history(self, entries: Sequence[RunCommand]) -> None:
+        """Show what was run; the line that is chosen comes into the command line."""
+        from amgs_tui.dialogs.command_history import CommandHistory
+
+        def ended(line: str | None) -> None:
+            self._history = None
+            if line is not None:
+                self._host.command(line)
+
+        self._history = CommandHistory(entries)
+        self._app.push_screen(self._history, ended)
+
+    def add_to_history(self, entry: RunCommand) -> None:
+        """Put what was run meanwhile on top of the open page."""
+        if self._history is not None and self._history.is_mounted:
+            self._history.add(entry)
 
     def find_block(self, title: str, chosen: Callable[[str], None], first: Sequence[Block] = ()) -> None:
         """Let the operator find a block by its words; `chosen` is called with its id."""

@@ -38,8 +38,8 @@ STORE_CODE: Final = 4
 class ResultRouter:
     """Receives what the engine's threads report and brings it where it belongs.
 
-    use_keys: gives actions the keys of the settings. follow: begins to hear what happens in a served memory.
-    kept_selection: the block that was selected when a store was left.
+    use_keys: gives actions the keys of the settings, and commands theirs. follow: begins to hear what happens in a
+    served memory. kept_selection: the block that was selected when a store was left.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class ResultRouter:
         notices: Notices,
         command_line: CommandLine,
         pages: Pages,
-        use_keys: Callable[[Mapping[str, str]], None],
+        use_keys: Callable[[Mapping[str, str], Mapping[str, str]], None],
         follow: Callable[[RemoteEngine], None],
         kept_selection: Callable[[str], str],
     ) -> None:
@@ -104,7 +104,7 @@ class ResultRouter:
         looks = self._appearance
         self._notices.skipped_themes(looks.add_folders(opening.theme_folders))
         looks.use_symbols(opening.symbols)
-        self._use_keys(opening.keys)
+        self._use_keys(opening.keys, opening.commands)
         asked = looks.asked_theme or opening.theme
         if asked in looks.palettes:
             looks.set_theme(asked)

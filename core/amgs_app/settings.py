@@ -102,7 +102,12 @@ class ScreenSettings(SettingsSection):
     )
     keys: dict[str, str] = Field(
         default_factory=dict,
-        description='Other keys, by the id of their action: "focus.step" = "x". F1 shows the ids.',
+        description='Other keys, by the id of their action: "focus.step" = "x". docs/keys.md lists the ids.',
+    )
+    commands: dict[str, str] = Field(
+        default_factory=dict,
+        description='Commands of your own, by the key that runs them: "ctrl+g" = "graph path @1 @2"; one that ends '
+        "in … is put into the command line.",
     )
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import pytest
 from textual.binding import Binding
 
+from amgs_tui.dialogs.command_history import CommandHistory
 from amgs_tui.engine_worker import Opening
 from amgs_tui.grammar import ACTS, EXCEPTIONS
-from amgs_tui.keys import EVERYWHERE, remapped
+from amgs_tui.help import help_page
+from amgs_tui.keys import EVERYWHERE, own_commands, remapped
 from amgs_tui.panes import PANE_TYPES
 from amgs_tui.panes.base import Pane
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.panes.lists import ListPane
+from amgs_tui.widgets.prompt import LineInput
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 
@@ -58,7 +61,7 @@ def test_a_key_that_a_refused_action_keeps_is_not_given_away() -> None:
 
 async def test_the_screen_answers_the_new_key_and_no_more_the_old_one() -> None:
     async with drive(World(consolidated=6), (120, 40)) as driven:
-        driven.app.use_keys({"app.command": "f9", "app.find": "ctrl+z"})
+        driven.app.use_keys({"app.command": "f9", "app.find": "ctrl+z"}, {})
         await driven.settle()
         assert "app.find" in driven.text and "[screen.keys]" in driven.text
         await driven.press("colon")
@@ -107,3 +110,58 @@ def test_the_acts_and_their_exceptions_name_actions_that_have_their_key() -> Non
     assert all(key in keys[name] for key, (_, names) in ACTS.items() for name in names)
     assert EXCEPTIONS.keys() <= keys.keys()
     assert all(any(key in ACTS for key in keys[name]) for name in EXCEPTIONS), "no exception without a rule"
+
+
+def test_a_command_of_ones_own_needs_a_free_key_and_a_line_that_is_one() -> None:
+    wanted = {
+        "ctrl+g": "graph stats | json",
+        "ctrl+n": "search …",
+        "slash": "graph stats",
+        "f7": "grph stats",
+    }
+    found, problems = own_commands({**wanted, "f8": "", "f9,f10": "status"}, [STEP], {"app.peek": "f6"})
+    assert [(each.key, each.description) for each in found] == list(wanted.items())[:2]
+    assert len(problems) == 4
+    assert "already used by app.find" in problems[0] and "grph" in problems[1]
+    assert "no command is given" in problems[2] and "one key" in problems[3]
+    assert own_commands({"f6": "status"}, [STEP], {"app.peek": "f6"})[1], "a key that the settings gave away"
+    assert own_commands({"p": "status"}, [STEP], {"app.peek": "f6"})[0], "a key that the settings set free"
+
+
+async def test_commands_of_ones_own_run_by_their_keys_and_stand_in_help_and_palette() -> None:
+    async with drive(World(consolidated=6), (120, 40)) as driven:
+        app = driven.app
+        app.router._opened(Opening(commands={"ctrl+g": "graph stats", "ctrl+n": "search …", "q": "status"}))
+        await driven.pilot.pause()
+        assert '"q" = "status": is already used by app.quit' in driven.text
+        await driven.press("ctrl+g")
+        assert app.history.entries[0].line == "graph stats" and app.history.entries[0].done
+        await driven.press("ctrl+n")
+        await driven.type("mirror", "enter")
+        assert app.history.entries[0].line.startswith("search mirror")
+        assert any(action.keys == "^g" and action.name == "graph stats" for action in app.actions())
+        told = help_page(app.main.focused_pane, app.screen.active_bindings, 100).plain
+        assert "Your own: graph stats" in told
+
+
+async def test_what_was_run_is_listed_as_it_would_be_typed_and_can_be_run_again() -> None:
+    async with drive(World(consolidated=6), (120, 40)) as driven:
+        app = driven.app
+        await driven.press("colon")
+        await driven.type("search mirror", "enter")
+        await driven.press("colon")
+        await driven.type("block show nothing", "enter")
+        assert not app.history.entries[0].done
+        await driven.press("t", "H")
+        page = app.screen
+        assert isinstance(page, CommandHistory)
+        lines = [entry.line for entry in app.history.entries]
+        assert lines[0].startswith("theme ") and lines[1] == "block show nothing" and "mirror" in lines[2]
+        assert all(line in driven.text for line in lines)
+        await driven.press("down", "down")
+        app.submit(line="graph stats")
+        await driven.settle()
+        assert app.history.entries[0].line == "graph stats"
+        await driven.press("enter")
+        assert app.screen is app.main
+        assert isinstance(app.focused, LineInput) and app.focused.value == lines[2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from rich.text import Text
 
@@ -30,15 +30,8 @@ STEPS = 30
 """Steps that the scrubber takes over the reach, of a day at least where the reach is longer."""
 Curves = Literal["both", "block", "categories"]
 Supposition = Literal["", "pinned", "core", "durable", "standard", "ephemeral"]
-CURVES: tuple[Curves, ...] = ("both", "block", "categories")
-SUPPOSITIONS: tuple[Supposition, ...] = (
-    "",
-    "pinned",
-    "core",
-    "durable",
-    "standard",
-    "ephemeral",
-)
+CURVES: tuple[Curves, ...] = get_args(Curves)
+SUPPOSITIONS: tuple[Supposition, ...] = get_args(Supposition)
 """Decay profiles that w previews for the selected block, in turn."""
 BESIDE = 4
 """Curves of categories beside that of a block."""

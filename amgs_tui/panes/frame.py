@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from rich.text import Text
 from textual import events
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FIRST_FRAME = "SESSION"
 Show = Literal["both", "candidates", "text"]
-SHOWS: tuple[Show, ...] = ("both", "candidates", "text")
+SHOWS: tuple[Show, ...] = get_args(Show)
 
 
 class FramePane(ListPane):

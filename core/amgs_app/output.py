@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal, get_args
 
 from amgs.errors import AmgsError, UsageError
 from amgs_app.operations.remedies import way_out_of
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 Format = Literal["table", "json", "csv"]
-FORMATS: tuple[Format, ...] = ("table", "json", "csv")
+FORMATS: tuple[Format, ...] = get_args(Format)
 
 PIPE_WIDTH = 100_000
 """Columns of a table that does not go to a terminal: nothing is cut there."""

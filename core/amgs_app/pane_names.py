@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 Pane = Literal[
     "inbox", "frame", "graph", "decay", "calibration", "focus", "overview", "conversation", "packs"
 ]
-PANES: tuple[Pane, ...] = (
-    "inbox",
-    "frame",
-    "graph",
-    "decay",
-    "calibration",
-    "focus",
-    "overview",
-    "conversation",
-    "packs",
-)
+PANES: tuple[Pane, ...] = get_args(Pane)

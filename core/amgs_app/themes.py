@@ -23,18 +23,6 @@ from amgs.errors import AmgsError
 if TYPE_CHECKING:
     from textual.theme import Theme
 
-RELATIONS = (
-    "links_to",
-    "related",
-    "next",
-    "mentions",
-    "derived_from",
-    "supersedes",
-    "contradicts",
-    "supports",
-)
-"""Relation types that a palette names; any other gets one of these colours, always the same."""
-
 DEFAULT_THEME = "observatory"
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 

@@ -138,7 +138,7 @@ def test_an_edge_from_the_future_has_not_decayed() -> None:
 
 def test_edges_to_blocks_that_are_not_live_are_left_out() -> None:
     seen = materialise(columns([Link(1, 2), Link(2, 9)]), np.array([1, 2], dtype=np.int64), NOW)
-    assert seen.live_edges(seen.edges_at(2), lambda n: f"id{n}")[0].edge.target_id == "id2"
+    assert seen.live_edges(seen.edges_among({1, 2}), lambda n: f"id{n}")[0].edge.target_id == "id2"
     assert seen.source.size == 1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Literal, TypeGuard
+from typing import Literal, TypeGuard, get_args
 
 from amgs.conversation.acts import commits
 from amgs.conversation.slots import slots_in
@@ -14,17 +14,7 @@ from amgs.text.sentences import units
 ElementClass = Literal[
     "decision", "commitment", "negation", "name", "number", "date", "path", "command", "id"
 ]
-ELEMENT_CLASSES: tuple[ElementClass, ...] = (
-    "decision",
-    "commitment",
-    "negation",
-    "name",
-    "number",
-    "date",
-    "path",
-    "command",
-    "id",
-)
+ELEMENT_CLASSES: tuple[ElementClass, ...] = get_args(ElementClass)
 EXACT: frozenset[str] = frozenset({"name", "number", "date", "path", "command", "id"})
 """Classes of words that mean something else, or nothing, once they are changed; the others are sentences."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, get_args
 
 from amgs.conversation.names import names_of
 from amgs.text.intervals.grammar import dates_in
@@ -14,18 +14,7 @@ from amgs.text.sentences import sentences
 Slot = Literal[
     "sentence", "decision", "question", "commitment", "name", "number", "date", "path", "command", "id"
 ]
-SLOTS: tuple[Slot, ...] = (
-    "sentence",
-    "decision",
-    "question",
-    "commitment",
-    "name",
-    "number",
-    "date",
-    "path",
-    "command",
-    "id",
-)
+SLOTS: tuple[Slot, ...] = get_args(Slot)
 
 _DECISION = re.compile(
     r"\b(?:(?:we|i)(?:'ve| have)? (?:decided|agreed|chose|chosen|settled)|"

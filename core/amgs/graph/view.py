@@ -119,13 +119,6 @@ class GraphView:
         inside = np.isin(self.nodes, np.array(sorted(numbers), dtype=np.int64))
         return np.flatnonzero(inside[self.source] & inside[self.target])
 
-    def edges_at(self, number: int) -> NDArray[np.int64]:
-        """Rows of the edges that begin or end at a block: (k,)."""
-        node = self.index_of(number)
-        if node is None:
-            return np.zeros(0, dtype=np.int64)
-        return np.flatnonzero((self.source == node) | (self.target == node))
-
     def only(self, rows: NDArray[np.int64]) -> GraphView:
         """The same nodes with these edges alone."""
         return GraphView(

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 
 from amgs.errors import UsageError
 from amgs.lifecycle.change import Change
@@ -14,17 +14,7 @@ from amgs.lifecycle.change import Change
 ProposalKind = Literal[
     "duplicate", "merge", "overlap", "split", "weak_edge", "strengthen", "weaken", "confidence", "causes"
 ]
-KINDS: tuple[ProposalKind, ...] = (
-    "duplicate",
-    "merge",
-    "overlap",
-    "split",
-    "weak_edge",
-    "strengthen",
-    "weaken",
-    "confidence",
-    "causes",
-)
+KINDS: tuple[ProposalKind, ...] = get_args(ProposalKind)
 ASKED_FOR: frozenset[ProposalKind] = frozenset({"causes"})
 """Kinds that are proposed only where they are asked for."""
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from amgs.clock import as_utc
 from amgs.decay import PROFILES
@@ -28,7 +28,7 @@ from amgs.types import Block, Edge, JournalEntry, Refusal, Skipped
 KIND = "revise"
 
 Revised = Literal["added", "superseded", "archived", "restored", "moved", "updated"]
-KINDS: tuple[Revised, ...] = ("added", "superseded", "archived", "restored", "moved", "updated")
+KINDS: tuple[Revised, ...] = get_args(Revised)
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,10 +132,6 @@ class BlockStorage(Protocol):
         """
         ...
 
-    def of_sources(self, sources: Sequence[str]) -> set[str]:
-        """Ids of the blocks whose source, or one of whose sources, is among these."""
-        ...
-
     def outlines(self) -> list[tuple[str, str, str]]:
         """(id, title, first 200 characters) of every block that is not pruned, in order of arrival.
 

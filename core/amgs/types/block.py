@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 Status = Literal["raw", "consolidated", "archived", "pruned"]
-STATUSES: tuple[Status, ...] = ("raw", "consolidated", "archived", "pruned")
+STATUSES: tuple[Status, ...] = get_args(Status)
 
 Vector = NDArray[np.float32]
 """(d,) or (n, d) float32; embeddings are unit length."""

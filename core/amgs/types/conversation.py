@@ -4,34 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from amgs.types.conversation_text import ClassSurvival, RestoreLevel, SurvivalVerdict, TextPiece, worst
 
 Role = Literal["system", "user", "assistant", "tool"]
-ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
+ROLES: tuple[Role, ...] = get_args(Role)
 
 ContextStrategy = Literal["mask", "extractive", "digest", "hybrid", "levels"]
-CONTEXT_STRATEGIES: tuple[ContextStrategy, ...] = ("mask", "extractive", "digest", "hybrid", "levels")
+CONTEXT_STRATEGIES: tuple[ContextStrategy, ...] = get_args(ContextStrategy)
 """mask: old outputs of tools become one line, then the oldest messages go. extractive: what answers the query stays.
 digest: of each topic the sentences that say most of it, whatever is asked. hybrid: what answers the query, whole or
 cited in part. levels: each topic whole, in an extract, as its findings or not at all, by what it is worth.
 """
 
 SpanFate = Literal["kept", "masked", "digested", "dropped"]
-SPAN_FATES: tuple[SpanFate, ...] = ("kept", "masked", "digested", "dropped")
+SPAN_FATES: tuple[SpanFate, ...] = get_args(SpanFate)
 """What became of a message: whole, its text one line, a few of its sentences, or left out."""
 
 RelevanceLayer = Literal["semantic", "lexical", "entity", "temporal", "structure", "goal", "around"]
-RELEVANCE_LAYERS: tuple[RelevanceLayer, ...] = (
-    "semantic",
-    "lexical",
-    "entity",
-    "temporal",
-    "structure",
-    "goal",
-    "around",
-)
+RELEVANCE_LAYERS: tuple[RelevanceLayer, ...] = get_args(RelevanceLayer)
 """What speaks for a message: its meaning, its words, whom and what it names, when it was said, who says it and in
 answer to what, what it wants done; and what stands around it, less what its length takes.
 """

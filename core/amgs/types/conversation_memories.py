@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 MemoryKind = Literal["short-term", "working", "long-term", "episodic"]
-MEMORY_KINDS: tuple[MemoryKind, ...] = ("short-term", "working", "long-term", "episodic")
+MEMORY_KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
 """short-term: the last messages; working: what is open; long-term: all that is held, by session; episodic: topics."""
 
 MemberKind = Literal["message", "question", "goal", "commitment", "call", "session", "topic"]

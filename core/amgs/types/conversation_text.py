@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 RestoreLevel = Literal["minimal", "standard", "detailed", "complete"]
-RESTORE_LEVELS: tuple[RestoreLevel, ...] = ("minimal", "standard", "detailed", "complete")
+RESTORE_LEVELS: tuple[RestoreLevel, ...] = get_args(RestoreLevel)
 """minimal: names, numbers and their like; standard: and the sentences that weigh most; detailed: every sentence that
 holds one of them; complete: the messages.
 """
 
 SurvivalVerdict = Literal["whole", "one handle away", "lost", "invented"]
-VERDICTS: tuple[SurvivalVerdict, ...] = ("whole", "one handle away", "lost", "invented")
+VERDICTS: tuple[SurvivalVerdict, ...] = get_args(SurvivalVerdict)
 """From the best to the worst."""
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 SummaryLevel = Literal["turn", "topic", "session", "cumulative"]
-SUMMARY_LEVELS: tuple[SummaryLevel, ...] = ("turn", "topic", "session", "cumulative")
+SUMMARY_LEVELS: tuple[SummaryLevel, ...] = get_args(SummaryLevel)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from amgs.types.block import Block
 from amgs.types.packs import Pack
@@ -12,13 +12,13 @@ RelationFamily = Literal["semantic", "temporal", "causal", "entity"]
 """semantic: on the same thing, or against it; temporal: before or after; causal: a cause that a text states; entity: of
 the same name, or a link.
 """
-FAMILIES: tuple[RelationFamily, ...] = ("semantic", "temporal", "causal", "entity")
+FAMILIES: tuple[RelationFamily, ...] = get_args(RelationFamily)
 
 QuestionIntent = Literal["multi-hop", "temporal", "open-domain", "single-hop"]
 """What a question asks for, in LoCoMo's words. multi-hop: several things, said at several places; temporal: when;
 open-domain: what is likely, of which nothing is said outright; single-hop: one thing that is said.
 """
-INTENTS: tuple[QuestionIntent, ...] = ("multi-hop", "temporal", "open-domain", "single-hop")
+INTENTS: tuple[QuestionIntent, ...] = get_args(QuestionIntent)
 
 
 @dataclass(frozen=True, slots=True)

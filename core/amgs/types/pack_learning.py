@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 
 PackAction = Literal["ADD", "UPDATE", "DELETE", "MERGE"]
 """ADD: keep what is read together as one pack. UPDATE: put what superseded a member in its place. DELETE: retire.
 MERGE: keep the members of both under the first name and retire the second. What is not proposed is left as it is.
 """
-PACK_ACTIONS: tuple[PackAction, ...] = ("ADD", "UPDATE", "DELETE", "MERGE")
+PACK_ACTIONS: tuple[PackAction, ...] = get_args(PackAction)
 
 PackPolicyName = Literal["rule", "learned"]
 

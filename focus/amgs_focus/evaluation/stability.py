@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from amgs_focus.window.scores import Scores
 from amgs_focus.window.working_context import WorkingContext
 
 Shake = Literal["chance", "in turn", "contrary", "undoing"]
-SHAKES: tuple[Shake, ...] = ("chance", "in turn", "contrary", "undoing")
+SHAKES: tuple[Shake, ...] = get_args(Shake)
 """Chance; all for more detail and all for less in turn; every gist for more and everything fine for less; the
 same, and most of all what was put in place last.
 """

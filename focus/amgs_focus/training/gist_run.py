@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from amgs_focus.errors import CheckpointError, ConfigurationError
 from amgs_focus.gist.checkpoint import for_model, load_checkpoint, save_checkpoint
@@ -31,7 +31,7 @@ from amgs_focus.training.trainer import StepReport
 from amgs_focus.training.workers import run_workers
 
 PartName = Literal["tokens", "gists"]
-PARTS: tuple[PartName, ...] = ("tokens", "gists")
+PARTS: tuple[PartName, ...] = get_args(PartName)
 _LABELS = {"tokens": "net for tokens", "gists": "net for gists"}
 
 

@@ -11,7 +11,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +32,7 @@ _KEY = b"amgs"
 _PIECE = 1 << 20  # characters encoded at a time: the unit of progress and of cancelling
 
 Split = Literal["train", "validation"]
-SPLITS: tuple[Split, ...] = ("train", "validation")
+SPLITS: tuple[Split, ...] = get_args(Split)
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,14 +275,6 @@ class SqlBlocks(BlockStorage):
         )
         return tuple(str(row[0]) for row in found)
 
-    def of_sources(self, sources: Sequence[str]) -> set[str]:
-        found = self._connection.rows(
-            "SELECT id FROM memory_blocks WHERE meta->>'source' IN (SELECT unnest(?::VARCHAR[])) "
-            f"OR {_PLACES} && ?::VARCHAR[]",
-            [list(sources), list(sources)],
-        )
-        return {str(row[0]) for row in found}
-
     def outlines(self) -> list[tuple[str, str, str]]:
         found = self._connection.rows(
             "SELECT id, coalesce(meta->>'title', ''), left(content, 200) FROM memory_blocks "

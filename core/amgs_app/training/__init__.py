@@ -1,1 +1,1 @@
-"""Trainings of what the memory engine ships with; the only rooms beside the focus engine that import torch."""
+"""Trainings for the memory engine; beside the focus engine, these modules alone import torch."""

@@ -15,11 +15,11 @@ from amgs.conversation.coreference.mentions import given
 from amgs.conversation.coreference.pairs import agree, pair_features
 from amgs.conversation.coreference.parser import GrammarParser
 from amgs.conversation.coreference.passage import CorefPassage, Kind
-from amgs.conversation.coreference.token_states import TokenStates
 from amgs.types import Vector
 from amgs_app.benches.conversation.coreference_data import GapExample
 from amgs_app.benches.conversation.coreference_judging import read_gap_passage
 from amgs_app.training.coreference_texts import AnnotatedText
+from amgs_app.training.token_states import TokenStates
 
 _CANDIDATES = 25
 _ANAPHORS = frozenset({Kind.PERSON, Kind.THEY, Kind.IT})

@@ -1,4 +1,4 @@
-"""The net that scores pairs, in torch, and what it is trained towards; `amgs` runs what comes of it in NumPy."""
+"""A small net over what the frozen encoder makes of two mentions: which of them a pronoun means."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from amgs.conversation.coreference.learned import FLOOR, WIDTH, with_read
+from amgs.conversation.coreference.antecedents import clause_mates
 from amgs.conversation.coreference.pairs import FEATURES
 from amgs.conversation.coreference.passage import Kind
 from amgs.types import Vector
@@ -21,6 +21,9 @@ GAP = "gap"
 """The form whose examples have two candidates each, both names."""
 _PRONOUNS = [FEATURES.index(f"candidate is {kind}") for kind in (Kind.PERSON, Kind.THEY, Kind.IT)]
 _BETWEEN = FEATURES.index("candidates between")
+_NAME, _LABEL = (FEATURES.index(f"candidate is {kind}") for kind in (Kind.NAME, Kind.LABEL))
+_WIDTH = len(FEATURES) + 2  # columns of `_with_read`
+_FLOOR = 1e-4  # added to attention before its logarithm
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,12 @@ class CoreferenceTraining:
     shuffled: bool = False
 
 
-class TorchPairNet(nn.Module):
-    """`PairNet` with gradients; its state has the same names and shapes."""
+class PairNet(nn.Module):
+    """Scores of pairs; attention is taken for average where two mentions were not read together.
+
+    mean, scale: of features and attention, (F + A,). anaphor, candidate: projections of states, (P, S). The score of
+    nobody is 0.
+    """
 
     def __init__(self, settings: CoreferenceTraining, mean: Vector, scale: Vector, states: int) -> None:
         super().__init__()
@@ -72,11 +79,11 @@ class TorchPairNet(nn.Module):
     def forward(self, plain: torch.Tensor, anaphor: torch.Tensor, candidates: torch.Tensor) -> torch.Tensor:
         """(B, n, F + A), (B, S), (B, n, S) -> scores (B, n)."""
         drop = self.settings.dropout
-        read = plain[..., WIDTH - 1]
+        read = plain[..., _WIDTH - 1]
         plain = (plain - self.mean) / self.scale
-        plain = torch.cat([plain[..., :WIDTH], plain[..., WIDTH:] * read[..., None]], dim=-1)
+        plain = torch.cat([plain[..., :_WIDTH], plain[..., _WIDTH:] * read[..., None]], dim=-1)
         if "attention" not in self.settings.parts:
-            plain = torch.cat([plain[..., :WIDTH], torch.zeros_like(plain[..., WIDTH:])], dim=-1)
+            plain = torch.cat([plain[..., :_WIDTH], torch.zeros_like(plain[..., _WIDTH:])], dim=-1)
         candidates = candidates * read[..., None]
         matched = (candidates @ self.candidate.T) * (anaphor @ self.anaphor.T)[:, None]
         if "states" not in self.settings.parts:
@@ -101,8 +108,18 @@ class Batch:
 
 def plain_rows(one: Example) -> Vector:
     """Features and logarithms of attention as the net takes them, (n, F + A)."""
-    features = with_read(one.features[:, :-1].astype(np.float32), one.features[:, -1].astype(np.float32))
-    return np.concatenate([features, np.log(one.attention.astype(np.float32) + FLOOR)], axis=1)
+    features = _with_read(one.features[:, :-1].astype(np.float32), one.features[:, -1].astype(np.float32))
+    return np.concatenate([features, np.log(one.attention.astype(np.float32) + _FLOOR)], axis=1)
+
+
+def _with_read(features: Vector, read: Vector) -> Vector:
+    """The features of pairs as the net takes them: clause mates and whether both were read together come last; the
+    label of a turn, which no text that it is trained on has, counts as a name.
+    """
+    found = np.concatenate([features, clause_mates(features)[:, None], read[:, None]], axis=1)
+    found[:, _NAME] += found[:, _LABEL]
+    found[:, _LABEL] = 0.0
+    return found
 
 
 def batch_of(examples: Sequence[Example]) -> Batch:
@@ -149,7 +166,7 @@ def _forget(batch: Batch, share: float, drawn: np.random.Generator) -> None:
     """Takes what was read of some candidates, and of all candidates of as many examples by half."""
     size = tuple(batch.there.shape)
     lost = (drawn.random(size) < share / 2) | (drawn.random((size[0], 1)) < share / 2)
-    batch.plain[..., WIDTH - 1] *= torch.from_numpy(~lost).float()
+    batch.plain[..., _WIDTH - 1] *= torch.from_numpy(~lost).float()
 
 
 def likelihood_loss(scores: torch.Tensor, batch: Batch) -> torch.Tensor:
@@ -166,7 +183,7 @@ class CoreferenceObjective:
 
     def __init__(
         self,
-        net: TorchPairNet,
+        net: PairNet,
         forms: Mapping[str, Sequence[Example]],
         held_out: Mapping[str, Sequence[Example]],
     ) -> None:
@@ -204,7 +221,7 @@ class CoreferenceObjective:
 
 
 @torch.no_grad()
-def judged(net: TorchPairNet, examples: Sequence[Example]) -> tuple[float, float]:
+def judged(net: PairNet, examples: Sequence[Example]) -> tuple[float, float]:
     """Loss in nats, and how often the likeliest candidate or nobody is right, in percent."""
     losses, right = 0.0, 0
     for start in range(0, len(examples), 64):

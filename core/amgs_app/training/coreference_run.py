@@ -15,9 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from amgs.conversation.coreference.learned import FORMAT
 from amgs.conversation.coreference.parser import GrammarParser
-from amgs.conversation.coreference.token_states import TokenStates
 from amgs.text.minilm import MiniLM
 from amgs.types import Vector
 from amgs_app.training.coreference_examples import Example, load
@@ -25,12 +23,12 @@ from amgs_app.training.coreference_net import (
     GAP,
     CoreferenceObjective,
     CoreferenceTraining,
-    TorchPairNet,
-    batch_of,
+    PairNet,
     judged,
     plain_rows,
 )
 from amgs_app.training.coreference_staging import stage
+from amgs_app.training.token_states import TokenStates
 from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings
 from amgs_focus.training.training_state import TrainingState
 
@@ -63,9 +61,7 @@ def read_examples(cache: Path, without: str = "") -> tuple[Forms, Forms, Forms]:
     return trained, apart, left_out
 
 
-def train(
-    settings: CoreferenceTraining, forms: Forms, apart: Forms, out: Path
-) -> TrainingState[TorchPairNet]:
+def train(settings: CoreferenceTraining, forms: Forms, apart: Forms, out: Path) -> TrainingState[PairNet]:
     """Runs what is left of the steps; the state lies in `out`, with a line a validation in log.jsonl."""
     if settings.shuffled:
         drawn = np.random.default_rng(settings.seed)
@@ -75,7 +71,7 @@ def train(
         }
     torch.manual_seed(settings.seed)
     mean, scale = _moments([one for examples in forms.values() for one in examples[::3]])
-    net = TorchPairNet(settings, mean, scale, next(iter(forms.values()))[0].anaphor.shape[0])
+    net = PairNet(settings, mean, scale, next(iter(forms.values()))[0].anaphor.shape[0])
     optimizer = torch.optim.AdamW(net.parameters(), lr=settings.rate, weight_decay=settings.decay)
     state = TrainingState(net, (optimizer,), told=asdict(settings))
     out.mkdir(parents=True, exist_ok=True)
@@ -101,36 +97,6 @@ def train(
     return state
 
 
-def export(state: TrainingState[TorchPairNet], held: Sequence[Example], path: Path) -> None:
-    """Writes the net for NumPy in half precision, with the temperature that makes held-out answers likeliest."""
-    net = state.net.eval()
-    weights = {name: value.numpy() for name, value in net.state_dict().items()}
-    parts = net.settings.parts
-    if "attention" not in parts or "states" not in parts:
-        raise ValueError("only a net that reads everything is exported")
-    temperature = _temperature(net, held)
-    exact = {"mean", "scale"}
-    halved = {n: v if n in exact else v.astype(np.float16) for n, v in weights.items()}
-    with path.open("wb") as file:
-        np.savez(
-            file,
-            format=np.array(FORMAT),
-            temperature=np.array([temperature], dtype=np.float32),
-            reliability=np.ones(1, dtype=np.float32),
-            **halved,
-        )
-
-
-@torch.no_grad()
-def _temperature(net: TorchPairNet, held: Sequence[Example]) -> float:
-    from amgs_app.training.coreference_net import likelihood_loss
-
-    batches = [batch_of(held[start : start + 64]) for start in range(0, len(held), 64)]
-    scored = [(net(b.plain, b.anaphor, b.candidates), b) for b in batches]
-    choices = [0.6 + 0.1 * step for step in range(25)]
-    return min(choices, key=lambda t: sum(float(likelihood_loss(s / t, b)) * len(s) for s, b in scored))
-
-
 def _moments(examples: Sequence[Example]) -> tuple[Vector, Vector]:
     """Mean and deviation of every column; one that never changes is scaled away, as nothing is learned of it."""
     rows = np.concatenate([plain_rows(one) for one in examples])
@@ -141,7 +107,7 @@ def _moments(examples: Sequence[Example]) -> tuple[Vector, Vector]:
 def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="the folder of gap-*.tsv, litbank and gum")
-    parser.add_argument("--out", type=Path, required=True, help="where examples, state and weights go")
+    parser.add_argument("--out", type=Path, required=True, help="where the examples and the trained net go")
     parser.add_argument("--steps", type=int, default=CoreferenceTraining().steps)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--parts", default="attention,states", help="what is read besides the features")
@@ -166,10 +132,6 @@ def main(words: Sequence[str] | None = None) -> None:
     state = train(settings, forms, apart, given.out / name)
     figures = {which: judged(state.net.eval(), examples) for which, examples in (apart | left_out).items()}
     print(json.dumps({"best_step": state.best_step, "nll_and_right": figures}), flush=True)
-    if len(parts) == 2:
-        export(
-            state, [one for examples in apart.values() for one in examples], given.out / name / "pairs.npz"
-        )
 
 
 if __name__ == "__main__":

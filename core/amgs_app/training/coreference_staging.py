@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from amgs.conversation.coreference.parser import GrammarParser
-from amgs.conversation.coreference.token_states import TokenStates
 from amgs_app.benches.conversation.coreference_data import GapExample, read_gap
 from amgs_app.training.coreference_examples import Example, of_gap, of_text, save
 from amgs_app.training.coreference_texts import AnnotatedText, read_gum, read_litbank
+from amgs_app.training.token_states import TokenStates
 
 CHARACTERS, WORDS = 4000, 700
 """So much is read of a work of LitBank and of a document of GUM."""

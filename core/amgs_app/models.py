@@ -120,7 +120,7 @@ def load_base_model(
             from amgs_focus.model.tiny import TinyModel
 
             return TinyModel()
-        from amgs_focus.model.pretrained import load
+        from amgs_focus.model.loading import load
 
         model = load(spec, precision=precision, device=device, cache=cache)
     if adapter:

@@ -17,14 +17,14 @@ from amgs_focus.lens import checkpoint as lens_checkpoint
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.features import NAMES
 from amgs_focus.lens.lensnet import LensNet, LensShape
-from amgs_focus.model import pretrained
+from amgs_focus.model import loading
 from amgs_focus.model.adapter import AdapterShape, attach, load_adapter
 from amgs_focus.model.base_model import BaseModel
 from tests.focus.model_world import write_model
 
 
 def load(folder: Path, *, seed: int = 0, precision: str = "fp32") -> BaseModel:
-    return pretrained.load(str(write_model(folder, seed=seed)), precision=precision)
+    return loading.load(str(write_model(folder, seed=seed)), precision=precision)
 
 
 def gists(path: Path, model: BaseModel, *, slots: int = 1, seed: int = 0) -> Path:

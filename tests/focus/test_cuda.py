@@ -10,7 +10,7 @@ import torch
 from amgs_focus.gist.checkpoint import load_checkpoint
 from amgs_focus.gist.gistnet import GistNetEncoder
 from amgs_focus.lens.lensnet import LensNet, LensNetScorer, LensShape
-from amgs_focus.model import pretrained
+from amgs_focus.model import loading
 from amgs_focus.records import Segment
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
@@ -32,7 +32,7 @@ def test_a_model_is_trained_for_opened_and_decoded_on_the_device(tmp_path: Path)
     done = train_gistnet(read_config(write_run(tmp_path, told)), clock=StillClock())
     assert done.complete
 
-    model = pretrained.load(str(llama), precision="bf16", device=DEVICE)
+    model = loading.load(str(llama), precision="bf16", device=DEVICE)
     assert model.embed(torch.tensor([1])).device.type == DEVICE
     gist = load_checkpoint(Path(done.checkpoint), model)
     assert isinstance(gist, GistNetEncoder)

@@ -39,7 +39,7 @@ from amgs_focus.gist.gistnet import (
     pointer_gist,
     pointer_positions,
 )
-from amgs_focus.model import pretrained
+from amgs_focus.model import loading
 from amgs_focus.model.checkpoint_file import SHIPPED
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training.corpus import TrainingCorpus
@@ -152,7 +152,7 @@ def test_a_checkpoint_comes_back_with_the_same_gists_and_version(tmp_path: Path)
 def test_a_checkpoint_of_another_width_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.safetensors"
     save_checkpoint(path, GistNet(SHAPE), GistNet(SHAPE), model=TinyModel())
-    narrow = pretrained.load(str(write_model(tmp_path / "narrow")), precision="fp32")
+    narrow = loading.load(str(write_model(tmp_path / "narrow")), precision="fp32")
     with pytest.raises(CheckpointError, match="width 64; this model has 16") as refused:
         load_checkpoint(path, narrow)
     assert refused.value.way_out
@@ -406,9 +406,9 @@ def test_a_level_two_gist_stands_for_1024_tokens() -> None:
 def test_the_shipped_net_beats_its_pointer_and_the_gist_of_another_block_on_code_it_never_saw() -> None:
     import email.message
 
-    from amgs_focus.model import pretrained
+    from amgs_focus.model import loading
 
-    model = pretrained.load(precision="fp32")
+    model = loading.load(precision="fp32")
     encoder = for_model(model)
     assert isinstance(encoder, GistNetEncoder)
     assert sum(file.stat().st_size for file in SHIPPED.glob("*.safetensors")) < 40e6

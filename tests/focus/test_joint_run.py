@@ -15,7 +15,7 @@ from amgs_focus.errors import CheckpointError, ConfigurationError, ModelMismatch
 from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
 from amgs_focus.gist.gistnet import GistNet, GistNetEncoder, GistShape, PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
-from amgs_focus.model import pretrained
+from amgs_focus.model import loading
 from amgs_focus.model.adapter import AdapterShape, attach, load_adapter
 from amgs_focus.model.pretrained import PretrainedModel
 from amgs_focus.model.tiny import TinyModel
@@ -96,7 +96,7 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def load(llama: Path) -> PretrainedModel:
-    model = pretrained.load(str(llama), precision="fp32")
+    model = loading.load(str(llama), precision="fp32")
     assert isinstance(model, PretrainedModel)
     return model
 
@@ -160,7 +160,7 @@ def test_an_adapter_that_does_not_fit_is_refused(llama: Path, tmp_path: Path) ->
     attach(model := load(llama), AdapterShape()).save(tmp_path / "mine.safetensors")
     other = write_model(tmp_path / "qwen", "Qwen2")
     with pytest.raises(CheckpointError, match=f"trained on {model.card.name}"):
-        load_adapter(pretrained.load(str(other), precision="fp32"), tmp_path / "mine.safetensors")
+        load_adapter(loading.load(str(other), precision="fp32"), tmp_path / "mine.safetensors")
     with pytest.raises(CheckpointError, match="cannot be read"):
         load_adapter(load(llama), tmp_path / "none.safetensors")
     save_checkpoint(tmp_path / "gists.safetensors", net(), net(), model=load(llama))

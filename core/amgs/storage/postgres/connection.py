@@ -12,28 +12,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Self
 
-import numpy as np
 import psycopg
 from numpy.typing import NDArray
 from psycopg import errors
 from psycopg.sql import SQL, Identifier
 from psycopg_pool import ConnectionPool
 
-from amgs.errors import (
-    AmgsError,
-    StoreCorruptError,
-    StoreError,
-    StoreTooNewError,
-    UsageError,
-)
+from amgs.errors import StoreError, StoreTooNewError
 from amgs.storage.postgres import values
 from amgs.storage.postgres.address import Address
+from amgs.storage.postgres.arrays import array_of, type_of, values_in
 from amgs.storage.postgres.copied import columns_of
 from amgs.storage.postgres.dialect import translated
 from amgs.storage.postgres.guard import SETTING
 from amgs.storage.postgres.lease import leased, leased_version
 from amgs.storage.postgres.outbox import Outbox, SharedChangeLog
 from amgs.storage.postgres.schema import migrate, version_of
+from amgs.storage.postgres.server_errors import translating
 from amgs.storage.sql.connection import SqlConnection
 from amgs.storage.sql.migrations import LATEST
 from amgs.types import StoreChange
@@ -45,26 +40,6 @@ _WAIT = 30.0
 """Seconds to wait for a connection."""
 _SIZES_KEPT = 60.0
 """Seconds for which the sizes of the other namespaces are not asked again: they are files that are looked at."""
-_ARRAYS = {
-    16: np.bool_,
-    20: np.int64,
-    21: np.int64,
-    23: np.int64,
-    700: np.float32,
-    701: np.float64,
-}
-"""The types of columns that are arrays of numbers, by their ids in PostgreSQL; others are arrays of objects."""
-_REFUSED = (errors.InsufficientPrivilege, errors.InvalidPassword, errors.InvalidAuthorizationSpecification)
-_TYPES = {
-    "string": "text",
-    "large_string": "text",
-    "bool": "bool",
-    "int64": "int8",
-    "double": "float8",
-    "list<item: string>": "text[]",
-}
-"""Types of Arrow as those of PostgreSQL; the others are vectors."""
-_VECTOR = "float4[]"
 
 
 _NAMESPACES = """
@@ -184,7 +159,7 @@ class PostgresConnection(SqlConnection):
             described = cursor.description or []
         columns = list(zip(*found, strict=True)) if found else [()] * len(described)
         return {
-            one.name: _array(one.type_code, column) for one, column in zip(described, columns, strict=True)
+            one.name: array_of(one.type_code, column) for one, column in zip(described, columns, strict=True)
         }
 
     @contextmanager
@@ -300,7 +275,7 @@ class PostgresConnection(SqlConnection):
     @contextmanager
     def arrays(self, name: str, table: Any) -> Iterator[None]:
         self._in_transaction()
-        kinds = [_TYPES.get(str(field.type), _VECTOR) for field in table.schema]
+        kinds = [type_of(field) for field in table.schema]
         columns = SQL(", ").join(
             SQL("{} {}").format(Identifier(field.name), SQL(kind))
             for field, kind in zip(table.schema, kinds, strict=True)
@@ -311,7 +286,7 @@ class PostgresConnection(SqlConnection):
             copy = SQL("COPY {} FROM STDIN (FORMAT BINARY)").format(temporary)
             with self._writer.cursor() as cursor, cursor.copy(copy) as into:
                 into.set_types(kinds)
-                for row in zip(*(_values(column) for column in table.columns), strict=True):
+                for row in zip(*(values_in(column) for column in table.columns), strict=True):
                     into.write_row(row)
         yield
         with self._translate():
@@ -427,76 +402,3 @@ def _copied(cursor: psycopg.Cursor[Any], sql: bytes, parameters: list[Any]) -> d
     if columns is None:
         return None
     return {one.name: column for one, column in zip(described, columns, strict=True)}
-
-
-def _array(kind: int, column: Sequence[Any]) -> NDArray[Any]:
-    """A column as an array of length n; NULLs are masked."""
-    dtype = _ARRAYS.get(kind)
-    if dtype is None:
-        whole = np.empty(len(column), dtype=object)
-        whole[:] = column
-        return whole
-    if None not in column:
-        return np.asarray(column, dtype=dtype)
-    missing = [one is None for one in column]
-    return np.ma.masked_array([dtype(0) if one is None else one for one in column], missing, dtype=dtype)
-
-
-def _values(column: Any) -> Sequence[Any]:
-    """A column of an Arrow table as Python's values; a list of floats as an array."""
-    if str(column.type) not in _TYPES:
-        return [one for chunk in column.chunks for one in _vectors(chunk)]
-    values_of: list[Any] = column.to_pylist()
-    return values_of
-
-
-def _vectors(chunk: Any) -> list[Any]:
-    flat = chunk.flatten().to_numpy(zero_copy_only=False)  # without those that are missing
-    sizes = chunk.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
-    parts = np.split(flat, np.cumsum(sizes)[:-1]) if len(chunk) else []
-    return [part if there else None for part, there in zip(parts, chunk.is_valid().to_pylist(), strict=True)]
-
-
-@contextmanager
-def translating(path: str) -> Iterator[None]:
-    """Raise the engine's error for one of the server."""
-    try:
-        yield
-    except UnicodeEncodeError as error:
-        raise UsageError(
-            "The text contains half a surrogate pair, which cannot be encoded.",
-            way_out="Remove that character.",
-        ) from error
-    except psycopg.Error as error:
-        raise _told(error, path) from error
-
-
-def _told(error: psycopg.Error, path: str) -> AmgsError:
-    """The engine's error for one of the server or of the way to it."""
-    text = (error.diag.message_primary or str(error)).strip().split("\n", 1)[0]
-    if isinstance(error, errors.DiskFull):
-        return StoreError(
-            f"{path} cannot be extended: {text}",
-            title="The disk is full",
-            way_out="Free some space on the server and try again; the store is unchanged.",
-        )
-    if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted):
-        return StoreCorruptError(
-            f"{path} cannot be read: {text}", way_out="Restore a backup of the database."
-        )
-    if isinstance(error, _REFUSED):
-        return StoreError(
-            f"{path} is not open to this user: {text}",
-            way_out="Check the user, PGPASSWORD, ~/.pgpass or the service file, and what the user was granted.",
-        )
-    if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
-        return StoreError(
-            f"{path} cannot be reached: {text}",
-            way_out="Check the address and that the server runs, then open the store again. What was not committed "
-            "is not in it.",
-        )
-    return StoreError(
-        f"{path}: {text}",
-        way_out="Nothing was changed. Verify the store to see whether it is sound.",
-        about="check",
-    )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 _HEAD = 19
 """Bytes before the first row: a signature, flags, and the length of an extension, which is 0."""
 _TRAILER = 2
-_NUMBERS: Mapping[int, tuple[str, type[np.generic]]] = {
+NUMBERS: Mapping[int, tuple[str, type[np.generic]]] = {
     16: (">i1", np.bool_),
     20: (">i8", np.int64),
     21: (">i2", np.int64),
@@ -19,7 +19,7 @@ _NUMBERS: Mapping[int, tuple[str, type[np.generic]]] = {
     700: (">f4", np.float32),
     701: (">f8", np.float64),
 }
-"""How the numbers of a type lie there, and as what they are given."""
+"""How the numbers of a type, by its id in PostgreSQL, lie there, and as what they are given."""
 _TEXTS = frozenset((25, 1043))
 
 
@@ -49,7 +49,7 @@ def columns_of(sent: bytes | bytearray, kinds: Sequence[int]) -> list[NDArray[An
                 return None
             made.append(texts)
         else:
-            made.append(values.astype(_NUMBERS[kind][1]))
+            made.append(values.astype(NUMBERS[kind][1]))
     return made
 
 
@@ -59,7 +59,7 @@ def _row(sent: bytes | bytearray, kinds: Sequence[int]) -> np.dtype[Any] | None:
     at = _HEAD + 2
     for place, kind in enumerate(kinds):
         length = int.from_bytes(sent[at : at + 4], "big", signed=True)
-        number = _NUMBERS[kind][0] if kind in _NUMBERS else None
+        number = NUMBERS[kind][0] if kind in NUMBERS else None
         if length <= 0 or (number is None and kind not in _TEXTS):
             return None
         if number is not None and np.dtype(number).itemsize != length:

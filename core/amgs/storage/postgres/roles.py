@@ -13,8 +13,9 @@ from amgs.errors import StoreError, UsageError
 from amgs.storage.access import NamespaceAccess
 from amgs.storage.postgres import guard
 from amgs.storage.postgres.address import Address
-from amgs.storage.postgres.connection import connected, translating
+from amgs.storage.postgres.connection import connected
 from amgs.storage.postgres.schema import version_of
+from amgs.storage.postgres.server_errors import translating
 
 
 class NamespaceRoles:

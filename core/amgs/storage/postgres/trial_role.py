@@ -10,7 +10,7 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 
 from amgs.storage.postgres.address import Address
-from amgs.storage.postgres.connection import translating
+from amgs.storage.postgres.server_errors import translating
 
 
 class TrialRole:

@@ -1,0 +1,58 @@
+"""Errors of the server, and of the way to it, as those of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg import errors
+
+from amgs.errors import AmgsError, StoreCorruptError, StoreError, UsageError
+
+_REFUSED = (errors.InsufficientPrivilege, errors.InvalidPassword, errors.InvalidAuthorizationSpecification)
+
+
+@contextmanager
+def translating(path: str) -> Iterator[None]:
+    """Raise the engine's error for one of the server."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            "The text contains half a surrogate pair, which cannot be encoded.",
+            way_out="Remove that character.",
+        ) from error
+    except psycopg.Error as error:
+        raise _told(error, path) from error
+
+
+def _told(error: psycopg.Error, path: str) -> AmgsError:
+    """The engine's error for one of the server or of the way to it."""
+    text = (error.diag.message_primary or str(error)).strip().split("\n", 1)[0]
+    if isinstance(error, errors.DiskFull):
+        return StoreError(
+            f"{path} cannot be extended: {text}",
+            title="The disk is full",
+            way_out="Free some space on the server and try again; the store is unchanged.",
+        )
+    if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted):
+        return StoreCorruptError(
+            f"{path} cannot be read: {text}", way_out="Restore a backup of the database."
+        )
+    if isinstance(error, _REFUSED):
+        return StoreError(
+            f"{path} is not open to this user: {text}",
+            way_out="Check the user, PGPASSWORD, ~/.pgpass or the service file, and what the user was granted.",
+        )
+    if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
+        return StoreError(
+            f"{path} cannot be reached: {text}",
+            way_out="Check the address and that the server runs, then open the store again. What was not committed "
+            "is not in it.",
+        )
+    return StoreError(
+        f"{path}: {text}",
+        way_out="Nothing was changed. Verify the store to see whether it is sound.",
+        about="check",
+    )

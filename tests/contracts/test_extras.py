@@ -125,12 +125,12 @@ def test_a_command_that_needs_an_extra_names_it(words: list[str], extra: str, tm
 
 def test_without_its_extra_the_screen_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     from amgs.errors import UsageError
-    from amgs_app import cli
+    from amgs_app import front_ends
     from amgs_app.global_options import Globals
 
-    monkeypatch.setattr(cli, "has_screen", lambda: True)
+    monkeypatch.setattr(front_ends, "has_screen", lambda: True)
     with pytest.raises(UsageError) as raised:
-        cli.open_workstation(Globals())
+        front_ends.open_workstation(Globals())
     assert extras.install_line("screen") in raised.value.way_out
 
 

@@ -1,0 +1,182 @@
+"""The ways to work with a memory from the command line: a single operation, the workstation, the shell, a browser, a
+script.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from amgs.errors import AmgsError, UsageError
+from amgs_app.calls.call import Call
+from amgs_app.calls.marks import Arg, Option
+from amgs_app.confirmation import DECLINED, agreed
+from amgs_app.gc_tuning import rare_collections
+from amgs_app.global_options import ANNOTATIONS, Globals, Screen
+from amgs_app.last_listing import recall, remember
+from amgs_app.operations.standard import standard
+from amgs_app.output import advise, check_format, exit_code_of, progress_on, say, write
+from amgs_app.terminal import has_screen
+
+if TYPE_CHECKING:
+    from amgs_app.operator import Operator
+
+
+def one_shot(call: Call[Any], options: Globals) -> int:
+    """Carry out one operation, write its result to stdout, and leave."""
+    form = check_format(options.format or ("json" if call.arguments.get("as_json") else "table"))
+    if call.operation.name == "ingest" and any(
+        call.arguments.get(name) for name in ("text", "file", "batch")
+    ):
+        options = replace(options, own=True)  # what is the user's own does not go into the sample's store
+    with rare_collections(), _operator(options) as operator:
+        operator.engine.creates = call.operation.creates
+        recall(operator)
+        if not agreed(operator, call):
+            return DECLINED
+        try:
+            if call.operation.wants_progress:
+                with progress_on() as progress:
+                    result = operator.run(call, progress)
+            else:
+                result = operator.run(call)
+        except AmgsError:
+            operator.engine.discard()
+            raise
+        remember(operator)
+        write(result, form)
+        advise(operator.engine, result)
+        return exit_code_of(result)
+
+
+def open_workstation(options: Globals) -> int:
+    """Open the screen; raises UsageError where there is no terminal."""
+    if not has_screen():
+        raise UsageError(
+            "The workstation needs a terminal.",
+            title="No terminal",
+            way_out="Use `amgs run SCRIPT --out DIR`, `amgs shell`, or a single command such as `amgs status`.",
+        )
+    screen = _screen_of(options)
+    given = options.options()
+    from amgs_app.attached.remote_engine import engine_of
+    from amgs_app.folders import theme_folders
+    from amgs_app.operator import Operator
+
+    operator = Operator(engine_of(given))
+    return screen.open(
+        lambda: operator,
+        store_name=operator.engine.store_name,
+        theme=given.theme,
+        theme_folders=theme_folders(),
+    )
+
+
+def open_shell(*, options: Globals) -> int:
+    """Open a prompt for commands, with history and completion.
+
+    Reads a script from standard input if that is not a terminal.
+    """
+    from amgs_app.shell import run_shell
+
+    form = check_format(options.format or "table")
+    with _operator(options) as operator:
+        return run_shell(operator, standard(), form)
+
+
+def serve_web(
+    *,
+    port: Annotated[int, Option("--port", metavar="N", min=1, max=65535, help="Port to listen on.")] = 8000,
+    options: Globals,
+) -> int:
+    """Serve the workstation to a browser on this machine (http://127.0.0.1:8000).
+
+    Other machines cannot reach it. A store has one writer, so open one page at a time.
+    """
+    _ = options.options()  # what cannot be right is said before anything is served
+    screen = _screen_of(options)
+    words = [(f"--{name}", str(value)) for name in ANNOTATIONS if (value := getattr(options, name))]
+    return screen.serve([word for pair in words for word in pair], port)
+
+
+def run_script(
+    script: Annotated[Path, Arg(metavar="SCRIPT", help="One command per line; # starts a comment.")],
+    *,
+    out: Annotated[Path | None, Option("--out", metavar="DIR", help="Folder for snapshots.")] = None,
+    check: Annotated[
+        bool,
+        Option(
+            "--check",
+            help="Compare with the snapshots in --out and print only what differs; exit 1 if anything does.",
+        ),
+    ] = False,
+    quiet: Annotated[
+        bool, Option("--quiet", help="Print no results and no progress, only errors and differences.")
+    ] = False,
+    size: Annotated[str, Option("--size", metavar="COLSxLINES", help="Size of the pictures.")] = "120x40",
+    symbols: Annotated[
+        str, Option("--symbols", metavar="braille|block|ascii", help="Characters used in the pictures.")
+    ] = "braille",
+    options: Globals,
+) -> int:
+    """Run a script headlessly; `snapshot NAME` in it writes NAME.txt, NAME.svg and NAME.json.
+
+    Results go to stdout, progress to stderr. The whole script is checked before its first line runs.
+    """
+    from amgs_app import script as runner
+    from amgs_app.snapshot_target import Target, read_size, read_symbols
+
+    if check and out is None:
+        raise UsageError("--check needs a folder to compare with.", way_out="Add --out DIR.")
+    form = check_format(options.format or "table")
+    target = Target(
+        folder=out or Path(),
+        chosen=out is not None,
+        size=read_size(size),
+        symbols=read_symbols(symbols),
+        check=check,
+    )
+    registry = standard()
+    steps = runner.parse_script(registry, runner.read_script(script), str(script))
+    with _operator(options) as operator, progress_on() as progress:
+
+        def written(step: runner.Step, result: Any) -> None:
+            step.pipe.write(result, form)
+            advise(operator.engine, result)
+
+        operator.snapshots = target
+        if target.chosen:
+            _ = operator.palette  # also the one that the settings name
+        runner.run_steps(
+            operator,
+            steps,
+            str(script),
+            before=None if quiet else lambda step: say(f"{script.name}:{step.number}  {step.call.line()}"),
+            after=None if quiet or check else written,
+            progress=progress,
+        )
+    if check and not quiet:
+        sys.stdout.write(f"{target.summary()}\n")
+    return 0
+
+
+def _screen_of(options: Globals) -> Screen:
+    if options.screen is None:
+        raise UsageError(
+            "The workstation's screen is not installed.",
+            title="No screen",
+            way_out="Install it: pip install 'amgs-workstation[screen]'.",
+        )
+    return options.screen
+
+
+def _operator(options: Globals) -> Operator:
+    from amgs_app.attached.remote_engine import engine_of
+    from amgs_app.operator import Operator
+
+    operator = Operator(engine_of(options.options()))
+    if options.theme is not None:
+        _ = operator.palette  # a theme that is not there is said before anything is done
+    return operator

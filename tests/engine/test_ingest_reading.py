@@ -67,12 +67,12 @@ def test_other_plain_texts_are_read_and_what_is_no_text_is_counted_by_kind(tmp_p
         "d.markdown": "# Bread\nRye.",
         "e.json": "{}",
         "f.JSON": "{}",
-        "Makefile": "all:",
+        "program": "\x00\x01",
     }
     with open_memory() as memory:
         report = memory.ingest_folder(write_notes(tmp_path, files))
         titles = {source: block.title for source, block in by_source(memory).items()}
-    assert report.skipped == (Skipped("", 1, ("Makefile",)), Skipped(".json", 2, ("e.json", "f.JSON")))
+    assert report.skipped == (Skipped("", 1, ("program",)), Skipped(".json", 2, ("e.json", "f.JSON")))
     assert titles == {
         "a.rst": "Using cpack",
         "b.org": "Boat",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
@@ -261,3 +261,36 @@ def test_passages_of_a_document_are_in_order_and_hold_no_blank_edges() -> None:
     spans: list[Passage] = list(document.passages)
     assert all(a.end <= b.start for a, b in pairwise(spans))
     assert all(document.text[p.start : p.end] == document.text[p.start : p.end].strip("\n") for p in spans)
+
+
+def test_a_file_of_questions_is_said_to_be_one_in_one_line(tmp_path: Path) -> None:
+    asked = '{"question": "Who?", "answers": ["a.md"], "answer": "Ilse"}\n'
+    (refused,) = taken(tmp_path, "questions.jsonl", asked * 9).refused
+    assert "it holds questions" in refused.reason
+    mixed = taken(tmp_path, "mixed.jsonl", asked + '{"role": "user", "content": "Hello."}')
+    assert [draft.content for draft in mixed.drafts] == ["user: Hello."]
+    assert "line 1 was left out: it is a question" in mixed.warnings[0].reason
+
+
+def test_no_turn_of_a_conversation_lies_ahead_of_its_file_unless_a_date_says_so(tmp_path: Path) -> None:
+    said = "".join(f'{{"speaker": "Ana", "text": "Turn {n}."}}\n' for n in range(90))
+    drafts = taken(tmp_path, "talk.jsonl", said).drafts
+    written = datetime.fromtimestamp((tmp_path / "talk.jsonl").stat().st_mtime, UTC)
+    minute = timedelta(minutes=1)
+    assert [draft.created_at for draft in drafts[-2:]] == [written - minute, written]
+    day = datetime(2026, 3, 1, tzinfo=UTC)
+    dated = reading.read_file(tmp_path / "talk.jsonl", "talk.jsonl", SETTINGS, dated=day).drafts
+    assert [draft.created_at for draft in dated[:2]] == [day, day + minute]
+
+
+def test_a_text_whose_name_has_no_ending_is_read_and_a_program_is_not(tmp_path: Path) -> None:
+    (tmp_path / "README").write_text("The pump is oiled in May.")
+    (tmp_path / "pump").write_bytes(b"\x7fELF\x00\x01")
+    found = reading.read_folder(tmp_path, SETTINGS)
+    assert [draft.meta["source"] for draft in found.drafts] == ["README"]
+    assert [(each.ending, each.names) for each in found.skipped] == [("", ("pump",))]
+
+
+def test_rtf_is_refused_instead_of_read_as_its_own_markup(tmp_path: Path) -> None:
+    (refused,) = taken(tmp_path, "letter.rtf", r"{\rtf1\ansi Dear Sir.}").refused
+    assert "save it as text" in refused.reason

@@ -28,6 +28,7 @@ _PLACED = frozenset({"date", "ingest"})
 DESCRIPTION = "corpus.toml"
 """A file that describes the folder; it is no note, and nobody misses it."""
 _NOT_MEANT = "its front matter says `ingest: false`"
+_LOOKED_AT = 8_192
 _FOREIGN = frozenset({"node_modules", "__pycache__"})
 _FOREIGN_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")
 """A folder with one of these was made by a program, and is as easily made again."""
@@ -107,13 +108,24 @@ def _found(folder: Path) -> _Found:
         for name in names:
             if name[0] == ".":
                 continue
-            if reader_of(name) is not None:
+            if reader_of(name) is not None and (PurePosixPath(name).suffix or _holds_text(here / name)):
                 found.notes.append(here / name)
             elif name != DESCRIPTION:
                 ending = PurePosixPath(name).suffix.lower()
                 found.others.setdefault(ending, []).append((here / name).relative_to(folder).as_posix())
     found.notes.sort(key=lambda path: path.relative_to(folder).as_posix())
     return found
+
+
+def _holds_text(path: Path) -> bool:
+    """Whether a file whose name does not tell begins as text does; one that cannot be opened is named by its reader."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return b"\x00" not in file.read(_LOOKED_AT)
+    except OSError:
+        return True
 
 
 def read_file(
@@ -136,6 +148,8 @@ def read_file(
         return _refused(source, f"it cannot be read: {error.strerror}")
     if not raw.strip():
         return _refused(source, "it is empty")
+    if raw.startswith(b"{\\rtf"):
+        return _refused(source, "it is RTF, which nothing here reads; save it as text, HTML or PDF")
     read: Reader = reader_of(path.name) or markdown.read
     try:
         document = read(raw)
@@ -173,7 +187,8 @@ def drafts_of(
 ) -> FolderContents:
     """A document as drafts: one, or one for each turn of a conversation, or the pieces of a long text.
 
-    The instant is `dated`, else the date of front matter, else that of the document, else `modified`. Each piece or
+    The instant is `dated`, else the date of front matter, else that of the document, else `modified`; of a conversation
+    `modified` is when its last turn was said, so that none lies ahead of its file. Each piece or
     turn has the source `source#n`, n from 1; without a source a name made from the content stands in. extra: meta that
     overrides the document's.
     """
@@ -200,6 +215,10 @@ def drafts_of(
     if isinstance(meta.get("tags"), str):
         meta["tags"] = [tag for tag in str(meta["tags"]).replace(",", " ").split() if tag]
     if document.turns:
+        if dated is None and not written:
+            at = _minutes_later(
+                at, 1 - len(document.turns)
+            )  # the file was written when the last one had been said
         drafts = tuple(_turns(document, named, at, meta, settings.max_block_chars))
         return FolderContents(drafts, warnings=tuple(warnings))
     parts = pieces(document, settings.max_block_chars)
@@ -279,7 +298,8 @@ def _pieces(
 def _turns(
     document: ParsedDocument, source: str, at: datetime, meta: Mapping[str, Any], limit: int
 ) -> Iterator[RawBlock]:
-    """A draft for each turn, `Name: text`; a minute apart where no time is told; a turn over the limit becomes several.
+    """A draft for each turn, `Name: text`; from `at` on a minute apart where no time is told; a turn over the limit
+    becomes several.
 
     What belongs to another session than the turn before follows nothing.
     """
@@ -309,7 +329,7 @@ def _minutes_later(at: datetime, minutes: int) -> datetime:
     try:
         return at + timedelta(minutes=minutes)
     except OverflowError:
-        return at  # the last year that a calendar holds
+        return at  # the first or the last year that a calendar holds
 
 
 def _refused(source: str, reason: str) -> FolderContents:

@@ -16,13 +16,14 @@ _SPEAKER = ("speaker", "name", "author", "sender", "from", "user", "role")
 _TEXT = ("text", "content", "message", "body", "value")
 _DATE = ("date", "timestamp", "time", "created_at", "at", "ts", "datetime")
 _LISTS = ("messages", "conversations", "conversation", "turns")
+_QUESTION = "it is a question, not a message"
 _MOST_TOLD = 5
 _MILLISECONDS = 1e11
 """Above this a number of time is in milliseconds since 1970."""
 
 
 def read(raw: bytes) -> ParsedDocument:
-    """See `Reader`. Lines that are no message are named; a file without any is refused."""
+    """See `Reader`. Lines that are no message are named; a file without any is refused, and so is one of questions."""
     text, guess = decoded(raw)
     turns: list[Utterance] = []
     wrong: list[tuple[int, str]] = []
@@ -32,6 +33,10 @@ def read(raw: bytes) -> ParsedDocument:
             turns += _of_line(json.loads(line), session)
         except (ValueError, RecursionError) as error:
             wrong.append((number, str(error) if isinstance(error, UnfitError) else "it is no JSON"))
+    if not turns and wrong and all(why == _QUESTION for _, why in wrong):
+        raise UnfitError(
+            "it holds questions with their answers, to test a memory with, and no text to remember"
+        )
     if not turns:
         raise UnfitError(
             "none of its lines is a message with a text, as {role, content} or {speaker, text, date}"
@@ -59,7 +64,7 @@ def _of_line(said: Any, session: int) -> Iterator[Utterance]:
         one = _message(said, {})
         made = [one] if one else []
     if not made:
-        raise UnfitError("it holds no text")
+        raise UnfitError(_QUESTION if _text(said.get("question")) else "it holds no text")
     yield from made
 
 

@@ -43,5 +43,9 @@ READERS: Final[Mapping[str, Reader]] = MappingProxyType(
 
 
 def reader_of(name: str) -> Reader | None:
-    """The reader of a file by its name; None for one that is no note."""
-    return READERS.get(PurePosixPath(name).suffix.lower())
+    """The reader of a file by its name; None for one that is no note.
+
+    A name without an ending (README, LICENSE) tells nothing: such a file is plain text where it holds text.
+    """
+    ending = PurePosixPath(name).suffix.lower()
+    return READERS.get(ending) if ending else plain.read

@@ -225,8 +225,8 @@ class Consolidated:
     elsewhere: int = 0
 
 
-def consolidated(batches: Iterable[tuple[ConsolidationPlan, JournalEntry]]) -> Consolidated:
-    """What a consolidation in batches did; of the plans only the first is kept."""
+def consolidated(batches: Iterable[tuple[ConsolidationPlan, JournalEntry]]) -> Consolidated | None:
+    """What a consolidation in batches did, None where there was no batch; of the plans only the first is kept."""
     first: ConsolidationPlan | None = None
     operations: dict[int, JournalEntry] = {}
     categories: Counter[str] = Counter()
@@ -237,16 +237,16 @@ def consolidated(batches: Iterable[tuple[ConsolidationPlan, JournalEntry]]) -> C
         categories.update(item.category for item in plan.items)
         elsewhere += plan.elsewhere
     if first is None:
-        raise ValueError("a consolidation has one batch at least")
+        return None
     return Consolidated(first, tuple(operations.values()), categories, elsewhere)
 
 
 @dataclass(frozen=True, slots=True)
 class Enhanced:
-    """`enhance`: the proposals that were applied and their journal entry."""
+    """`enhance`: the proposals that were applied and their journal entry, None where there were none."""
 
     proposals: tuple[Proposal, ...]
-    operation: JournalEntry
+    operation: JournalEntry | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +265,9 @@ class SearchList:
 
 @dataclass(frozen=True, slots=True)
 class Untouched:
-    """`consolidate --if-due`, `prune propose --if-due` when it is not: nothing was done, and why. what: was not due."""
+    """`consolidate --if-due`, `prune propose --if-due` when it is not, `consolidate` of an empty inbox: nothing was
+    done, and why. what: was not due.
+    """
 
     due: Due
     what: str = "Consolidation"

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,8 +19,10 @@ from amgs.errors import InputError, NotFoundError, UnknownBlockError, UnknownPac
 from amgs.packs.continuum import needed, together, transitions
 from amgs.packs.keeping import pack_id
 from amgs.packs.pruning import choose
-from amgs.types.packs import PackMember
+from amgs.storage.sql.assemblies import SqlAssemblies
+from amgs.types.packs import PackKept, PackMember
 from amgs_app.benches.packs.continuum import RULES, invented, present
+from amgs_app.render.catalogue import table_of
 from tests.engine.memory_world import NOW, consolidated, open_memory
 
 
@@ -336,3 +339,30 @@ def test_what_a_question_asks_for_is_told_with_what_each_family_leads_to(memory:
     assert memory.change_counter == before
     with pytest.raises(UsageError, match="Nothing is asked"):
         memory.packs.intent(" ?")
+
+
+def test_a_pack_kept_for_a_question_says_how_likely_the_memory_answers_it(memory: amgs.Memory) -> None:
+    for question in ("why did the dome stall?", "how long should I boil an egg?"):
+        kept = memory.packs.keep("any", query=question)
+        assert kept.answerable == memory.search(question).answerable
+    assert memory.packs.keep("any", blocks=kept.pack.blocks).answerable is None
+    told = table_of(PackKept(kept.pack, 7, 0.01)).notes
+    assert "No sign of an answer" in told[0] and "`undo 7`" in told[0]
+    assert not table_of(PackKept(kept.pack, 7, 0.9)).notes
+
+
+def test_the_history_of_frames_reads_no_more_than_it_shows_and_counts_all(
+    memory: amgs.Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SESSION", "TASK", "SESSION"):
+        memory.context("why did the dome stall?", frame=name)
+    read: list[int | None] = []
+    latest = SqlAssemblies.latest
+
+    def noted(log: SqlAssemblies, limit: int | None = None, *, name: str | None = None) -> Any:
+        read.append(limit)
+        return latest(log, limit, name=name)
+
+    monkeypatch.setattr(SqlAssemblies, "latest", noted)
+    past = memory.frames.history("session", limit=1)
+    assert (len(past.assemblies), past.total, read) == (1, 2, [1])

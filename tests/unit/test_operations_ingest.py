@@ -10,8 +10,9 @@ import pytest
 from amgs.errors import UsageError
 from amgs.types import Block, BlockFilter
 from amgs_app.engine import Engine, Options
-from amgs_app.operations import lifecycle
+from amgs_app.operations import consolidation_plan, lifecycle, maintenance
 from amgs_app.operator import Operator
+from amgs_app.render.catalogue import table_of
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
@@ -70,3 +71,29 @@ def test_what_cannot_be_said_is_refused_before_anything_is_taken_in(
     with pytest.raises(UsageError, match=told):
         operator.run(lifecycle.ingest("Text.", meta=options.get("meta"), tag=options.get("tag")))
     assert not held(operator)
+
+
+@pytest.mark.parametrize("word", ["notes/pump.txt", "pump.pdf", "mail/may.eml", "src/main.py"])
+def test_the_path_of_a_file_that_is_not_there_is_no_note(operator: Operator, word: str) -> None:
+    with pytest.raises(UsageError, match="no file or folder"):
+        operator.run(lifecycle.ingest(word))
+
+
+@pytest.mark.parametrize("word", ["and/or", "Node.js", "1/2.5", "pump.txt was lost"])
+def test_words_with_a_slash_or_a_dot_are_notes(operator: Operator, word: str) -> None:
+    operator.run(lifecycle.ingest(word))
+    assert [block.content for block in held(operator)] == [word]
+
+
+def test_an_empty_inbox_and_a_graph_that_needs_nothing_leave_no_entry_in_the_journal(
+    operator: Operator,
+) -> None:
+    operator.run(lifecycle.ingest("The dome stalls."))
+    operator.run(lifecycle.consolidate())
+    before = operator.engine.memory.operations()
+    assert table_of(operator.run(lifecycle.consolidate())).title.startswith("There is nothing to consolidate")
+    assert table_of(operator.run(maintenance.enhance())).title == "There is nothing to enhance"
+    operator.run(consolidation_plan.plan())
+    with pytest.raises(UsageError, match="holds no block"):
+        operator.run(consolidation_plan.apply())
+    assert operator.engine.memory.operations() == before

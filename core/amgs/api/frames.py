@@ -176,8 +176,11 @@ class Frames:
         """The latest assemblies, of one frame when it is named."""
         limit = bounds.count("A limit", limit)
         wanted = None if name is None else name.strip().upper()
-        every = self._context.storage.assemblies.latest(name=wanted)
-        return History(tuple(_line(one) for one in every[:limit]), len(every))
+        log = self._context.storage.assemblies
+        with self._context.storage.snapshot():
+            return History(
+                tuple(_line(one) for one in log.latest(limit, name=wanted)), log.count(name=wanted)
+            )
 
     def replay(self, assembly_id: str) -> Replay:
         """Make a past assembly again as of its instant, and say whether it came out equal and if not, why.

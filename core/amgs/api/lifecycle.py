@@ -91,11 +91,10 @@ class Lifecycle:
         """Consolidate the inbox (its `limit` oldest arrivals), all batches of it; nothing where nothing is raw."""
         blocks, categories = 0, Counter[str]()
         entries: dict[int, JournalEntry] = {}
-        if self._waiting(bounds.count("A limit", limit)).size:
-            for plan, entry in self.consolidate_in_batches(limit=limit, progress=progress):
-                blocks += len(plan.items)
-                categories.update(item.category for item in plan.items)
-                entries[entry.id] = entry
+        for plan, entry in self.consolidate_in_batches(limit=limit, progress=progress):
+            blocks += len(plan.items)
+            categories.update(item.category for item in plan.items)
+            entries[entry.id] = entry
         return ConsolidationSummary(
             blocks,
             sum(entry.edges for entry in entries.values()),
@@ -197,7 +196,7 @@ class Lifecycle:
         """
         return consolidate.run(
             self._context.storage,
-            self._waiting(limit),
+            self._waiting(bounds.count("A limit", limit)),
             self.means(),
             weights=registry.find("ATTENTION", self._context.definitions()).weights,
             now=self._context.clock.now(),

@@ -16,6 +16,7 @@ from amgs.api.pack_learning import PackLearning
 from amgs.api.pack_pruning import live, pruned
 from amgs.api.pack_routing import BUDGET, PackRouting
 from amgs.api.pack_weighing import PackWeighing
+from amgs.api.retrieval import Retrieval
 from amgs.decay import hours_between
 from amgs.errors import InputError, NotFoundError, UsageError
 from amgs.identity import block_id
@@ -67,11 +68,13 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackCrediting
     ) -> PackKept:
         """Keep what a frame selects for a query, or the blocks that are named, as the next version of a pack.
 
-        query: assembled without a trace. blocks: ids, in place of a query. keywords: those that tell its members from
+        query: assembled without a trace; a frame takes the nearest there is, so the result says how likely the memory
+        holds an answer. blocks: ids, in place of a query. keywords: those that tell its members from
         the rest of the memory unless given. Where the latest version says the same, nothing is written. Raises
         UsageError for neither or both of query and blocks, or where nothing was found.
         """
         keeping.check_name(name)
+        chance: float | None = None
         if bool(query) == bool(blocks):
             raise UsageError(
                 "A pack is kept from a query or from blocks, not from both."
@@ -87,13 +90,15 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackCrediting
                     f"{frame} finds nothing for {query[:60]!r}.",
                     way_out="Consolidate what waits, ask in other words, or name blocks.",
                 )
+            chance = Retrieval(self._context).search(query, top_k=1).answerable
         else:
             chosen = [self._context.block(one) for one in dict.fromkeys(blocks)]
         members = [PackMember(block.id, keeping.role_of(block)) for block in chosen]
         with self._context.derived.searching() as sources:
             told = tuple(keywords) or best_keywords([one.content for one in chosen], sources.keyword)
         with self._context.storage.transaction():
-            return self._kept(name, title, members, chosen, told, query, frame if query else "")
+            kept = self._kept(name, title, members, chosen, told, query, frame if query else "")
+        return replace(kept, answerable=chance)
 
     def _kept(
         self,

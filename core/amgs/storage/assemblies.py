@@ -71,6 +71,10 @@ class AssemblyStorage(Protocol):
         """The latest assemblies, of one frame when it is named, the newest first."""
         ...
 
+    def count(self, *, name: str | None = None) -> int:
+        """How many assemblies are logged, of one frame when it is named."""
+        ...
+
     def by_serial(self, serials: Iterable[int]) -> dict[int, AssemblyRecord]:
         """The assemblies with these serials."""
         ...

@@ -49,10 +49,13 @@ class Pack:
 
 @dataclass(frozen=True, slots=True)
 class PackKept:
-    """What keeping came to. operation: of the journal; None where the latest version says the same already."""
+    """What keeping came to. operation: of the journal; None where the latest version says the same already.
+    answerable: of a pack kept for a query, the chance that the memory holds an answer to it; None where nothing tells.
+    """
 
     pack: Pack
     operation: int | None
+    answerable: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Option
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Reference
-from amgs_app.results import Consolidated, consolidated
+from amgs_app.results import Consolidated
 
 if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft
@@ -120,9 +121,15 @@ def apply(operator: Operator) -> Consolidated:
     Blocks left out stay in the inbox. Refused when one of its blocks is no longer raw.
     """
     draft = _draft(operator)
+    if not draft.plan.items:
+        raise UsageError(
+            "The draft holds no block.",
+            title="Nothing to apply",
+            way_out="Take one back into it with `consolidate edit ID --take yes`, or draft anew when something waits.",
+        )
     done = operator.engine.memory.lifecycle.apply_draft(draft)
     operator.draft = None
-    return consolidated([(draft.plan, done)])
+    return Consolidated(draft.plan, (done,), Counter(item.category for item in draft.plan.items))
 
 
 def _draft(operator: Operator) -> PlanDraft:

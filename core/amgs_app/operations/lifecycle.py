@@ -186,7 +186,10 @@ def _of_path(
     return engine.memory.ingest_folder(Path() if batch is None else batch, progress)
 
 
-_IS_PATH: Final = re.compile(r"(?:/|~/|\.{1,2}/)\S+|[^\s:]+\.md")
+_IS_PATH: Final = re.compile(
+    r"(?:/|~/|\.{1,2}/)\S+|[^\s:]+\.(?:md|markdown|txt|rst|html?|pdf|eml|vtt|srt|jsonl|ndjson)"
+    r"|[^\s:]+/[^\s:/]+\.[A-Za-z]\w{0,7}"
+)
 """One word that can only be meant as a path: nobody writes a note of it."""
 
 
@@ -278,7 +281,7 @@ def consolidate(
 
     --dry-run shows the plan and changes nothing; `consolidate plan` drafts one that can be corrected first. A large
     inbox is processed in batches, each in one transaction: stopping keeps the finished batches, and one `undo`
-    reverts all of them.
+    reverts all of them. An empty inbox changes nothing.
     """
     if if_due:
         due = engine.memory.lifecycle.due()
@@ -286,7 +289,8 @@ def consolidate(
             return Untouched(due)
     if dry_run:
         return engine.memory.plan_consolidation(limit=limit, progress=progress)
-    return consolidated(engine.memory.consolidate_in_batches(limit=limit, progress=progress))
+    done = consolidated(engine.memory.consolidate_in_batches(limit=limit, progress=progress))
+    return done or Untouched(engine.memory.lifecycle.due())
 
 
 @operation(

@@ -82,7 +82,7 @@ def enhance(
         from dataclasses import replace
 
         return replace(plan, proposals=chosen)
-    return Enhanced(chosen, lifecycle.apply_enhancement(plan, only or ()))
+    return Enhanced(chosen, lifecycle.apply_enhancement(plan, only or ()) if chosen else None)
 
 
 def _planned(result: PrunePlan | Pruned | PruneAssessment | ErasureReceipt) -> list[str] | None:

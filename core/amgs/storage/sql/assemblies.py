@@ -70,6 +70,11 @@ class SqlAssemblies(AssemblyStorage):
             sql += f" LIMIT {int(limit)}"
         return tuple(_assembly(row) for row in self._connection.rows(sql, [] if name is None else [name]))
 
+    def count(self, *, name: str | None = None) -> int:
+        condition = "" if name is None else " WHERE frame_name = ?"
+        sql = f"SELECT count(*) FROM assemblies{condition}"
+        return int(self._connection.value(sql, [] if name is None else [name]))
+
     def by_serial(self, serials: Iterable[int]) -> dict[int, AssemblyRecord]:
         sql = f"SELECT {_COLUMNS} FROM assemblies WHERE serial IN (SELECT unnest(?::BIGINT[]))"
         found = (_assembly(row) for row in self._connection.rows(sql, [list(serials)]))

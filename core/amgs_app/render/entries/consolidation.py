@@ -178,4 +178,6 @@ def _due(result: Due, what: str) -> ResultTable:
 
 @entry(figure=FigureOf("inbox list"))
 def untouched(result: Untouched) -> ResultTable:
+    if result.due.because == "the inbox is empty":
+        return sheet("There is nothing to consolidate: the inbox is empty", "what value*", ())
     return _due(result.due, result.what)

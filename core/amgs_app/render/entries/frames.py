@@ -184,7 +184,7 @@ def history(result: History) -> ResultTable:
         for a in result.assemblies
     ]
     columns = "id:id at:at frame query* blocks:n tokens:n budget:n bits:score weights"
-    return sheet(f"{result.total:,} assemblies", columns, rows)
+    return sheet(plural(result.total, "assembly", "assemblies"), columns, rows)
 
 
 @entry()

@@ -59,9 +59,10 @@ def enhancement_plan(result: EnhancementPlan) -> ResultTable:
 @entry()
 def enhanced(result: Enhanced) -> ResultTable:
     done = result.operation
+    if done is None:
+        return sheet("There is nothing to enhance", _PROPOSALS, ())
     title = f"Enhanced by {len(result.proposals):,} proposals as operation {done.id}"
-    notes = (f"`undo {done.id}` reverts it.",) if result.proposals else ()
-    return sheet(title, _PROPOSALS, _proposal_rows(result.proposals), notes)
+    return sheet(title, _PROPOSALS, _proposal_rows(result.proposals), (f"`undo {done.id}` reverts it.",))
 
 
 @entry()

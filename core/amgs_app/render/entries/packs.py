@@ -69,7 +69,20 @@ def pack_kept(result: PackKept) -> ResultTable:
         ("frame", pack.frame or None),
         ("content", pack.id[:12]),
     ]
-    return facts(f"{_named(pack)} is {done}", pairs)
+    return facts(f"{_named(pack)} is {done}", pairs, _doubts(result))
+
+
+def _doubts(result: PackKept) -> list[str]:
+    """What to say of a pack whose question nothing in the memory seems to answer."""
+    from amgs.retrieval.answerable import UNLIKELY
+
+    if result.answerable is None or result.answerable >= UNLIKELY:
+        return []
+    back = f" `undo {result.operation}` takes it back." if result.operation is not None else ""
+    return [
+        "No sign of an answer in memory (estimated): the members are the nearest blocks there are, and may be about "
+        f"something else. Look with `pack show {result.pack.name}`.{back}"
+    ]
 
 
 @entry(figure=FigureOf("pack forecast"))

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from amgs_app import cli
 from amgs_app.engine import Engine, Options
 from amgs_app.models import gist_encoder
-from amgs_app.operations.bench_focus import encoder_of
+from amgs_app.operations.bench_rigs import encoder_of
 from amgs_app.operator import Operator
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint

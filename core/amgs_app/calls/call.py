@@ -67,6 +67,8 @@ class Call(Generic[R_co]):
     def apply(self, on: Engine | HasEngine, progress: Progress | None = None) -> R_co:
         """Carry the call out here, in this process, on what the operation takes: an Operator or an Engine."""
         arguments = dict(self.arguments)
+        if self.operation.json:
+            arguments.pop("as_json", None)
         if self.operation.wants_progress:
             arguments["progress"] = progress
         with extras.explained(), signed(operation=self.operation.name):

@@ -12,9 +12,10 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
+from typing import Annotated, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
 
 from amgs_app.calls.call import Call
+from amgs_app.calls.marks import Option
 from amgs_app.calls.parameter import Parameter, describe_parameter
 from amgs_app.pane_names import Pane
 
@@ -23,6 +24,12 @@ R = TypeVar("R")
 
 
 _PROGRESS = "progress"
+_AS_JSON = inspect.Parameter(
+    "as_json",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[bool, Option("--json", help="One JSON object, as with --format json.")],
+)
 
 _OF_THE_MODEL = frozenset({"focus", "show", "snapshot", "expect"})
 """First words of commands that read the working context, which one thread alone may do."""
@@ -42,6 +49,7 @@ class Operation(Generic[P, R]):
     that is there. asks: whoever sits at a terminal is shown its `dry_run` and asked first, unless they said `yes`.
     lists: the ids of the blocks that a result lists, in order, which `@1` refers to afterwards; None from it where
     this result lists none. keeps: the result is, or holds, the frame or the search that later calls go on from.
+    json: it takes `--json` too, which whoever writes the result reads, and not the function.
     """
 
     name: str
@@ -56,6 +64,7 @@ class Operation(Generic[P, R]):
     asks: bool = False
     lists: Callable[[Any], Iterable[str] | None] | None = None
     keeps: Literal["frame", "search"] | None = None
+    json: bool = False
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
         """The call with these arguments; raises TypeError for arguments that the signature does not take."""
@@ -103,7 +112,8 @@ class Operation(Generic[P, R]):
     @cached_property
     def _signature(self) -> inspect.Signature:
         """What callers give; annotations are not resolved."""
-        return inspect.Signature([each for each in self._declared[1:] if each.name != _PROGRESS])
+        own = [each for each in self._declared[1:] if each.name != _PROGRESS]
+        return inspect.Signature([*own, _AS_JSON] if self.json else own)
 
     @cached_property
     def signature(self) -> inspect.Signature:
@@ -162,12 +172,25 @@ def operation(
     asks: bool = False,
     lists: Callable[[Any], Iterable[str] | None] | None = None,
     keeps: Literal["frame", "search"] | None = None,
+    json: bool = False,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]:
     """Make a function an operation; a Registry collects it from its module. The arguments are those of Operation."""
 
     def mark(function: Callable[Concatenate[Any, P], R]) -> Operation[P, R]:
         return Operation(
-            name, function, summary, example, pane, long, writes, tuple(keys), creates, asks, lists, keeps
+            name,
+            function,
+            summary,
+            example,
+            pane,
+            long,
+            writes,
+            tuple(keys),
+            creates,
+            asks,
+            lists,
+            keeps,
+            json,
         )
 
     return mark

@@ -6,17 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from amgs_app.calls.marks import Option, Takes
+from amgs_app.calls.marks import Option
 from amgs_app.calls.operation import operation
+from amgs_app.operations.bench_rigs import Books, WorkFolder, given, memory_rig, sizes_of
 
 if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.bench_results import BenchResult
-    from amgs_app.benches.rig import MemoryRig
     from amgs_app.engine import Engine
-
-AsJson = Annotated[bool, Option("--json", help="One JSON object, as with --format json.")]
-"""Read by whoever writes the result; the benches themselves have no use for it."""
 
 
 @operation(
@@ -24,12 +21,12 @@ AsJson = Annotated[bool, Option("--json", help="One JSON object, as with --forma
     summary="Measure retrieval on conversations in LoCoMo's format.",
     example="bench locomo --data locomo",
     long=True,
+    json=True,
 )
 def bench_locomo(
     engine: Engine,
     *,
     data: Annotated[Path | None, Option("--data", metavar="DIR", help="A folder of conversations.")] = None,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Run protocol turn-R: one store per conversation, one block per turn, the question as the query.
@@ -39,9 +36,8 @@ def bench_locomo(
     """
     from amgs_app.benches.locomo import run
 
-    del as_json
     folder = given(data, "No conversations given.", "Give their folder: `bench locomo --data DIR`.")
-    return run(rig_of(engine, progress), folder)
+    return run(memory_rig(engine, progress), folder)
 
 
 @operation(
@@ -49,6 +45,7 @@ def bench_locomo(
     summary="Measure how often the cause of a missed fact is named right.",
     example="bench diagnose --data locomo",
     long=True,
+    json=True,
 )
 def bench_diagnose(
     engine: Engine,
@@ -57,7 +54,6 @@ def bench_diagnose(
         Path | None,
         Option("--data", metavar="PATH", help="Conversations in LoCoMo's format: a folder or a file."),
     ] = None,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Plant forty failures, five groups of eight, in conversations of others, by operations that people use; diagnose
@@ -69,9 +65,8 @@ def bench_diagnose(
     """
     from amgs_app.benches.diagnose import run
 
-    del as_json
     path = given(data, "No conversations given.", "Give their folder: `bench diagnose --data DIR`.")
-    return run(rig_of(engine, progress), path)
+    return run(memory_rig(engine, progress), path)
 
 
 @operation(
@@ -79,6 +74,7 @@ def bench_diagnose(
     summary="Measure retrieval of sections by their headings.",
     example="bench documents --data documents",
     long=True,
+    json=True,
 )
 def bench_documents(
     engine: Engine,
@@ -86,7 +82,6 @@ def bench_documents(
     data: Annotated[
         Path | None, Option("--data", metavar="DIR", help="A folder of projects, each a folder of Markdown.")
     ] = None,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Run protocol documents-H: one store a project; every heading of level 2 or 3 over at least 40 words is asked as
@@ -97,9 +92,8 @@ def bench_documents(
     """
     from amgs_app.benches.documents import run
 
-    del as_json
     folder = given(data, "No documents given.", "Give a folder of projects: `bench documents --data DIR`.")
-    return run(rig_of(engine, progress), folder)
+    return run(memory_rig(engine, progress), folder)
 
 
 @operation(
@@ -107,6 +101,7 @@ def bench_documents(
     summary="Measure paragraphs that a question needs together.",
     example="bench multihop --data multihop",
     long=True,
+    json=True,
 )
 def bench_multihop(
     engine: Engine,
@@ -114,7 +109,6 @@ def bench_multihop(
     data: Annotated[
         Path | None, Option("--data", metavar="DIR", help="A folder with hotpotqa.json, musique.json.")
     ] = None,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Pool the paragraphs of all questions of a data set in one store and ask each question as it stands. Reports
@@ -122,9 +116,8 @@ def bench_multihop(
     """
     from amgs_app.benches.multihop import run
 
-    del as_json
     folder = given(data, "No questions given.", "Give their folder: `bench multihop --data DIR`.")
-    return run(rig_of(engine, progress), folder)
+    return run(memory_rig(engine, progress), folder)
 
 
 @operation(
@@ -132,6 +125,7 @@ def bench_multihop(
     summary="Measure what is read from conversations.",
     example="bench conversation --data data",
     long=True,
+    json=True,
 )
 def bench_conversation(
     engine: Engine,
@@ -143,7 +137,6 @@ def bench_conversation(
         int,
         Option("--questions", metavar="N", min=0, help="Answers that the language model judges; 0: none."),
     ] = 120,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Measure every subject that the folder has data for, each with its controls beside it: dates, topics, questions,
@@ -154,14 +147,17 @@ def bench_conversation(
     """
     from amgs_app.benches.conversation.run import run
 
-    del as_json
     folder = given(data, "No conversations given.", "Give their folder: `bench conversation --data DIR`.")
     model = partial(engine.load_model, progress) if questions else None
-    return run(rig_of(engine, progress), folder, model, questions)
+    return run(memory_rig(engine, progress), folder, model, questions)
 
 
 @operation(
-    "bench packs", summary="Measure what is kept of packs.", example="bench packs --data data", long=True
+    "bench packs",
+    summary="Measure what is kept of packs.",
+    example="bench packs --data data",
+    long=True,
+    json=True,
 )
 def bench_packs(
     engine: Engine,
@@ -174,7 +170,6 @@ def bench_packs(
         Option("--questions", metavar="N", min=0, help="Answers that the language model judges; 0: none."),
     ] = 0,
     only: Annotated[str, Option("--only", metavar="NAME,NAME", help="These subjects; else all.")] = "",
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Measure every subject that the folder has data for, each with its controls and its ceiling beside it: which packs
@@ -187,11 +182,10 @@ def bench_packs(
     """
     from amgs_app.benches.packs.run import run
 
-    del as_json
     folder = given(data, "No data given.", "Give their folder: `bench packs --data DIR`.")
     model = partial(engine.load_model, progress) if questions else None
     names = tuple(name for name in only.replace(" ", "").split(",") if name)
-    return run(rig_of(engine, progress), folder, model, questions, names)
+    return run(memory_rig(engine, progress), folder, model, questions, names)
 
 
 @operation(
@@ -199,6 +193,7 @@ def bench_packs(
     summary="Measure finding short facts among long documents.",
     example="bench facts",
     long=True,
+    json=True,
 )
 def bench_facts(
     engine: Engine,
@@ -210,7 +205,6 @@ def bench_facts(
     among: Annotated[
         Path | None, Option("--among", metavar="DIR", help="The documents they are put among.")
     ] = None,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Put the statement of each line among the documents and ask both questions. Reports how often the statement is
@@ -218,10 +212,9 @@ def bench_facts(
     """
     from amgs_app.benches.facts import run
 
-    del as_json
     way_out = "Give both: `bench facts --facts FILE --among DIR`."
     file, folder = given(facts, "No facts given.", way_out), given(among, "No documents given.", way_out)
-    return run(rig_of(engine, progress), file, folder)
+    return run(memory_rig(engine, progress), file, folder)
 
 
 @operation(
@@ -229,6 +222,7 @@ def bench_facts(
     summary="Check what a memory says of notes that live.",
     example="bench lives --lives 10",
     long=True,
+    json=True,
 )
 def bench_lives(
     engine: Engine,
@@ -238,7 +232,6 @@ def bench_lives(
     words: Annotated[
         bool, Option("--words/--encoder", help="With hashed words, or with the encoder of the session.")
     ] = True,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Generate lives of notes in two folders (edited, moved, split, merged, deleted, restored, reverted, duplicated)
@@ -253,8 +246,7 @@ def bench_lives(
     from amgs.text.embedding import HashingEmbedder
     from amgs_app.benches.lives import run
 
-    del as_json
-    rig = rig_of(engine, progress)
+    rig = memory_rig(engine, progress)
     return run(replace(rig, embedder=HashingEmbedder()) if words else rig, lives, moments)
 
 
@@ -263,25 +255,19 @@ def bench_lives(
     summary="Measure search time in stores of any size.",
     example="bench search --blocks 10000 --data books",
     long=True,
+    json=True,
 )
 def bench_search(
     engine: Engine,
     *,
     blocks: Annotated[str, Option("--blocks", metavar="N,N", help="Sizes of the stores.")] = "10000,100000",
-    data: Annotated[
-        Path | None, Option("--data", metavar="DIR", help="A folder of books as .txt files.")
-    ] = None,
-    work: Annotated[
-        Path | None,
-        Option("--work", metavar="DIR", help="Keep the stores here for the next run."),
-        Takes("folder", made=True),
-    ] = None,
+    data: Books = None,
+    work: WorkFolder = None,
     questions: Annotated[int, Option("--questions", metavar="N", min=1, help="How many are timed.")] = 200,
     frames: Annotated[int, Option("--frames", metavar="N", min=2, help="How many are timed.")] = 40,
     sample: Annotated[
         int, Option("--sample", metavar="N", min=1, help="How many texts are embedded.")
     ] = 3000,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Fill stores with paragraphs of the books, varied until there are enough, and query them with sentences of the
@@ -294,13 +280,14 @@ def bench_search(
 
     from amgs_app.benches.search import Effort, run
 
-    del as_json
     folder = given(data, "No books given.", "Give their folder: `bench search --data DIR`.")
     sizes = sizes_of(blocks)
     effort = Effort(questions, frames, sample)
     with tempfile.TemporaryDirectory() as temporary:
         cold = ("--model", engine.model_spec)
-        return run(rig_of(engine, progress), folder, sizes, work or Path(temporary), effort=effort, cold=cold)
+        return run(
+            memory_rig(engine, progress), folder, sizes, work or Path(temporary), effort=effort, cold=cold
+        )
 
 
 @operation(
@@ -308,6 +295,7 @@ def bench_search(
     summary="Measure the six success metrics on labelled questions.",
     example="bench metrics --data locomo",
     long=True,
+    json=True,
 )
 def bench_metrics(
     engine: Engine,
@@ -316,7 +304,6 @@ def bench_metrics(
         Path | None,
         Option("--data", metavar="DIR", help="Notes with questions.jsonl; else the sample."),
     ] = None,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Use a memory for some days with two thirds of the questions and recalibrate it by their labels; the last third
@@ -325,8 +312,7 @@ def bench_metrics(
     """
     from amgs_app.benches.metrics import run
 
-    del as_json
-    return run(rig_of(engine, progress), engine.corpus.path if data is None else data)
+    return run(memory_rig(engine, progress), engine.corpus.path if data is None else data)
 
 
 @operation(
@@ -334,6 +320,7 @@ def bench_metrics(
     summary="Measure what is concluded from foreign documents.",
     example="bench inference --data questions.json --labels labels.json",
     long=True,
+    json=True,
 )
 def bench_inference(
     engine: Engine,
@@ -344,7 +331,6 @@ def bench_inference(
     labels: Annotated[
         Path | None, Option("--labels", metavar="FILE", help="What a reader said of findings and categories.")
     ] = None,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Consolidate the documents with planted pairs of notes among them that supersede or contradict each other.
@@ -355,10 +341,9 @@ def bench_inference(
     from amgs_app.benches.inference import run
     from amgs_app.models import text_models
 
-    del as_json
     folder = given(data, "No documents given.", "Give their folder: `bench inference --data DIR`.")
     _, recogniser, _ = text_models(engine.model_spec, engine.settings.model, lambda: None)
-    return run(rig_of(engine, progress), folder, recogniser, labels)
+    return run(memory_rig(engine, progress), folder, recogniser, labels)
 
 
 @operation(
@@ -366,13 +351,13 @@ def bench_inference(
     summary="Measure how quickly the screen responds.",
     example="bench tui --rows 10000",
     long=True,
+    json=True,
 )
 def bench_tui(
     engine: Engine,
     *,
     rows: Annotated[int, Option("--rows", metavar="N", min=1, help="Rows of the long table.")] = 100_000,
     acts: Annotated[int, Option("--acts", metavar="N", min=1, help="Actions in the hour of use.")] = 600,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Run the program in its own terminals and press keys: at start, while models load, while it decodes and a
@@ -383,7 +368,6 @@ def bench_tui(
     from amgs_app.benches.rig import Rig
     from amgs_app.benches.tui import run
 
-    del as_json
     return run(Rig(progress=progress, seed=engine.seed), engine.model_spec, rows=rows, acts=acts)
 
 
@@ -392,6 +376,7 @@ def bench_tui(
     summary="Measure how long a first start takes until there is something to read.",
     example="bench cold --rounds 3 --words-only",
     long=True,
+    json=True,
 )
 def bench_cold(
     engine: Engine,
@@ -403,7 +388,6 @@ def bench_cold(
     uncached: Annotated[
         bool, Option("--uncached", help="Once more with the program's files out of the system's cache.")
     ] = False,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Start the program anew in a terminal of its own, on the sample, with no store and no settings before: until the
@@ -416,7 +400,6 @@ def bench_cold(
     from amgs_app.benches.cold import run
     from amgs_app.benches.rig import Rig
 
-    del as_json
     return run(
         Rig(progress=progress, seed=engine.seed), rounds=rounds, tokens=not words_only, uncached=uncached
     )
@@ -427,6 +410,7 @@ def bench_cold(
     summary="Measure ingesting and consolidating many blocks.",
     example="bench ingest --data books --blocks 10000",
     long=True,
+    json=True,
 )
 def bench_ingest(
     engine: Engine,
@@ -441,7 +425,6 @@ def bench_ingest(
     documents: Annotated[
         Path | None, Option("--documents", metavar="DIR", help="Also plan the enhancement of these.")
     ] = None,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Ingest paragraphs of the books, update the keyword index, and consolidate: all but a sample with stub models,
@@ -453,7 +436,6 @@ def bench_ingest(
     from amgs_app.benches.ingest import run
     from amgs_app.benches.rig import Rig
 
-    del as_json
     folder = given(data, "No texts given.", "Give a folder of books: `bench ingest --data DIR`.")
     told = engine.settings.model
     models = {"embedder": told.embedder, "recogniser": told.recogniser}
@@ -467,34 +449,3 @@ def bench_ingest(
         models=models,
         documents=documents,
     )
-
-
-def given(data: Path | None, missing: str, way_out: str) -> Path:
-    """The folder that a bench cannot do without; raises UsageError when none was given."""
-    from amgs.errors import UsageError
-
-    if data is None:
-        raise UsageError(missing, way_out=way_out)
-    return data
-
-
-def sizes_of(blocks: str) -> tuple[int, ...]:
-    """The sizes of stores that were listed; raises UsageError for what is none."""
-    from amgs.errors import UsageError
-
-    listed = [size.strip() for size in blocks.replace("_", "").split(",")]
-    if not all(size.isdecimal() and int(size) >= 100 for size in listed):
-        raise UsageError(
-            f"{blocks!r} is not a list of sizes.",
-            way_out="Give numbers of at least 100: `--blocks 10000,100000`.",
-        )
-    return tuple(map(int, listed))
-
-
-def rig_of(engine: Engine, progress: Progress) -> MemoryRig:
-    """The rig of a bench of the memory engine, with the models of the session."""
-    from amgs_app.benches.rig import MemoryRig
-    from amgs_app.models import text_models
-
-    embedder, _, count_tokens = text_models(engine.model_spec, engine.settings.model, lambda: None)
-    return MemoryRig(progress=progress, seed=engine.seed, embedder=embedder, count_tokens=count_tokens)

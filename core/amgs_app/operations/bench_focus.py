@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from amgs_app.calls.marks import Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.operations.bench import AsJson, given
+from amgs_app.operations.bench_rigs import embedder_of, focus_rig, given
 
 if TYPE_CHECKING:
-    from amgs.text.embedding import Embedder
     from amgs.types import Progress
     from amgs_app.bench_results import BenchResult
-    from amgs_app.benches.focus_rig import FocusRig
-    from amgs_app.benches.frame import Bench
     from amgs_app.engine import Engine
-    from amgs_focus.gist.gistnet import GistEncoder
-    from amgs_focus.lens.scoring import FocusScorer
-    from amgs_focus.model.base_model import BaseModel
 
 TextFiles = Annotated[
     list[Path] | None,
     Option("--text", metavar="FILE", help="A text that the gists were not trained on; may be repeated."),
+]
+Code = Annotated[
+    bool, Option("--code/--no-code", help="Also measure held-out packages of the standard library.")
 ]
 GistFile = Annotated[
     Path | None,
@@ -54,21 +50,19 @@ Quick = Annotated[bool, Option("--quick", help="A short run on a fraction of the
     summary="Measure how well gists stand in for the spans they replace.",
     example="bench focus-gist --text novel.txt --quick",
     long=True,
+    json=True,
 )
 def bench_gist(
     engine: Engine,
     *,
     text: TextFiles = None,
     gist: GistFile = None,
-    code: Annotated[
-        bool, Option("--code/--no-code", help="Also measure held-out packages of the standard library.")
-    ] = True,
+    code: Code = True,
     windows: Annotated[
         int, Option("--windows", metavar="N", min=2, help="Places measured per condition.")
     ] = 48,
     out: OutFolder = None,
     quick: Quick = False,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Replace blocks by their gists and score what follows, compared with full text, nothing, means, pointers, as many
@@ -78,8 +72,9 @@ def bench_gist(
     """
     from amgs_app.benches.focus_gist import BENCH, run
 
-    del as_json
-    rig = _rig(engine, progress, BENCH, text=text, code=code, gist=gist, out=out, quick=quick, scored=False)
+    rig = focus_rig(
+        engine, progress, BENCH, text=text, code=code, gist=gist, out=out, quick=quick, scored=False
+    )
     return run(rig, windows=windows)
 
 
@@ -88,15 +83,14 @@ def bench_gist(
     summary="Measure what a gist could carry at best.",
     example="bench focus-ceiling --text novel.txt --quick",
     long=True,
+    json=True,
 )
 def bench_focus_ceiling(
     engine: Engine,
     *,
     text: TextFiles = None,
     gist: GistFile = None,
-    code: Annotated[
-        bool, Option("--code/--no-code", help="Also measure held-out packages of the standard library.")
-    ] = True,
+    code: Code = True,
     blocks: Annotated[
         int,
         Option(
@@ -108,7 +102,6 @@ def bench_focus_ceiling(
     ] = 24,
     out: OutFolder = None,
     quick: Quick = False,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Move the gists of single blocks by gradient until they serve their block, and score what follows.
@@ -117,8 +110,9 @@ def bench_focus_ceiling(
     """
     from amgs_app.benches.focus_ceiling import BENCH, run
 
-    del as_json
-    rig = _rig(engine, progress, BENCH, text=text, code=code, gist=gist, out=out, quick=quick, scored=False)
+    rig = focus_rig(
+        engine, progress, BENCH, text=text, code=code, gist=gist, out=out, quick=quick, scored=False
+    )
     return run(rig, blocks=blocks)
 
 
@@ -127,6 +121,7 @@ def bench_focus_ceiling(
     summary="Measure which policy chooses the most useful detail.",
     example="bench focus-policy --text novel.txt --quick",
     long=True,
+    json=True,
 )
 def bench_policy(
     engine: Engine,
@@ -143,7 +138,6 @@ def bench_policy(
     facts: FactsFile = None,
     out: OutFolder = None,
     quick: Quick = False,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Measure the ΔNLL of every expansion, and which ones each policy would have chosen: the scorers, BM25 on the
@@ -157,9 +151,8 @@ def bench_policy(
     from amgs_app.benches.focus_policy import BENCH, SETTINGS, run
     from amgs_app.benches.focus_questions import read_facts
 
-    del as_json
     planted = read_facts(facts) if facts else ()
-    rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    rig = focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
     settings = SETTINGS.model_copy(update={"horizon": horizon})
     return run(rig, places=places, settings=settings, facts=planted)
 
@@ -169,6 +162,7 @@ def bench_policy(
     summary="Find keys planted in lifetimes of up to a million tokens.",
     example="bench focus-passkey --text novel.txt --quick",
     long=True,
+    json=True,
 )
 def bench_passkey(
     engine: Engine,
@@ -183,7 +177,6 @@ def bench_passkey(
     ] = None,
     out: OutFolder = None,
     quick: Quick = False,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Plant pass keys at every depth and ask for each: was it expanded, and was it answered?
@@ -193,10 +186,9 @@ def bench_passkey(
     from amgs.errors import UsageError
     from amgs_app.benches.focus_passkey import BENCH, SIZES, run
 
-    del as_json
     if unknown := [name for name in sizes or () if name not in SIZES]:
         raise UsageError(f"Unknown size: {unknown[0]}.", way_out=f"Sizes are {', '.join(SIZES)}.")
-    rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    rig = focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
     return run(rig, sizes={name: SIZES[name] for name in sizes or SIZES}, keys=keys)
 
 
@@ -205,6 +197,7 @@ def bench_passkey(
     summary="Measure the whole system against a window of the same size.",
     example="bench focus-budget --text novel.txt --quick",
     long=True,
+    json=True,
 )
 def bench_budget(
     engine: Engine,
@@ -221,7 +214,6 @@ def bench_budget(
     ] = None,
     out: OutFolder = None,
     quick: Quick = False,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Score prose and planted facts with the focus, a sliding window and retrieval of overlapping chunks, by words and
@@ -229,9 +221,8 @@ def bench_budget(
     """
     from amgs_app.benches.focus_budget import BENCH, WINDOWS, run
 
-    del as_json
-    rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
-    return run(rig, _embedder(engine), places=places, windows=windows or WINDOWS)
+    rig = focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    return run(rig, embedder_of(engine), places=places, windows=windows or WINDOWS)
 
 
 @operation(
@@ -239,6 +230,7 @@ def bench_budget(
     summary="Measure what decoding a block costs with the focus.",
     example="bench focus-latency --text novel.txt --quick",
     long=True,
+    json=True,
 )
 def bench_latency(
     engine: Engine,
@@ -250,7 +242,6 @@ def bench_latency(
     window: Annotated[int, Option("--window", metavar="N", min=1, help="W_max.")] = 512,
     out: OutFolder = None,
     quick: Quick = False,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Split the time of a 32-token block into ingest, gist, lens, allocate, prefill and decode, at cadences of 32,
@@ -258,8 +249,7 @@ def bench_latency(
     """
     from amgs_app.benches.focus_latency import BENCH, run
 
-    del as_json
-    rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    rig = focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
     return run(rig, rounds=rounds, window=window)
 
 
@@ -268,6 +258,7 @@ def bench_latency(
     summary="Measure what keeping stale keys and values costs.",
     example="bench focus-reads --text novel.txt --quick",
     long=True,
+    json=True,
 )
 def bench_reads(
     engine: Engine,
@@ -279,7 +270,6 @@ def bench_reads(
     window: Annotated[int, Option("--window", metavar="N", min=1, help="W_max.")] = 512,
     out: OutFolder = None,
     quick: Quick = False,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Read the same refocuses with a full read every 1, 2, 4, 8 and 16 changes, and compare the NLL of what follows,
@@ -287,8 +277,7 @@ def bench_reads(
     """
     from amgs_app.benches.focus_reads import BENCH, SETTINGS, run
 
-    del as_json
-    rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    rig = focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
     return run(rig, places=places, settings=SETTINGS.model_copy(update={"window": window}))
 
 
@@ -297,6 +286,7 @@ def bench_reads(
     summary="Measure a refocus over lifetimes of up to 100 million tokens.",
     example="bench focus-scale --text novel.txt --quick",
     long=True,
+    json=True,
 )
 def bench_scale(
     engine: Engine,
@@ -307,7 +297,6 @@ def bench_scale(
     rounds: Annotated[int, Option("--rounds", metavar="N", min=2, help="Refocuses timed at each size.")] = 40,
     out: OutFolder = None,
     quick: Quick = False,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Time assembling, scoring and allocating over 10k, 1M and 100M tokens, count what they read, and time the gists.
@@ -315,8 +304,7 @@ def bench_scale(
     """
     from amgs_app.benches.focus_scale import BENCH, run
 
-    del as_json
-    rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    rig = focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
     return run(rig, rounds=rounds)
 
 
@@ -325,6 +313,7 @@ def bench_scale(
     summary="Measure what each part of the control loop contributes.",
     example="bench focus-ablation --text novel.txt --quick",
     long=True,
+    json=True,
 )
 def bench_ablation(
     engine: Engine,
@@ -337,7 +326,6 @@ def bench_ablation(
     ] = 6,
     out: OutFolder = None,
     quick: Quick = False,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Ask for planted facts with the cooldown off, with one pass, with no actions, with noise on the scores and with
@@ -345,8 +333,7 @@ def bench_ablation(
     """
     from amgs_app.benches.focus_ablation import BENCH, run
 
-    del as_json
-    rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    rig = focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
     return run(rig, places=places)
 
 
@@ -355,6 +342,7 @@ def bench_ablation(
     summary="Run the questions of LongBench or InfiniteBench files.",
     example="bench focus-longbench --data cases.jsonl --quick",
     long=True,
+    json=True,
 )
 def bench_longbench(
     engine: Engine,
@@ -370,7 +358,6 @@ def bench_longbench(
     ] = 20,
     out: OutFolder = None,
     quick: Quick = False,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Ask questions about long documents (NarrativeQA, Qasper, long books, pass keys) with the focus and with a
@@ -378,13 +365,12 @@ def bench_longbench(
     """
     from amgs_app.benches.focus_longbench import BENCH, run
 
-    del as_json
     folder = given(
         data,
         "No folder of LongBench or InfiniteBench files given.",
         "Name it: `bench focus-longbench --data DIR`.",
     )
-    rig = _rig(engine, progress, BENCH, gist=gist, lens=lens, out=out, quick=quick, read=False)
+    rig = focus_rig(engine, progress, BENCH, gist=gist, lens=lens, out=out, quick=quick, read=False)
     return run(rig, folder, cases=cases)
 
 
@@ -393,6 +379,7 @@ def bench_longbench(
     summary="Choose answers about long conversations in LoCoMo's format.",
     example="bench focus-locomo --data locomo --quick",
     long=True,
+    json=True,
 )
 def bench_focus_locomo(
     engine: Engine,
@@ -406,7 +393,6 @@ def bench_focus_locomo(
     window: Annotated[int, Option("--window", metavar="N", min=1, help="W_max.")] = 512,
     out: OutFolder = None,
     quick: Quick = False,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Choose each question's answer among eight, seven of them of other questions: with the focus, with the latest
@@ -416,11 +402,10 @@ def bench_focus_locomo(
     """
     from amgs_app.benches.focus_locomo import BENCH, SETTINGS, run
 
-    del as_json
     folder = given(data, "No conversations given.", "Give their folder: `bench focus-locomo --data DIR`.")
-    rig = _rig(engine, progress, BENCH, gist=gist, lens=lens, out=out, quick=quick, read=False)
+    rig = focus_rig(engine, progress, BENCH, gist=gist, lens=lens, out=out, quick=quick, read=False)
     settings = SETTINGS.model_copy(update={"window": window})
-    return run(rig, _embedder(engine), folder, questions=questions, settings=settings)
+    return run(rig, embedder_of(engine), folder, questions=questions, settings=settings)
 
 
 @operation(
@@ -428,6 +413,7 @@ def bench_focus_locomo(
     summary="Measure whether the question decides what gets detail.",
     example="bench focus-c1c2 --text novel.txt --quick",
     long=True,
+    json=True,
 )
 def bench_c1c2(
     engine: Engine,
@@ -441,7 +427,6 @@ def bench_c1c2(
     ] = 200,
     out: OutFolder = None,
     quick: Quick = False,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Put two facts among other text and ask two questions: does the fact that is asked about score higher each time?
@@ -451,8 +436,7 @@ def bench_c1c2(
     """
     from amgs_app.benches.focus_c1c2 import BENCH, run
 
-    del as_json
-    rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    rig = focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
     return run(rig, pairs=pairs)
 
 
@@ -461,6 +445,7 @@ def bench_c1c2(
     summary="Measure whether the span that a question is about is opened.",
     example="bench focus-questions --text novel.txt --quick",
     long=True,
+    json=True,
 )
 def bench_questions(
     engine: Engine,
@@ -475,7 +460,6 @@ def bench_questions(
     ] = None,
     out: OutFolder = None,
     quick: Quick = False,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Plant statements in a text, ask for each in its own words and in other words, and see whether it is opened
@@ -487,14 +471,13 @@ def bench_questions(
     from amgs.errors import UsageError
     from amgs_app.benches.focus_questions import BENCH, SIZES, read_facts, run
 
-    del as_json
     if unknown := [name for name in sizes or () if name not in SIZES]:
         raise UsageError(f"Unknown size: {unknown[0]}.", way_out=f"Sizes are {', '.join(SIZES)}.")
     file = given(facts, "No facts given.", "Name a file: `bench focus-questions --facts FILE --text FILE`.")
     planted = read_facts(file)
-    rig = _rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    rig = focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
     chosen = {name: SIZES[name] for name in sizes or SIZES}
-    return run(rig, planted, _embedder(engine), sizes=chosen)
+    return run(rig, planted, embedder_of(engine), sizes=chosen)
 
 
 @operation(
@@ -502,6 +485,7 @@ def bench_questions(
     summary="Measure how stable the working context is.",
     example="bench focus-stability --text novel.txt --quick",
     long=True,
+    json=True,
 )
 def bench_stability(
     engine: Engine,
@@ -510,7 +494,6 @@ def bench_stability(
     gist: GistFile = None,
     lens: LensFile = None,
     quick: Quick = False,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Stream a text through refocuses and count swaps, residency and ping-pong, with the shipped scorers, the same
@@ -518,69 +501,4 @@ def bench_stability(
     """
     from amgs_app.benches.focus_stability import BENCH, run
 
-    del as_json
-    return run(_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, quick=quick))
-
-
-def _rig(
-    engine: Engine,
-    progress: Progress,
-    bench: Bench,
-    *,
-    text: Sequence[Path] | None = None,
-    code: bool = False,
-    gist: Path | None = None,
-    lens: Path | None = None,
-    out: Path | None = None,
-    quick: bool = False,
-    read: bool = True,
-    scored: bool = True,
-) -> FocusRig:
-    """What the options that the benches share ask for. read, scored: whether the bench needs a text, and a scorer.
-
-    Raises UsageError where a text is needed and none is named.
-    """
-    from amgs_app.benches.focus_rig import FocusRig
-    from amgs_app.benches.focus_texts import held_out_code, read_texts
-    from amgs_app.folders import data_folder
-    from amgs_focus.lens.question_search import QuestionSearch
-
-    model = engine.load_model(progress)
-    corpora = [read_texts(model, text, bench.name)] if read else []
-    encoder = engine.text_encoder()
-    return FocusRig(
-        progress=progress,
-        seed=engine.seed,
-        model=model,
-        corpora=[*corpora, held_out_code(model)] if code else corpora,
-        encoder=encoder_of(engine, model, gist),
-        scorers=scorers_of(engine, model, lens) if scored else (),
-        out=data_folder(engine.settings.paths) / "bench" if out is None else out,
-        search=None if encoder is None else QuestionSearch(encoder),
-        quick=quick,
-    )
-
-
-def _embedder(engine: Engine) -> Embedder:
-    """The application's, for retrieval by meaning."""
-    from amgs_app.models import text_models
-
-    return text_models(engine.model_spec, engine.settings.model, lambda: None)[0]
-
-
-def scorers_of(engine: Engine, model: BaseModel, lens: Path | None = None) -> list[FocusScorer]:
-    """That of `lens` or of the settings first, then the baseline, where that is another."""
-    from amgs_focus.lens.baseline import TailSimilarity
-    from amgs_focus.lens.checkpoint import for_model
-
-    own = for_model(model, str(lens) if lens else engine.settings.focus.lens, engine.checkpoints)
-    return [own] if own.name == TailSimilarity.name else [own, TailSimilarity()]
-
-
-def encoder_of(engine: Engine, model: BaseModel, gist: Path | None) -> GistEncoder:
-    """The checkpoint that was named, else what the settings say; raises CheckpointError."""
-    from amgs_app.models import gist_encoder
-
-    told = engine.settings.model
-    named = told if gist is None else told.model_copy(update={"gists": str(gist)})
-    return gist_encoder(model, named, engine.checkpoints)
+    return run(focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, quick=quick))

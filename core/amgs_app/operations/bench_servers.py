@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from amgs_app.calls.marks import Option, Takes
+from amgs_app.calls.marks import Option
 from amgs_app.calls.operation import operation
-from amgs_app.operations.bench import AsJson, given, rig_of, sizes_of
+from amgs_app.operations.bench_rigs import Books, WorkFolder, given, memory_rig, sizes_of
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -20,25 +20,19 @@ if TYPE_CHECKING:
     summary="Measure the service under load, killed and attacked.",
     example="bench service --data books --blocks 10000",
     long=True,
+    json=True,
 )
 def bench_service(
     engine: Engine,
     *,
-    data: Annotated[
-        Path | None, Option("--data", metavar="DIR", help="A folder of books as .txt files.")
-    ] = None,
-    work: Annotated[
-        Path | None,
-        Option("--work", metavar="DIR", help="Keep the stores here for the next run."),
-        Takes("folder", made=True),
-    ] = None,
+    data: Books = None,
+    work: WorkFolder = None,
     blocks: Annotated[int, Option("--blocks", metavar="N", min=1, help="Blocks under load.")] = 100_000,
     seconds: Annotated[float, Option("--seconds", metavar="S", min=0.01, help="At each rate.")] = 20.0,
     kills: Annotated[int, Option("--kills", metavar="N", min=1, help="How often it is killed.")] = 200,
     examples: Annotated[
         int, Option("--examples", metavar="N", min=1, help="Requests from the schema.")
     ] = 2000,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Start real servers on loopback: 32 clients at once, searches while a consolidation runs, kills after
@@ -48,12 +42,15 @@ def bench_service(
 
     from amgs_app.benches.service.run import ServiceEffort, run
 
-    del as_json
     folder = given(data, "No books given.", "Give their folder: `bench service --data DIR`.")
     effort = ServiceEffort(blocks=blocks, seconds=seconds, kills=kills, examples=examples)
     with tempfile.TemporaryDirectory() as temporary:
         return run(
-            rig_of(engine, progress), folder, work or Path(temporary), effort=effort, model=engine.model_spec
+            memory_rig(engine, progress),
+            folder,
+            work or Path(temporary),
+            effort=effort,
+            model=engine.model_spec,
         )
 
 
@@ -62,6 +59,7 @@ def bench_service(
     summary="Measure a memory in PostgreSQL beside one in a file.",
     example="bench scaleout --data books --blocks 10000",
     long=True,
+    json=True,
 )
 def bench_scaleout(
     engine: Engine,
@@ -69,16 +67,11 @@ def bench_scaleout(
     data: Annotated[
         Path | None, Option("--data", metavar="DIR", help="A folder with books/ and locomo/.")
     ] = None,
-    work: Annotated[
-        Path | None,
-        Option("--work", metavar="DIR", help="Keep the stores here for the next run."),
-        Takes("folder", made=True),
-    ] = None,
+    work: WorkFolder = None,
     only: Annotated[str, Option("--only", metavar="NAME,NAME", help="These subjects; else all.")] = "",
     blocks: Annotated[str, Option("--blocks", metavar="N,N", help="Sizes of the stores.")] = "10000,100000",
     seconds: Annotated[float, Option("--seconds", metavar="S", min=0.1, help="Writers write.")] = 10.0,
     kills: Annotated[int, Option("--kills", metavar="N", min=1, help="Of each process.")] = 100,
-    as_json: AsJson = False,
     progress: Progress,
 ) -> BenchResult:
     """Measure what a memory keeps and how fast it is past one file, each subject with its controls: equal answers on
@@ -94,13 +87,12 @@ def bench_scaleout(
     from amgs_app.benches.scaleout.run import run
     from amgs_app.benches.scaleout.setup import ScaleoutEffort
 
-    del as_json
     store = str(engine.store_path) if is_address(engine.store_path) else None
     effort = ScaleoutEffort(blocks=sizes_of(blocks), seconds=seconds, kills=kills)
     names = tuple(name.strip() for name in only.split(",")) if only else ()
     with tempfile.TemporaryDirectory() as temporary:
         return run(
-            rig_of(engine, progress),
+            memory_rig(engine, progress),
             work or Path(temporary),
             store=store,
             data=data,

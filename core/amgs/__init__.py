@@ -9,189 +9,204 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from amgs.api.calibration import Calibration
-    from amgs.api.changes import Changes
-    from amgs.api.conversation import Conversations
-    from amgs.api.diversity import Diversity
-    from amgs.api.entities import Entities
-    from amgs.api.erasure import Erasure
-    from amgs.api.exchange import Exchange
-    from amgs.api.frames import Frames
-    from amgs.api.gateway import GatewayLog
-    from amgs.api.graph import Graph
-    from amgs.api.lifecycle import Lifecycle
-    from amgs.api.packs import Packs
-    from amgs.api.search_index import SearchIndex
-    from amgs.api.simulation import Simulation
-    from amgs.api.sources import SourceLibrary
-    from amgs.api.tasks import Tasks
-    from amgs.client import AsyncMemoryClient, MemoryClient
-    from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock
-    from amgs.conversation.agent import AgentConversation
-    from amgs.conversation.summaries import AbstractiveSummariser
-    from amgs.diagnosis.diagnosing import Diagnosing
-    from amgs.errors import (
-        AmbiguousIdError,
-        AmgsError,
-        BudgetError,
-        Cancelled,
-        ExpectationError,
-        FrameCycleError,
-        ImpossibleBudgetError,
-        InputError,
-        MessageError,
-        MissingExtraError,
-        ModelError,
-        NotAllowedError,
-        NotFoundError,
-        RepeatedError,
-        ServiceError,
-        StaleError,
-        StoreCorruptError,
-        StoreError,
-        StoreLockedError,
-        StoreTooNewError,
-        TooMuchError,
-        TooSlowError,
-        UnknownBlockError,
-        UnknownCallerError,
-        UnknownConversationError,
-        UnknownEntityError,
-        UnknownFrameError,
-        UnknownPackError,
-        UnreachableError,
-        UsageError,
-        WeightsError,
-    )
-    from amgs.identity import block_id, canonical
-    from amgs.ingest.raw_blocks import RawBlock
-    from amgs.memory import Memory
-    from amgs.opening import FallbackWarning, open
-    from amgs.settings import Settings
-    from amgs.text.answer_reader import AnswerReader
-    from amgs.text.embedding import Embedder, HashingEmbedder
-    from amgs.text.entities import EntityRecogniser, RuleRecogniser
-    from amgs.text.minilm import MiniLM
-    from amgs.text.spacy_entities import SpacyRecogniser
-    from amgs.types import (
-        Block,
-        BlockFilter,
-        Centrality,
-        ChildFrame,
-        ConsolidationPlan,
-        ConsolidationSummary,
-        DecayCurve,
-        Edge,
-        EntityKnowledge,
-        EntitySummary,
-        Explanation,
-        Forecast,
-        Frame,
-        FrameDefinition,
-        GraphStats,
-        Health,
-        IndexBuild,
-        IndexStatus,
-        IngestReceipt,
-        IngestReport,
-        JournalEntry,
-        JournalPage,
-        Neighbourhood,
-        Outcome,
-        PastSearch,
-        PlanApplied,
-        Progress,
-        Reliability,
-        SearchResult,
-        SelectionRule,
-        ServedPlan,
-        Status,
-        StoreChange,
-        StoreStatus,
-        Verification,
-        Weights,
-    )
-    from amgs.types.causes import KeptCause, KeptCauses
-    from amgs.types.conversation import (
-        ContextMessage,
-        ContextSpan,
-        ConversationAdded,
-        ConversationKept,
-        ConversationReferences,
-        ConversationStats,
-        ConversationSummary,
-        LedgerRow,
-        Message,
-        OptimisedContext,
-        ResolvedReference,
-        RestoredSpan,
-        ToolCall,
-    )
-    from amgs.types.conversation_memories import ConversationMemories, MemoryMember
-    from amgs.types.conversation_text import ClassSurvival, ConversationSurvival, TextPiece
-    from amgs.types.conversation_views import (
-        ConversationAct,
-        ConversationActs,
-        ConversationExtract,
-        ConversationTopic,
-        ConversationTopics,
-        SummarySpan,
-    )
-    from amgs.types.diagnosis import (
-        DecodedContext,
-        DiagnosedRequest,
-        Diagnosis,
-        DiagnosisStep,
-        FactMatch,
-        FixApplied,
-        FixTrial,
-        MovedAnswer,
-        ProposedFix,
-        ReadSpan,
-    )
-    from amgs.types.edge_draft import EdgeDraft, EdgeEdit
-    from amgs.types.gateway import GatewayExchange
-    from amgs.types.mentions import (
-        ConversationEntities,
-        ConversationEntity,
-        ConversationResolved,
-        ResolvedMention,
-    )
-    from amgs.types.pack_assembly import PackAssembly, PackStage, PackStageChange
-    from amgs.types.pack_consolidation import Learning, LearningSource, PackLearned, RestoredLearning
-    from amgs.types.pack_families import FamilyReach, PackGraph, PackIntent, PackLink, ReachedBlock
-    from amgs.types.pack_learning import (
-        PackDecisions,
-        PackPolicy,
-        PackPolicyValue,
-        PackProposal,
-        PackProposals,
-    )
-    from amgs.types.pack_sentences import PackSentences, PackSentenceWorth
-    from amgs.types.pack_weights import PackCredit, PackCredits, PackUtility, PackWeight, PackWeights
-    from amgs.types.packs import (
-        Pack,
-        PackContent,
-        PackCourse,
-        PackDifference,
-        PackForecast,
-        PackHabits,
-        PackKept,
-        PackMember,
-        PackOutlook,
-        PackRole,
-        PackRoute,
-        PackSequence,
-        PackSet,
-        PackText,
-        PackUsage,
-        PackUse,
-        RoutedPack,
-    )
-    from amgs.types.question_case import QuestionCase
-    from amgs.types.tasks import Task, WorkerList, WorkerState
-    from amgs.types.topology import IndexLag, NamespaceSize, StoreTopology
-    from amgs.workers import Worker
+    from amgs.api.calibration import Calibration as Calibration
+    from amgs.api.changes import Changes as Changes
+    from amgs.api.conversation import Conversations as Conversations
+    from amgs.api.diversity import Diversity as Diversity
+    from amgs.api.entities import Entities as Entities
+    from amgs.api.erasure import Erasure as Erasure
+    from amgs.api.exchange import Exchange as Exchange
+    from amgs.api.frames import Frames as Frames
+    from amgs.api.gateway import GatewayLog as GatewayLog
+    from amgs.api.graph import Graph as Graph
+    from amgs.api.lifecycle import Lifecycle as Lifecycle
+    from amgs.api.packs import Packs as Packs
+    from amgs.api.search_index import SearchIndex as SearchIndex
+    from amgs.api.simulation import Simulation as Simulation
+    from amgs.api.sources import SourceLibrary as SourceLibrary
+    from amgs.api.tasks import Tasks as Tasks
+    from amgs.client import AsyncMemoryClient as AsyncMemoryClient
+    from amgs.client import MemoryClient as MemoryClient
+    from amgs.clock import Clock as Clock
+    from amgs.clock import FixedClock as FixedClock
+    from amgs.clock import ShiftedClock as ShiftedClock
+    from amgs.clock import SystemClock as SystemClock
+    from amgs.conversation.agent import AgentConversation as AgentConversation
+    from amgs.conversation.summaries import AbstractiveSummariser as AbstractiveSummariser
+    from amgs.diagnosis.diagnosing import Diagnosing as Diagnosing
+    from amgs.errors import AmbiguousIdError as AmbiguousIdError
+    from amgs.errors import AmgsError as AmgsError
+    from amgs.errors import BudgetError as BudgetError
+    from amgs.errors import Cancelled as Cancelled
+    from amgs.errors import ExpectationError as ExpectationError
+    from amgs.errors import FrameCycleError as FrameCycleError
+    from amgs.errors import ImpossibleBudgetError as ImpossibleBudgetError
+    from amgs.errors import InputError as InputError
+    from amgs.errors import MessageError as MessageError
+    from amgs.errors import MissingExtraError as MissingExtraError
+    from amgs.errors import ModelError as ModelError
+    from amgs.errors import NotAllowedError as NotAllowedError
+    from amgs.errors import NotFoundError as NotFoundError
+    from amgs.errors import RepeatedError as RepeatedError
+    from amgs.errors import ServiceError as ServiceError
+    from amgs.errors import StaleError as StaleError
+    from amgs.errors import StoreCorruptError as StoreCorruptError
+    from amgs.errors import StoreError as StoreError
+    from amgs.errors import StoreLockedError as StoreLockedError
+    from amgs.errors import StoreTooNewError as StoreTooNewError
+    from amgs.errors import TooMuchError as TooMuchError
+    from amgs.errors import TooSlowError as TooSlowError
+    from amgs.errors import UnknownBlockError as UnknownBlockError
+    from amgs.errors import UnknownCallerError as UnknownCallerError
+    from amgs.errors import UnknownConversationError as UnknownConversationError
+    from amgs.errors import UnknownEntityError as UnknownEntityError
+    from amgs.errors import UnknownFrameError as UnknownFrameError
+    from amgs.errors import UnknownPackError as UnknownPackError
+    from amgs.errors import UnreachableError as UnreachableError
+    from amgs.errors import UsageError as UsageError
+    from amgs.errors import WeightsError as WeightsError
+    from amgs.identity import block_id as block_id
+    from amgs.identity import canonical as canonical
+    from amgs.ingest.raw_blocks import RawBlock as RawBlock
+    from amgs.memory import Memory as Memory
+    from amgs.opening import FallbackWarning as FallbackWarning
+    from amgs.opening import open as open
+    from amgs.settings import Settings as Settings
+    from amgs.text.answer_reader import AnswerReader as AnswerReader
+    from amgs.text.embedding import Embedder as Embedder
+    from amgs.text.embedding import HashingEmbedder as HashingEmbedder
+    from amgs.text.entities import EntityRecogniser as EntityRecogniser
+    from amgs.text.entities import RuleRecogniser as RuleRecogniser
+    from amgs.text.minilm import MiniLM as MiniLM
+    from amgs.text.spacy_entities import SpacyRecogniser as SpacyRecogniser
+    from amgs.types import Block as Block
+    from amgs.types import BlockFilter as BlockFilter
+    from amgs.types import Centrality as Centrality
+    from amgs.types import ChildFrame as ChildFrame
+    from amgs.types import ConsolidationPlan as ConsolidationPlan
+    from amgs.types import ConsolidationSummary as ConsolidationSummary
+    from amgs.types import DecayCurve as DecayCurve
+    from amgs.types import Edge as Edge
+    from amgs.types import EntityKnowledge as EntityKnowledge
+    from amgs.types import EntitySummary as EntitySummary
+    from amgs.types import Explanation as Explanation
+    from amgs.types import Forecast as Forecast
+    from amgs.types import Frame as Frame
+    from amgs.types import FrameDefinition as FrameDefinition
+    from amgs.types import GraphStats as GraphStats
+    from amgs.types import Health as Health
+    from amgs.types import IndexBuild as IndexBuild
+    from amgs.types import IndexStatus as IndexStatus
+    from amgs.types import IngestReceipt as IngestReceipt
+    from amgs.types import IngestReport as IngestReport
+    from amgs.types import JournalEntry as JournalEntry
+    from amgs.types import JournalPage as JournalPage
+    from amgs.types import Neighbourhood as Neighbourhood
+    from amgs.types import Outcome as Outcome
+    from amgs.types import PastSearch as PastSearch
+    from amgs.types import PlanApplied as PlanApplied
+    from amgs.types import Progress as Progress
+    from amgs.types import Reliability as Reliability
+    from amgs.types import SearchResult as SearchResult
+    from amgs.types import SelectionRule as SelectionRule
+    from amgs.types import ServedPlan as ServedPlan
+    from amgs.types import Status as Status
+    from amgs.types import StoreChange as StoreChange
+    from amgs.types import StoreStatus as StoreStatus
+    from amgs.types import Verification as Verification
+    from amgs.types import Weights as Weights
+    from amgs.types.causes import KeptCause as KeptCause
+    from amgs.types.causes import KeptCauses as KeptCauses
+    from amgs.types.conversation import ContextMessage as ContextMessage
+    from amgs.types.conversation import ContextSpan as ContextSpan
+    from amgs.types.conversation import ConversationAdded as ConversationAdded
+    from amgs.types.conversation import ConversationKept as ConversationKept
+    from amgs.types.conversation import ConversationReferences as ConversationReferences
+    from amgs.types.conversation import ConversationStats as ConversationStats
+    from amgs.types.conversation import ConversationSummary as ConversationSummary
+    from amgs.types.conversation import LedgerRow as LedgerRow
+    from amgs.types.conversation import Message as Message
+    from amgs.types.conversation import OptimisedContext as OptimisedContext
+    from amgs.types.conversation import ResolvedReference as ResolvedReference
+    from amgs.types.conversation import RestoredSpan as RestoredSpan
+    from amgs.types.conversation import ToolCall as ToolCall
+    from amgs.types.conversation_memories import ConversationMemories as ConversationMemories
+    from amgs.types.conversation_memories import MemoryMember as MemoryMember
+    from amgs.types.conversation_text import ClassSurvival as ClassSurvival
+    from amgs.types.conversation_text import ConversationSurvival as ConversationSurvival
+    from amgs.types.conversation_text import TextPiece as TextPiece
+    from amgs.types.conversation_views import ConversationAct as ConversationAct
+    from amgs.types.conversation_views import ConversationActs as ConversationActs
+    from amgs.types.conversation_views import ConversationExtract as ConversationExtract
+    from amgs.types.conversation_views import ConversationTopic as ConversationTopic
+    from amgs.types.conversation_views import ConversationTopics as ConversationTopics
+    from amgs.types.conversation_views import SummarySpan as SummarySpan
+    from amgs.types.diagnosis import DecodedContext as DecodedContext
+    from amgs.types.diagnosis import DiagnosedRequest as DiagnosedRequest
+    from amgs.types.diagnosis import Diagnosis as Diagnosis
+    from amgs.types.diagnosis import DiagnosisStep as DiagnosisStep
+    from amgs.types.diagnosis import FactMatch as FactMatch
+    from amgs.types.diagnosis import FixApplied as FixApplied
+    from amgs.types.diagnosis import FixTrial as FixTrial
+    from amgs.types.diagnosis import MovedAnswer as MovedAnswer
+    from amgs.types.diagnosis import ProposedFix as ProposedFix
+    from amgs.types.diagnosis import ReadSpan as ReadSpan
+    from amgs.types.edge_draft import EdgeDraft as EdgeDraft
+    from amgs.types.edge_draft import EdgeEdit as EdgeEdit
+    from amgs.types.gateway import GatewayExchange as GatewayExchange
+    from amgs.types.mentions import ConversationEntities as ConversationEntities
+    from amgs.types.mentions import ConversationEntity as ConversationEntity
+    from amgs.types.mentions import ConversationResolved as ConversationResolved
+    from amgs.types.mentions import ResolvedMention as ResolvedMention
+    from amgs.types.pack_assembly import PackAssembly as PackAssembly
+    from amgs.types.pack_assembly import PackStage as PackStage
+    from amgs.types.pack_assembly import PackStageChange as PackStageChange
+    from amgs.types.pack_consolidation import Learning as Learning
+    from amgs.types.pack_consolidation import LearningSource as LearningSource
+    from amgs.types.pack_consolidation import PackLearned as PackLearned
+    from amgs.types.pack_consolidation import RestoredLearning as RestoredLearning
+    from amgs.types.pack_families import FamilyReach as FamilyReach
+    from amgs.types.pack_families import PackGraph as PackGraph
+    from amgs.types.pack_families import PackIntent as PackIntent
+    from amgs.types.pack_families import PackLink as PackLink
+    from amgs.types.pack_families import ReachedBlock as ReachedBlock
+    from amgs.types.pack_learning import PackDecisions as PackDecisions
+    from amgs.types.pack_learning import PackPolicy as PackPolicy
+    from amgs.types.pack_learning import PackPolicyValue as PackPolicyValue
+    from amgs.types.pack_learning import PackProposal as PackProposal
+    from amgs.types.pack_learning import PackProposals as PackProposals
+    from amgs.types.pack_sentences import PackSentences as PackSentences
+    from amgs.types.pack_sentences import PackSentenceWorth as PackSentenceWorth
+    from amgs.types.pack_weights import PackCredit as PackCredit
+    from amgs.types.pack_weights import PackCredits as PackCredits
+    from amgs.types.pack_weights import PackUtility as PackUtility
+    from amgs.types.pack_weights import PackWeight as PackWeight
+    from amgs.types.pack_weights import PackWeights as PackWeights
+    from amgs.types.packs import Pack as Pack
+    from amgs.types.packs import PackContent as PackContent
+    from amgs.types.packs import PackCourse as PackCourse
+    from amgs.types.packs import PackDifference as PackDifference
+    from amgs.types.packs import PackForecast as PackForecast
+    from amgs.types.packs import PackHabits as PackHabits
+    from amgs.types.packs import PackKept as PackKept
+    from amgs.types.packs import PackMember as PackMember
+    from amgs.types.packs import PackOutlook as PackOutlook
+    from amgs.types.packs import PackRole as PackRole
+    from amgs.types.packs import PackRoute as PackRoute
+    from amgs.types.packs import PackSequence as PackSequence
+    from amgs.types.packs import PackSet as PackSet
+    from amgs.types.packs import PackText as PackText
+    from amgs.types.packs import PackUsage as PackUsage
+    from amgs.types.packs import PackUse as PackUse
+    from amgs.types.packs import RoutedPack as RoutedPack
+    from amgs.types.question_case import QuestionCase as QuestionCase
+    from amgs.types.tasks import Task as Task
+    from amgs.types.tasks import WorkerList as WorkerList
+    from amgs.types.tasks import WorkerState as WorkerState
+    from amgs.types.topology import IndexLag as IndexLag
+    from amgs.types.topology import NamespaceSize as NamespaceSize
+    from amgs.types.topology import StoreTopology as StoreTopology
+    from amgs.workers import Worker as Worker
 
 _HOMES = {
     "amgs.api.sources": ("SourceLibrary",),
@@ -378,208 +393,9 @@ _HOMES = {
     "amgs.text.minilm": ("MiniLM",),
     "amgs.text.spacy_entities": ("SpacyRecogniser",),
 }
-__all__ = [
-    "AbstractiveSummariser",
-    "AgentConversation",
-    "AmbiguousIdError",
-    "AmgsError",
-    "AnswerReader",
-    "AsyncMemoryClient",
-    "Block",
-    "BlockFilter",
-    "BudgetError",
-    "Calibration",
-    "Cancelled",
-    "Centrality",
-    "Changes",
-    "ChildFrame",
-    "ClassSurvival",
-    "Clock",
-    "ConsolidationPlan",
-    "ConsolidationSummary",
-    "ContextMessage",
-    "ContextSpan",
-    "ConversationAct",
-    "ConversationActs",
-    "ConversationAdded",
-    "ConversationEntities",
-    "ConversationEntity",
-    "ConversationExtract",
-    "ConversationKept",
-    "ConversationMemories",
-    "ConversationReferences",
-    "ConversationResolved",
-    "ConversationStats",
-    "ConversationSummary",
-    "ConversationSurvival",
-    "ConversationTopic",
-    "ConversationTopics",
-    "Conversations",
-    "DecayCurve",
-    "DecodedContext",
-    "DiagnosedRequest",
-    "Diagnosing",
-    "Diagnosis",
-    "DiagnosisStep",
-    "Diversity",
-    "Edge",
-    "EdgeDraft",
-    "EdgeEdit",
-    "Embedder",
-    "Entities",
-    "EntityKnowledge",
-    "EntityRecogniser",
-    "EntitySummary",
-    "Erasure",
-    "Exchange",
-    "ExpectationError",
-    "Explanation",
-    "FactMatch",
-    "FallbackWarning",
-    "FamilyReach",
-    "FixApplied",
-    "FixTrial",
-    "FixedClock",
-    "Forecast",
-    "Frame",
-    "FrameCycleError",
-    "FrameDefinition",
-    "Frames",
-    "GatewayExchange",
-    "GatewayLog",
-    "Graph",
-    "GraphStats",
-    "HashingEmbedder",
-    "Health",
-    "ImpossibleBudgetError",
-    "IndexBuild",
-    "IndexLag",
-    "IndexStatus",
-    "IngestReceipt",
-    "IngestReport",
-    "InputError",
-    "JournalEntry",
-    "JournalPage",
-    "KeptCause",
-    "KeptCauses",
-    "Learning",
-    "LearningSource",
-    "LedgerRow",
-    "Lifecycle",
-    "Memory",
-    "MemoryClient",
-    "MemoryMember",
-    "Message",
-    "MessageError",
-    "MiniLM",
-    "MissingExtraError",
-    "ModelError",
-    "MovedAnswer",
-    "NamespaceSize",
-    "Neighbourhood",
-    "NotAllowedError",
-    "NotFoundError",
-    "OptimisedContext",
-    "Outcome",
-    "Pack",
-    "PackAssembly",
-    "PackContent",
-    "PackCourse",
-    "PackCredit",
-    "PackCredits",
-    "PackDecisions",
-    "PackDifference",
-    "PackForecast",
-    "PackGraph",
-    "PackHabits",
-    "PackIntent",
-    "PackKept",
-    "PackLearned",
-    "PackLink",
-    "PackMember",
-    "PackOutlook",
-    "PackPolicy",
-    "PackPolicyValue",
-    "PackProposal",
-    "PackProposals",
-    "PackRole",
-    "PackRoute",
-    "PackSentenceWorth",
-    "PackSentences",
-    "PackSequence",
-    "PackSet",
-    "PackStage",
-    "PackStageChange",
-    "PackText",
-    "PackUsage",
-    "PackUse",
-    "PackUtility",
-    "PackWeight",
-    "PackWeights",
-    "Packs",
-    "PastSearch",
-    "PlanApplied",
-    "Progress",
-    "ProposedFix",
-    "QuestionCase",
-    "RawBlock",
-    "ReachedBlock",
-    "ReadSpan",
-    "Reliability",
-    "RepeatedError",
-    "ResolvedMention",
-    "ResolvedReference",
-    "RestoredLearning",
-    "RestoredSpan",
-    "RoutedPack",
-    "RuleRecogniser",
-    "SearchIndex",
-    "SearchResult",
-    "SelectionRule",
-    "ServedPlan",
-    "ServiceError",
-    "Settings",
-    "ShiftedClock",
-    "Simulation",
-    "SourceLibrary",
-    "SpacyRecogniser",
-    "StaleError",
-    "Status",
-    "StoreChange",
-    "StoreCorruptError",
-    "StoreError",
-    "StoreLockedError",
-    "StoreStatus",
-    "StoreTooNewError",
-    "StoreTopology",
-    "SummarySpan",
-    "SystemClock",
-    "Task",
-    "Tasks",
-    "TextPiece",
-    "TooMuchError",
-    "TooSlowError",
-    "ToolCall",
-    "UnknownBlockError",
-    "UnknownCallerError",
-    "UnknownConversationError",
-    "UnknownEntityError",
-    "UnknownFrameError",
-    "UnknownPackError",
-    "UnreachableError",
-    "UsageError",
-    "Verification",
-    "Weights",
-    "WeightsError",
-    "Worker",
-    "WorkerList",
-    "WorkerState",
-    "block_id",
-    "canonical",
-    "open",
-]
-
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:

@@ -28,6 +28,7 @@ from amgs_tui.command_line import CommandLine
 from amgs_tui.command_log import CommandLog
 from amgs_tui.dispatcher import Dispatcher
 from amgs_tui.engine_worker import EngineWorker, Execute, kind_of, run_through_registry
+from amgs_tui.idle_collection import IdleCollection
 from amgs_tui.kept_state import KeptState, file_of_user
 from amgs_tui.keys import EVERYWHERE, unfinished
 from amgs_tui.leaving import what_is_kept, would_be_lost
@@ -42,6 +43,7 @@ from amgs_tui.run_status import RunStatus
 from amgs_tui.saved_layout import SavedLayout
 from amgs_tui.service_watch import ServiceWatch
 from amgs_tui.state import ScreenState
+from amgs_tui.styles_cache import end_with_widgets
 from amgs_tui.widgets.ascii import AsciiOnly
 from amgs_tui.widgets.printable_only import PrintableOnly
 from amgs_tui.widgets.prompt import LineInput, Prompt
@@ -70,7 +72,8 @@ class Workstation(App[None], inherit_bindings=False):
 
     open_session: makes the Session, in the engine's thread. execute: how a request is carried out; tests put their own
     in its place. store_name: what the header shows until the store is open. theme_folders: where palettes lie. now:
-    the session's clock. kept: what an earlier start left.
+    the session's clock. kept: what an earlier start left. collects: collect garbage between two keys, for which the
+    process must be the screen's own.
     """
 
     TITLE = "amgs"
@@ -95,8 +98,11 @@ class Workstation(App[None], inherit_bindings=False):
         symbols: Symbols | None = None,
         now: Callable[[], datetime] | None = None,
         kept: KeptState | None = None,
+        collects: bool = False,
     ) -> None:
         super().__init__()
+        end_with_widgets()
+        self._collection = IdleCollection(self._engine_works) if collects else None
         self.kept = kept or KeptState()
         self.state = ScreenState(store_name, now)
         self.main = MainScreen(self, self.state)
@@ -161,6 +167,16 @@ class Workstation(App[None], inherit_bindings=False):
         self.set_interval(TICK_SECONDS, self.dispatcher.tick)
         self.set_interval(CLOCK_SECONDS, self.main.draw_header)
         self.set_interval(DUE_SECONDS, self.act_when_due)
+        if self._collection is not None:
+            self.set_interval(TICK_SECONDS, self._collection.tick)
+
+    async def on_event(self, event: events.Event) -> None:
+        if self._collection is not None and isinstance(event, events.InputEvent):
+            self._collection.acted()
+        await super().on_event(event)
+
+    def _engine_works(self) -> bool:
+        return self.engine.running is not None or self.engine.loads_ahead
 
     def on_main_screen_painted(self) -> None:
         self.begin()
@@ -464,7 +480,9 @@ def run(open_session: Callable[[], Any], **options: Any) -> int:
     open_session: makes the Session; called in the engine's thread. options: store_name, theme,
     theme_folders, symbols."""
     kept = KeptState(file_of_user())
-    app = Workstation(open_session, execute=settling(run_through_registry), kept=kept, **options)
+    app = Workstation(
+        open_session, execute=settling(run_through_registry), kept=kept, collects=True, **options
+    )
     with short_pauses():
         try:
             app.run()

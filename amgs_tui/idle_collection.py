@@ -1,0 +1,49 @@
+"""Full garbage collections while nobody waits: the pictures of widgets lie in cycles that outlive their widget."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from typing import Final
+
+REST_SECONDS: Final = 0.1
+"""So long no key must have been pressed: a held one repeats sooner."""
+REST_OF_PAUSES: Final = 2.0
+"""And so many times as long as the last collection took, so that one seldom meets a key."""
+DUE_AFTER: Final = 20
+"""Collections of the middle generation after which a full one is due, some fifteen acts. Without rest it comes by
+itself, after `amgs_app.gc_tuning.FULL_EVERY`."""
+
+
+class IdleCollection:
+    """Collects in full when enough has gathered, the operator rests and nothing runs.
+
+    busy: whether the engine is at work. perf: seconds, monotonic. spent: seconds of processor time of the thread; on a
+    crowded machine a collection's wall time says little of its length.
+    """
+
+    def __init__(
+        self,
+        busy: Callable[[], bool],
+        perf: Callable[[], float] = time.perf_counter,
+        spent: Callable[[], float] = time.thread_time,
+    ) -> None:
+        self._busy = busy
+        self._perf = perf
+        self._spent = spent
+        self._acted = perf()
+        self._pause = 0.0
+
+    def acted(self) -> None:
+        """The operator pressed a key or moved the mouse."""
+        self._acted = self._perf()
+
+    def tick(self) -> None:
+        """Collect if it is due and nobody waits."""
+        rest = max(REST_SECONDS, REST_OF_PAUSES * self._pause)
+        if gc.get_count()[2] < DUE_AFTER or self._perf() - self._acted < rest or self._busy():
+            return
+        began = self._spent()
+        gc.collect()
+        self._pause = self._spent() - began

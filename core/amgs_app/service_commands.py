@@ -132,7 +132,7 @@ def speak_mcp(
 def run_agents(
     names: Annotated[
         list[str] | None,
-        Arg(metavar="[AGENT]…", help="Which of them; all of them if none is named."),
+        Arg(metavar="AGENT", help="Which of them; all of them if none is named."),
     ] = None,
     *,
     watch: Annotated[

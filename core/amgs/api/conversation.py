@@ -373,7 +373,7 @@ class Conversations(ConversationContents):
         )
 
     def keep(self, conversation: str, handle: str = "", *, drop: bool = False) -> ConversationKept:
-        """Have every context of a conversation keep messages whole from now on, the gateway's next request too, as long
+        """Keep messages whole in every context of a conversation from now on, the gateway's next request too, as long
         as the budget holds them. drop: no longer; all of them without a handle. `undo` takes it back.
 
         Raises UnknownConversationError.
@@ -421,7 +421,7 @@ class Conversations(ConversationContents):
         )
 
     def clear(self, conversation: str) -> JournalEntry:
-        """Hold a conversation no longer: its messages go, and what no other source holds of them is archived."""
+        """Drop a conversation: its messages go, and what no other source holds of them is archived."""
         storage, now = self._context.storage, self._context.clock.now()
         with storage.transaction():
             size = len(keeping.held(storage, conversation))

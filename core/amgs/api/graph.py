@@ -177,7 +177,7 @@ class Graph:
         return edge_editing.apply(self._context.storage, draft, self._context.clock.now())
 
     def confirm_edge(self, source: str, target: str, *, kind: str = "related") -> Edge:
-        """Say that an edge is right: its confidence is 1, and its decay begins anew; journalled. Raises UsageError
+        """Confirm that an edge is right: its confidence is 1, and its decay begins anew; journalled. Raises UsageError
         where there is none.
         """
         draft = self.edit_edge(None, source, target, kind=kind, confirm=True)

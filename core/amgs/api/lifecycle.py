@@ -413,7 +413,7 @@ class Lifecycle:
         return undoing.redo(self._context.storage, operation_id)
 
     def reinforce(self, ids: Sequence[str], *, event_type: str, source: str) -> None:
-        """Start the decay clock of blocks anew, one logged event each."""
+        """Restart the decay clock of blocks, one logged event each."""
         wanted, now = [self._context.whole_id(i) for i in ids], self._context.clock.now()
         reinforcing.reinforce(self._context.storage, wanted, event_type=event_type, source=source, now=now)
 

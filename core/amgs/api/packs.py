@@ -339,7 +339,9 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackCrediting
         )
 
     def retire(self, name: str) -> JournalEntry:
-        """List and use a pack no more; its versions and its log stay. Raises UsageError where it is retired."""
+        """Retire a pack: it is no longer listed or used; its versions and its log stay. Raises UsageError where it is
+        retired already.
+        """
         storage = self._context.storage
         with storage.transaction():
             found = keeping.find(storage.packs, name)

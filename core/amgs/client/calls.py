@@ -293,7 +293,7 @@ def remove_edge(source: str, target: str, *, kind: str | None = None) -> Ask[Jou
 
 
 def reinforce(ids: Sequence[str]) -> Ask[tuple[Block, ...]]:
-    """Start the decay clock of blocks anew, one logged event each; gives the blocks as they are then."""
+    """Restart the decay clock of blocks, one logged event each; gives the blocks as they are then."""
     return sending("POST", "/v1/memory/reinforce", part("blocks"), blocks=list(ids))
 
 

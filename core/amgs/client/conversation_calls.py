@@ -160,7 +160,7 @@ def references(conversation: str, handle: str = "", *, least: float = 0.75) -> A
 
 
 def keep(conversation: str, handle: str = "", *, drop: bool = False) -> Ask[ConversationKept]:
-    """Have every context of a conversation keep messages whole from now on, or, with `drop`, no longer."""
+    """Keep messages whole in every context of a conversation from now on, or, with `drop`, no longer."""
     return operation(
         "conversation_keep", writes=True, conversation=conversation, handle=handle or None, drop=drop
     )
@@ -219,7 +219,7 @@ def stats(conversation: str) -> Ask[ConversationStats]:
 
 
 def clear(conversation: str) -> Ask[JournalEntry]:
-    """Hold a conversation no longer: its messages go, and what no other source holds of them is archived."""
+    """Drop a conversation: its messages go, and what no other source holds of them is archived."""
     return operation("conversation_clear", writes=True, conversation=conversation)
 
 

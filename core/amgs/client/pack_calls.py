@@ -161,7 +161,7 @@ def habits() -> Ask[PackHabits]:
 
 
 def retire(name: str) -> Ask[JournalEntry]:
-    """List and use a pack no more; its versions and its log stay."""
+    """Retire a pack: it is no longer listed or used; its versions and its log stay."""
     return operation("pack_retire", writes=True, name=name)
 
 

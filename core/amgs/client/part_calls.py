@@ -162,7 +162,7 @@ def causes(block_id: str | None = None, limit: int = 200) -> Ask[KeptCauses]:
 
 
 def confirm_edge(source: str, target: str, *, kind: str = "related") -> Ask[Edge]:
-    """Say that an edge is right: its confidence is 1, and its decay begins anew; journalled."""
+    """Confirm that an edge is right: its confidence is 1, and its decay begins anew; journalled."""
     return operation("edge_confirm", part("edge"), writes=True, start=source, goal=target, kind=kind)
 
 

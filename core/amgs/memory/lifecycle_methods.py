@@ -72,7 +72,7 @@ class LifecycleMethods(OpenMemory):
         return self.lifecycle.redo(operation_id)
 
     def reinforce(self, ids: Sequence[str], *, event_type: str, source: str) -> None:
-        """Start the decay clock of blocks anew, one logged event each."""
+        """Restart the decay clock of blocks, one logged event each."""
         self.lifecycle.reinforce(ids, event_type=event_type, source=source)
 
     def decay_curve(self, block_id: str, *, days: float = 30) -> DecayCurve:

@@ -46,7 +46,7 @@ def grant(place: str, role: str) -> NamespaceAccess:
 
 
 def revoke(place: str, role: str) -> NamespaceAccess:
-    """Let a role no longer use the namespace; raises UsageError for one that was not granted it."""
+    """Stop a role from using the namespace; raises UsageError for one that was not granted it."""
     return _roles(place).revoke(role)
 
 

@@ -63,7 +63,7 @@ def status(engine: Engine) -> AgentList:
 
 @operation(
     "agents pause",
-    summary="Have an agent rest until it is resumed.",
+    summary="Pause an agent until it is resumed.",
     example="agents pause ingestion",
     writes=True,
 )
@@ -73,9 +73,7 @@ def pause(engine: Engine, agent: Agent) -> AgentState:
         return keep_state(engine.memory, replace(state_of(engine.memory, agent), paused=True))
 
 
-@operation(
-    "agents resume", summary="Have a paused agent go on.", example="agents resume ingestion", writes=True
-)
+@operation("agents resume", summary="Resume a paused agent.", example="agents resume ingestion", writes=True)
 def resume(engine: Engine, agent: Agent) -> AgentState:
     """Let a paused agent run again when it is due."""
     with engine.memory.transaction():
@@ -110,7 +108,7 @@ def claim(
 
 @operation(
     "agents done",
-    summary="Say what came of an agent's run, and give its lease back.",
+    summary="Report the outcome of an agent's run and release its lease.",
     example='agents done ingestion here-1 "3 blocks"',
     writes=True,
 )
@@ -120,7 +118,7 @@ def done(
     holder: Holder,
     outcome: Annotated[str, Arg(metavar="TEXT", help="What came of it.")],
     *,
-    failed: Annotated[bool, Option("--failed", help="The run broke off.")] = False,
+    failed: Annotated[bool, Option("--failed", help="The run failed.")] = False,
 ) -> AgentState:
     """Note a run under the memory's time. What it changed stands in the journal, as every change does."""
     memory = engine.memory

@@ -22,7 +22,7 @@ Reference = Annotated[
 ]
 References = Annotated[
     list[str],
-    Arg(metavar="ID…", help="Blocks: the start of an id, or @3 of the last list."),
+    Arg(metavar="ID", help="Blocks: the start of an id, or @3 of the last list."),
     Takes("block"),
 ]
 WeightsText = Annotated[

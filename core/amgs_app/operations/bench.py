@@ -98,7 +98,7 @@ def bench_documents(
 
 @operation(
     "bench multihop",
-    summary="Measure paragraphs that a question needs together.",
+    summary="Measure retrieval of paragraphs that a question needs together.",
     example="bench multihop --data multihop",
     long=True,
     json=True,
@@ -154,7 +154,7 @@ def bench_conversation(
 
 @operation(
     "bench packs",
-    summary="Measure what is kept of packs.",
+    summary="Measure how packs are kept, chosen and read.",
     example="bench packs --data data",
     long=True,
     json=True,
@@ -219,7 +219,7 @@ def bench_facts(
 
 @operation(
     "bench lives",
-    summary="Check what a memory says of notes that live.",
+    summary="Check what a memory says about notes that change.",
     example="bench lives --lives 10",
     long=True,
     json=True,

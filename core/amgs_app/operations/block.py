@@ -67,7 +67,7 @@ def find(
 @operation(
     "block latest",
     summary="List consolidated blocks, the latest first.",
-    example="block latest --category technical --since 2026-01-01",
+    example="block latest --category procedure --since 2026-01-01",
     lists=lambda found: [block.id for block in found.blocks],
 )
 def latest(
@@ -96,7 +96,7 @@ def latest(
 @operation(
     "block set",
     summary="Correct a block's category, confidence, decay, status or place in the self.",
-    example="block set @1 --category technical --confidence 0.9",
+    example="block set @1 --category procedure --confidence 0.9",
     writes=True,
 )
 def set_block(
@@ -202,7 +202,7 @@ def note(
 
 @operation(
     "block reinforce",
-    summary="Start the decay clock of blocks anew.",
+    summary="Restart the decay clock of blocks.",
     example="block reinforce @1 @2",
     writes=True,
     lists=lambda found: [block.id for block in found.blocks],

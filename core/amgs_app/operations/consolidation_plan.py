@@ -52,7 +52,7 @@ def plan(
 @operation(
     "consolidate edit",
     summary="Correct a block of the drafted consolidation.",
-    example="consolidate edit @1 --category technical --confidence 0.9",
+    example="consolidate edit @1 --category procedure --confidence 0.9",
     pane="inbox",
 )
 def edit(

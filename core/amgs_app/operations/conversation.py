@@ -43,7 +43,7 @@ Query = Annotated[
     str, Arg(metavar="QUERY", help="What it is read for; default: the last message of the user.")
 ]
 Budget = Annotated[
-    int | None, Option("--budget", metavar="TOKENS", min=1, help="At most so many; default: 124,000.")
+    int | None, Option("--budget", metavar="TOKENS", min=1, help="Token budget; default: 124,000.")
 ]
 Strategy = Annotated[
     StrategyName | None,
@@ -54,7 +54,7 @@ Strategy = Annotated[
     ),
 ]
 Previous = Annotated[
-    str, Option("--previous", metavar="PLAN", help="The plan of the context before, kept while it fits.")
+    str, Option("--previous", metavar="PLAN", help="The plan of the previous context, kept while it fits.")
 ]
 Until = Annotated[
     int | None,
@@ -67,7 +67,7 @@ Keep = Annotated[
 
 Least = Annotated[
     float,
-    Option("--least", metavar="P", min=0.0, max=1.0, help="Least confidence, 0 to 1; default: 0.75."),
+    Option("--least", metavar="P", min=0.0, max=1.0, help="Minimum confidence, 0 to 1; default: 0.75."),
 ]
 MentionTypeName = Literal[
     "person",
@@ -113,7 +113,8 @@ def add(
     ] = None,
     *,
     messages: Annotated[
-        str | None, Option("--messages", metavar="JSON", help="The messages themselves, as a list in JSON.")
+        str | None,
+        Option("--messages", metavar="JSON", help="The messages as a JSON list, instead of a file."),
     ] = None,
 ) -> ConversationAdded:
     """Add messages to the end of a conversation, which is made if there is none of that name.
@@ -155,7 +156,7 @@ def show(
     limit: Limit = 200,
     resolved: Annotated[
         bool,
-        Option("--resolved", help="What their words mean, beside each: names, dates, whom pronouns mean."),
+        Option("--resolved", help="Show beside each message what its names, dates and pronouns refer to."),
     ] = False,
     least: Least = 0.75,
 ) -> ConversationShown:
@@ -175,7 +176,7 @@ def show(
 
 @operation(
     "conversation resolve",
-    summary="Read what messages mention, beside them.",
+    summary="Resolve what the words of messages refer to, beside them.",
     example="conversation resolve standup",
     writes=True,
 )
@@ -190,7 +191,7 @@ def resolve(engine: Engine, conversation: Name) -> ConversationResolved:
 
 @operation(
     "conversation entities",
-    summary="List what a conversation speaks of.",
+    summary="List the people, places and things that a conversation mentions.",
     example="conversation entities standup --type person",
     pane="conversation",
 )
@@ -260,8 +261,8 @@ def compare(
     query: Query = "",
     *,
     budget: Budget = None,
-    a: Annotated[StrategyName, Option("--a", metavar="NAME", help="The one strategy.")] = "mask",
-    b: Annotated[StrategyName, Option("--b", metavar="NAME", help="The other one.")] = "extractive",
+    a: Annotated[StrategyName, Option("--a", metavar="NAME", help="The first strategy.")] = "mask",
+    b: Annotated[StrategyName, Option("--b", metavar="NAME", help="The second strategy.")] = "extractive",
     until: Until = None,
     keep: Keep = None,
 ) -> ContextComparison:
@@ -273,7 +274,7 @@ def compare(
 
 @operation(
     "conversation why",
-    summary="Why messages are kept or left out, and what would change that.",
+    summary="Explain why messages are kept or left out, and what would change that.",
     example="conversation why standup '#12' \"who repairs the pump?\"",
 )
 def why(
@@ -321,7 +322,12 @@ def restore(
     ] = "complete",
     most: Annotated[
         int,
-        Option("--most", metavar="N", min=1, help="Sentences and findings of a kind; not if complete."),
+        Option(
+            "--most",
+            metavar="N",
+            min=1,
+            help="At most N sentences and findings of each kind; ignored for complete.",
+        ),
     ] = 12,
 ) -> RestoredSpan:
     """Show messages byte for byte as they were said, or at a shorter level: their decisions, names, numbers, dates,
@@ -336,7 +342,7 @@ def restore(
 
 @operation(
     "conversation keep",
-    summary="Have every context of a conversation keep messages whole.",
+    summary="Keep messages whole in every context of a conversation.",
     example="conversation keep standup '#12'",
     writes=True,
 )
@@ -346,7 +352,7 @@ def keep(
     handle: Annotated[str, Arg(metavar="HANDLE", help="#12, or #12-15; default: show what is kept.")] = "",
     *,
     drop: Annotated[
-        bool, Option("--drop", help="Keep these no longer; without a HANDLE: none of all.")
+        bool, Option("--drop", help="Stop keeping these; without a HANDLE, stop keeping any.")
     ] = False,
 ) -> ConversationKept:
     """Have every context keep messages whole from now on, as long as the budget holds them: what a model reads next
@@ -391,7 +397,7 @@ def survival(
 
 @operation(
     "conversation validate",
-    summary="Hold somebody's summary against a conversation.",
+    summary="Check a summary against a conversation.",
     example='conversation validate standup "Ana repairs the pump."',
 )
 def validate(
@@ -400,7 +406,7 @@ def validate(
     text: Annotated[str, Arg(metavar="TEXT", help="What was made of it, as a model's summary.")],
     *,
     handle: Annotated[
-        str, Option("--handle", metavar="HANDLE", help="The messages it stands for; default: all.")
+        str, Option("--handle", metavar="HANDLE", help="The messages it summarises; default: all.")
     ] = "",
 ) -> ConversationSurvival:
     """Show what of a conversation a text has word for word, what its handles bring back, what is lost, and each name,
@@ -411,7 +417,7 @@ def validate(
 
 @operation(
     "conversation topics",
-    summary="List what a conversation talks of.",
+    summary="List the topics of a conversation.",
     example="conversation topics standup",
     pane="conversation",
 )
@@ -430,7 +436,7 @@ def acts(
     engine: Engine,
     conversation: Name,
     *,
-    closed: Annotated[bool, Option("--closed", help="Those that a later message closed, too.")] = False,
+    closed: Annotated[bool, Option("--closed", help="Also show those that a later message closed.")] = False,
 ) -> ConversationActs:
     """List what was asked, wanted and promised and is still open. What closed one is named beside it."""
     return engine.memory.conversation.acts(conversation, closed=closed)
@@ -446,7 +452,9 @@ def memories(
     engine: Engine,
     conversation: Name,
     *,
-    recent: Annotated[int, Option("--recent", metavar="N", min=1, help="Messages that are at hand.")] = 20,
+    recent: Annotated[
+        int, Option("--recent", metavar="N", min=1, help="How many of the latest messages are at hand.")
+    ] = 20,
 ) -> ConversationMemories:
     """Show what is at hand (short-term), what is open (working: questions, goals, commitments, calls without a result),
     what is held by session (long-term) and the topics, those first where the talk turned most surely (episodic).
@@ -468,7 +476,9 @@ def summary(
     level: Annotated[
         LevelName, Option("--level", metavar="NAME", help="turn, topic, session, or cumulative: all.")
     ] = "cumulative",
-    sentences: Annotated[int, Option("--sentences", metavar="N", min=1, help="Of a part, at most.")] = 5,
+    sentences: Annotated[
+        int, Option("--sentences", metavar="N", min=1, help="At most N sentences for each part.")
+    ] = 5,
 ) -> ConversationExtract:
     """Show sentences, decisions, open questions, names, numbers, dates, paths and commands, each with its handle.
 
@@ -479,7 +489,7 @@ def summary(
 
 @operation(
     "conversation references",
-    summary="Show whom the messages of a conversation speak of.",
+    summary="Show whom the messages of a conversation refer to.",
     example="conversation references standup '#12'",
 )
 def references(
@@ -512,7 +522,7 @@ def stats(engine: Engine, conversation: Name) -> ConversationStats:
 
 @operation(
     "conversation clear",
-    summary="Hold a conversation no longer.",
+    summary="Drop a conversation: what only it holds is archived.",
     example="conversation clear standup",
     writes=True,
 )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @operation(
     "conversation alike",
-    summary="List names that are likely of one person.",
+    summary="List names that probably belong to one person.",
     example="conversation alike standup",
 )
 def alike(
@@ -26,7 +26,7 @@ def alike(
     *,
     least: Annotated[
         float,
-        Option("--least", metavar="P", min=0.0, max=1.0, help="Least confidence, 0 to 1; default: 0.5."),
+        Option("--least", metavar="P", min=0.0, max=1.0, help="Minimum confidence, 0 to 1; default: 0.5."),
     ] = 0.5,
     limit: Limit = 50,
 ) -> AlikeNames:
@@ -42,7 +42,7 @@ def alike(
 
 @operation(
     "conversation merge",
-    summary="Make two names of a conversation one.",
+    summary="Merge two names in a conversation.",
     example="conversation merge standup Anna Ana --dry-run",
     writes=True,
 )
@@ -53,7 +53,8 @@ def merge(
     other: Annotated[str, Arg(metavar="B", help="The other name of the same.")],
     *,
     kind: Annotated[
-        MentionTypeName | None, Option("--type", metavar="TYPE", help="Where a name is of several types.")
+        MentionTypeName | None,
+        Option("--type", metavar="TYPE", help="The entity type, where a name has several."),
     ] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Show what would change and change nothing.")] = False,
 ) -> EntityMerge:

@@ -57,7 +57,13 @@ def forecast(
     days: Days = 30,
     threshold: Annotated[
         float | None,
-        Option("--threshold", metavar="X", min=0.0001, max=0.9999, help="Relevance; else the setting."),
+        Option(
+            "--threshold",
+            metavar="X",
+            min=0.0001,
+            max=0.9999,
+            help="Relevance threshold; default: the setting.",
+        ),
     ] = None,
     limit: Limit = 500,
     block: Annotated[

@@ -43,7 +43,7 @@ Exchange = Annotated[
     ),
 ]
 Conversation = Annotated[
-    str, Option("--conversation", metavar="NAME", help="The conversation that was asked of.")
+    str, Option("--conversation", metavar="NAME", help="The conversation that was asked.")
 ]
 BlockOf = Annotated[
     str,

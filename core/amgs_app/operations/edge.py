@@ -22,7 +22,7 @@ _To = Annotated[
     Takes("block"),
 ]
 _Kind = Annotated[
-    str, Option("--kind", metavar="TYPE", help="What joins them: related, links_to, depends_on, …")
+    str, Option("--kind", metavar="TYPE", help="The type of the edge: related, links_to, depends_on, …")
 ]
 
 
@@ -68,7 +68,7 @@ def remove(
 
 @operation(
     "edge confirm",
-    summary="Say that an edge is right.",
+    summary="Confirm that an edge is right.",
     example="edge confirm @1 @2 --kind supports",
     writes=True,
 )
@@ -107,10 +107,10 @@ def edit(
         float | None, Option("--confidence", metavar="X", min=0, max=1, help="How sure it is, 0 to 1.")
     ] = None,
     confirm: Annotated[
-        bool, Option("--confirm", help="It is right: confidence 1, and its decay begins anew.")
+        bool, Option("--confirm", help="Confirm the edge: set its confidence to 1 and restart its decay.")
     ] = False,
-    cut: Annotated[bool, Option("--cut", help="It goes.")] = False,
-    reset: Annotated[bool, Option("--reset", help="It stays as it is.")] = False,
+    cut: Annotated[bool, Option("--cut", help="Remove the edge.")] = False,
+    reset: Annotated[bool, Option("--reset", help="Leave the edge as it is.")] = False,
 ) -> EdgeDraft:
     """Draft what becomes of one edge; an edge that is not there is to be added. Nothing is written until `edge apply`.
 

@@ -66,13 +66,16 @@ def load(
     *,
     source: Annotated[
         Source | None,
-        Option("--from", metavar="FORMAT", help="What wrote the file, where its content does not tell."),
+        Option(
+            "--from", metavar="FORMAT", help="The program that wrote the file, if its content does not tell."
+        ),
     ] = None,
     dry_run: Annotated[
-        bool, Option("--dry-run", help="Only show what the file of another program holds and would become.")
+        bool,
+        Option("--dry-run", help="Only show what another program's file holds, and what it would become."),
     ] = False,
     branches: Annotated[
-        bool, Option("--branches", help="Of ChatGPT, also take messages that were asked or answered again.")
+        bool, Option("--branches", help="From ChatGPT, also import edited questions and regenerated answers.")
     ] = False,
     progress: Progress | None = None,
 ) -> Imported | ForeignImport:

@@ -163,7 +163,7 @@ def resume(engine: Engine, *, progress: Progress | None = None) -> Resumed:
 
 @operation(
     "focus telemetry",
-    summary="Loss, swaps, residency, latency and utilization of this run.",
+    summary="Show loss, swaps, residency, latency and utilization of this run.",
     example="focus telemetry --out run.json",
 )
 def telemetry(

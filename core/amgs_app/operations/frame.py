@@ -58,7 +58,7 @@ def assemble(
     ] = False,
     as_of: Annotated[
         datetime | None,
-        Option("--as-of", metavar="DATE", help="Of what held then; leaves no trace."),
+        Option("--as-of", metavar="DATE", help="Use only what was valid then; leaves no trace."),
     ] = None,
     progress: Progress | None = None,
 ) -> Frame:

@@ -32,7 +32,7 @@ _NONE = "none"
 @operation(
     "frame define",
     summary="Define a frame of your own, or change one.",
-    example="frame define HOUSE --from SESSION --category technical --budget 800",
+    example="frame define HOUSE --from SESSION --category procedure --budget 800",
     writes=True,
 )
 def define(

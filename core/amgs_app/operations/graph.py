@@ -77,7 +77,7 @@ def path(
 def communities(
     engine: Engine,
     *,
-    limit: Annotated[int, Option("--limit", metavar="N", min=1, help="The N largest.")] = 12,
+    limit: Annotated[int, Option("--limit", metavar="N", min=1, help="Show the N largest.")] = 12,
 ) -> Communities:
     """Group the blocks by the strengths of their edges (Louvain's method), with the most central blocks of each
     group.
@@ -87,7 +87,7 @@ def communities(
 
 @operation(
     "graph causes",
-    summary="Show what blocks state caused what, with the sentence.",
+    summary="Show which causes and effects blocks state, with the sentence.",
     example="graph causes @1",
     lists=lambda found: [each.block.id for each in found.causes],
 )
@@ -99,7 +99,7 @@ def causes(
         Takes("block"),
     ] = None,
     *,
-    limit: Annotated[int, Option("--limit", metavar="N", min=1, help="The N surest.")] = 200,
+    limit: Annotated[int, Option("--limit", metavar="N", min=1, help="Show the N surest.")] = 200,
 ) -> KeptCauses:
     """Show the causes that `enhance --kind causes` kept, each with the sentence that states it.
 

@@ -68,7 +68,8 @@ def ingest(
     ] = False,
     speaker: Annotated[str, Option("--speaker", metavar="NAME", help="Who said or wrote it.")] = "",
     date: Annotated[
-        datetime | None, Option("--date", metavar="DATE", help="When, whatever the file says: 2026-03-01.")
+        datetime | None,
+        Option("--date", metavar="DATE", help="Its date, whatever the file says: 2026-03-01."),
     ] = None,
     tag: Annotated[list[str] | None, Option("--tag", metavar="TAG", help="A tag; may be repeated.")] = None,
     meta: Annotated[

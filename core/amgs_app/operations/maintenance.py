@@ -168,7 +168,7 @@ def prune(
 
 @operation(
     "prune propose",
-    summary="Look for what may be pruned and note it in the journal.",
+    summary="Note in the journal what may be pruned, without pruning it.",
     example="prune propose",
     writes=True,
     lists=_planned,

@@ -32,7 +32,7 @@ def migrate(
     ],
     *,
     restart: Annotated[
-        bool, Option("--restart", help="Begin anew in a DST where an earlier copy was not finished.")
+        bool, Option("--restart", help="Start over in a DST where an earlier copy did not finish.")
     ] = False,
     progress: Progress | None = None,
 ) -> Migration:

@@ -16,7 +16,7 @@ Role = Annotated[str, Arg(metavar="ROLE", help="A role of the PostgreSQL server,
 
 @operation(
     "namespace show",
-    summary="Show which roles may use the namespace, and what does not hold.",
+    summary="Show which roles may use the namespace, and what is not protected.",
     example="namespace show",
 )
 def show(engine: Engine) -> NamespaceAccess:
@@ -30,7 +30,7 @@ def show(engine: Engine) -> NamespaceAccess:
 
 @operation(
     "namespace grant",
-    summary="Let a role use the namespace, and keep its rows from all others.",
+    summary="Let a role use the namespace, and hide its rows from all others.",
     example="namespace grant reader",
 )
 def grant(engine: Engine, role: Role) -> NamespaceAccess:
@@ -46,7 +46,7 @@ def grant(engine: Engine, role: Role) -> NamespaceAccess:
 
 
 @operation(
-    "namespace revoke", summary="Let a role no longer use the namespace.", example="namespace revoke reader"
+    "namespace revoke", summary="Stop a role from using the namespace.", example="namespace revoke reader"
 )
 def revoke(engine: Engine, role: Role) -> NamespaceAccess:
     """Take back what `namespace grant` gave; connections that are open see no row from then on."""

@@ -32,13 +32,21 @@ Reference = Annotated[
 ]
 Days = Annotated[int, Option("--days", metavar="N", min=1, help="How many days ahead.")]
 Room = Annotated[
-    int | None, Option("--keep", metavar="TOKENS", min=0, help="What would go so that the others fit.")
+    int | None,
+    Option(
+        "--keep",
+        metavar="TOKENS",
+        min=0,
+        help="Show what would have to go for the rest to fit in so many tokens.",
+    ),
 ]
 Budget = Annotated[
-    int | None, Option("--budget", metavar="TOKENS", min=1, help="At most so many; default: 2,048.")
+    int | None, Option("--budget", metavar="TOKENS", min=1, help="Token budget; default: 2,048.")
 ]
 
-Session = Annotated[str, Option("--session", metavar="NAME", help="Joins what is read for one task.")]
+Session = Annotated[
+    str, Option("--session", metavar="NAME", help="Names the task that several readings are for.")
+]
 Role = Annotated[
     Literal["source", "learning"] | None,
     Option("--role", metavar="ROLE", help="Only sources, or learnings."),
@@ -56,9 +64,12 @@ def keep(
     name: Annotated[str, Arg(metavar="NAME", help="The pack's name; a new version where there is one.")],
     query: Annotated[str, Arg(metavar="QUERY", help="Keep what a frame selects for it.")] = "",
     *,
-    frame: Annotated[str, Option("--frame", metavar="NAME", help="The frame."), Takes("frame")] = "SESSION",
+    frame: Annotated[
+        str, Option("--frame", metavar="NAME", help="The frame that selects for the query."), Takes("frame")
+    ] = "SESSION",
     budget: Annotated[
-        int | None, Option("--budget", metavar="TOKENS", min=1, help="The frame's; default: its own.")
+        int | None,
+        Option("--budget", metavar="TOKENS", min=1, help="Token budget; default: the frame's own."),
     ] = None,
     block: Annotated[
         list[str] | None,
@@ -68,7 +79,11 @@ def keep(
     title: Annotated[str, Option("--title", metavar="TEXT", help="What the pack is about.")] = "",
     keyword: Annotated[
         list[str] | None,
-        Option("--keyword", metavar="WORD", help="In place of the words that are found; may be repeated."),
+        Option(
+            "--keyword",
+            metavar="WORD",
+            help="Use this keyword instead of those that are found; may be repeated.",
+        ),
     ] = None,
 ) -> PackKept:
     """Keep what a frame selects for a query, or the blocks that are named, as the next version of a pack.
@@ -90,7 +105,7 @@ def keep(
 def packs(
     engine: Engine,
     *,
-    retired: Annotated[bool, Option("--retired", help="Those that are retired, too.")] = False,
+    retired: Annotated[bool, Option("--retired", help="Also list retired packs.")] = False,
 ) -> PackList:
     """List packs by name, in their latest version, with how often they were read and how often that was useful."""
     return PackList(engine.memory.packs.list(retired=retired))
@@ -138,10 +153,10 @@ def use(
     *,
     budget: Budget = None,
     prune: Annotated[
-        bool, Option("--prune", help="The sentences that answer the query, in place of whole members.")
+        bool, Option("--prune", help="Give the sentences that answer the query instead of whole members.")
     ] = False,
     settle: Annotated[
-        bool, Option("--settle", help="With --prune: the language model decides near the border.")
+        bool, Option("--settle", help="With --prune: let the language model decide close cases.")
     ] = False,
     session: Session = "",
 ) -> PackText:
@@ -175,7 +190,7 @@ def route(
 
 @operation(
     "pack assemble",
-    summary="Write one text for a question of all packs, within a budget.",
+    summary="Write one text from all packs for a question, within a budget.",
     example='pack assemble "when does the router fail?" --budget 600',
     writes=True,
     lists=lambda made: made.blocks,
@@ -225,7 +240,7 @@ def uses(
 
 @operation(
     "pack forecast",
-    summary="Show which packs will be needed.",
+    summary="Forecast which packs will be needed.",
     example="pack forecast --days 7",
     pane="packs",
 )
@@ -251,7 +266,7 @@ def course(engine: Engine, pack: Reference, *, days: Days = 30) -> PackCourse:
 
 @operation(
     "pack forget",
-    summary="Retire the packs that are least likely needed.",
+    summary="Retire the packs that are least likely to be needed.",
     example="pack forget 10 --days 30",
     pane="packs",
     writes=True,
@@ -281,7 +296,12 @@ def habits(engine: Engine) -> PackHabits:
     return engine.memory.packs.habits()
 
 
-@operation("pack retire", summary="List and use a pack no more.", example="pack retire wifi", writes=True)
+@operation(
+    "pack retire",
+    summary="Retire a pack: it is no longer listed or used.",
+    example="pack retire wifi",
+    writes=True,
+)
 def retire(engine: Engine, name: Annotated[str, Arg(metavar="NAME", help="The pack.")]) -> JournalEntry:
     """Retire a pack in all its versions; they and the log stay, and `undo` brings it back."""
     return engine.memory.packs.retire(name)
@@ -303,7 +323,7 @@ def export(
 
 @operation(
     "pack import",
-    summary="Take in a pack that was exported.",
+    summary="Import an exported pack.",
     example="pack import wifi.json",
     writes=True,
     creates=True,
@@ -312,7 +332,7 @@ def load(
     engine: Engine,
     file: Annotated[Path, Arg(metavar="FILE", help="What `pack export` wrote."), Takes("file")],
     *,
-    name: Annotated[str, Option("--name", metavar="NAME", help="Another name.")] = "",
+    name: Annotated[str, Option("--name", metavar="NAME", help="Import it under another name.")] = "",
 ) -> PackKept:
     """Take its members in as raw blocks and keep it as the next version of its name, as one change."""
     from amgs.exchange.importers.parsing import parse

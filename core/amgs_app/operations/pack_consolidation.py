@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @operation(
     "pack learn",
-    summary="Make learnings of a pack's sources, which stay as they are.",
+    summary="Condense a pack's sources into learnings; the sources stay as they are.",
     example="pack learn wifi --dry-run",
     writes=True,
     lists=lambda found: [one.block.id for one in found.learnings],
@@ -25,11 +25,17 @@ def learn(
     *,
     others: Annotated[
         list[str] | None,
-        Option("--with", metavar="NAME", help="Take over what another pack holds; may be repeated."),
+        Option("--with", metavar="NAME", help="Include what another pack holds; may be repeated."),
     ] = None,
     share: Annotated[
         float,
-        Option("--share", metavar="X", min=0.01, max=1, help="Tokens of its sentences, of its sources'."),
+        Option(
+            "--share",
+            metavar="X",
+            min=0.01,
+            max=1,
+            help="How long the learnings may be: a share of the sources' tokens.",
+        ),
     ] = 0.25,
     dry_run: Annotated[bool, Option("--dry-run", help="Show the plan and change nothing.")] = False,
 ) -> PackLearned:

@@ -24,7 +24,7 @@ def graph(engine: Engine) -> PackGraph:
 
 @operation(
     "pack intent",
-    summary="Say what a question asks for, and what relations would bring to it.",
+    summary="Show what a question asks for, and what relations would add.",
     example='pack intent "when does the router fail?"',
     lists=lambda found: [one.block.id for reach in found.families for one in reach.blocks],
 )
@@ -32,7 +32,7 @@ def intent(
     engine: Engine,
     query: Annotated[str, Arg(metavar="QUESTION", help="The question.")],
     *,
-    limit: Annotated[int, Option("--limit", metavar="N", min=0, help="Blocks of each family.")] = 3,
+    limit: Annotated[int, Option("--limit", metavar="N", min=0, help="At most N blocks of each family.")] = 3,
 ) -> PackIntent:
     """Say whether a question asks for a time, for one thing, for several, or for what is likely, and how sure that is;
     and what each family of relations leads to from the best hits: blocks, and packs with their share of the walk.

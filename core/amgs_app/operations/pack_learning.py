@@ -38,12 +38,10 @@ def propose(
             metavar="P",
             min=0.0,
             max=1.0,
-            help="Give each place to any candidate with this chance.",
+            help="Chance of giving a place to any candidate at random.",
         ),
     ] = 0.0,
-    queue: Annotated[
-        bool, Option("--queue", help="Let them wait for `pack accept` or `pack reject`.")
-    ] = False,
+    queue: Annotated[bool, Option("--queue", help="Queue them for `pack accept` or `pack reject`.")] = False,
 ) -> PackProposals:
     """Propose what could be done with packs; no pack is changed before a proposal is accepted.
 
@@ -57,20 +55,20 @@ def propose(
 
 @operation(
     "pack proposals",
-    summary="List proposals about packs that wait for a decision.",
+    summary="List proposals about packs that await a decision.",
     example="pack proposals",
     pane="packs",
 )
 def proposals(
     engine: Engine,
     *,
-    every: Annotated[bool, Option("--every", help="Those of earlier lists, and those decided, too.")] = False,
+    every: Annotated[bool, Option("--every", help="Also list earlier and decided proposals.")] = False,
 ) -> PackProposalList:
     """List what `pack propose --queue` left to decide, in its order."""
     return PackProposalList(engine.memory.packs.proposals(every=every))
 
 
-@operation("pack accept", summary="Carry a proposal about packs out.", example="pack accept 1", writes=True)
+@operation("pack accept", summary="Carry out a proposal about packs.", example="pack accept 1", writes=True)
 def accept(engine: Engine, number: Number) -> JournalEntry:
     """Carry a proposal out as one change, which `undo` takes back; no block is changed."""
     return engine.memory.packs.accept(number)
@@ -78,7 +76,7 @@ def accept(engine: Engine, number: Number) -> JournalEntry:
 
 @operation(
     "pack reject",
-    summary="Say that a proposal about packs is not wanted.",
+    summary="Reject a proposal about packs.",
     example="pack reject 1",
     writes=True,
 )
@@ -87,7 +85,11 @@ def reject(engine: Engine, number: Number) -> JournalEntry:
     return engine.memory.packs.reject(number)
 
 
-@operation("pack policy", summary="Show who proposes what to do with packs, and why.", example="pack policy")
+@operation(
+    "pack policy",
+    summary="Show which policy makes the proposals about packs, and why.",
+    example="pack policy",
+)
 def policy(engine: Engine) -> PackPolicy:
     """Show whether the rule or what was learned from decisions is in force, and what the log says of both.
 
@@ -100,7 +102,7 @@ def policy(engine: Engine) -> PackPolicy:
 
 @operation(
     "pack credit",
-    summary="Say what each pack contributed to an answer.",
+    summary="Show what each pack contributed to an answer.",
     example='pack credit 3 "When it rains."',
     long=True,
     writes=True,
@@ -124,7 +126,10 @@ def credit(
 
 
 @operation(
-    "pack weights", summary="Show what judged readings taught of packs.", example="pack weights", pane="packs"
+    "pack weights",
+    summary="Show what was learned about packs from judged readings.",
+    example="pack weights",
+    pane="packs",
 )
 def weights(engine: Engine) -> PackWeights:
     """Show what judged readings taught: weights that all packs share, and a small offset of each.

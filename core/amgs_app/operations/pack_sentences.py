@@ -25,7 +25,9 @@ def sentences(
     *,
     pack: Annotated[
         str | None,
-        Option("--pack", metavar="NAME", help="Of this pack; default: those that are chosen for it."),
+        Option(
+            "--pack", metavar="NAME", help="Only of this pack; default: of the packs chosen for the query."
+        ),
     ] = None,
     budget: Budget = None,
 ) -> PackSentences:

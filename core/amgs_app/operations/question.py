@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @operation(
     "question add",
-    summary="Add a question to a file of tests, with what its answer must hold.",
+    summary="Add a question to a test file, with what its answer must contain.",
     example='question add "what is wrong with the wifi?" --to questions.yml --contains router',
 )
 def add(
@@ -25,19 +25,20 @@ def add(
     *,
     to: Annotated[
         Path,
-        Option("--to", metavar="FILE", help="A YAML file of questions, made where there is none."),
+        Option("--to", metavar="FILE", help="A YAML file of questions; created if missing."),
         Takes("file", made=True),
     ],
     contains: Annotated[
         list[str] | None,
-        Option("--contains", metavar="TEXT", help="What is given for it must hold this; may be repeated."),
+        Option("--contains", metavar="TEXT", help="The answer must contain this; may be repeated."),
     ] = None,
     without: Annotated[
-        list[str] | None, Option("--without", metavar="TEXT", help="It must not hold this; may be repeated.")
+        list[str] | None,
+        Option("--without", metavar="TEXT", help="The answer must not contain this; may be repeated."),
     ] = None,
     rank: Annotated[
         int | None,
-        Option("--rank", metavar="K", min=1, help="The block that holds it is among the best K."),
+        Option("--rank", metavar="K", min=1, help="The block that contains it must be among the best K."),
     ] = None,
     frame: Annotated[
         str, Option("--frame", metavar="NAME", help="Ask for this frame instead of a search."), Takes("frame")
@@ -64,7 +65,7 @@ def add(
 
 @operation(
     "test",
-    summary="Ask the questions of a file, and say which answers do not hold what they must.",
+    summary="Ask the questions in a file and report which answers fail.",
     example="test questions.yml --against last.json --quiet",
     long=True,
 )
@@ -79,11 +80,11 @@ def test(
     quiet: Annotated[bool, Option("--quiet", help="Show only what fails or moved.")] = False,
     record: Annotated[
         bool,
-        Option("--record", help="First write the questions of verdicts into the file, as far as they hold."),
+        Option("--record", help="First add the questions you gave verdicts on, where they hold now."),
     ] = False,
     keep: Annotated[
         Path | None,
-        Option("--keep", metavar="FILE", help="Keep this run, to compare a later one with."),
+        Option("--keep", metavar="FILE", help="Save this run, to compare a later one with it."),
         Takes("file", made=True),
     ] = None,
     against: Annotated[

@@ -77,7 +77,9 @@ def search(
     self_only: Annotated[bool, Option("--self", help="Only blocks that belong to the self.")] = False,
     as_of: Annotated[
         datetime | None,
-        Option("--as-of", metavar="DATE", help="Only what held then, also what was superseded since."),
+        Option(
+            "--as-of", metavar="DATE", help="Only what was valid then, including what was superseded since."
+        ),
     ] = None,
     weights: WeightsText = None,
     consistency: Annotated[
@@ -85,7 +87,7 @@ def search(
         Option(
             "--consistency",
             metavar="strong|bounded",
-            help="With --index: also what came since it was built, or only what it holds.",
+            help="With --index: strong also searches what came since it was built, bounded only the index.",
         ),
     ] = Answers.STRONG,
     progress: Progress | None = None,

@@ -45,14 +45,17 @@ def list_tasks(engine: Engine, *, limit: Limit = 50) -> WorkerList:
 
 
 @operation(
-    "workers enqueue", summary="Ask the workers for what is behind.", example="workers enqueue", writes=True
+    "workers enqueue",
+    summary="Queue tasks for whatever is out of date.",
+    example="workers enqueue",
+    writes=True,
 )
 def enqueue(
     engine: Engine,
     kinds: Annotated[
         list[str] | None,
         Arg(
-            metavar="[KIND]…",
+            metavar="KIND",
             help="embedding, consolidation, centrality, index; all of them if none is named.",
         ),
     ] = None,
@@ -65,9 +68,7 @@ def enqueue(
     return TasksAsked(engine.memory.tasks.enqueue(known_kinds(kinds or ())))
 
 
-@operation(
-    "workers retry", summary="Have the tasks that failed tried again.", example="workers retry", writes=True
-)
+@operation("workers retry", summary="Retry the tasks that failed.", example="workers retry", writes=True)
 def retry(engine: Engine) -> TasksAsked:
     """Put the tasks that failed back to those that wait, with all their attempts."""
     return TasksAsked(engine.memory.tasks.retry())

@@ -28,6 +28,7 @@ from amgs_tui.command_line import CommandLine
 from amgs_tui.command_log import CommandLog
 from amgs_tui.dispatcher import Dispatcher
 from amgs_tui.engine_worker import EngineWorker, Execute, kind_of, run_through_registry
+from amgs_tui.hang_up import leave_when_hung_up
 from amgs_tui.idle_collection import IdleCollection
 from amgs_tui.kept_state import KeptState, file_of_user
 from amgs_tui.keys import EVERYWHERE, unfinished
@@ -169,6 +170,8 @@ class Workstation(App[None], inherit_bindings=False):
         self.set_interval(DUE_SECONDS, self.act_when_due)
         if self._collection is not None:
             self.set_interval(TICK_SECONDS, self._collection.tick)
+        if not self.is_headless:
+            leave_when_hung_up(self)
 
     async def on_event(self, event: events.Event) -> None:
         if self._collection is not None and isinstance(event, events.InputEvent):

@@ -1,0 +1,56 @@
+"""A terminal that goes away takes the program with it, in order: nothing is left running with the store locked."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import amgs
+from amgs_tui.hang_up import is_gone
+
+pty = pytest.importorskip("pty")
+PAINTED = b"\x1b[?1049h"
+
+
+@pytest.mark.parametrize("told", ["its input ends", "a signal"])
+def test_the_program_leaves_with_its_terminal(tmp_path: Path, told: str) -> None:
+    store = tmp_path / "hung.duckdb"
+    with amgs.open(store) as memory:
+        memory.add("The tide at Faro turns at seven.")
+    ours, its = pty.openpty()
+    program = subprocess.Popen(
+        [sys.executable, "-m", "amgs_tui", "--model", "tiny", "--store", str(store)],
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        env={**os.environ, "TERM": "xterm-256color", "XDG_STATE_HOME": str(tmp_path)},
+        start_new_session=True,  # it is not the terminal's own: no signal tells it
+    )
+    os.close(its)
+    try:
+        seen = b""
+        while b"Faro" not in seen:
+            seen += os.read(ours, 65536)
+        assert PAINTED in seen
+        if told == "a signal":
+            program.send_signal(signal.SIGHUP)
+        os.close(ours)
+        assert program.wait(timeout=60) == 0
+    finally:
+        program.kill()
+        program.wait()
+    with amgs.open(store) as memory:
+        memory.add("The store was let go.")
+
+
+def test_a_pipe_that_nobody_writes_to_is_gone_and_an_open_one_is_not() -> None:
+    end, other = os.pipe()
+    assert not is_gone(end)
+    os.close(other)
+    assert is_gone(end)
+    os.close(end)

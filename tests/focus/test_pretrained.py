@@ -11,9 +11,7 @@ import pytest
 import torch
 
 from amgs_focus.errors import ModelMismatchError, ModelMissingError, WindowBudgetError
-from amgs_focus.gist import checkpoint as gist_checkpoint
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens import checkpoint
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.model import loading
 from amgs_focus.model.base_model import BaseModel
@@ -28,13 +26,6 @@ from tests.focus.model_world import CHAT, LANGUAGE_MODELS, UNFIT, write_model
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> BaseModel:
     return loading.load(str(write_model(tmp_path_factory.mktemp("llama"))), precision="fp32")
-
-
-@pytest.fixture(scope="module")
-def packaged(tmp_path_factory: pytest.TempPathFactory) -> tuple[BaseModel, Path]:
-    """The packaged model, read from its GGUF file, and the cache that keeps its unpacked copy."""
-    cache = tmp_path_factory.mktemp("unpacked")
-    return loading.load(precision="fp32", cache=cache), cache
 
 
 def test_the_card_says_what_was_loaded(model: BaseModel) -> None:
@@ -189,20 +180,6 @@ def test_a_model_is_known_by_its_embeddings_under_any_name(tmp_path: Path) -> No
     assert is_same_model(same, "Owner/Copy", None, known) and not is_same_model(same, "", None, known)
 
 
-@pytest.mark.real
-def test_the_packaged_model_under_another_name_has_the_gists_and_the_lens_that_were_trained_for_it(
-    packaged: tuple[BaseModel, Path], tmp_path: Path
-) -> None:
-    (copy,) = packaged[1].iterdir()
-    renamed = tmp_path / "0a1b2c3d4e5f"
-    renamed.symlink_to(copy, target_is_directory=True)
-    model = loading.load(str(renamed), precision="bf16")
-    assert model.card.name == "0a1b2c3d4e5f"
-    assert gist_checkpoint.for_model(model).name == "gistnet-smollm2-135m"
-    assert checkpoint.for_model(model).name == "linear-lens-smollm2-135m"
-    assert model.turn("Who?") == "\n\nWho?<|im_end|>\n<|im_start|>assistant\n"
-
-
 def test_the_cached_forward_equals_the_whole_one_and_survives_a_crop(model: BaseModel) -> None:
     rows = model.embed(torch.tensor([model.encode("a cached prefix and its end")]))
     whole = model.forward(rows)
@@ -347,21 +324,3 @@ def test_a_cache_that_cannot_be_written_only_costs_time(
     (tmp_path / "cache").write_text("a file where the folder should be", encoding="utf-8")
     loaded = loading.load(str(file), precision="fp32", cache=tmp_path / "cache")
     assert loaded.card.width == 16
-
-
-@pytest.mark.real
-def test_the_packaged_copy_is_unpacked_once(
-    packaged: tuple[BaseModel, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, cache = packaged
-    assert len(list(cache.iterdir())) == 1
-    monkeypatch.delattr("transformers.GgufConfig")  # without it no GGUF file can be read
-    second = loading.load(precision="fp32", cache=cache)
-    assert second.card == first.card
-    assert second.sinks() == first.sinks() == first.encode("<|endoftext|><|im_start|>user\n")
-    assert second.stops == first.stops
-    tokens = first.encode("The moon rose over the lake, and <|im_end|>")
-    assert second.encode("The moon rose over the lake, and <|im_end|>") == tokens
-    rows = first.embed(torch.tensor([tokens]))
-    with torch.no_grad():
-        torch.testing.assert_close(first.forward(rows), second.forward(rows))

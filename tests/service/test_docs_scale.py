@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -22,6 +21,7 @@ import yaml
 from amgs_app import cli
 from tests.engine.memory_world import write_notes
 from tests.postgres_server import namespace
+from tests.service.serving import client
 
 DOCS = Path(__file__).parents[2] / "docs"
 ADDRESS = "postgresql://ann@db.example.org/notes?namespace=live"
@@ -69,17 +69,19 @@ def test_two_servers_and_a_worker_run_as_they_stand(
                 at = until(partial(listening_at, out), process)
                 ports[line.split()[-2]] = at[1]
         assert "QX-7741-B" in said[1]  # taken in by the one, found by the other
-        status = block.strip().splitlines()[-1].replace("status", "--format json status")
+        server = ending.enter_context(client(f"http://127.0.0.1:{ports['8421']}"))
 
         def settled() -> dict[str, Any] | None:
-            told: dict[str, Any] = json.loads(asked(status))["store"]
-            index = told["topology"]["index"]
+            """What the second server tells once every task is done: the index may be made before the last one is."""
+            told: dict[str, Any] = server.get("/v1/lifecycle/status").raise_for_status().json()["store"]
+            beside = told["topology"]
+            index = beside["index"]
             done = "raw" not in told["blocks"] and index["version"] and index["built_at"] == index["store_at"]
-            return told if done else None
+            return beside if done and beside["waiting"] == beside["running"] == 0 else None
 
-        beside = until(settled, None)["topology"]
+        beside = until(settled, process)  # the last one begun is the worker
         assert beside["namespace"]["name"] == place.rpartition("=")[2]
-        assert len(beside["workers"]) == 1 and beside["failed"] == beside["waiting"] == 0
+        assert len(beside["workers"]) == 1 and beside["failed"] == 0
 
 
 def listening_at(log: Path) -> re.Match[str] | None:
@@ -87,11 +89,11 @@ def listening_at(log: Path) -> re.Match[str] | None:
     return re.search(r"http://127\.0\.0\.1:(\d+)", log.read_text(encoding="utf-8"))
 
 
-def until(look: Callable[[], Any], process: subprocess.Popen[bytes] | None) -> Any:
+def until(look: Callable[[], Any], process: subprocess.Popen[bytes]) -> Any:
     """What a look finds, once it finds something."""
     ends = time.monotonic() + PATIENCE
     while not (found := look()):
-        assert process is None or process.poll() is None, "it ended"
+        assert process.poll() is None, "it ended"
         assert time.monotonic() < ends
         time.sleep(0.1)
     return found

@@ -10,8 +10,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 run: $(STAMP)
 	@$(BIN)/amgs --corpus "$(or $(CORPUS),sample_corpus)" $(ARGS)
 
+# One process more than CI has cores: a test that drives the screen or a server waits a third of its time.
 test: check
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 3 --dist loadfile
 
 # The property tests and the hostile harnesses with draws that nobody has seen yet. SEED=… repeats a run; what fails
 # becomes an example of its test.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,12 @@ from tests.postgres_server import running_server
 
 ROOT = Path(__file__).parents[1]
 
+# Hundreds of processes are begun: what the first one compiles is there for the rest.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+# Two processes with as many threads as there are cores each would wait for one another.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # Machines of continuous integration are slow and shared: how long an example takes says nothing here.
 # The ordinary run draws the same each time; `make explore`, and whoever gives a seed, draws anew.
 settings.register_profile("workstation", deadline=None, max_examples=60, derandomize=True)
@@ -22,6 +30,8 @@ settings.register_profile("explore", deadline=None, max_examples=200, print_blob
 settings.load_profile("workstation")
 HOSTILE_DRAWS = 60
 SCHEDULED = frozenset(ROOT / "tests" / name for name in ("tui", "service", "gateway", "golden"))
+REAL, BUSY = 30, 4
+"""How many plain tests one with a real model is as long as, and one that drives a screen or a server, about."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -33,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """A seed would be ignored by a profile that draws the same each time."""
     if config.getoption("--hypothesis-seed", None) is not None:
         settings.load_profile("explore" if config.getoption("--hostile") else "reseeded")
+    config.option.loadscopereorder = False  # the order of the files is that given below
 
 
 @pytest.fixture(scope="session")
@@ -50,13 +61,19 @@ def draws(request: pytest.FixtureRequest) -> Draws:
     return Draws(count, seed or "0")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What runs threads, processes and servers is run once more where it fails, and the summary names it.
 
-    A crowded machine may starve one of them for longer than a test can wait. Whatever else fails has failed."""
+    A crowded machine may starve one of them for longer than a test can wait. Whatever else fails has failed. Where
+    several processes share the files, the long ones come first, so that they end together."""
+    lengths = Counter[Path]()
     for item in items:
-        if not SCHEDULED.isdisjoint(item.path.parents):
+        scheduled = not SCHEDULED.isdisjoint(item.path.parents)
+        if scheduled:
             item.add_marker(pytest.mark.flaky(reruns=1))
+        lengths[item.path] += REAL if item.get_closest_marker("real") else BUSY if scheduled else 1
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: -lengths[item.path])
 
 
 @pytest.fixture(scope="session", autouse=True)

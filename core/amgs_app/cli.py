@@ -24,6 +24,7 @@ from amgs_app.front_ends import one_shot, open_shell, open_workstation, run_scri
 from amgs_app.global_options import (
     ANNOTATIONS,
     EVERYWHERE,
+    SWITCHES,
     Connect,
     CorpusFolder,
     Form,
@@ -31,6 +32,7 @@ from amgs_app.global_options import (
     Index,
     Model,
     Now,
+    ReadOnly,
     Screen,
     Seed,
     SettingsFile,
@@ -160,10 +162,11 @@ def _needed(arguments: Sequence[str]) -> Registry | None:
     for word in words:
         if not word.startswith("-"):
             return beginning_with(word)
-        name, equals, _ = word.removeprefix("--").partition("=")
+        flag, equals, _ = word.removeprefix("--").partition("=")
+        name = flag.replace("-", "_")
         if name not in ANNOTATIONS:
             return None
-        if not equals:
+        if not equals and name not in SWITCHES:
             next(words, None)
     return None
 
@@ -265,11 +268,24 @@ def _root(
     index: Index = None,
     connect: Connect = None,
     token: Token = None,
+    read_only: ReadOnly = None,
     version: Version = False,
 ) -> int:
     screen: Screen | None = context.obj
     context.obj = Globals(
-        store, corpus, model, now, seed, theme, format, settings, index, connect, token, screen=screen
+        store,
+        corpus,
+        model,
+        now,
+        seed,
+        theme,
+        format,
+        settings,
+        index,
+        connect,
+        token,
+        read_only,
+        screen=screen,
     )
     if version:
         sys.stdout.write(f"amgs {__version__}\n")

@@ -61,7 +61,8 @@ class Options:
     store: a path, or ":memory:". own: without a store or a corpus, the user's own memory even where it is not there
     yet. model: an id, a path, or "tiny" for no real model at all. now: the instant
     the whole run stands at. settings: a TOML file. index: where the search
-    index lies. connect: the address of a served memory, instead of a store; token: the token for it.
+    index lies. connect: the address of a served memory, instead of a store; token: the token for it. read_only: the
+    store is opened for reading, so that several programs may have it open at once.
     """
 
     store: str | None = None
@@ -75,6 +76,7 @@ class Options:
     index: str = ""
     connect: str = ""
     token: str = ""
+    read_only: bool = False
 
 
 OWN_STORE = "memory.duckdb"
@@ -104,7 +106,7 @@ class Engine:
         self.fed_back: FocusRuntime | None = None
         self.traffic: Callable[[], tuple[ServiceEvent, ...]] | None = None
         self.gateway = False
-        self.creates = True
+        self.creates = not options.read_only
         self.accept_loss = False
         self._lock = threading.RLock()
         self._settings: WorkstationSettings | None = None
@@ -394,6 +396,7 @@ class Engine:
                 count_tokens=count_tokens,
                 recogniser=recogniser,
                 reader=LoadedReader(self._models.base),
+                read_only=self.options.read_only,
                 create=self.creates,
                 accept_loss=self.accept_loss,
                 index=self.options.index or self.settings.paths.index,
@@ -416,7 +419,12 @@ class Engine:
         was done.
         """
         asked = self.creates or self.options.corpus is not None
-        if self.options.store is not None or self.is_own or not self.corpus.is_sample:
+        if (
+            self.options.store is not None
+            or self.is_own
+            or not self.corpus.is_sample
+            or self.options.read_only
+        ):
             return False
         from amgs_app.sample_store import unpack
 

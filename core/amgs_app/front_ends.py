@@ -14,7 +14,7 @@ from amgs_app.calls.call import Call
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.confirmation import DECLINED, agreed
 from amgs_app.gc_tuning import rare_collections
-from amgs_app.global_options import ANNOTATIONS, Globals, Screen
+from amgs_app.global_options import ANNOTATIONS, SWITCHES, Globals, Screen, flag_of
 from amgs_app.last_listing import recall, remember
 from amgs_app.operations.standard import standard
 from amgs_app.output import advise, check_format, exit_code_of, progress_on, say, write
@@ -32,7 +32,7 @@ def one_shot(call: Call[Any], options: Globals) -> int:
     ):
         options = replace(options, own=True)  # what is the user's own does not go into the sample's store
     with rare_collections(), _operator(options) as operator:
-        operator.engine.creates = call.operation.creates
+        operator.engine.creates = call.operation.creates and not options.read_only
         recall(operator)
         if not agreed(operator, call):
             return DECLINED
@@ -97,8 +97,11 @@ def serve_web(
     """
     _ = options.options()  # what cannot be right is said before anything is served
     screen = _screen_of(options)
-    words = [(f"--{name}", str(value)) for name in ANNOTATIONS if (value := getattr(options, name))]
-    return screen.serve([word for pair in words for word in pair], port)
+    words: list[str] = []
+    for name in ANNOTATIONS:
+        if value := getattr(options, name):
+            words += [flag_of(name)] if name in SWITCHES else [flag_of(name), str(value)]
+    return screen.serve(words, port)
 
 
 def run_script(

@@ -50,6 +50,7 @@ class Globals:
     index: str | None = None
     connect: str | None = None
     token: str | None = None
+    read_only: bool | None = None
     own: bool | None = None
     screen: Screen | None = None
 
@@ -86,6 +87,7 @@ class Globals:
             index=self.index or "",
             connect=self.connect or "",
             token=self.token or os.environ.get(TOKEN, ""),
+            read_only=bool(self.read_only),
         )
 
 
@@ -171,6 +173,12 @@ Connect = Annotated[
 Token = Annotated[
     str | None, _option("--token", metavar="TOKEN", help=f"The token for --connect; better in {TOKEN}.")
 ]
+ReadOnly = Annotated[
+    bool | None,
+    typer.Option(
+        "--read-only", help="Open the store for reading: nothing is written to it.", rich_help_panel=_PANEL
+    ),
+]
 Version = Annotated[bool, typer.Option("--version", help="Show the version and exit.")]
 
 ANNOTATIONS: Mapping[str, Any] = {
@@ -185,7 +193,17 @@ ANNOTATIONS: Mapping[str, Any] = {
     "index": Index,
     "connect": Connect,
     "token": Token,
+    "read_only": ReadOnly,
 }
+SWITCHES = frozenset({"read_only"})
+"""Those that take no value."""
+
+
+def flag_of(name: str) -> str:
+    """How an option is typed: `read_only` is `--read-only`."""
+    return f"--{name.replace('_', '-')}"
+
+
 EVERYWHERE = tuple(
     inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
     for name, annotation in ANNOTATIONS.items()

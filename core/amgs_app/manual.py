@@ -27,7 +27,7 @@ def page() -> str:
 
 
 def _lines() -> Iterator[str]:
-    from amgs_app.global_options import EVERYWHERE
+    from amgs_app.global_options import EVERYWHERE, flag_of
 
     yield f'.TH AMGS 1 "" "amgs {__version__}" "User Commands"'
     yield from (".SH NAME", r"amgs \- watch an agent's memory live", ".SH SYNOPSIS")
@@ -41,7 +41,8 @@ def _lines() -> Iterator[str]:
         told = get_args(parameter.annotation)[1]
         yield from (
             ".TP",
-            rf"\fB{_text('--' + parameter.name)}\fR \fI{_text(told.metavar)}\fR",
+            rf"\fB{_text(flag_of(parameter.name))}\fR"
+            + (rf" \fI{_text(told.metavar)}\fR" if told.metavar else ""),
             _text(told.help),
         )
     yield ".SH COMMANDS"

@@ -107,6 +107,11 @@ def _check_owner(options: Globals, root: str | None) -> None:
     """Raise UsageError where the stores that are to be served are somebody else's, or named twice."""
     if options.connect:
         raise UsageError("--connect names a memory that is served already.", way_out="Leave it out.")
+    if options.read_only:
+        raise UsageError(
+            "A memory that is served is open for writing.",
+            way_out="Leave --read-only out, and give who may only read a token for that: `amgs token new`.",
+        )
     if root is not None and options.store is not None:
         raise UsageError("--root and --store exclude each other.", way_out="Give one of them.")
 

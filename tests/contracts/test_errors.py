@@ -29,11 +29,11 @@ def test_every_error_of_the_engine_has_a_way_out() -> None:
 
 def test_errors_of_the_engines_name_no_command_and_no_option() -> None:
     """An engine serves more than one front end: what to type is added by `amgs_app.operations.remedies`."""
-    from amgs_app.global_options import EVERYWHERE
+    from amgs_app.global_options import EVERYWHERE, flag_of
     from amgs_app.operations.standard import standard
 
     options = {flag for verb in standard() for parameter in verb.parameters for flag in parameter.flags}
-    options |= {f"--{parameter.name}" for parameter in EVERYWHERE}
+    options |= {flag_of(parameter.name) for parameter in EVERYWHERE}
     quoted = re.compile(rf"`(?:{'|'.join(map(re.escape, standard().nouns()))})\b")
     flag = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
     found = []

@@ -362,3 +362,21 @@ def test_one_command_hands_its_list_and_selection_to_the_next(
     assert json.loads(capsys.readouterr().out)["block"]["id"] == chosen
     Path(f"{found[1]}.last").write_text("{ this is not JSON")
     assert run(*found, "block", "show") == 2
+
+
+def test_a_store_that_is_opened_read_only_is_read_and_keeps_its_bytes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "m.duckdb"
+    here = ("--store", str(store))
+    assert run(*here, "run", str(script(tmp_path, 'ingest "The pump is oiled in May."\nconsolidate'))) == 0
+    before = store.read_bytes()
+    capsys.readouterr()
+    assert run(*here, "--read-only", "search", "pump") == 0
+    assert "oiled in May" in capsys.readouterr().out
+    assert run(*here, "frame", "assemble", "SESSION", "--query", "pump", "--read-only") == 0
+    assert run(*here, "--read-only", "ingest", "The pump leaks.") == 4
+    assert "for reading only" in capsys.readouterr().err
+    assert store.read_bytes() == before
+    assert run("--store", str(tmp_path / "none.duckdb"), "--read-only", "status") == 4
+    assert run("--read-only", "serve") == 2

@@ -53,6 +53,7 @@ class RemoteEngine(Engine):
         super().__init__(options)
         own: dict[str, object] = {"--store": options.store, "--corpus": options.corpus}
         own |= {"--model": options.model, "--now": options.now, "--seed": options.seed or None}
+        own |= {"--read-only": options.read_only or None}
         wrong = [name for name, value in own.items() if value is not None]
         if wrong:
             raise UsageError(

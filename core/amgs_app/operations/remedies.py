@@ -27,6 +27,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "missing": "`ingest`, `import` and `conversation add` create a store.",
         "operation": "`operations` lists the journal.",
         "proposal": "`enhance --dry-run` lists them.",
+        "reading": "Leave out `--read-only`.",
         "review": "`review list` shows the queue, `review reject ID` dismisses a finding.",
         "run": "`--resume` continues a run, `--out DIR` chooses another folder.",
         "source": "`source list` shows them.",

@@ -151,7 +151,11 @@ class SqlConnection(ABC):
                 yield
                 return
             if self.read_only:
-                raise StoreError(f"{self.path} was opened for reading only.", way_out="Open it for writing.")
+                raise StoreError(
+                    f"{self.path} was opened for reading only.",
+                    way_out="Open it for writing.",
+                    about="reading",
+                )
             if self._closed:
                 raise self._gone()
             self._begin()

@@ -176,7 +176,7 @@ def _due(result: Due, what: str) -> ResultTable:
     return facts(f"{what} is due" if result.due else f"{what} is not due", pairs)
 
 
-@entry(figure=FigureOf("inbox list"))
+@entry(figure=FigureOf("inbox list"), sentence=title_of)
 def untouched(result: Untouched) -> ResultTable:
     if result.due.because == "the inbox is empty":
         return sheet("There is nothing to consolidate: the inbox is empty", "what value*", ())

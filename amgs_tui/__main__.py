@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs import extras
+from amgs_app.gc_tuning import uncollected_imports
 from amgs_app.terminal import has_screen
 
 GLOBALS: Final = frozenset(
@@ -30,7 +31,8 @@ def run(arguments: Sequence[str]) -> int:
     installed = extras.installed("textual")
     if given is not None and installed and has_screen():
         return _open_screen(given)
-    from amgs_app.cli import run as run_command
+    with uncollected_imports():
+        from amgs_app.cli import run as run_command
 
     return run_command(arguments, TextualScreen() if installed else None)
 
@@ -80,7 +82,8 @@ def _is_folder(word: str) -> bool:
 
 
 def _open_screen(given: dict[str, Any]) -> int:
-    from amgs_tui.app import run as run_app
+    with uncollected_imports():
+        from amgs_tui.app import run as run_app
 
     def open_session() -> Any:
         """In the engine's thread: what is heavy is imported there."""

@@ -52,7 +52,7 @@ from amgs_tui.widgets.prompt import LineInput, Prompt
 if TYPE_CHECKING:
     from amgs.types import Block, Frame
     from amgs_app.attached.remote_engine import RemoteEngine
-    from amgs_app.results import Overview
+    from amgs_app.overview import Overview
     from amgs_focus.views import FocusView
     from amgs_tui.dialogs.palette import Action
 

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from amgs.types import Block, Frame
+    from amgs_app.overview import Overview
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import Overview
     from amgs_app.terminal import Symbols
     from amgs_app.themes import Palette
     from amgs_focus.views import FocusView

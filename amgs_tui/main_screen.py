@@ -28,7 +28,7 @@ from amgs_tui.widgets.status import StatusLine
 from amgs_tui.widgets.tabs import TabLine
 
 if TYPE_CHECKING:
-    from amgs_app.session_results import Layout
+    from amgs_app.layout import Layout
     from amgs_focus.views import FocusView
     from amgs_tui.host import Host
     from amgs_tui.state import ScreenState

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from amgs.types import Health, JournalEntry
     from amgs_app.calls.call import Call
-    from amgs_app.results import OperationList, Overview
+    from amgs_app.overview import Overview
+    from amgs_app.results import OperationList
     from amgs_app.row_filter import Row
     from amgs_tui.host import Host
 

@@ -25,8 +25,8 @@ from amgs_app.folders import data_folder
 from amgs_app.loaded_models import LoadedModels
 from amgs_app.models import TINY
 from amgs_app.open_context import OpenContext
+from amgs_app.overview import EngineFacts
 from amgs_app.places import check_place
-from amgs_app.results import EngineFacts
 from amgs_app.served_address import ENDING, address_at
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ class Engine:
         self.accept_loss = False
         self._lock = threading.RLock()
         self._settings: WorkstationSettings | None = None
+        self._last_event: datetime | None = None
         self._memory: Memory | None = None
         self._models = LoadedModels(lambda: self.settings, options.model)
         self._open = OpenContext(
@@ -357,7 +358,7 @@ class Engine:
     def enter_corpus(self) -> None:
         """Move to the year of the corpus, if it lives in its own; a run with --now stays where it is."""
         if isinstance(self.clock, CorpusClock) and not self.clock.shifted and self.corpus.now is not None:
-            latest = None if self._memory is None else _latest_event(self._memory)
+            self._last_event = latest = None if self._memory is None else _latest_event(self._memory)
             self.clock.start_at(self.corpus.now if latest is None else max(self.corpus.now, latest))
 
     @property
@@ -370,7 +371,10 @@ class Engine:
     def _keep_clock(self, memory: Memory) -> None:
         """Have the store remember how far its corpus's year has come, so that the next session goes on there."""
         if self.sample_time:
-            now, latest = self.clock.now(), _latest_event(memory)
+            now = self.clock.now()
+            if self._last_event is not None and now - self._last_event < _WORTH_KEEPING:
+                return  # what was done since is younger still
+            latest = _latest_event(memory)
             if latest is None or now - latest >= _WORTH_KEEPING:
                 with suppress(AmgsError):  # a full disk must not keep anyone from leaving
                     memory.keep(_CLOCK, now.isoformat())

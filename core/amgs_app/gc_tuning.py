@@ -39,6 +39,19 @@ def short_pauses() -> Iterator[None]:
 
 
 @contextmanager
+def uncollected_imports() -> Iterator[None]:
+    """No collection until the block ends; a library that it imports is left out of those that follow, for it stays."""
+    before = len(sys.modules)
+    gc.disable()
+    try:
+        yield
+    finally:
+        if len(sys.modules) >= before + MANY_MODULES:
+            gc.freeze()
+        gc.enable()
+
+
+@contextmanager
 def rare_collections() -> Iterator[None]:
     """Few collections, until the block ends: one command begins and ends its process."""
     thresholds = gc.get_threshold()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from amgs.errors import UsageError
 from amgs_app.folders import theme_folders
-from amgs_app.session_results import Layout, PaneState
+from amgs_app.layout import Layout, PaneState
 from amgs_app.snapshot_target import Target
 
 if TYPE_CHECKING:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
         JournalEntry,
         Neighbourhood,
         PastSearch,
-        StoreStatus,
     )
     from amgs.types.conversation import ConversationSummary, Message
     from amgs.types.edge_draft import EdgeDraft
@@ -41,47 +40,8 @@ if TYPE_CHECKING:
     from amgs.types.packs import PackUsage, PackUse
     from amgs.types.question_case import CaseComparison, CaseOutcome, QuestionCase
     from amgs.types.tasks import Task
-    from amgs.types.topology import NamespaceSize
     from amgs_app.service_event import ServiceEvent
     from amgs_app.settings import Setting
-    from amgs_focus.views import FocusView
-
-
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """`status`: the store, and what the session works with.
-
-    corpus: "" for a memory that none belongs to. model_loaded: whether the language model is in memory. sample_time:
-    whether `store.now` is in the year of the corpus, not in the real one. namespaces: of the database, those that the
-    role may use; a service names none but the one that is asked.
-    """
-
-    store: StoreStatus
-    corpus: str
-    model: str
-    model_loaded: bool
-    seed: int
-    selection: str | None = None
-    focus: FocusView | None = None
-    sample_time: bool = False
-    namespaces: tuple[NamespaceSize, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class EngineFacts:
-    """What is told of an engine beside its memory's status; the fields are those of Overview.
-
-    now: the engine's time; fixed: whether it stands still.
-    """
-
-    corpus: str
-    model: str
-    model_loaded: bool
-    seed: int
-    focus: FocusView | None
-    sample_time: bool
-    now: datetime
-    fixed: bool
 
 
 @dataclass(frozen=True, slots=True)

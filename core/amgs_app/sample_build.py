@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Final
 from amgs.clock import FixedClock, SystemClock
 from amgs.memory import Memory
 from amgs_app.corpus import sample_corpus
+from amgs_app.layout import Layout
 from amgs_app.operations.workspace import LAST, LAYOUT, written
 from amgs_app.sample_store import FACTS, STORE, archive
-from amgs_app.session_results import Layout
 
 if TYPE_CHECKING:
     from amgs.text.embedding import Embedder

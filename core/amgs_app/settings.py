@@ -6,20 +6,15 @@ and `AMGS_CACHE` are short for the two folders in `[paths]`.
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, Field, ValidationError
-from pydantic_settings import (
-    BaseSettings,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    SettingsError,
-)
 
 from amgs.errors import UsageError
 from amgs.settings import Settings, SettingsSection
@@ -111,16 +106,8 @@ class ScreenSettings(SettingsSection):
     )
 
 
-class WorkstationSettings(BaseSettings):
+class WorkstationSettings(SettingsSection):
     """All settings of the program."""
-
-    model_config = SettingsConfigDict(
-        frozen=True,
-        extra="forbid",
-        env_prefix=_PREFIX,
-        env_nested_delimiter=_DELIMITER,
-        nested_model_default_partial_update=True,
-    )
 
     memory: Settings = Settings()
     focus: FocusSettings = FocusSettings()
@@ -128,18 +115,6 @@ class WorkstationSettings(BaseSettings):
     model: ModelSettings = ModelSettings()
     paths: PathSettings = PathSettings()
     screen: ScreenSettings = ScreenSettings()
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003 - the library's signature
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The environment, its short names, then the TOML file, which comes in through the arguments."""
-        return (env_settings, _short_names, init_settings)  # type: ignore[return-value]
 
 
 def load_settings(file: Path | None = None) -> WorkstationSettings:
@@ -153,19 +128,13 @@ def load_settings(file: Path | None = None) -> WorkstationSettings:
     _refuse_unknown_variables()
     given = _read(path) if file is not None or path.is_file() else {}
     try:
-        return WorkstationSettings(**given)
+        return WorkstationSettings(**_over(_over(given, _short_names()), _variables()))
     except ValidationError as error:
         told = [_fault(fault, path) for fault in error.errors()]
         raise UsageError(
             "; ".join(f"{sentence} ({place})" for sentence, place in told) + ".",
             title="Invalid setting",
             way_out="Correct " + " and ".join(dict.fromkeys(place for _, place in told)) + ".",
-        ) from error
-    except SettingsError as error:
-        raise UsageError(
-            f"{error}.",
-            title="Invalid setting",
-            way_out=f"Give a single value, as in {_PREFIX}MEMORY{_DELIMITER}DECAY{_DELIMITER}THRESHOLD=0.1.",
         ) from error
 
 
@@ -245,6 +214,55 @@ def _short_names() -> dict[str, Any]:
     """What AMGS_DATA and AMGS_CACHE say, as the settings they are short for."""
     paths = {field: os.environ[name] for name, field in _SHORT.items() if name in os.environ}
     return {"paths": paths} if paths else {}
+
+
+def _variables() -> dict[str, Any]:
+    """What the variables say, as a file would; those of a single key win over those of its section."""
+    found: dict[str, Any] = {}
+    named = ((name.upper(), value) for name, value in os.environ.items())
+    ours = [
+        (upper.removeprefix(_PREFIX).lower().split(_DELIMITER), value)
+        for upper, value in named
+        if upper.startswith(_PREFIX) and upper not in _SHORT and upper not in _OF_OPTIONS
+    ]
+    for steps, value in sorted(ours, key=lambda each: len(each[0])):
+        given: Any = _value(steps, value)
+        for step in reversed(steps):
+            given = {step: given}
+        found = _over(found, given)
+    return found
+
+
+def _value(steps: Sequence[str], value: str) -> Any:
+    """A variable's value as its key takes it: JSON for a section, a table or a choice of numbers, else the words."""
+    kind: Any = WorkstationSettings
+    for step in steps:
+        field = (
+            kind.model_fields.get(step) if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+        )
+        kind = None if field is None else field.annotation
+    table = get_origin(kind) is dict or (isinstance(kind, type) and issubclass(kind, BaseModel))
+    if not table and not (get_origin(kind) is Literal and not isinstance(get_args(kind)[0], str)):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        if not table:
+            return value
+        raise UsageError(
+            f"{_PREFIX}{_DELIMITER.join(steps).upper()}={value} does not give {'.'.join(steps)} a table.",
+            title="Invalid setting",
+            way_out=f"Give a single value, as in {_PREFIX}MEMORY{_DELIMITER}DECAY{_DELIMITER}THRESHOLD=0.1.",
+        ) from error
+
+
+def _over(given: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with later ones laid over them, section by section."""
+    laid = dict(given)
+    for name, value in later.items():
+        before = laid.get(name)
+        laid[name] = _over(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+    return laid
 
 
 def _refuse_unknown_variables() -> None:

@@ -113,7 +113,15 @@ def test_a_search_by_words_imports_no_other_command_and_shows_its_result_alone(t
         "amgs_app.render.entries.search"
     }
     assert found & {*MODELS, "tokenizers", "scipy", "networkx", "pyarrow", "amgs_focus.records"} == set()
+    libraries = {"asyncio", "ssl", "pydantic_settings", "rapidfuzz", "rustworkx"}
+    assert found & libraries == set()
     others = {
+        "amgs_app.results",
+        "amgs_app.session_results",
+        "amgs.types.lifecycle",
+        "amgs.types.calibration",
+        "amgs.types.decay",
+        "amgs.types.entities",
         "amgs.api.tasks",
         "amgs.api.frames",
         "amgs.storage.packs",

@@ -17,6 +17,7 @@ from amgs_app.gc_tuning import (
     rare_collections,
     settling,
     short_pauses,
+    uncollected_imports,
 )
 from amgs_tui.messages import Answer, EngineRequest
 
@@ -50,6 +51,21 @@ def test_a_library_that_was_imported_is_not_searched_for_garbage_again(
     with short_pauses():
         assert settling(loads)(None, EngineRequest(1, "status"), Progress()).command == "status"
         assert bool(gc.get_freeze_count()) is settles
+
+
+@pytest.mark.parametrize(("modules", "settles"), [(MANY_MODULES, True), (3, False)])
+def test_while_a_program_imports_nothing_is_collected_and_afterwards_what_it_imported_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, modules: int, settles: bool
+) -> None:
+    try:
+        with pytest.raises(ImportError), uncollected_imports():
+            assert not gc.isenabled()
+            for number in range(modules):
+                monkeypatch.setitem(sys.modules, f"invented_{number}", types.ModuleType(f"invented_{number}"))
+            raise ImportError
+        assert gc.isenabled() and bool(gc.get_freeze_count()) is settles
+    finally:
+        gc.unfreeze()
 
 
 def test_torch_is_imported_after_its_library_was_opened_and_works() -> None:

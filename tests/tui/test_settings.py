@@ -17,7 +17,7 @@ from amgs.types import BlockFilter
 from amgs_app.engine import Engine, Options
 from amgs_app.folders import data_folder, model_cache
 from amgs_app.operator import Operator
-from amgs_app.settings import WorkstationSettings, every_setting, load_settings
+from amgs_app.settings import every_setting, load_settings
 from tests.engine.memory_world import NOW, write_notes
 from tests.tui.headless_world import Amgs, make, prepare
 
@@ -104,6 +104,23 @@ def test_a_variable_that_sets_nothing_is_no_silence(
     assert raised.value.title == "Invalid setting"
 
 
+def test_a_choice_of_numbers_and_a_section_are_read_from_their_variables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AMGS_MODEL__SLOTS", "4")
+    monkeypatch.setenv("AMGS_MEMORY__DECAY", '{"threshold": 0.2, "profiles": {"core": 0.0}}')
+    monkeypatch.setenv("amgs_memory__decay__threshold", "0.3")
+    found = load_settings()
+    assert (found.model.slots, found.memory.decay.threshold, found.memory.decay.profiles.core) == (
+        4,
+        0.3,
+        0.0,
+    )
+    monkeypatch.setenv("AMGS_MEMORY__DECAY", "half")
+    with pytest.raises(UsageError, match="AMGS_MEMORY__DECAY=half"):
+        load_settings()
+
+
 def test_each_setting_says_where_it_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = written(tmp_path, "[memory.decay]\nthreshold = 0.5\n[focus]\nwindow = 256")
     monkeypatch.setenv("AMGS_FOCUS__WINDOW", "384")
@@ -141,7 +158,7 @@ def test_the_manual_lists_every_setting_with_its_default_and_sentence() -> None:
 
 
 def test_data_and_cache_go_where_they_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = WorkstationSettings().paths
+    plain = load_settings().paths
     assert data_folder(plain).is_relative_to(os.environ["XDG_DATA_HOME"])
     assert str(model_cache(plain)).startswith(os.environ["XDG_CACHE_HOME"])
     monkeypatch.setenv("AMGS_DATA", str(tmp_path / "data"))
@@ -150,7 +167,7 @@ def test_data_and_cache_go_where_they_are_told(tmp_path: Path, monkeypatch: pyte
     assert Path(session.engine.store_path).parent == tmp_path / "data"
     assert model_cache(session.engine.settings.paths) == tmp_path / "cache"
     monkeypatch.setenv("AMGS_CACHE", "off")
-    assert model_cache(WorkstationSettings().paths) is None
+    assert model_cache(load_settings().paths) is None
 
 
 def test_the_profiles_decide_how_fast_what_is_consolidated_decays(tmp_path: Path) -> None:

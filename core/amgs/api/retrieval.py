@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from amgs import bounds
-from amgs.api.context import MemoryContext
 from amgs.api.search_index import built_alone, counters
 from amgs.clock import ShiftedClock, as_utc
 from amgs.errors import UsageError
@@ -16,6 +16,9 @@ from amgs.retrieval import why as following
 from amgs.retrieval.score import SEARCH_WEIGHTS
 from amgs.text.loading import load
 from amgs.types import CONSISTENCIES, BlockFilter, Consistency, Explanation, PastSearch, SearchResult, Weights
+
+if TYPE_CHECKING:
+    from amgs.api.context import MemoryContext
 
 SEARCHED = BlockFilter(statuses=("consolidated", "raw"))
 """What a search looks through unless told: raw blocks too, which only their words can find."""

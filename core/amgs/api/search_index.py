@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from amgs.api.context import MemoryContext
-from amgs.derived.indexes import Derived
-from amgs.derived.search_tier import SearchTier
 from amgs.errors import UsageError
 from amgs.index.vector import VectorIndex
-from amgs.retrieval.sources import Sources
-from amgs.types import IndexBuild, IndexStatus, Progress
+
+if TYPE_CHECKING:
+    from amgs.api.context import MemoryContext
+    from amgs.derived.indexes import Derived
+    from amgs.derived.search_tier import SearchTier
+    from amgs.retrieval.sources import Sources
+    from amgs.types import IndexBuild, IndexStatus, Progress
 
 
 class SearchIndex:

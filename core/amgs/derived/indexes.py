@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.clock import Clock
 from amgs.derived.block_reader import StateReader
 from amgs.derived.centrality import GraphInput, StoredCentrality
 from amgs.derived.kept import WORTH_KEEPING, KeptArrays
@@ -27,21 +26,22 @@ from amgs.derived.state import State
 from amgs.errors import StoreError
 from amgs.graph.catch_up import caught_up
 from amgs.graph.live import CentralitySnapshot, LiveGraph
-from amgs.graph.view import GraphView
 from amgs.index.ascending import without
 from amgs.index.block_features import BlockFeatures
-from amgs.index.id_map import IdMap
-from amgs.index.vector import VectorIndex
 from amgs.retrieval.sequence_index import SequenceIndex, appended, lay_out
 from amgs.retrieval.sources import Sources
-from amgs.settings import Settings
 from amgs.storage.edges import EdgeColumns
-from amgs.storage.protocol import Storage
-from amgs.text.embedding import Embedder
-from amgs.types import Fault, Progress, Vector
 
 if TYPE_CHECKING:
+    from amgs.clock import Clock
     from amgs.derived.entities import EntityCatalogue
+    from amgs.graph.view import GraphView
+    from amgs.index.id_map import IdMap
+    from amgs.index.vector import VectorIndex
+    from amgs.settings import Settings
+    from amgs.storage.protocol import Storage
+    from amgs.text.embedding import Embedder
+    from amgs.types import Fault, Progress, Vector
 
 _FEW_EDGES = 5000
 """With more of them changed, the graph is made anew."""

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 
 from amgs.derived.roll import Roll
 from amgs.graph import persisted as kept_graph
-from amgs.graph.view import GraphView
 from amgs.index.id_map import IdMap
 from amgs.index.snapshot_store import Generation, SnapshotStore, Stamp, save_arrays
-from amgs.index.vector import VectorIndex
 from amgs.retrieval import sequence_index
-from amgs.retrieval.sequence_index import SequenceIndex
 from amgs.storage.block_columns import ScoringColumns
-from amgs.storage.protocol import Storage
 from amgs.types import Fault
 
 if TYPE_CHECKING:
     from amgs.derived.search_tier import SearchTier
+    from amgs.graph.view import GraphView
+    from amgs.index.vector import VectorIndex
+    from amgs.retrieval.sequence_index import SequenceIndex
+    from amgs.storage.protocol import Storage
 
 WORTH_KEEPING = 2000
 """From this many blocks on, derived arrays are kept; below, deriving is faster than loading."""

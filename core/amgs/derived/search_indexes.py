@@ -7,22 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from amgs.derived.kept import KeptArrays
-from amgs.derived.roll import Roll
 from amgs.derived.search_tier import SEARCHABLE, SearchTier, texts
 from amgs.errors import ModelError, StoreCorruptError, StoreError
 from amgs.index.ascending import without
 from amgs.index.keyword import KeywordIndex
-from amgs.index.lexical import LexicalIndex
 from amgs.index.snapshot_store import Stamp
 from amgs.index.vector import VectorIndex
 from amgs.index.vector_base import Base
-from amgs.storage.protocol import Storage
-from amgs.text.embedding import Embedder
 from amgs.types import Fault
+
+if TYPE_CHECKING:
+    from amgs.derived.kept import KeptArrays
+    from amgs.derived.roll import Roll
+    from amgs.index.lexical import LexicalIndex
+    from amgs.storage.protocol import Storage
+    from amgs.text.embedding import Embedder
 
 
 class SearchIndexes:

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.clock import Clock
 from amgs.errors import StoreError
 from amgs.index.ascending import joined, without
 from amgs.index.joined_words import JoinedWords
 from amgs.index.keyword import KeywordIndex
-from amgs.index.lexical import LexicalIndex
 from amgs.index.snapshot_store import Stamp
-from amgs.index.vector_base import Base
-from amgs.settings import RetrievalSettings
-from amgs.storage.protocol import Storage
-from amgs.text.embedding import Embedder
 from amgs.types import BlockFilter, Fault, IndexBuild, IndexStatus, Progress
 from amgs.types.block import untold
 
 if TYPE_CHECKING:
+    from amgs.clock import Clock
     from amgs.index.lance.build import BlockRows
     from amgs.index.lance.dataset import SearchDataset
     from amgs.index.lance.words import LanceWords
+    from amgs.index.lexical import LexicalIndex
+    from amgs.index.vector_base import Base
+    from amgs.settings import RetrievalSettings
+    from amgs.storage.protocol import Storage
+    from amgs.text.embedding import Embedder
 
 SEARCHABLE = BlockFilter(statuses=("raw", "consolidated", "archived"))
 """What words find."""

@@ -11,15 +11,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from amgs.clock import as_utc, parse_instant
 from amgs.errors import AmgsError, StoreCorruptError
 from amgs.frames import registry
-from amgs.frames.registry import Definitions
 from amgs.storage.frames import encode
-from amgs.storage.protocol import Storage
-from amgs.types import FrameDefinition
+
+if TYPE_CHECKING:
+    from amgs.frames.registry import Definitions
+    from amgs.storage.protocol import Storage
+    from amgs.types import FrameDefinition
 
 _KEY = "shipped_frames"
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import rustworkx
 from numpy.typing import NDArray
 
-from amgs.graph.view import Adjacency, GraphView
 from amgs.types import Centrality
+
+if TYPE_CHECKING:
+    from amgs.graph.view import Adjacency, GraphView
 
 SYMMETRIC = frozenset({"related", "next", "previous", "mentions_same", "contradicts", "duplicates"})
 """Relations whose direction says nothing: PageRank walks them both ways."""
@@ -134,6 +136,8 @@ def pagerank(view: GraphView) -> Scores:
 
 def exact_betweenness(adjacency: Adjacency) -> Scores:
     """Shortest paths (in hops) through each node over those through the most passed one."""
+    import rustworkx
+
     graph: rustworkx.PyGraph[None, None] = rustworkx.PyGraph()
     graph.add_nodes_from([None] * (adjacency.starts.size - 1))
     rows = adjacency.rows()

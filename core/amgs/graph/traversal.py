@@ -7,7 +7,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import rustworkx
 from numpy.typing import NDArray
 
 from amgs.graph.view import GraphView
@@ -82,6 +81,8 @@ def strongest_path(view: GraphView, start: int, goal: int) -> tuple[int, ...]:
 
 def components(view: GraphView) -> NDArray[np.int64]:
     """(n,) the component of each node, numbered from 0 in order of their first node."""
+    import rustworkx
+
     n = view.nodes.size
     graph: rustworkx.PyGraph[None, None] = rustworkx.PyGraph()
     graph.add_nodes_from([None] * n)

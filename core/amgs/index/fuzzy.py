@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
-
 MOST_WORDS = 8
 """Unknown words of one query that are corrected, in the order given."""
 
@@ -38,6 +35,9 @@ def corrections(unknown: Iterable[str], vocabulary: Mapping[str, int]) -> tuple[
     Nearest by optimal string alignment (an exchange of two neighbouring letters is one edit); of equally near
     ones the commonest, then the first in the alphabet.
     """
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
     found: list[StemCorrection] = []
     for word in list(unknown)[:MOST_WORDS]:
         allowed = edits_allowed(word)

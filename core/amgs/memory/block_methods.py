@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from amgs import bounds
 from amgs.memory.open_memory import OpenMemory
-from amgs.types import Block, BlockFilter, Edge, JournalEntry, Status
+
+if TYPE_CHECKING:
+    from amgs.types import Block, BlockFilter, Edge, JournalEntry, Status
 
 
 class BlockMethods(OpenMemory):

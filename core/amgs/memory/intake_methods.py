@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from amgs.errors import UsageError
 from amgs.memory.open_memory import OpenMemory
-from amgs.types import IngestReport, Progress
 
 if TYPE_CHECKING:
     from amgs.api.ingest import Intake
     from amgs.ingest.raw_blocks import RawBlock
+    from amgs.types import IngestReport, Progress
 
 
 class IntakeMethods(OpenMemory):

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from amgs import bounds
 from amgs.memory.open_memory import OpenMemory
-from amgs.types import (
-    ConsolidationPlan,
-    ConsolidationSummary,
-    DecayCurve,
-    Forecast,
-    JournalEntry,
-    Outcome,
-    Progress,
-    Reliability,
-)
 
 if TYPE_CHECKING:
     from amgs.storage.forecasts import ForecastGroup
+    from amgs.types import (
+        ConsolidationPlan,
+        ConsolidationSummary,
+        DecayCurve,
+        Forecast,
+        JournalEntry,
+        Outcome,
+        Progress,
+        Reliability,
+    )
 
 
 class LifecycleMethods(OpenMemory):

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amgs.api.context import MemoryContext
-from amgs.clock import Clock
 from amgs.derived.indexes import Derived
 from amgs.errors import StoreError
 from amgs.frames import definition as shipped
@@ -24,17 +23,18 @@ from amgs.memory.retrieval_methods import RetrievalMethods
 from amgs.retrieval.search_log import SearchLog
 from amgs.settings import Settings
 from amgs.storage.opening import open_storage, remove
-from amgs.storage.protocol import Storage
 from amgs.text.embedders import named
 from amgs.text.embedding import Embedder, HashingEmbedder
 from amgs.text.entities import EntityRecogniser, RuleRecogniser
 from amgs.text.tokens import approximate_tokens
-from amgs.types import Health, Progress, StoreStatus, Verification
 
 if TYPE_CHECKING:
     from amgs.api.diversity import Diversity
+    from amgs.clock import Clock
     from amgs.conversation.summaries import AbstractiveSummariser
+    from amgs.storage.protocol import Storage
     from amgs.text.answer_reader import AnswerReader
+    from amgs.types import Health, Progress, StoreStatus, Verification
     from amgs.types.topology import NamespaceSize
 
 _COUNTS_KEPT = 4096

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from amgs.api.retrieval import Retrieval
 from amgs.memory.open_memory import OpenMemory
-from amgs.retrieval import waterfall
 from amgs.text.loading import load
-from amgs.types import (
-    BlockFilter,
-    Centrality,
-    Consistency,
-    Explanation,
-    Frame,
-    FrameDefinition,
-    GraphStats,
-    Neighbourhood,
-    PastSearch,
-    Progress,
-    SearchResult,
-    Weights,
-)
+
+if TYPE_CHECKING:
+    from amgs.retrieval import waterfall
+    from amgs.types import (
+        BlockFilter,
+        Centrality,
+        Consistency,
+        Explanation,
+        Frame,
+        FrameDefinition,
+        GraphStats,
+        Neighbourhood,
+        PastSearch,
+        Progress,
+        SearchResult,
+        Weights,
+    )
 
 
 class RetrievalMethods(OpenMemory):

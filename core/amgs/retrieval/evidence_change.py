@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from amgs.retrieval.features import FEATURES, Features
-from amgs.retrieval.score import CompositeScores
 from amgs.retrieval.similarity import WEIGHTS, fused
 from amgs.types import COMPONENTS, EvidenceChange, Weights
+
+if TYPE_CHECKING:
+    from amgs.retrieval.score import CompositeScores
 
 _HALVINGS = 20
 _LENGTHS = 32

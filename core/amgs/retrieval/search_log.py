@@ -10,15 +10,18 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from amgs.retrieval.keyword import saturated
 from amgs.retrieval.stored_candidates import WHOLE, StoredCandidate, as_it_was, found_by, pack, unpack
-from amgs.retrieval.waterfall import Gathered
-from amgs.storage.protocol import Storage
 from amgs.storage.searches import SearchRow
 from amgs.types import Block, Explanation, LayerVerdict, Weights
+
+if TYPE_CHECKING:
+    from amgs.retrieval.waterfall import Gathered
+    from amgs.storage.protocol import Storage
 
 STORED = 200
 """So many candidates of a search are kept, the best."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,11 +16,13 @@ from amgs.retrieval.keyword import LexicalHit, keyword
 from amgs.retrieval.prefilter import prefilter
 from amgs.retrieval.quoting import held, told, with_stems
 from amgs.retrieval.score import weight_row
-from amgs.retrieval.sources import Sources
 from amgs.retrieval.text_forms import FORMS
 from amgs.retrieval.waterfall import FINDERS, Gathered, RetrievalRequest, explained, gather
-from amgs.settings import RetrievalSettings
 from amgs.types import COMPONENTS, Block, BlockFilter, Explanation, LayerVerdict, WeightChange, Weights
+
+if TYPE_CHECKING:
+    from amgs.retrieval.sources import Sources
+    from amgs.settings import RetrievalSettings
 
 
 def why(

@@ -7,10 +7,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from amgs.storage.frames import encode
-from amgs.types import EdgeKey, FrameDefinition, Weights
+
+if TYPE_CHECKING:
+    from amgs.types import EdgeKey, FrameDefinition, Weights
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from amgs.types import Outcome
+if TYPE_CHECKING:
+    from amgs.types import Outcome
 
 ForecastGroup = Literal["frame", "category", "relation"]
 """What forecasts are told apart by; relation: the type of an edge that was walked to the block."""
 
 
-CaseRow = tuple[Outcome, str, tuple[str, ...], datetime]
+CaseRow: TypeAlias = "tuple[Outcome, str, tuple[str, ...], datetime]"
 """(forecast, query of its assembly, types of the edges walked to its block, instant it was made)."""
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from amgs.types import JournalEntry, Vector
+if TYPE_CHECKING:
+    from amgs.types import JournalEntry, Vector
 
 JournalTarget = Literal["block", "edge", "forecast", "clock"]
 """What a row is about: forecast, the outcome of one; clock, a reinforcement of a block."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.types import ReinforcementEvent
+if TYPE_CHECKING:
+    from amgs.types import ReinforcementEvent
 
 
 class ReinforcementStorage(Protocol):

@@ -6,9 +6,10 @@ A finding counts while the operation that found it stands, a verdict while its o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from amgs.types import Review
+if TYPE_CHECKING:
+    from amgs.types import Review
 
 
 class ReviewStorage(Protocol):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from amgs.types.tasks import Task, TaskKind
+if TYPE_CHECKING:
+    from amgs.types.tasks import Task, TaskKind
 
 
 class TaskStorage(Protocol):

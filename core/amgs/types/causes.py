@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from amgs.types.block import Block
+if TYPE_CHECKING:
+    from amgs.types.block import Block
 
 STATED_CAUSES = "stated_causes"
 """Where a block's meta keeps what it states."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from amgs.types.conversation import ContextStrategy
+if TYPE_CHECKING:
+    from amgs.types.conversation import ContextStrategy
 
 ContextConfiguration = Literal["default", "high-compression", "high-fidelity"]
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from amgs.types.block import Block
+if TYPE_CHECKING:
+    from amgs.types.block import Block
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from amgs.types.block import Block
-from amgs.types.explanation import Explanation
-from amgs.types.frame import FrameDefinition
-from amgs.types.lifecycle import JournalEntry
-from amgs.types.score import Weights
+if TYPE_CHECKING:
+    from amgs.types.block import Block
+    from amgs.types.explanation import Explanation
+    from amgs.types.frame import FrameDefinition
+    from amgs.types.lifecycle import JournalEntry
+    from amgs.types.score import Weights
 
 DiagnosisCause = Literal[
     "not stored",

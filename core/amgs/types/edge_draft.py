@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from amgs.types.block import Edge, EdgeKey
+if TYPE_CHECKING:
+    from amgs.types.block import Edge, EdgeKey
 
 EdgeAct = Literal["add", "cut", "confirm", "weigh"]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from amgs.types.block import Block
-from amgs.types.retrieval import PassageSpan
+if TYPE_CHECKING:
+    from amgs.types.block import Block
+    from amgs.types.retrieval import PassageSpan
 
 EntityType = Literal["person", "organisation", "place", "project", "topic", "unknown"]
 ENTITY_TYPES: tuple[EntityType, ...] = get_args(EntityType)

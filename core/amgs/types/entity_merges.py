@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from amgs.types.mentions import MentionType
+if TYPE_CHECKING:
+    from amgs.types.mentions import MentionType
 
 AliasCue = Literal[
     "given name", "family name", "family name, with a title", "title", "short form", "spelling"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from amgs.types.block import Block
-from amgs.types.retrieval import Candidate
-from amgs.types.score import Weights
+if TYPE_CHECKING:
+    from amgs.types.block import Block
+    from amgs.types.retrieval import Candidate
+    from amgs.types.score import Weights
 
 Verdict = Literal["passed", "missed", "switched off"]
 

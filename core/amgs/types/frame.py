@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from amgs.types.retrieval import BlockFilter, Candidate, LayerReport
-from amgs.types.score import Weights
+
+if TYPE_CHECKING:
+    from amgs.types.score import Weights
 
 Merge = Literal["union", "intersection", "priority_chain"]
 BudgetStrategy = Literal["static", "dynamic", "priority"]

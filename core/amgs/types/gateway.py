@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from amgs.types.conversation import ContextMessage, OptimisedContext
+if TYPE_CHECKING:
+    from amgs.types.conversation import ContextMessage, OptimisedContext
 
 GatewayOutcome = Literal["answered", "refused", "unreachable", "broken off"]
 """answered: by the model's server, whatever it said. refused: by it, with an error. unreachable: there was no answer.

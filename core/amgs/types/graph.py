@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from amgs.types.block import Block, Edge
+if TYPE_CHECKING:
+    from amgs.types.block import Block, Edge
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from amgs.types.entropy import Entropy
-from amgs.types.lifecycle import JournalEntry
-from amgs.types.topology import StoreTopology
+
+if TYPE_CHECKING:
+    from amgs.types.lifecycle import JournalEntry
+    from amgs.types.topology import StoreTopology
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from amgs.types.block import Block, Edge, Vector
+if TYPE_CHECKING:
+    from amgs.types.block import Block, Edge, Vector
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from amgs.types.frame import Span
-from amgs.types.packs import RoutedPack
+if TYPE_CHECKING:
+    from amgs.types.frame import Span
+    from amgs.types.packs import RoutedPack
 
 
 @dataclass(frozen=True, slots=True)

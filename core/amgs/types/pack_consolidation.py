@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from amgs.types.block import Block
-from amgs.types.packs import Pack
+if TYPE_CHECKING:
+    from amgs.types.block import Block
+    from amgs.types.packs import Pack
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from amgs.types.block import Block
-from amgs.types.packs import Pack
+if TYPE_CHECKING:
+    from amgs.types.block import Block
+    from amgs.types.packs import Pack
 
 RelationFamily = Literal["semantic", "temporal", "causal", "entity"]
 """semantic: on the same thing, or against it; temporal: before or after; causal: a cause that a text states; entity: of

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from amgs.types.pack_assembly import PackStage
+if TYPE_CHECKING:
+    from amgs.types.pack_assembly import PackStage
 
 
 @dataclass(frozen=True, slots=True)

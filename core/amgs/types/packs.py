@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from amgs.types.block import Block
-from amgs.types.frame import Span
+if TYPE_CHECKING:
+    from amgs.types.block import Block
+    from amgs.types.frame import Span
 
 PackRole = Literal["source", "learning"]
 """source: what was taken in; learning: what was made of other blocks, and cites them."""

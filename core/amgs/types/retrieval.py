@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from amgs.types.block import Block, Status
-from amgs.types.score import ScoreParts, Weights
+if TYPE_CHECKING:
+    from amgs.types.block import Block, Status
+    from amgs.types.score import ScoreParts, Weights
 
 LAYERS = ("prefilter", "keyword", "fuzzy", "vector", "graph", "score")
 

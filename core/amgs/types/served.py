@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from amgs.types.lifecycle import JournalEntry
+if TYPE_CHECKING:
+    from amgs.types.lifecycle import JournalEntry
 
 
 @dataclass(frozen=True, slots=True)

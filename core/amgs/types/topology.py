@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from amgs.types.tasks import Task, WorkerState
+if TYPE_CHECKING:
+    from amgs.types.tasks import Task, WorkerState
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from amgs_app.folders import data_folder
 if TYPE_CHECKING:
     from amgs.memory import Memory
     from amgs.types import Block, Progress
-    from amgs_app.results import EngineFacts
+    from amgs_app.overview import EngineFacts
     from amgs_app.service_event import ServiceEvent
     from amgs_focus.runtime.runtime import FocusRuntime
     from amgs_focus.trace.events import Trace

@@ -13,7 +13,7 @@ from amgs.errors import AmgsError
 
 _RUN = """
 import resource, sys
-from amgs_app.cli import run
+from amgs_tui.__main__ import run
 code = run(sys.argv[1:])
 used = resource.getrusage(resource.RUSAGE_SELF)
 sys.stdout.flush()

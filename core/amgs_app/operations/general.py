@@ -9,9 +9,11 @@ from amgs_app import operations
 from amgs_app.calls.call import Call
 from amgs_app.calls.marks import Arg, Takes
 from amgs_app.calls.operation import Operation, operation
+from amgs_app.layout import PaneState
+from amgs_app.overview import Overview
 from amgs_app.pane_names import Pane
-from amgs_app.results import Overview, SettingsList
-from amgs_app.session_results import HelpList, PaneState, Shown, ThemeSet, VerbHelp
+from amgs_app.results import SettingsList
+from amgs_app.session_results import HelpList, Shown, ThemeSet, VerbHelp
 
 if TYPE_CHECKING:
     from amgs.api.diversity import Diversity

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit, Reference, WeightsText, read_pair, read_weights
-from amgs_app.results import SearchList
 
 if TYPE_CHECKING:
     from amgs.types import Explanation, Progress, SearchResult
     from amgs_app.engine import Engine
     from amgs_app.operator import Operator
+    from amgs_app.results import SearchList
 
 
 class Layer(StrEnum):
@@ -126,6 +126,8 @@ def search(
 @operation("searches", summary="List past searches, newest first.", example="searches --limit 5")
 def searches(engine: Engine, *, limit: Limit = 20) -> SearchList:
     """List the latest searches, with the numbers that `searches why` takes; a setting says how many are kept."""
+    from amgs_app.results import SearchList
+
     return SearchList(engine.memory.searches(limit))
 
 

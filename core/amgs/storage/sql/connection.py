@@ -12,15 +12,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import NDArray
 
 from amgs.clock import as_utc
 from amgs.errors import StoreError
 from amgs.storage.sql.change_log import ChangeLog
-from amgs.types import EdgeKey, StoreChange
-from amgs.types.topology import NamespaceSize
+
+if TYPE_CHECKING:
+    from amgs.types import EdgeKey, StoreChange
+    from amgs.types.topology import NamespaceSize
 
 
 class SqlConnection(ABC):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from amgs.clock import as_utc
 from amgs.storage.forecasts import CaseRow, ForecastGroup, ForecastStorage, GroupRow
 from amgs.storage.sql.connection import SqlConnection, microseconds, stored
-from amgs.types import Outcome
+
+if TYPE_CHECKING:
+    from amgs.types import Outcome
 
 _COLUMNS = "prediction_id, predicted, actual, brier_score, timestamp, block_id, frame_name, category"
 _CONDITIONS: dict[ForecastGroup, str] = {
@@ -195,4 +197,6 @@ class SqlForecasts(ForecastStorage):
 
 
 def _outcome(row: Sequence[Any]) -> Outcome:
+    from amgs.types import Outcome
+
     return Outcome(row[0], row[1], row[2], row[3], as_utc(row[4]), row[5], row[6], row[7])

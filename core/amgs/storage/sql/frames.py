@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from amgs.errors import StoreCorruptError, WeightsError
 from amgs.storage.frames import FrameStorage, decode_rule, encode_rule, encode_weights
-from amgs.storage.sql.connection import SqlConnection
 from amgs.types import ChildFrame, FrameDefinition, Weights
+
+if TYPE_CHECKING:
+    from amgs.storage.sql.connection import SqlConnection
 
 
 class SqlFrames(FrameStorage):

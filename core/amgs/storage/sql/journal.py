@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from amgs.clock import as_utc
 from amgs.storage.journal import ERASED, PROPOSAL, RECALIBRATION, JournalRow, JournalStorage, JournalTarget
 from amgs.storage.sql.connection import SqlConnection, stored
-from amgs.types import JournalEntry
+
+if TYPE_CHECKING:
+    from amgs.types import JournalEntry
 
 _COLUMNS = "id, kind, timestamp, summary, blocks, edges, undone"
 
@@ -36,6 +38,8 @@ class SqlJournal(JournalStorage):
             structural=False,
         )
         self._append_rows(number, rows)
+        from amgs.types import JournalEntry
+
         return JournalEntry(number, kind, at, summary, blocks, edges)
 
     def extend(
@@ -201,4 +205,6 @@ class SqlJournal(JournalStorage):
 
 
 def _operation(row: Sequence[Any]) -> JournalEntry:
+    from amgs.types import JournalEntry
+
     return JournalEntry(int(row[0]), row[1], as_utc(row[2]), row[3], int(row[4]), int(row[5]), bool(row[6]))

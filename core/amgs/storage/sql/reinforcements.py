@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,9 @@ from numpy.typing import NDArray
 from amgs.clock import as_utc
 from amgs.storage.reinforcements import ReinforcementStorage
 from amgs.storage.sql.connection import SqlConnection, stored
-from amgs.types import ReinforcementEvent
+
+if TYPE_CHECKING:
+    from amgs.types import ReinforcementEvent
 
 
 class SqlReinforcements(ReinforcementStorage):
@@ -44,6 +47,8 @@ class SqlReinforcements(ReinforcementStorage):
             "ORDER BY timestamp, event_type, source",
             [block_id],
         )
+        from amgs.types import ReinforcementEvent
+
         return tuple(ReinforcementEvent(str(b), str(e), as_utc(t), str(s)) for b, e, t, s in found)
 
     def instants(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -6,12 +6,14 @@ A finding counts while the operation that found it stands, a verdict while its o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from amgs.clock import as_utc
 from amgs.storage.reviews import ReviewStorage
 from amgs.storage.sql.connection import SqlConnection, stored
-from amgs.types import Review
+
+if TYPE_CHECKING:
+    from amgs.types import Review
 
 _STANDING = (
     "SELECT r.id, r.kind, r.older_id, r.newer_id, r.because, r.confidence, r.found_at, "
@@ -66,5 +68,7 @@ class SqlReviews(ReviewStorage):
 
 
 def _review(row: Sequence[Any]) -> Review:
+    from amgs.types import Review
+
     number, kind, older, newer, because, confidence, at, state, operation = row
     return Review(int(number), kind, older, newer, because, confidence, as_utc(at), state, operation)

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs_app.bench_results import BenchResult, BenchTable
+    from amgs_app.layout import Layout
     from amgs_app.operator import Operator
+    from amgs_app.overview import Overview
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import Overview, PageWritten, SettingsList
+    from amgs_app.results import PageWritten, SettingsList
     from amgs_app.session_results import (
         Expectation,
         HelpList,
-        Layout,
         LayoutList,
         Recording,
         Saved,

@@ -319,7 +319,7 @@ class CasesTested:
     def summary(self) -> str:
         """`9 hold, 1 fails`, and beside an earlier run `9 same, 1 differs`."""
         held = len(self.outcomes) - self.failed
-        told = f"{held:,} hold, {self.failed:,} {'fails' if self.failed == 1 else 'fail'}"
+        told = f"{held:,} {'holds' if held == 1 else 'hold'}, {self.failed:,} {'fails' if self.failed == 1 else 'fail'}"
         if self.compared is not None:
             differ = len(self.compared.moved)
             told += f"; {self.compared.same:,} same, {differ:,} {'differs' if differ == 1 else 'differ'}"

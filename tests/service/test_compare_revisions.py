@@ -69,7 +69,7 @@ def test_the_difference_between_two_revisions_is_reported(repository: Path, tmp_
     )
     assert done.returncode == 0, done.stdout + done.stderr
     report = (out / "report.md").read_text()
-    assert "1 hold, 1 fails; 1 same, 1 differs" in report and "`Which valve was replaced?`: holds" in report
+    assert "1 holds, 1 fails; 1 same, 1 differs" in report and "`Which valve was replaced?`: holds" in report
     assert (tmp_path / "summary").read_text() == report
     assert (tmp_path / "output").read_text() == "failed=true\n"
     assert not (out / "base").exists()

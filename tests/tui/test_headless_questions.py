@@ -35,7 +35,7 @@ def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_the_command_names_the_case_that_fails(amgs: Amgs, tmp_path: Path) -> None:
     assert amgs("test", str(tmp_path / "questions.yml")) == 4
-    assert "1 hold, 1 fails" in amgs.out and "“the sea” is not in the" in amgs.out and "stall" in amgs.out
+    assert "1 holds, 1 fails" in amgs.out and "“the sea” is not in the" in amgs.out and "stall" in amgs.out
     assert amgs("test", str(tmp_path / "questions.yml"), "--quiet") == 4
     assert "goat" in amgs.out and "stall" not in amgs.out
     (tmp_path / "questions.yml").write_text("- question: Why did the dome stall?\n  must_contain: E-17\n")

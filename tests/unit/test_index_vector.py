@@ -49,6 +49,16 @@ def test_it_agrees_with_the_plain_computation(seed: int, size: int, limit: int) 
     assert index.numbers.tolist() == sorted(held)
 
 
+def test_no_block_is_nearer_than_the_nearest() -> None:
+    for seed in range(20):
+        matrix = np.random.default_rng(seed).normal(size=(9, 8)).astype(np.float32)
+        index = VectorIndex(8)
+        index.add(np.arange(9), matrix)
+        asked = index.compare(matrix.sum(axis=0))
+        for rank, (number, _) in enumerate(asked.best(9)):
+            assert asked.nearer(asked.of([number])[number]) == rank
+
+
 def test_equal_cosines_are_cut_by_number() -> None:
     index = VectorIndex(2)
     index.add([5, 3, 4, 1], np.tile(np.array([1.0, 0.0], dtype=np.float32), (4, 1)))

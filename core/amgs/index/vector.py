@@ -326,8 +326,8 @@ class QueryVectors:
         return dict(zip(wanted[held].tolist(), _clipped(cosines).tolist(), strict=True)) | beside
 
     def nearer(self, cosine: float) -> int:
-        """How many of those that may be found are nearer than this; by measuring all."""
-        return int((self._found > cosine).sum())
+        """How many of those that may be found are nearer than this, a cosine that `of` gave; by measuring all."""
+        return int((_clipped(self._found) > cosine).sum())
 
     @cached_property
     def spread(self) -> tuple[float, float]:

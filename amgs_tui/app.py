@@ -27,7 +27,7 @@ from amgs_tui.appearance import Appearance
 from amgs_tui.command_line import CommandLine
 from amgs_tui.command_log import CommandLog
 from amgs_tui.dispatcher import Dispatcher
-from amgs_tui.engine_worker import EngineWorker, Execute, kind_of, run_through_registry
+from amgs_tui.engine_worker import EngineWorker
 from amgs_tui.hang_up import leave_when_hung_up
 from amgs_tui.idle_collection import IdleCollection
 from amgs_tui.kept_state import KeptState, file_of_user
@@ -39,6 +39,7 @@ from amgs_tui.notices import Notices
 from amgs_tui.pages import Pages
 from amgs_tui.panes.base import Pane
 from amgs_tui.panes.focus import FocusPane
+from amgs_tui.request_execution import Execute, kind_of, run_through_registry
 from amgs_tui.result_router import ResultRouter
 from amgs_tui.run_status import RunStatus
 from amgs_tui.saved_layout import SavedLayout

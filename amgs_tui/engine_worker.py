@@ -11,22 +11,18 @@ import os
 import sys
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 from amgs.errors import Cancelled as Stopped
-from amgs.errors import StoreCorruptError, StoreLockedError, StoreTooNewError
 from amgs_app.gc_tuning import settling
-from amgs_app.operations.remedies import way_out_of
 from amgs_tui.messages import (
     Answer,
     EngineEvent,
     EngineRequest,
-    Failed,
     Finished,
     Follow,
     ModelsLoading,
@@ -35,15 +31,12 @@ from amgs_tui.messages import (
     RequestCancelled,
     Started,
 )
+from amgs_tui.opening import Opening
+from amgs_tui.request_execution import Execute, KindOf, failure
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from amgs.clock import Clock
     from amgs.types import Progress
-    from amgs_app.attached.remote_engine import RemoteEngine
     from amgs_app.engine import Engine
-    from amgs_app.terminal import Symbols
 
 REPORT_SECONDS: Final = 0.05
 """Progress is not reported more often: an eye sees no more, and each report costs the screen a wake-up."""
@@ -63,19 +56,6 @@ GIVES_WAY: Final = 1
 OPEN: Final = "open"
 """The name of the first request, which is no command: opening the session."""
 
-UNUSABLE: Final = (StoreLockedError, StoreTooNewError, StoreCorruptError)
-"""Errors after which nothing can be done with this store."""
-
-Execute = Callable[[Any, EngineRequest, "Progress"], Answer]
-"""Carries out a request on the session."""
-
-Kind = Literal["beside", "long", "short"]
-"""beside: may run while something else does. long: takes its time. short: ends soon, and what follows may mean its
-result."""
-
-KindOf = Callable[[EngineRequest], Kind]
-"""Tells the kind of a request; called in the engine's threads only, for it may import the operations."""
-
 
 @dataclass(slots=True)
 class RunningRequest:
@@ -85,51 +65,6 @@ class RunningRequest:
     begun: float
     progress: Progress | None = None
     stop_asked: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """What the screen is told of a session that was opened: its clock, and what its settings ask for.
-
-    consolidates: by itself, as soon as it is due. proposes: what may be pruned, likewise. attached: the engine,
-    where it is one that is served elsewhere.
-    """
-
-    clock: Clock | None = None
-    theme: str | None = None
-    theme_folders: tuple[Path, ...] = ()
-    symbols: Symbols | Literal["auto"] = "auto"
-    keys: Mapping[str, str] = field(default_factory=dict)
-    commands: Mapping[str, str] = field(default_factory=dict)
-    consolidates: bool = False
-    proposes: bool = False
-    attached: RemoteEngine | None = None
-
-    @classmethod
-    def of(cls, operator: Any) -> Opening:
-        """Read off an Operator; reading the theme reads the settings, which may be wrong."""
-        from amgs_app.folders import theme_folders
-        from amgs_app.operator import Operator
-
-        if not isinstance(operator, Operator):
-            return cls()
-        settings = operator.engine.settings
-        screen, memory = settings.screen, settings.memory
-        clock, theme = operator.engine.clock, operator.theme_name
-        attached = operator.engine if operator.engine.attached else None
-        if attached is not None:
-            attached.facts()  # whether anybody answers, and what time it is there
-        return cls(
-            clock,
-            theme,
-            theme_folders(),
-            screen.symbols,
-            screen.keys,
-            screen.commands,
-            consolidates=memory.consolidation.automatic and attached is None,
-            proposes=memory.pruning.interval_hours > 0 and attached is None,
-            attached=cast("RemoteEngine | None", attached),
-        )
 
 
 class EngineWorker:
@@ -442,66 +377,3 @@ def _same(one: EngineRequest, other: EngineRequest) -> bool:
         other.line,
         other.slot,
     )
-
-
-def failure(request: EngineRequest, error: Exception, *, fatal: bool = False) -> Failed:
-    """An error as the screen shows it; an engine's own error brings its words, a fault of the program its
-    trace.
-    """
-    title, message = getattr(error, "title", None), getattr(error, "message", None)
-    if isinstance(title, str) and isinstance(message, str):
-        way_out = way_out_of(error)
-        fatal = fatal or isinstance(error, UNUSABLE)
-        return Failed(request, title, message, way_out, fatal, exit_code=int(getattr(error, "exit_code", 1)))
-    return Failed(
-        request,
-        "A fault in the program",
-        f"{type(error).__name__}: {error}",
-        "This action committed nothing. Please report it with the detail below.",
-        fatal,
-        "".join(traceback.format_exception(error)),
-    )
-
-
-def run_through_registry(operator: Any, request: EngineRequest, progress: Progress) -> Answer:
-    """The one way an action is carried out: as a Call from the registry."""
-    from amgs_app.operations.standard import standard
-
-    registry = standard()
-    call = (
-        registry.parse(request.line) if request.line else registry.call(request.command, **request.arguments)
-    )
-    if call is None:
-        return Answer("")
-    with nullcontext() if call.operation.beside else operator.engine.working():
-        carry_out = operator.look if request.origin == "screen" else operator.run
-        result = carry_out(call, progress)
-        looks = _follow_up(operator, request, result, progress)
-    done = call.operation
-    return Answer(done.name, result, call.line(), done.pane, done.writes, looks)
-
-
-def kind_of(request: EngineRequest) -> Kind:
-    """The kind of a request by its command; a line that names none is refused at once."""
-    from amgs_app.line import LineError, split
-    from amgs_app.operations.standard import standard
-
-    try:
-        operation, _ = standard().find(split(request.line or request.command))
-    except LineError:
-        operation = None
-    if operation is None or operation.beside:
-        return "beside"
-    return "long" if operation.long else "short"
-
-
-def _follow_up(
-    operator: Any, request: EngineRequest, result: Any, progress: Progress
-) -> tuple[tuple[str, Any], ...]:
-    """The looks that the screen takes with a result; one that fails ends them."""
-    found: list[tuple[str, Any]] = []
-    # The action is done, whatever becomes of its looks; the pane asks again for what it lacks and is told the error.
-    with suppress(Exception):
-        for call in request.follow(result) if request.follow is not None else ():
-            found.append((call.operation.name, operator.look(call, progress)))  # noqa: PERF401
-    return tuple(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,18 @@ def test_parts_of_a_package_import_each_other_in_no_circle(package: str) -> None
 
 def test_a_circle_is_found() -> None:
     assert in_a_circle({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == {"b", "c"}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_architecture_names_every_folder_of_a_package(package: str) -> None:
+    told = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    folders = {path.parent.name for path in (ROOT / package).glob("*/__init__.py")}
+    assert {name for name in folders if f"`{name}/`" not in told} == set()
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_the_modules_that_a_page_for_developers_names_are_there(page: str) -> None:
+    named = set(re.findall(r"`([\w/]+\.py)`", (ROOT / page).read_text(encoding="utf-8")))
+    roots = [ROOT / folder for folder in ("core", "focus", "amgs_tui", "tests")]
+    paths = [f"/{path.relative_to(ROOT)}" for root in roots for path in root.rglob("*.py")]
+    assert named and {name for name in named if not any(path.endswith(f"/{name}") for path in paths)} == set()

@@ -17,8 +17,8 @@ from amgs.types import Block, BlockFilter, JournalEntry, Progress
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
 from amgs_app.operator import Operator
-from amgs_tui.engine_worker import Execute, run_through_registry
 from amgs_tui.messages import Answer, EngineRequest
+from amgs_tui.request_execution import Execute, run_through_registry
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 NOTES = (

@@ -13,7 +13,7 @@ from amgs.errors import InputError, ModelError, StoreError, StoreLockedError
 from amgs.types import Progress
 from amgs_app.engine import Engine, Options
 from amgs_app.operator import Operator
-from amgs_tui.engine_worker import OPEN, EngineWorker, Kind, KindOf, failure, kind_of
+from amgs_tui.engine_worker import OPEN, EngineWorker
 from amgs_tui.messages import (
     Answer,
     EngineEvent,
@@ -26,6 +26,7 @@ from amgs_tui.messages import (
     RequestEvent,
     Started,
 )
+from amgs_tui.request_execution import Kind, KindOf, failure, kind_of
 
 
 class Bench:

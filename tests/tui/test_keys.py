@@ -6,10 +6,10 @@ import pytest
 from textual.binding import Binding
 
 from amgs_tui.dialogs.command_history import CommandHistory
-from amgs_tui.engine_worker import Opening
 from amgs_tui.grammar import ACTS, EXCEPTIONS
 from amgs_tui.help import help_page
 from amgs_tui.keys import EVERYWHERE, own_commands, remapped
+from amgs_tui.opening import Opening
 from amgs_tui.panes import PANE_TYPES
 from amgs_tui.panes.base import Pane
 from amgs_tui.panes.focus import FocusPane

@@ -1,0 +1,91 @@
+"""How a request is carried out on a session, in one of the engine's threads, and how an error is shown."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from amgs.errors import StoreCorruptError, StoreLockedError, StoreTooNewError
+from amgs_app.operations.remedies import way_out_of
+from amgs_tui.messages import Answer, EngineRequest, Failed
+
+if TYPE_CHECKING:
+    from amgs.types import Progress
+
+UNUSABLE: Final = (StoreLockedError, StoreTooNewError, StoreCorruptError)
+"""Errors after which nothing can be done with this store."""
+
+Execute = Callable[[Any, EngineRequest, "Progress"], Answer]
+"""Carries out a request on the session."""
+
+Kind = Literal["beside", "long", "short"]
+"""beside: may run while something else does. long: takes its time. short: ends soon, and what follows may mean its
+result."""
+
+KindOf = Callable[[EngineRequest], Kind]
+"""Tells the kind of a request; called in the engine's threads only, for it may import the operations."""
+
+
+def failure(request: EngineRequest, error: Exception, *, fatal: bool = False) -> Failed:
+    """An error as the screen shows it; an engine's own error brings its words, a fault of the program its
+    trace.
+    """
+    title, message = getattr(error, "title", None), getattr(error, "message", None)
+    if isinstance(title, str) and isinstance(message, str):
+        way_out = way_out_of(error)
+        fatal = fatal or isinstance(error, UNUSABLE)
+        return Failed(request, title, message, way_out, fatal, exit_code=int(getattr(error, "exit_code", 1)))
+    return Failed(
+        request,
+        "A fault in the program",
+        f"{type(error).__name__}: {error}",
+        "This action committed nothing. Please report it with the detail below.",
+        fatal,
+        "".join(traceback.format_exception(error)),
+    )
+
+
+def run_through_registry(operator: Any, request: EngineRequest, progress: Progress) -> Answer:
+    """The one way an action is carried out: as a Call from the registry."""
+    from amgs_app.operations.standard import standard
+
+    registry = standard()
+    call = (
+        registry.parse(request.line) if request.line else registry.call(request.command, **request.arguments)
+    )
+    if call is None:
+        return Answer("")
+    with nullcontext() if call.operation.beside else operator.engine.working():
+        carry_out = operator.look if request.origin == "screen" else operator.run
+        result = carry_out(call, progress)
+        looks = _follow_up(operator, request, result, progress)
+    done = call.operation
+    return Answer(done.name, result, call.line(), done.pane, done.writes, looks)
+
+
+def kind_of(request: EngineRequest) -> Kind:
+    """The kind of a request by its command; a line that names none is refused at once."""
+    from amgs_app.line import LineError, split
+    from amgs_app.operations.standard import standard
+
+    try:
+        operation, _ = standard().find(split(request.line or request.command))
+    except LineError:
+        operation = None
+    if operation is None or operation.beside:
+        return "beside"
+    return "long" if operation.long else "short"
+
+
+def _follow_up(
+    operator: Any, request: EngineRequest, result: Any, progress: Progress
+) -> tuple[tuple[str, Any], ...]:
+    """The looks that the screen takes with a result; one that fails ends them."""
+    found: list[tuple[str, Any]] = []
+    # The action is done, whatever becomes of its looks; the pane asks again for what it lacks and is told the error.
+    with suppress(Exception):
+        for call in request.follow(result) if request.follow is not None else ():
+            found.append((call.operation.name, operator.look(call, progress)))  # noqa: PERF401
+    return tuple(found)

@@ -308,6 +308,8 @@ def consolidate(*, limit: int | None = None) -> Ask[ConsolidationSummary]:
 def _summary(given: Any, packages: Collection[str]) -> Any:
     from amgs.types import ConsolidationSummary
 
+    if "operations" not in given["fields"]:
+        return ConsolidationSummary(0, 0, {}, ())  # nothing waited
     entries = wire.decode(given["fields"]["operations"], packages)
     operations = tuple(each for each in entries if each.blocks)
     categories = wire.decode(given["fields"]["categories"], packages)

@@ -1,8 +1,9 @@
 """A recording of the workstation, made by the workstation: `python -m amgs_tui.cast docs/demo.amgs --out docs/demo`.
 
 The script is one that `amgs run` also takes. Its lines are typed into the command line of a real workstation on the
-sample corpus; comments of two kinds are for the recording alone: `# press KEY …` presses keys, `# wait SECONDS` leaves
-the picture standing. What takes time is waited for and cut out, so that a recording is as long as its script says.
+sample as it ships; comments of two kinds are for the recording alone: `# press KEY …` presses keys, `# wait SECONDS`
+leaves the picture standing. What takes time is waited for and cut out, so that a recording is as long as its script
+says.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ async def recorder(options: Options, size: tuple[int, int]) -> AsyncIterator[Rec
 
 
 async def record(script: str, options: Options, size: tuple[int, int]) -> Cast:
-    """The recording of a script on an empty store."""
+    """The recording of a script on the store that the options name."""
     done = tuple(cues(script))
     async with recorder(options, size) as made:
         await made.play(done)
@@ -166,6 +167,7 @@ async def record(script: str, options: Options, size: tuple[int, int]) -> Cast:
 def main(words: Sequence[str] | None = None) -> int:
     """Record a script and write OUT.cast and OUT.svg."""
     from amgs.clock import parse_instant
+    from amgs_app import sample_store
     from amgs_app.engine import Options
     from amgs_app.snapshot_target import read_size
 
@@ -181,8 +183,10 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     given = parser.parse_args(words)
     with TemporaryDirectory() as folder:
-        store = str(Path(folder) / "observatory.duckdb")
-        options = Options(store=store, model=given.model, now=parse_instant(NOW), seed=7)
+        store = Path(folder) / sample_store.STORE
+        if not sample_store.unpack(store):
+            parser.error(f"{sample_store.archive()} is missing or cannot be read.")
+        options = Options(store=str(store), model=given.model, now=parse_instant(NOW), seed=7)
         cast = asyncio.run(record(given.script.read_text(encoding="utf-8"), options, read_size(given.size)))
     given.out.with_suffix(".cast").write_text(asciicast(cast), encoding="utf-8")
     given.out.with_suffix(".svg").write_text(animated_svg(cast), encoding="utf-8")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.terminal_theme import TerminalTheme
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from textual.theme import Theme
 
 DEFAULT_THEME = "observatory"
+READABLE: Final = 4.5
+"""The least contrast of letters with what lies under them (WCAG 2.2, level AA)."""
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 
 
@@ -54,9 +56,9 @@ class Palette:
     background: str = "#0e131b"
     surface: str = "#141b26"
     panel: str = "#1d2736"
-    selection: str = "#26405f"
+    selection: str = "#20364f"
     text: str = "#d9e1ec"
-    muted: str = "#8493a8"
+    muted: str = "#93a2b6"
     faint: str = "#465468"
     accent: str = "#6cb6ff"
     good: str = "#6fd08c"
@@ -64,7 +66,7 @@ class Palette:
     bad: str = "#ff7b72"
     lod0: str = "#ffe94e"
     lod1: str = "#b5a566"
-    lod2: str = "#66727f"
+    lod2: str = "#586470"
     lod3: str = "#3a5482"
     lod4: str = "#22365f"
     heat_low: str = "#4aa3ff"
@@ -118,8 +120,11 @@ class Palette:
 
     def on(self, colour: str) -> str:
         """The background or the text colour, whichever reads better on top of `colour`."""
-        there = luminance(colour)
-        return max((self.background, self.text), key=lambda ink: abs(luminance(ink) - there))
+        return max((self.background, self.text), key=lambda ink: contrast(ink, colour))
+
+    def readable(self, ink: str, under: str) -> str:
+        """`ink` where letters in it can be read on `under`, else the text colour."""
+        return ink if contrast(ink, under) >= READABLE else self.text
 
     def terminal_theme(self) -> TerminalTheme:
         """The palette as Rich's export theme (`Console.export_svg(theme=…)`)."""
@@ -142,37 +147,37 @@ PAPER = Palette(
     dark=False,
     background="#fbf9f3",
     surface="#f4f1e8",
-    panel="#e9e4d6",
-    selection="#cfe0f2",
+    panel="#eeeade",
+    selection="#d9e7f5",
     text="#23282f",
-    muted="#666c74",
+    muted="#5c626a",
     faint="#b3b0a5",
     accent="#0b5cad",
-    good="#1f7a3d",
-    warn="#9a6200",
+    good="#1b6e37",
+    warn="#8a5700",
     bad="#b3261e",
     lod0="#1b2f5b",
     lod1="#4a5f86",
     lod2="#8291a6",
     lod3="#b9b79c",
     lod4="#e6d27a",
-    heat_low="#1f6fb5",
+    heat_low="#1b64a5",
     heat_mid="#dcd7c9",
-    heat_high="#c4580a",
-    part_recency="#9a6200",
+    heat_high="#a84704",
+    part_recency="#8a5700",
     part_centrality="#7340b0",
-    part_confidence="#1f7a3d",
+    part_confidence="#1b6e37",
     part_similarity="#0b5cad",
     part_reinforcement="#b32d5c",
     relations={
         "links_to": "#0b5cad",
-        "related": "#4d7a6c",
-        "next": "#8a7a12",
+        "related": "#42695d",
+        "next": "#6c5f08",
         "mentions": "#7340b0",
-        "derived_from": "#9a6200",
+        "derived_from": "#8a5700",
         "supersedes": "#b32d5c",
         "contradicts": "#b3261e",
-        "supports": "#1f7a3d",
+        "supports": "#1b6e37",
     },
 )
 """What fills the gaps of a light theme; the dark ones take them from Palette's own defaults."""
@@ -341,3 +346,18 @@ def luminance(colour: str) -> float:
     """Perceived lightness in [0, 1] (Rec. 709 weights on the coded values; enough to order colours)."""
     red, green, blue = rgb(colour)
     return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255
+
+
+@lru_cache(maxsize=4096)
+def contrast(one: str, other: str) -> float:
+    """How far two colours stand apart, from 1 for equal ones to 21 for black and white (WCAG 2.2)."""
+    dark, light = sorted((_relative_luminance(one), _relative_luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _relative_luminance(colour: str) -> float:
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in (value / 255 for value in rgb(colour))
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -10,7 +10,7 @@ import pytest
 
 from amgs_app.render.figures import calibration, decay, focus, frame, graph, inbox, overview, recalibration
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.themes import load_all, shipped_folder
+from amgs_app.themes import READABLE, contrast, load_all, shipped_folder
 from amgs_tui.widgets.arrangement import PANES
 from tests.tui import figure_samples as samples
 from tests.tui.app_drive import Drive, drive
@@ -41,6 +41,19 @@ async def lived_in(driven: Drive) -> None:
     await driven.press("full_stop", "home", "right")
 
 
+def unreadable(driven: Drive) -> set[str]:
+    """Words on the screen that stand out too little from what lies under them, with the two colours."""
+    found = set()
+    for strip in driven.app.screen._compositor.render_strips():
+        for text, style, _ in strip:
+            if style is None or style.color is None or style.bgcolor is None:
+                continue
+            ink, under = (colour.get_truecolor().hex for colour in (style.color, style.bgcolor))
+            if ink != under and any(sign.isalnum() for sign in text) and contrast(ink, under) < READABLE:
+                found.add(f"{text.strip()!r}: {ink} on {under}, {contrast(ink, under):.2f}")
+    return found
+
+
 async def test_every_pane_is_drawn_in_every_theme() -> None:
     async with drive(judged(), (200, 60), theme=THEMES[0]) as driven:
         await lived_in(driven)
@@ -53,6 +66,7 @@ async def test_every_pane_is_drawn_in_every_theme() -> None:
             assert "✗ A fault" not in driven.text
             assert all(len(driven.app.main.pane(name).copied().strip()) > 80 for name in shown)
             grounds.add(driven.app.main.styles.background.rgb)
+            assert not unreadable(driven), theme
         assert len(grounds) > len(THEMES) // 2  # the themes were really put on
         for number, name in enumerate(PANES, 1):
             await driven.press(str(number), "z")

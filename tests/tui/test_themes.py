@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from amgs_app.render.figures.canvas import Canvas, Figure, ink
 from amgs_app.themes import (
     DEFAULT_THEME,
     PAPER,
+    READABLE,
     Palette,
     ThemeError,
     blend,
+    contrast,
     explain,
     load,
     load_all,
@@ -55,12 +58,42 @@ def test_levels_of_detail_run_in_lightness_away_from_the_background(name: str) -
 @pytest.mark.parametrize("name", sorted(SHIPPED))
 def test_text_can_be_read_on_everything_it_lies_on(name: str) -> None:
     palette = SHIPPED[name]
-    for under in (palette.background, palette.surface, palette.panel, palette.selection):
-        assert abs(luminance(palette.text) - luminance(under)) > 0.4
-        assert abs(luminance(palette.muted) - luminance(under)) > 0.2
+    inks = {ink: getattr(palette, ink) for ink in ("text", "muted", "accent", "good", "warn", "bad")}
+    inks |= palette.relations
+    for under in ("background", "surface", "panel", "selection"):
+        ground = getattr(palette, under)
+        # On the selection, and on the panel that only lines of words lie on, a colour may give way to the text's.
+        told = (
+            {ink: palette.readable(colour, ground) for ink, colour in inks.items()}
+            if under == "selection"
+            else {ink: inks[ink] for ink in ("text", "muted", "accent", "good", "warn")}
+            if under == "panel"
+            else inks
+        )
+        weak = {
+            ink: contrast(colour, ground)
+            for ink, colour in told.items()
+            if contrast(colour, ground) < READABLE
+        }
+        assert not weak, under
     for level in range(5):
         colour = palette.lod(level)
-        assert abs(luminance(palette.on(colour)) - luminance(colour)) > 0.3
+        assert contrast(palette.on(colour), colour) >= READABLE
+
+
+def test_contrast_is_that_of_the_guidelines() -> None:
+    assert contrast("#000000", "#ffffff") == contrast("#ffffff", "#000000") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
+    assert contrast("#123456", "#123456") == 1
+
+
+def test_what_cannot_be_read_on_the_selection_takes_the_colour_of_the_text() -> None:
+    palette = SHIPPED["sixteen"]
+    line = Figure(Canvas(5, 1, palette))
+    line.put(0, 0, "red·▇", ink(palette.bad))
+    line.shade(0, palette.selection)
+    assert line.colour_at(0, 0) == palette.text
+    assert line.colour_at(4, 0) == palette.bad  # a bar keeps the colour that it has everywhere
 
 
 @pytest.mark.parametrize("name", sorted(name for name, palette in SHIPPED.items() if not palette.monochrome))

@@ -104,7 +104,9 @@ def _svg(cast: Cast, stills: Sequence[Still], *, moves: bool) -> str:
         rules += [f"@keyframes s{{{turns}}}", f"@media (prefers-reduced-motion:no-preference){{{runs}}}"]
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width + 2 * _MARGIN} {height + 2 * _MARGIN}"'
+            # xml:space for viewers that know no white-space: they would run blanks together.
+            '<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve"'
+            f' viewBox="0 0 {width + 2 * _MARGIN} {height + 2 * _MARGIN}"'
             f" role={quoteattr('img')} aria-label={quoteattr(cast.title)}>",
             "<style>",
             f"text{{font:14px {_FONT};white-space:pre;fill:{cast.foreground}}}",

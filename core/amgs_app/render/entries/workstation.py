@@ -87,8 +87,10 @@ def _drawn(operator: Operator, result: Overview, canvas: Canvas) -> Text:
 
 
 def _counts(result: Overview) -> str:
-    told = ", ".join(f"{count:,} {status}" for status, count in result.store.blocks.items() if count)
-    return f"{told or 'No'} blocks, {result.store.edges:,} edges"
+    held = result.store.blocks
+    told = ", ".join(f"{count:,} {status}" for status, count in held.items() if count)
+    blocks = plural(sum(held.values()), "block") + (f" ({told})" if told else "")
+    return f"{blocks}, {plural(result.store.edges, 'edge')}"
 
 
 def _portable(result: Overview) -> Overview:

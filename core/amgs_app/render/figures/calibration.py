@@ -199,7 +199,7 @@ def _diagram(region: Region, bins: Sequence[ReliabilityBin], chosen: int | None 
     strokes = Strokes(plot)
     strokes.line(0.2, plot.height - 0.3, plot.width - 0.3, 0.2, faint, gap=3)
     strokes.draw()
-    plot.put(1, 0, "observed", faint)
+    plot.put(1, 0, "observed", muted)
     label = "forecast"
     region.put(5 + plot.width // 4 - 1, plot.height + 1, "", faint)
     most = max((one.count for one in filled), default=1)
@@ -226,7 +226,7 @@ def _diagram(region: Region, bins: Sequence[ReliabilityBin], chosen: int | None 
             )
     region.put(0, plot.height + 2, "n", muted, width=4, align="right")
     if plot.width >= 40:
-        plot.put(plot.width - len(label), high, label, faint)
+        plot.put(plot.width - len(label), high, label, muted)
 
 
 # --- beside it --------------------------------------------------------------------------------------------

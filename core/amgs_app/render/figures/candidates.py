@@ -156,7 +156,7 @@ def _row(region: Region, listed: Listed, place: int, widths: _Widths) -> None:
     x = region.put(0, 0, str(listed.numbers[place]), muted, width=widths.number + 1, align="right") + 1
     if region.height > 1:
         told = _about(item) if item.passage is not None else ""
-        at = region.put(x, 1, f"{told}  ", ink(palette.faint), width=width_of(told) + 2) if told else x
+        at = region.put(x, 1, f"{told}  ", muted, width=width_of(told) + 2) if told else x
         for line in in_lines(runs_of(item), max(region.width - at - 1, 8), 1):
             region.pieces(at, 1, _inked(line, muted, region), width=region.width - at - 1)
     region.put(0, 0, "▸" if chosen else " ", ink(palette.accent, bold=True))

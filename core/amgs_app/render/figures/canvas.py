@@ -229,15 +229,24 @@ class Region:
                 self._write(x, row, sign, style)
 
     def shade(self, y: int, colour: str, *, x: int = 0, width: int | None = None, bold: bool = False) -> None:
-        """Lay a background under what is already on a line: the selection."""
+        """Lay a background under what is already on a line: the selection. Letters that could not be read on it take
+        the colour of the text.
+        """
         if not 0 <= y < self.height:
             return
-        styles = self.sheet.styles[self.y + y]
+        signs, styles = self.sheet.signs[self.y + y], self.sheet.styles[self.y + y]
         under = ink(on=colour, bold=bold)
         stop = self.width if width is None else min(self.width, x + width)
         for column in range(self.x + x, self.x + stop):
             above = styles[column]
-            styles[column] = under if above is None else above + under
+            if above is None:
+                styles[column] = under
+                continue
+            styles[column] = above + under
+            if signs[column].isalnum() and above.color is not None and above.color.triplet is not None:
+                own = above.color.triplet.hex
+                if (told := self.palette.readable(own, colour)) != own:
+                    styles[column] = above + under + ink(told)
 
     def colour_at(self, x: int, y: int) -> str | None:
         """The colour, `#rrggbb`, of what is drawn in a cell; None where nothing is."""

@@ -258,7 +258,7 @@ def _inks(plot: _Plot, palette: Palette) -> dict[str, tuple[str, str]]:
         palette.heat_low,
         palette.warn,
     )
-    faint = 0.6 if plot.curve is not None else 1.0
+    faint = 0.8 if plot.curve is not None else 1.0  # no fainter: their letters are read
     names = sorted(list(plot.categories)[:MOST_CATEGORIES])
     return {name: (palette.fade(ramp[at], faint), "abcdefgh"[at]) for at, name in enumerate(names)}
 

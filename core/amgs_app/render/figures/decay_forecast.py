@@ -50,9 +50,9 @@ def outlook(
     if graph < 4 and table >= 12 and free >= 26:
         table, graph = table - (5 - graph), 5
     graph = min(graph, 20) if graph >= 3 else 0
-    if rows:
+    if rows and table >= 2:
         _falling(region.part(0, top, None, table), result, rows, selected, offset)
-    elif free >= 2:
+    elif not rows and free >= 2:
         words = "No row matches the filter." if result.rows else "No block drops below it in this time."
         region.put(1, top + 1, words, ink(region.palette.muted))
     if kinds:

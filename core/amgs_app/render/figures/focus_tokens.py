@@ -46,7 +46,7 @@ def _entry(
     head = f"{mark}L{entry.level} {count(start)} "
     style = ink(palette.text, bold=True) if held else ink(palette.muted)
     parted = ink(palette.faint)
-    line: Line = [(head, ink(palette.accent, bold=chosen)), ("" if held else "(gist) ", parted)]
+    line: Line = [(head, ink(palette.accent, bold=chosen)), ("" if held else "(gist) ", ink(palette.muted))]
     used = width_of(head) + (0 if held else 7)
     lines = [line]
     for text in texts:

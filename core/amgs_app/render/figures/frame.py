@@ -264,7 +264,7 @@ def _waterfall(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> int:
         off = bool(layer.skipped)
         numbers = "skipped" if off else f"{layer.candidates_in}→{layer.candidates_out}"
         name_ink, number_ink = ink(palette.muted), ink(palette.muted if off else palette.text, bold=not off)
-        room = step - 2
+        room = step - 3  # a blank on either side of the arrow
         if tall:
             new = f" +{layer.contributed}" if layer.contributed and not off else ""
             pieces: list[Piece] = [(numbers, number_ink), (new, ink(palette.good))]

@@ -19,6 +19,7 @@ from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line
 from amgs_app.render.figures.graph_layout import PlacedNode, Spot, parents, place
 from amgs_app.render.figures.graph_table import centrality_table, edge_table
 from amgs_app.render.figures.short_labels import short_labels
+from amgs_app.themes import blend
 
 if TYPE_CHECKING:
     from amgs.types.edge_draft import EdgeDraft
@@ -312,7 +313,7 @@ def _rings(
             continue
         fresh = 1.0 if now is None else relevance_at(block.decay_lambda, block.last_reinforced_at, now)
         chosen = block.id == selected
-        colour = palette.accent if chosen else palette.fade(palette.text, 0.35 + fresh * 0.65)
+        colour = palette.accent if chosen else blend(palette.muted, palette.text, fresh)
         dot = "◆" if block.is_self_component else _DOTS[min(3, max(1, result.distances.get(block.id, 1)))]
         outward = spot.start == spot.x
         # A blank on either side keeps the lines off the words.

@@ -9,6 +9,7 @@ from amgs.types import Centrality, EdgeKey, LiveEdge, Neighbourhood
 from amgs_app.render.figures.canvas import Piece, Region, clean, ink, width_of
 from amgs_app.render.figures.format import share, short_id
 from amgs_app.render.figures.glyphs import gauge, scroll_note, window_of
+from amgs_app.themes import blend
 
 if TYPE_CHECKING:
     from amgs.types.edge_draft import EdgeDraft
@@ -88,7 +89,10 @@ def edge_table(
             (f"{kind} ", ink(colour, bold=kind_w == 1)),
             ("▸ " if outward else "◂ ", muted),
             (f"{numbers.get(far, '')} ".rjust(numbers_w + 1), muted),
-            (titles.get(far, short_id(far)), ink(palette.fade(palette.text, 0.4 + live.strength))),
+            (
+                titles.get(far, short_id(far)),
+                ink(blend(palette.muted, palette.text, min(1.0, live.strength))),
+            ),
         ]
         region.pieces(0, row, line, width=right - 1)
         x = region.put(right, row, share(edge.weight), muted, width=5, align="right")

@@ -185,8 +185,8 @@ def _item(region: Region, row: _Row, names: _Names) -> None:
     step = (region.width - 4) // columns
     if item.entities:
         told = " · ".join(clean(name) for name in item.entities)
-        faint = ink(palette.faint if row.out else palette.text)
-        names_of: list[Piece] = [("entities ", ink(palette.muted)), (told, faint)]
+        told_in = ink(palette.muted if row.out else palette.text)
+        names_of: list[Piece] = [("entities ", ink(palette.muted)), (told, told_in)]
         below.pieces(4, 0, names_of, width=step - 3)
     for number, edge in enumerate(row.proposed.edges):
         place = number + bool(item.entities)
@@ -246,10 +246,10 @@ def _edge(region: Region, row: _Row, number: int, edge: Edge, names: _Names) -> 
     gone = dropped or row.out or far in row.left_out
     sure = dict(row.edit.sure).get(edge.key)
     told: list[Piece] = [
-        (f"{share(edge.weight)} × ", ink(palette.faint if gone else palette.muted)),
+        (f"{share(edge.weight)} × ", ink(palette.muted)),
         (
             share(edge.confidence if sure is None else sure),
-            ink(palette.faint if gone else palette.muted) if sure is None else ink(palette.accent, bold=True),
+            ink(palette.muted) if sure is None else ink(palette.accent, bold=True),
         ),
     ]
     told_w = sum(width_of(text) for text, _ in told)
@@ -260,10 +260,10 @@ def _edge(region: Region, row: _Row, number: int, edge: Edge, names: _Names) -> 
         (f"{lead} ", mark),
         (
             f"{clean(edge.relation_type)} ",
-            ink(palette.faint) if gone else ink(palette.relation(edge.relation_type)),
+            ink(palette.muted) if gone else ink(palette.relation(edge.relation_type)),
         ),
         ("▸ " if outward else "◂ ", ink(palette.muted)),
-        (name, ink(palette.faint if gone else palette.text)),
+        (name, ink(palette.muted if gone else palette.text)),
     ]
     if dropped and row.chosen:
         line.insert(1, ("✗ ", ink(palette.warn, bold=True)))

@@ -144,6 +144,7 @@ if TYPE_CHECKING:
     from amgs.types.diagnosis import DecodedContext as DecodedContext
     from amgs.types.diagnosis import DiagnosedRequest as DiagnosedRequest
     from amgs.types.diagnosis import Diagnosis as Diagnosis
+    from amgs.types.diagnosis import DiagnosisArguments as DiagnosisArguments
     from amgs.types.diagnosis import DiagnosisStep as DiagnosisStep
     from amgs.types.diagnosis import FactMatch as FactMatch
     from amgs.types.diagnosis import FixApplied as FixApplied
@@ -333,6 +334,7 @@ _HOMES = {
         "DecodedContext",
         "DiagnosedRequest",
         "Diagnosis",
+        "DiagnosisArguments",
         "DiagnosisStep",
         "FactMatch",
         "FixApplied",

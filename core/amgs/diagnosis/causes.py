@@ -8,7 +8,7 @@ from amgs.api.assembler import Assembler
 from amgs.api.context import MemoryContext
 from amgs.api.frames import Frames
 from amgs.api.retrieval import Retrieval
-from amgs.diagnosis import wording
+from amgs.diagnosis import facts, wording
 from amgs.errors import UsageError
 from amgs.frames import registry
 from amgs.retrieval.waterfall import FINDERS
@@ -17,8 +17,6 @@ from amgs.types.diagnosis import DiagnosedRequest, DiagnosisCause, DiagnosisStep
 
 _MORE = 2
 """A fact is over budget where so many times the budget would hold it; where even that would not, it is out-voted."""
-_WEAKER = 0.15
-"""A passage that holds so much less of the fact's words than its block leaves the fact out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,19 +132,12 @@ def _given(
     steps: list[DiagnosisStep],
 ) -> FactFate:
     """Of a block that was in: whether the passage of it that was written holds the fact."""
-    if request.frame and shown is not None and shown.passage is not None:
-        whole, part = (wording.share(text, fact) for text in (shown.block.content, shown.excerpt))
-        if part < whole - _WEAKER:
-            told = "its block was shortened, and the passage that was written leaves the fact out"
-            steps.append(DiagnosisStep("passage", False, told))
-            needed = _budget_needed(context, request, fact, now.block)
-            return FactFate(
-                "over budget",
-                f"Over budget: {told}.",
-                tuple(steps),
-                now,
-                needed or _doubled(context, request),
-            )
+    part = shown if request.frame and shown is not None and shown.passage is not None else None
+    if part is not None and wording.says_less(part.excerpt, facts.said(part.block), fact):
+        told = "its block was shortened, and the passage that was written leaves the fact out"
+        steps.append(DiagnosisStep("passage", False, told))
+        needed = _budget_needed(context, request, fact, part.block) or _doubled(context, request)
+        return FactFate("over budget", f"Over budget: {told}.", tuple(steps), now, needed)
     told = "The fact was in front of the model: nothing in the memory kept it out."
     return FactFate("in the context", told, tuple(steps), now)
 
@@ -222,9 +213,10 @@ def _budget_needed(context: MemoryContext, request: DiagnosedRequest, fact: str,
 
     def taken(budget: int) -> bool:
         chosen = look(context, request, budget=budget).selected
-        return any(c.block.id == block.id and wording.share(c.excerpt, fact) >= least_said for c in chosen)
-
-    least_said = wording.share(block.content, fact) - _WEAKER
+        return any(
+            c.block.id == block.id and not wording.says_less(c.excerpt, facts.said(block), fact)
+            for c in chosen
+        )
 
     most = _doubled(context, request)
     least = look(context, request).budget

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from amgs.api.context import MemoryContext
 from amgs.api.conversation import Conversations
 from amgs.api.gateway import GatewayLog
 from amgs.conversation.handles import handle
-from amgs.diagnosis import wording
+from amgs.diagnosis import facts, wording
 from amgs.diagnosis.causes import FactFate
+from amgs.types import Block
 from amgs.types.conversation import ContextMessage, ContextSpan, Message
-from amgs.types.diagnosis import DiagnosedRequest, DiagnosisStep
+from amgs.types.diagnosis import DiagnosedRequest, DiagnosisStep, FactMatch
 
 _FATES = {
     "masked": "its text was replaced by one line",
@@ -30,6 +32,17 @@ class SentConversation:
     missing: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ConversationFate:
+    """What became of a message that says a fact. handle: of the message, where it was left out. block: the piece of it
+    that says the fact, where that is told by meaning.
+    """
+
+    finding: FactFate
+    handle: str
+    block: Block | None = None
+
+
 def sent(context: MemoryContext, request: DiagnosedRequest) -> SentConversation:
     """What was sent in a recorded call, or what a conversation would be made into now for a question."""
     if request.kind == "gateway call":
@@ -40,36 +53,67 @@ def sent(context: MemoryContext, request: DiagnosedRequest) -> SentConversation:
     return SentConversation(made.messages, made.spans, None)
 
 
-def find(context: MemoryContext, request: DiagnosedRequest, fact: str) -> tuple[FactFate, str] | None:
-    """What became of the fact's messages, and their handle; None where the conversation does not say it."""
-    given = sent(context, request)
+def in_words(
+    context: MemoryContext, request: DiagnosedRequest, fact: str, given: SentConversation
+) -> ConversationFate | None:
+    """What became of the message that says a fact in its words, or in most of them; None where none does."""
     if given.missing:
         return None
     here = next((one for one in given.messages if wording.says(one.text, fact)), None)
     if here is not None:
-        told = f"{handle(*here.numbers)}, {here.role}, was sent and says it"
-        said = "The fact was in front of the model: it was sent with the conversation."
-        return FactFate("in the context", said, (DiagnosisStep("conversation", True, told),)), ""
+        return _sent(f"{handle(*here.numbers)}, {here.role}, was sent and says it")
     held = context.storage.messages.held(request.conversation, 1, given.until)
-    saying = _saying([one.message for one in held], fact)
-    if saying is None:
+    said = [one.message for one in held if wording.says(one.message.text, fact)]
+    best = max(said, key=lambda m: (wording.exactly(m.text, fact), wording.share(m.text, fact)), default=None)
+    return None if best is None else _left_out(best, given, "")
+
+
+def by_meaning(
+    context: MemoryContext,
+    request: DiagnosedRequest,
+    fact: str,
+    given: SentConversation,
+    matches: Sequence[FactMatch],
+) -> ConversationFate | None:
+    """What became of the message that the likeliest of some blocks is a piece of; None where no message has one.
+    matches: blocks that are taken to hold the fact, the likeliest first.
+    """
+    if given.missing:
         return None
+    held = context.storage.messages.held(request.conversation, 1, given.until)
+    of = {block: one.message for one in held for block in one.blocks}
+    match = next((one for one in matches if one.block.id in of), None)
+    if match is None:
+        return None
+    message = of[match.block.id]
+    for one in given.messages:
+        covers = one.numbers[0] <= message.number <= one.numbers[1] or message.number in one.cited
+        if covers and not wording.says_less(one.text, message.text, fact):
+            told = f"#{message.number}, {message.speaker or message.role}, was sent and says it {facts.how(match)}"
+            return replace(_sent(told), block=match.block)
+    return replace(_left_out(message, given, f" {facts.how(match)}"), block=match.block)
+
+
+def _sent(told: str) -> ConversationFate:
+    said = "The fact was in front of the model: it was sent with the conversation."
+    return ConversationFate(
+        FactFate("in the context", said, (DiagnosisStep("conversation", True, told),)), ""
+    )
+
+
+def _left_out(saying: Message, given: SentConversation, how: str) -> ConversationFate:
+    """The fate of a message that was not sent, or not what it says. how: it says the fact."""
     span = next((s for s in given.spans if s.first <= saying.number <= s.last), None)
     fate = "dropped" if span is None else span.fate
     because = span.because if span is not None else ""
     named = f"#{saying.number}"
-    told = f"{named} says it; {_FATES.get(fate, fate)}{f', {because}' if because else ''}"
+    told = f"{named} says it{how}; {_FATES.get(fate, fate)}{f', {because}' if because else ''}"
     steps = (
         DiagnosisStep("said", True, f"{named}, {saying.speaker or saying.role}: “{_short(saying.text)}”"),
         DiagnosisStep("conversation", False, told),
     )
-    return FactFate("left out of the conversation", f"Left out of the conversation: {told}.", steps), named
-
-
-def _saying(messages: list[Message], fact: str) -> Message | None:
-    """The message that says most of a fact, of those that say it."""
-    said = [one for one in messages if wording.says(one.text, fact)]
-    return max(said, key=lambda m: (wording.exactly(m.text, fact), wording.share(m.text, fact)), default=None)
+    verdict = f"Left out of the conversation: {told}."
+    return ConversationFate(FactFate("left out of the conversation", verdict, steps), named)
 
 
 def _short(text: str) -> str:

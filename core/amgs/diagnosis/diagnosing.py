@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Unpack
 
 from amgs import bounds
 from amgs.api.context import MemoryContext
@@ -14,6 +15,7 @@ from amgs.diagnosis import (
     case_trials,
     causes,
     conversation_causes,
+    decoded,
     facts,
     fixes,
     recorded_cases,
@@ -22,11 +24,12 @@ from amgs.diagnosis import (
 from amgs.diagnosis.causes import FactFate
 from amgs.diagnosis.trial import trials
 from amgs.errors import UsageError
-from amgs.types import Block, Candidate, Progress, Weights
+from amgs.types import Block, Candidate, Progress
 from amgs.types.diagnosis import (
     DecodedContext,
     DiagnosedRequest,
     Diagnosis,
+    DiagnosisArguments,
     DiagnosisStep,
     FactMatch,
     FixApplied,
@@ -37,6 +40,16 @@ from amgs.types.question_case import CaseComparison, QuestionCase
 
 _FEW = 1
 """A fix that moves so many other answers is taken before larger ones are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The cause, the block of the fact, all blocks that may hold it, and the handle of the message that says it."""
+
+    finding: FactFate
+    block: Block | None = None
+    matches: tuple[FactMatch, ...] = ()
+    handle: str = ""
 
 
 class Diagnosing:
@@ -52,33 +65,28 @@ class Diagnosing:
         answer: str,
         missed: str,
         *,
-        question: str = "",
-        frame: str = "",
-        budget: int | None = None,
-        weights: Weights | None = None,
-        exchange: int | None = None,
-        conversation: str = "",
-        block: str = "",
-        questions: int = 20,
         read: DecodedContext | None = None,
         progress: Progress | None = None,
+        **asked_of: Unpack[DiagnosisArguments],
     ) -> Diagnosis:
         """Find the one cause for which an answer missed a fact, and the fix that brings it in and moves fewest others.
 
-        answer: what was answered, "" where that is not known. missed: the fact, in any words. question: what was asked;
-        else the latest call, assembly or search in the logs that led to the answer. frame, budget, weights: of a
-        question that no log has; a session's frame unless given. exchange: the number of a call that the gateway
-        recorded. conversation: a conversation that the question was asked of. block: the block that holds the fact, by
-        the start of its id. questions: so many other logged questions are asked before and after each fix; with 0 no
-        fix is tried. read: what the working context held when the answer was decoded.
-        Raises UsageError where nothing tells which question was asked, or several blocks hold the fact alike.
+        answer: what was answered, "" where that is not known. missed: the fact, in any words. read: what the working
+        context held when the answer was decoded. The others: see `DiagnosisArguments`.
+        Raises UsageError where nothing tells which question was asked, or several blocks hold the fact alike, and
+        TypeError for a name that is none of the arguments.
         """
+        unknown = asked_of.keys() - DiagnosisArguments.__annotations__.keys()
+        if unknown:
+            raise TypeError(f"diagnose has no argument {min(unknown)!r}.")
         if not missed.strip():
             raise UsageError("No fact is given.", way_out="Say which fact was missed, in a sentence.")
-        bounds.count("The number of questions", questions)
-        request = self._request(answer, question, frame, budget, weights, exchange, conversation)
-        found, block_held, matches, handle = self._found(request, missed, block)
-        finding = _read(found, block_held, missed, read)
+        questions = bounds.count("The number of questions", asked_of.get("questions", 20))
+        request = self._request(answer, asked_of)
+        found = self._found(request, missed, asked_of.get("block", ""))
+        finding = found.finding
+        if read is not None and found.block is not None and finding.cause == "in the context":
+            finding = decoded.find(self._context, finding, found.block, missed, read)
         source = self._answered_from(request, answer)
         steps = (_asked(request), *_answered(source), *finding.steps)
         made = Diagnosis(
@@ -88,8 +96,8 @@ class Diagnosing:
             finding.cause,
             finding.verdict,
             steps,
-            block_held,
-            matches,
+            found.block,
+            found.matches,
             source,
             finding.explanation,
         )
@@ -98,7 +106,7 @@ class Diagnosing:
             return made
         if finding.cause != "left out of the conversation":
             request = _in_memory(request)
-        candidates = fixes.proposed(self._context, request, finding, missed, block_held, handle)
+        candidates = fixes.proposed(self._context, request, finding, missed, found.block, found.handle)
         return self._tried(made, request, candidates, questions, progress) if candidates else made
 
     def fix(
@@ -106,34 +114,14 @@ class Diagnosing:
         answer: str,
         missed: str,
         *,
-        question: str = "",
-        frame: str = "",
-        budget: int | None = None,
-        weights: Weights | None = None,
-        exchange: int | None = None,
-        conversation: str = "",
-        block: str = "",
-        questions: int = 20,
         progress: Progress | None = None,
+        **asked_of: Unpack[DiagnosisArguments],
     ) -> FixApplied:
         """Diagnose, and carry the fix out that is proposed; takes what `diagnose` takes.
 
         Raises what it raises, and UsageError where nothing in the memory is to be changed.
         """
-        made = self.diagnose(
-            answer,
-            missed,
-            question=question,
-            frame=frame,
-            budget=budget,
-            weights=weights,
-            exchange=exchange,
-            conversation=conversation,
-            block=block,
-            questions=questions,
-            progress=progress,
-        )
-        return self.carry_out(made)
+        return self.carry_out(self.diagnose(answer, missed, progress=progress, **asked_of))
 
     def carry_out(self, made: Diagnosis) -> FixApplied:
         """Carry out the fix that a diagnosis proposes. Raises UsageError where it proposes none, or one that is no
@@ -176,16 +164,9 @@ class Diagnosing:
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def _request(
-        self,
-        answer: str,
-        question: str,
-        frame: str,
-        budget: int | None,
-        weights: Weights | None,
-        exchange: int | None,
-        conversation: str,
-    ) -> DiagnosedRequest:
+    def _request(self, answer: str, given: DiagnosisArguments) -> DiagnosedRequest:
+        exchange, conversation = given.get("exchange"), given.get("conversation", "")
+        question, budget = given.get("question", ""), given.get("budget")
         if exchange is not None:
             return asked.of_call(self._context, exchange)
         if conversation:
@@ -195,30 +176,31 @@ class Diagnosing:
                 "conversation", question, because, budget=budget, conversation=conversation
             )
         if question.strip():
+            frame, weights = given.get("frame", ""), given.get("weights")
             return asked.of_question(self._context, question, frame, budget, weights)
         return asked.of_answer(self._context, answer)
 
-    def _found(
-        self, request: DiagnosedRequest, missed: str, block: str
-    ) -> tuple[FactFate, Block | None, tuple[FactMatch, ...], str]:
-        """The cause, the block of the fact, all blocks that may hold it, and the handle of its messages."""
-        if request.conversation:
-            told = conversation_causes.find(self._context, request, missed)
+    def _found(self, request: DiagnosedRequest, missed: str, block: str) -> _Found:
+        """Where the fact fell out: of the conversation that was asked of, or of the memory."""
+        sent = conversation_causes.sent(self._context, request) if request.conversation else None
+        if sent is not None and not block:
+            told = conversation_causes.in_words(self._context, request, missed, sent)
             if told is not None:
-                finding, handle = told
-                return finding, None, (), handle
-        request = _in_memory(request)
-        matches = facts.matching(missed, self._context, block)
-        match = facts.chosen(missed, [one for one in matches if block or facts.holds(one)])
+                return _Found(told.finding, handle=told.handle)
+        every = facts.matching(missed, self._context, block)
+        matches = tuple(one for one in every if block or facts.holds(one))
+        if sent is not None:
+            told = conversation_causes.by_meaning(self._context, request, missed, sent, matches)
+            if told is not None:
+                return _Found(told.finding, told.block, matches, told.handle)
+        match = facts.chosen(missed, matches)
         if match is None:
-            step = DiagnosisStep("stored", False, _nowhere(matches))
-            return FactFate("not stored", "Not stored: no block holds the fact.", (step,)), None, (), ""
-        held = {"exact": "in its words", "words": "in most of its words"}
-        how = held.get(match.how, f"by meaning, with a chance of {match.chance:.2f}")
-        step = DiagnosisStep("stored", True, f"{match.block.id[:12]} “{match.block.title}” holds it {how}")
-        matches = tuple(one for one in matches if block or facts.holds(one))
-        finding = causes.find(self._context, request, missed, match.block)
-        return replace(finding, steps=(step, *finding.steps)), match.block, matches, ""
+            step = DiagnosisStep("stored", False, _nowhere(every))
+            return _Found(FactFate("not stored", "Not stored: no block holds the fact.", (step,)))
+        told_how = f"{match.block.id[:12]} “{match.block.title}” holds it {facts.how(match)}"
+        step = DiagnosisStep("stored", True, told_how)
+        finding = causes.find(self._context, _in_memory(request), missed, match.block)
+        return _Found(replace(finding, steps=(step, *finding.steps)), match.block, matches)
 
     def _answered_from(self, request: DiagnosedRequest, answer: str) -> Block | None:
         """The block of what the request gave that says the answer, the best first."""
@@ -280,18 +262,3 @@ def _answered(source: Block | None) -> tuple[DiagnosisStep, ...]:
     if source is None:
         return ()
     return (DiagnosisStep("answered from", None, f"{source.id[:12]} “{source.title}”"),)
-
-
-def _read(finding: FactFate, block: Block | None, fact: str, read: DecodedContext | None) -> FactFate:
-    """The finding, collapsed where the working context held the fact's part of the block as a gist."""
-    if finding.cause != "in the context" or block is None or read is None:
-        return finding
-    start, end = wording.place(block.content, fact)
-    levels = [
-        one.level for one in read.spans if one.block == block.id and one.start < end and start < one.end
-    ]
-    if not levels or max(levels) == 0:
-        return finding
-    told = f"a gist of level {max(levels)} stood for it at step {read.step}"
-    step = DiagnosisStep("working context", False, told)
-    return replace(finding, cause="collapsed", verdict=f"Collapsed: {told}.", steps=(*finding.steps, step))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from amgs.api.context import MemoryContext
 from amgs.api.retrieval import Retrieval
@@ -23,6 +22,11 @@ _SCORE, _LEAD, _SENTENCE, _WORDS, _SPEAKER = 5.5, 8.0, 5.0, 3.1, -2.5
 """A logistic regression, fitted to facts of other conversations than those it was judged on (the page of results names
 both): the score of the hit, its lead over the next, the cosine of its closest sentence, the share of the fact's words
 by their weight, and whether somebody else said it.
+"""
+_TEXT_BASE = -7.74
+_TEXT_SENTENCE, _TEXT_WORDS, _TEXT_LEAD, _TEXT_WORDS_LEAD, _TEXT_SPEAKER = 5.6, 3.7, 1.6, 5.0, -5.0
+"""The same for a block whose meaning no search can read, since it is embedded only when it is consolidated: of the text
+alone, its closest sentence and its words, and what both lead by.
 """
 _LEAST_CHANCE = 0.27
 """From here on a block is taken to hold the fact by meaning: facts that are there and facts that are not are told apart
@@ -60,8 +64,13 @@ def judged(fact: str, context: MemoryContext, found: Sequence[Candidate]) -> tup
     meant = {one for one in spoken if wording.stems(fact) & wording.stems(one)}
     # Who takes part is not named in every sentence; whoever else is, must be.
     needed = wording.numbers(fact) | (_names(fact, context) - wording.stems(" ".join(spoken)))
-    sentences = _closest(fact, context, found[:_READ])
-    best, second = (*sorted((hit.score for hit in found), reverse=True), 0.0, 0.0)[:2]
+    total = sum(weights.values()) or 1.0
+    covered = {
+        hit.block.id: sum(weights[word] for word in weights.keys() & wording.stems(hit.block.content)) / total
+        for hit in found
+    }
+    nearest = _closest(fact, context, _read(found, covered))
+    best, second = _two(hit.score for hit in found)
     matches = []
     for hit in found:
         content = hit.block.content
@@ -74,18 +83,47 @@ def judged(fact: str, context: MemoryContext, found: Sequence[Candidate]) -> tup
         if share >= wording.MOST_WORDS and not other:
             matches.append(FactMatch(hit.block, "words", share, hit.vector))
             continue
-        lead = hit.score - (second if hit.score == best else best)
-        cosine = max(sentences.get(hit.block.id, 0.0), 0.9 * hit.vector)
-        covered = sum(weights[word] for word in weights.keys() & wording.stems(content))
-        covered /= sum(weights.values()) or 1.0
-        told = _BASE + _SCORE * hit.score + _LEAD * lead + _SENTENCE * cosine + _WORDS * covered
-        chance = 1 / (1 + math.exp(-(told + _SPEAKER * other)))
+        words = covered[hit.block.id]
+        cosine = max(nearest.get(hit.block.id, 0.0), 0.9 * hit.vector)
+        if hit.block.status == "raw":
+            told = _of_text(hit.block.id, nearest, covered) + _TEXT_SPEAKER * other
+        else:
+            lead = hit.score - (second if hit.score == best else best)
+            told = _BASE + _SCORE * hit.score + _LEAD * lead + _SENTENCE * cosine + _WORDS * words
+            told += _SPEAKER * other
+        chance = 1 / (1 + math.exp(-told))
         if needed - wording.stems(content):
             chance = 0.0  # the same of another number or of somebody else is another fact
         matches.append(FactMatch(hit.block, "meaning", share, cosine, chance))
     return tuple(
         sorted(matches, key=lambda m: (_ORDER.index(m.how), -m.chance, -(m.share + m.cosine), m.block.id))
     )
+
+
+def _read(found: Sequence[Candidate], covered: Mapping[str, float]) -> list[Candidate]:
+    """The hits that are read sentence by sentence: the best, and of the raw ones, which a search knows by their words
+    alone, those with most of the fact's.
+    """
+    raw = sorted((hit for hit in found if hit.block.status == "raw"), key=lambda hit: -covered[hit.block.id])
+    chosen = {hit.block.id: hit for hit in (*found[:_READ], *raw[:_READ])}
+    return list(chosen.values())
+
+
+def _of_text(block: str, nearest: Mapping[str, float], covered: Mapping[str, float]) -> float:
+    """The log odds that a block holds a fact, by its text: `nearest` has the cosines of the blocks that were read."""
+    if block not in nearest:
+        return -math.inf
+    told = _TEXT_BASE + _TEXT_SENTENCE * nearest[block] + _TEXT_WORDS * covered[block]
+    for values, weight in ((nearest, _TEXT_LEAD), (covered, _TEXT_WORDS_LEAD)):
+        others = max((values[one] for one in nearest if one != block), default=0.0)
+        told += weight * (values[block] - others)
+    return told
+
+
+def _two(values: Iterable[float]) -> tuple[float, float]:
+    """The two largest of some values; 0 for what is not there."""
+    first, second = (*sorted(values, reverse=True), 0.0, 0.0)[:2]
+    return first, second
 
 
 def _weights(fact: str, context: MemoryContext) -> Mapping[str, float]:
@@ -120,11 +158,39 @@ def _closest(fact: str, context: MemoryContext, found: Sequence[Candidate]) -> d
 
 def _sentences(block: Block) -> list[str]:
     """The sentences of a block, each with who says it."""
-    speaker = f"{block.meta.get('speaker') or ''}: "
-    said = block.content.removeprefix(speaker)
-    head = speaker if len(said) < len(block.content) else ""
-    parts = (part.strip() for part in re.split(r"(?<=[.!?])\s+|\n+", said))
-    return [head + part for part in parts if re.search(r"\w", part)][:_SENTENCES]
+    text = said(block)
+    head = block.content[: len(block.content) - len(text)]
+    return [head + text[start:end].strip() for start, end in wording.sentences(text)][:_SENTENCES]
+
+
+def said(block: Block) -> str:
+    """The content of a block without the name of who says it before it."""
+    return block.content.removeprefix(f"{block.meta.get('speaker') or ''}: ")
+
+
+def how(match: FactMatch) -> str:
+    """How a block holds the fact, in words."""
+    held = {"exact": "in its words", "words": "in most of its words"}
+    return held.get(match.how, f"by meaning, with a chance of {match.chance:.2f}")
+
+
+def place(fact: str, block: Block, context: MemoryContext) -> tuple[float, float]:
+    """Where a block carries a fact, as [start, end) in shares of its content: the sentence that says most of its words,
+    and is nearest to it in meaning.
+    """
+    content = block.content
+    found = wording.sentences(content)
+    if len(found) < 2 or wording.exactly(content, fact):
+        return wording.place(content, fact)
+    wanted = wording.stems(fact)
+    told = [content[start:end] for start, end in found]
+    mine, *vectors = context.embedder.embed([fact, *told])
+    worth = [
+        len(wanted & wording.stems(text)) / max(len(wanted), 1) + float(vector @ mine)
+        for text, vector in zip(told, vectors, strict=True)
+    ]
+    start, end = found[worth.index(max(worth))]
+    return start / len(content), end / len(content)
 
 
 def chosen(fact: str, matches: Sequence[FactMatch]) -> FactMatch | None:

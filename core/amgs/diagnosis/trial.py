@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from amgs.api.context import MemoryContext
 from amgs.api.retrieval import Retrieval
-from amgs.diagnosis import asked, causes, conversation_causes, fixes, wording
+from amgs.conversation.handles import numbers
+from amgs.diagnosis import asked, causes, conversation_causes, facts, fixes, wording
 from amgs.log import journal, undo
 from amgs.retrieval.search_log import SearchLog
 from amgs.storage.opening import copy_in_memory
@@ -47,13 +48,13 @@ class Trials:
                 budget=fix.budget or self.request.budget,
                 places=fix.places or self.request.places,
             )
-            return FixTrial(fix, self._works(wanted, ()), 0, ())
+            return FixTrial(fix, self._works(wanted, fix, ()), 0, ())
         if fix.kind == "expand":
             return FixTrial(fix, True, 0, ())
         done = fixes.apply(self.copy, fix)
         try:
             added = _made(self.copy, done)
-            works = self._works(self.request, added)
+            works = self._works(self.request, fix, added)
             after = self._answers(progress) if works else ()
         finally:
             for entry in done.operations:
@@ -77,20 +78,24 @@ class Trials:
             found.append(answer(self.copy, one))
         return tuple(found)
 
-    def _works(self, request: DiagnosedRequest, added: Sequence[str]) -> bool:
-        """Whether what is given says the fact, by its block or by what was added."""
+    def _works(self, request: DiagnosedRequest, fix: ProposedFix, added: Sequence[str]) -> bool:
+        """Whether what is given says the fact, by its block, by its message or by what was added."""
         wanted = {*added, *(() if self.block is None else (self.block.id,))}
         if request.conversation and self.request.kind in ("gateway call", "conversation"):
             made = conversation_causes.sent(self.copy, replace(request, kind="conversation"))
-            return any(wording.says(one.text, self.fact) for one in made.messages)
+            first, last = numbers(fix.handle) if fix.handle else (0, 0)
+            return any(
+                first <= one.numbers[0] <= last if one.fate == "kept" else wording.says(one.text, self.fact)
+                for one in made.messages
+            )
         if not request.frame:
             hits = (
                 Retrieval(self.copy).search(request.query, top_k=request.places, weights=request.weights).hits
             )
             return any(hit.block.id in wanted for hit in hits)
-        least = 0.0 if self.block is None else wording.share(self.block.content, self.fact)
+        whole = self.fact if self.block is None else facts.said(self.block)
         return any(
-            c.block.id in wanted and wording.share(c.excerpt, self.fact) >= least - 0.15
+            c.block.id in wanted and not wording.says_less(c.excerpt, whole, self.fact)
             for c in causes.look(self.copy, request).selected
         )
 

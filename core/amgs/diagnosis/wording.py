@@ -12,6 +12,8 @@ from amgs.text.stop_words import COMMON_WORDS
 
 MOST_WORDS = 0.75
 """From this share on of its words a text says a fact, if it holds all its numbers."""
+_LESS = 0.15
+"""A part of a text that holds so much less of a fact's words than the whole leaves the fact out."""
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"(?<=[\w,;:] )[^\W\d_a-z]\w+")
 
@@ -54,18 +56,35 @@ def names(text: str) -> frozenset[str]:
     return frozenset(_analyzer().analyze(clean(" ".join(_NAME.findall(text))))) - _common()
 
 
+def says_less(part: str, whole: str, fact: str) -> bool:
+    """Whether a part of a text leaves out what the whole says of a fact: one of its numbers or names, or so many of its
+    words that the rest says something else.
+    """
+    wanted, kept = stems(fact), stems(part)
+    held = wanted & stems(whole)
+    needed = (numbers(fact) | names(fact)) & held
+    return bool(needed - kept) or len(wanted & kept) < len(held) - _LESS * len(wanted)
+
+
 def place(text: str, fact: str) -> tuple[float, float]:
     """Where a text says most of a fact, as [start, end) in shares of the text: its sentence with most of the words."""
-    best, most, at = (0, len(text)), -1.0, 0
     wanted = stems(fact)
-    for sentence in re.split(r"(?<=[.!?])\s+|\n+", text):
-        start = text.find(sentence, at)
-        at = start + len(sentence)
-        held = len(wanted & stems(sentence))
-        if held > most:
-            best, most = (start, at), held
+    start, end = max(
+        sentences(text), key=lambda at: len(wanted & stems(text[at[0] : at[1]])), default=(0, len(text))
+    )
     length = max(len(text), 1)
-    return best[0] / length, best[1] / length
+    return start / length, end / length
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Where each sentence of a text stands: characters [start, end)."""
+    found, at = [], 0
+    for sentence in re.split(r"(?<=[.!?])\s+|\n+", text):
+        start = text.index(sentence, at)
+        at = start + len(sentence)
+        if _WORD.search(sentence):
+            found.append((start, at))
+    return found
 
 
 def _plain(text: str) -> str:

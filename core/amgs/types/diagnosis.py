@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 if TYPE_CHECKING:
     from amgs.types.block import Block
@@ -59,6 +59,26 @@ FixKind = Literal[
 also called: a block with the words of the question and the fact. frame: another definition. budget, places: ask with
 more. keep: always keep messages of a conversation. expand: pin the block in the working context.
 """
+
+
+class DiagnosisArguments(TypedDict, total=False):
+    """What `diagnose` and `fix` may be told beside the answer and the fact; each may be left out.
+
+    question: what was asked; else the latest call, assembly or search in the logs that led to the answer. frame,
+    budget (tokens), weights: of a question that no log has; a session's frame unless given. exchange: the number of a
+    call that the gateway recorded. conversation: a conversation that the question was asked of. block: the block that
+    holds the fact, by the start of its id. questions: so many other logged questions are asked before and after each
+    fix, 20 unless given; with 0 no fix is tried.
+    """
+
+    question: str
+    frame: str
+    budget: int | None
+    weights: Weights | None
+    exchange: int | None
+    conversation: str
+    block: str
+    questions: int
 
 
 @dataclass(frozen=True, slots=True)

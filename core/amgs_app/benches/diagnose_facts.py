@@ -39,7 +39,7 @@ class FactsFound:
 
 def found(memory: Memory, conversation: Conversation, retold: Mapping[str, str], seed: int) -> FactsFound:
     """Look for the facts of a conversation in its own memory; nothing is changed."""
-    told = sorted((fact, source) for source, fact in retold.items()) or _answered(conversation)
+    told = sorted((fact, source) for source, fact in retold.items())
     random.Random(f"{seed} {conversation.name} facts").shuffle(told)
     names = tuple(sorted({str(d.meta["speaker"]).split()[0] for d in conversation.drafts}))
     counts = dict.fromkeys(("facts", "right", "wrong", "first", "absent", "swapped", "exchanged"), 0)
@@ -65,7 +65,8 @@ def _taken(memory: Memory, fact: str, hits: Sequence[Candidate]) -> str:
     return best.block.id if best is not None and facts.holds(best) else ""
 
 
-def _answered(conversation: Conversation) -> list[tuple[str, str]]:
+def answered(conversation: Conversation) -> list[tuple[str, str]]:
+    """Questions of one turn with their answers, as facts, and the source of each."""
     return sorted(
         (f"{one.text} {one.answer}", one.evidence[0])
         for one in conversation.questions

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from amgs.diagnosis import wording
 from amgs.errors import BudgetError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
@@ -46,6 +47,10 @@ _ECHOES = 90
 """How often somebody repeats a question whose answer is to be out-voted."""
 TALK = "talk"
 """What the conversation is called where it is held as messages."""
+_NOTHING_DONE: frozenset[DiagnosisCause] = frozenset(
+    {"over budget", "left out of the conversation", "collapsed"}
+)
+"""Planted by how the question is asked: where one cannot be, another question takes its place."""
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 
 
@@ -90,7 +95,7 @@ def planted(
 ) -> Iterator[FailureWorld]:
     """Plant so many failures of each cause in a conversation, drawn by the rig's seed."""
     chance = random.Random(f"{rig.seed} {conversation.name}")
-    retold = _retold(path)
+    retold = _retold(path) or {source: fact for fact, source in diagnose_facts.answered(conversation)}
     store = conversation_store(conversation, rig.embedder, rig.progress)
     with store as whole, _talk(rig, conversation) as talk:
         looked_for = diagnose_facts.found(whole, conversation, retold, rig.seed)
@@ -99,30 +104,29 @@ def planted(
         failures: list[PlantedFailure] = []
         for cause, count in share.items():
             for place in range(min(count, len(answered))):
-                question, source = answered.pop()
                 told = len(failures) % 2 == 1
-                said = _said(conversation, source)
-                (block,) = whole.resolve_source(source)[:1]
-                fact = retold[source] if told else said
                 call = cause == "left out of the conversation" and place % 4 > 1
                 number = 2 * len(failures) + 2 if call else None
-                failures.append(
-                    PlantedFailure(
-                        cause, question, question, source, block, said, fact, told, exchange=number
-                    )
-                )
+                failure = _failure(whole, conversation, answered.pop(), retold if told else {})
+                failures.append(replace(failure, cause=cause, exchange=number))
         others = tuple(
             (question, whole.resolve_source(source)[0], _said(conversation, source))
             for question, source in answered[:_OTHERS]
         )
+        spare = answered[_OTHERS:]
         _plant(whole, conversation, failures, chance)
         made: list[PlantedFailure] = []
         dropped: list[str] = []
         for failure in failures:
             asked = _asked(whole, talk, conversation, failure, chance)
-            if asked is None:
+            while asked is None:
                 dropped.append(f"{failure.cause}: {failure.question}")
-            else:
+                if failure.cause not in _NOTHING_DONE or not spare:
+                    break
+                other = _failure(whole, conversation, spare.pop(), retold if failure.retold else {})
+                failure = replace(other, cause=failure.cause, exchange=failure.exchange)
+                asked = _asked(whole, talk, conversation, failure, chance)
+            if asked is not None:
                 made.append(asked)
         for question, _, _ in others:
             whole.assemble(FRAME, query=question)
@@ -151,22 +155,39 @@ def _answered(
         source = one.evidence[0]
         if one.category == ADVERSARIAL or len(one.evidence) > 1 or source in seen or source not in retold:
             continue
-        said = _said(conversation, source)
+        said, told = _said(conversation, source), _said(conversation, source, retold[source])
         blocks = memory.resolve_source(source)
-        if len(said.split()) >= 6 and blocks and has(look(memory, one.text), blocks[0], said):
+        if len(said.split()) < 6 or not blocks:
+            continue
+        frame = look(memory, one.text)
+        if has(frame, blocks[0], said) and has(frame, blocks[0], told):
             seen.add(source)
             yield one.text, source
 
 
-def _said(conversation: Conversation, source: str) -> str:
-    """The longest sentence of a turn, as it was said."""
+def _failure(
+    memory: Memory, conversation: Conversation, asked: tuple[str, str], retold: Mapping[str, str]
+) -> PlantedFailure:
+    """A question with its fact, as others retold it where they did; the cause is yet to be given."""
+    question, source = asked
+    fact = retold.get(source, "")
+    said = _said(conversation, source, fact)
+    (block,) = memory.resolve_source(source)[:1]
+    return PlantedFailure(
+        "not stored", question, question, source, block, said, fact or said, retold=bool(fact)
+    )
+
+
+def _said(conversation: Conversation, source: str, fact: str = "") -> str:
+    """The longest sentence of a turn, as it was said; of a fact that was retold, the one with most of its words."""
     text = next(d.content for d in conversation.drafts if d.meta["source"] == source)
     said = re.sub(r"\s*\[[^\]]*\]\s*$", "", text.rpartition("\n(")[0].partition(": ")[2])
-    return max(re.split(r"(?<=[.!?])\s+", said), key=len)
+    told = wording.stems(fact) if fact else frozenset()
+    return max(re.split(r"(?<=[.!?])\s+", said), key=lambda one: (len(told & wording.stems(one)), len(one)))
 
 
 def _retold(path: Path) -> dict[str, str]:
-    """What others wrote that turns say, by source: never taken into a memory before it is diagnosed as missing."""
+    """What others wrote that turns say, by source; nothing of it is taken into a memory before it is diagnosed."""
     given: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     found: dict[str, str] = {}
     for name, sessions in given.items():
@@ -251,6 +272,8 @@ def _asked(
     if failure.cause == "left out of the conversation":
         return _squeezed(talk, failure)
     if failure.cause == "over budget":
+        if not has(look(memory, failure.asked), failure.block, failure.said):
+            return None
         tried = (_missed(memory, replace(failure, budget=budget)) for budget in _BUDGETS)
         return next((made for made in tried if made is not None), None)
     if failure.cause == "not found":
@@ -260,8 +283,11 @@ def _asked(
 
 
 def _missed(memory: Memory, failure: PlantedFailure) -> PlantedFailure | None:
+    """The failure; None where its sentence is given, or any of the turn where others retold it: who retells need not
+    keep to one sentence.
+    """
     frame = look(memory, failure.asked, failure.budget)
-    return None if has(frame, failure.block, failure.said) else failure
+    return None if has(frame, failure.block, "" if failure.retold else failure.said) else failure
 
 
 def _squeezed(talk: Memory, failure: PlantedFailure) -> PlantedFailure | None:

@@ -74,3 +74,10 @@ class Takes:
 
     kind: Kind
     made: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """What a parameter is that is not given, where it stands in a TypedDict, whose keys have no default."""
+
+    value: object

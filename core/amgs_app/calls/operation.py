@@ -9,14 +9,24 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
+from typing import (
+    Annotated,
+    Any,
+    Concatenate,
+    Generic,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    get_args,
+    get_type_hints,
+)
 
 from amgs_app.calls.call import Call
-from amgs_app.calls.marks import Option
-from amgs_app.calls.parameter import Parameter, describe_parameter
+from amgs_app.calls.marks import Default, Option
+from amgs_app.calls.parameter import Parameter, describe_parameter, split_annotation
 from amgs_app.pane_names import Pane
 
 P = ParamSpec("P")
@@ -106,8 +116,21 @@ class Operation(Generic[P, R]):
 
     @cached_property
     def _declared(self) -> tuple[inspect.Parameter, ...]:
-        """The parameters of the function as they are written."""
-        return tuple(inspect.signature(self.function).parameters.values())
+        """The parameters of the function as they are written; those that it shares with others, `**given:
+        Unpack[TypedDict]`, each by itself, before what may be left out.
+        """
+        found = list(inspect.signature(self.function).parameters.values())
+        if found[-1].kind is not inspect.Parameter.VAR_KEYWORD:
+            return tuple(found)
+        (shared,) = get_args(_resolve(found.pop().annotation, self._names))
+        optional = [n for n, each in enumerate(found) if each.default is not each.empty]
+        place = min(optional, default=len(found))
+        return (*found[:place], *_keys(shared), *found[place:])
+
+    @cached_property
+    def _names(self) -> dict[str, Any]:
+        """What the names in its annotations stand for."""
+        return sys.modules[self.function.__module__].__dict__
 
     @cached_property
     def _signature(self) -> inspect.Signature:
@@ -118,10 +141,9 @@ class Operation(Generic[P, R]):
     @cached_property
     def signature(self) -> inspect.Signature:
         """What callers give, by keyword, with resolved annotations."""
-        names = sys.modules[self.function.__module__].__dict__
         return inspect.Signature(
             [
-                each.replace(annotation=_resolve(each.annotation, names), kind=each.KEYWORD_ONLY)
+                each.replace(annotation=_resolve(each.annotation, self._names), kind=each.KEYWORD_ONLY)
                 for each in self._signature.parameters.values()
             ]
         )
@@ -194,6 +216,15 @@ def operation(
         )
 
     return mark
+
+
+def _keys(shared: type[Any]) -> Iterator[inspect.Parameter]:
+    """The keys of a TypedDict as parameters; what its annotation marks as Default may be left out."""
+    for name, annotation in get_type_hints(shared, include_extras=True).items():
+        given = next((each for each in split_annotation(annotation)[1] if isinstance(each, Default)), None)
+        default = inspect.Parameter.empty if given is None else given.value
+        kind = inspect.Parameter.KEYWORD_ONLY
+        yield inspect.Parameter(name, kind, default=default, annotation=annotation)
 
 
 def _resolve(annotation: Any, names: dict[str, Any]) -> Any:

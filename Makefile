@@ -50,9 +50,11 @@ snapshots: $(STAMP)
 	$(BIN)/amgs --store "$$(mktemp -d)/tour.duckdb" run docs/tour.amgs --out docs/tour
 	@rm -f docs/tour/*.json docs/tour/*.txt
 
-# The recording at the README's top: docs/demo.amgs, typed into a workstation with the real models.
+# The recording at the README's top: docs/demo.amgs, typed into a workstation with the real models. And the screen in
+# docs/diagnose.md, where such a script ends.
 cast: $(STAMP)
 	$(BIN)/python -m amgs_tui.cast docs/demo.amgs --out docs/demo
+	$(BIN)/python -m amgs_tui.cast docs/diagnose.amgs --last --size 100x26 --out docs/diagnose
 
 # The store with which the sample begins: its notes consolidated, a question asked. After a change of the notes or of the
 # schema; `make sample CHECK=--check` names what differs.

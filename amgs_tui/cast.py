@@ -165,7 +165,7 @@ async def record(script: str, options: Options, size: tuple[int, int]) -> Cast:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Record a script and write OUT.cast and OUT.svg."""
+    """Record a script and write OUT.cast and OUT.svg; with --last a picture of the end alone, OUT.svg."""
     from amgs.clock import parse_instant
     from amgs_app import sample_store
     from amgs_app.engine import Options
@@ -181,6 +181,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--stills", type=Path, metavar="DIR", help="Also write each still as an SVG, to look at."
     )
+    parser.add_argument("--last", action="store_true", help="Write the last still alone.")
     given = parser.parse_args(words)
     with TemporaryDirectory() as folder:
         store = Path(folder) / sample_store.STORE
@@ -188,8 +189,11 @@ def main(words: Sequence[str] | None = None) -> int:
             parser.error(f"{sample_store.archive()} is missing or cannot be read.")
         options = Options(store=str(store), model=given.model, now=parse_instant(NOW), seed=7)
         cast = asyncio.run(record(given.script.read_text(encoding="utf-8"), options, read_size(given.size)))
-    given.out.with_suffix(".cast").write_text(asciicast(cast), encoding="utf-8")
-    given.out.with_suffix(".svg").write_text(animated_svg(cast), encoding="utf-8")
+    if given.last:
+        given.out.with_suffix(".svg").write_text(still_svg(cast, len(cast.stills) - 1), encoding="utf-8")
+    else:
+        given.out.with_suffix(".cast").write_text(asciicast(cast), encoding="utf-8")
+        given.out.with_suffix(".svg").write_text(animated_svg(cast), encoding="utf-8")
     if given.stills is not None:
         given.stills.mkdir(parents=True, exist_ok=True)
         for place in range(len(cast.stills)):

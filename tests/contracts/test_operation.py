@@ -178,6 +178,18 @@ def test_every_operation_takes_an_engine_or_an_operator_and_has_a_schema() -> No
         assert set(each.schema()["properties"]) == set(each.signature.parameters), each.name
 
 
+def test_parameters_that_operations_share_stand_in_each_with_their_defaults(registry: Registry) -> None:
+    diagnose, fix = (registry[name] for name in ("diagnose", "fix"))
+    told = {each.name: each for each in diagnose.parameters}
+    shared = [each for each in fix.parameters if each.name not in ("answer", "missed")]
+    assert [each.name for each in shared][:3] == ["question", "frame", "budget"]
+    assert all(told[each.name] == each and not each.required for each in shared)
+    call = fix("x", missed="y", budget=9)
+    assert (call.arguments["budget"], call.arguments["questions"]) == (9, 20)
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        fix("x", missed="y", budgets=9)
+
+
 def test_typer_is_known_to_the_command_line_and_to_its_adapter_alone() -> None:
     users = {
         path.relative_to(APP).as_posix() for path in APP.rglob("*.py") if "import typer" in path.read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,46 @@ def test_a_gist_in_the_working_context_collapsed_the_fact_where_it_stood_for_it(
     assert (found.cause, found.trial and found.trial.fix.kind) == ("collapsed", "expand")
 
 
+def test_only_a_gist_of_the_words_that_carry_the_fact_collapsed_it(memory: Memory) -> None:
+    text = f"It rained, said Tomasz, and nobody went ashore. {FACT} in 1987. The rest is about the weather."
+    (block,) = memory.add(text).added
+    memory.consolidate()
+    fact = f"{FACT} in 1987"
+
+    def cause(*gists: str) -> str:
+        """What is named where these words were gists and all others tokens."""
+        cuts = sorted({0, len(text), *(text.index(one) + n for one in gists for n in (0, len(one)))})
+        spans = tuple(
+            ReadSpan(block, a / len(text), b / len(text), int(text[a:b] in gists)) for a, b in pairwise(cuts)
+        )
+        read = DecodedContext(0, spans)
+        return memory.diagnosis.diagnose(
+            "", fact, question=ASKED, frame="ATTENTION", questions=0, read=read
+        ).cause
+
+    assert cause("said Tomasz, and nobody went ashore", "The rest is about the weather.") == "in the context"
+    assert cause(f"{FACT} in 1987.") == "collapsed"
+    assert cause("1987") == "collapsed"
+    assert cause(" was ", "with") == "in the context"
+
+
+def test_a_fact_that_a_message_says_in_other_words_is_left_out_with_it(memory: Memory) -> None:
+    said = [
+        {"role": "user", "content": "We patched the mainsail of the Heron, its blue cloth came from Visby."}
+    ]
+    for number in range(60):
+        role = "assistant" if number % 2 else "user"
+        said.append({"role": role, "content": f"Stage {number} led past the lighthouse of Faro."})
+    said.append({"role": "user", "content": "What is for dinner?"})
+    memory.conversation.add("voyage", said)
+    found = memory.diagnosis.diagnose("", FACT, conversation="voyage", budget=200)
+    assert found.cause == "left out of the conversation"
+    assert found.block is not None and "Visby" in found.block.content
+    assert found.trial is not None and (found.trial.fix.handle, found.trial.works) == ("#1", True)
+    memory.diagnosis.apply(found.trial.fix)
+    assert memory.diagnosis.diagnose("", FACT, conversation="voyage", budget=200).cause == "in the context"
+
+
 # --- which request, and which other answers ---------------------------------------------------------------
 
 
@@ -250,6 +291,8 @@ def test_diagnosing_leaves_no_trace(memory: Memory) -> None:
 
 def test_what_cannot_be_diagnosed_says_what_to_give(memory: Memory) -> None:
     diagnose = memory.diagnosis.diagnose
+    with pytest.raises(TypeError, match="no argument 'quesion'"):
+        diagnose("x", FACT, quesion=ASKED)  # type: ignore[call-arg]
     with pytest.raises(UsageError, match="No fact"):
         diagnose("x", "  ")
     with pytest.raises(UsageError, match="No question is logged"):

@@ -47,9 +47,8 @@ def proposed(
         case "set aside" if block is not None:
             return (ProposedFix("reinstate", f"Bring the {block.status} block back.", block=block.id), called)
         case "superseded" if block is not None:
-            return (
-                ProposedFix("restore", "Let the block hold again, beside the newer one.", block=block.id),
-            )
+            told = "Let the block hold again, beside the newer one."
+            return (ProposedFix("restore", told, block=block.id), called)
         case "not found":
             return (called,)
         case "out-voted":

@@ -45,6 +45,8 @@ _BUDGETS = (200, 140, 100, 70)
 """Tokens that leave a fact out; the largest that does is taken."""
 _ECHOES = 90
 """How often somebody repeats a question whose answer is to be out-voted."""
+_ECHOED = 4
+"""How many times so many are added at most, until even twice the budget leaves the answer out."""
 TALK = "talk"
 """What the conversation is called where it is held as messages."""
 _NOTHING_DONE: frozenset[DiagnosisCause] = frozenset(
@@ -215,15 +217,20 @@ def _plant(
     memory.ingest_many(replace(d, meta={**d.meta, "source": _letter(_of(d))}) for d in letters)
     for failure in failures:
         if failure.cause == "out-voted":
-            for _ in range(_ECHOES):
-                where, who = (" ".join(_invented(chance) for _ in range(3)) for _ in range(2))
-                memory.add(f"In {where} {who} was asked: {failure.question} Nobody there could tell.")
+            _echo(memory, failure.question, chance)
     memory.consolidate()
     for failure in failures:
         if failure.cause == "superseded":
             _supersede(memory, failure)
     memory.consolidate()
     memory.ingest_many(drafts[s] for s in gone if causes[s] == "not consolidated")
+
+
+def _echo(memory: Memory, question: str, chance: random.Random) -> None:
+    """Take in what repeats a question, from many who could not answer it."""
+    for _ in range(_ECHOES):
+        where, who = (" ".join(_invented(chance) for _ in range(3)) for _ in range(2))
+        memory.add(f"In {where} {who} was asked: {question} Nobody there could tell.")
 
 
 @contextmanager
@@ -276,6 +283,16 @@ def _asked(
             return None
         tried = (_missed(memory, replace(failure, budget=budget)) for budget in _BUDGETS)
         return next((made for made in tried if made is not None), None)
+    if failure.cause == "out-voted":
+        # With twice the budget it must be out, too, or it was over budget.
+        twice = 2 * look(memory, failure.asked).budget
+        for _ in range(_ECHOED):
+            if _missed(memory, replace(failure, budget=twice)) is not None:
+                break
+            _echo(memory, failure.question, chance)
+            memory.consolidate()
+        else:
+            return None
     if failure.cause == "not found":
         name = " ".join(_invented(chance) for _ in range(2))
         failure = replace(failure, asked=f"{name}?")

@@ -180,18 +180,14 @@ def test_only_a_gist_of_the_words_that_carry_the_fact_collapsed_it(memory: Memor
 
 
 def test_a_fact_that_a_message_says_in_other_words_is_left_out_with_it(memory: Memory) -> None:
-    said = [
-        {"role": "user", "content": "We patched the mainsail of the Heron, its blue cloth came from Visby."}
-    ]
-    for number in range(60):
-        role = "assistant" if number % 2 else "user"
-        said.append({"role": role, "content": f"Stage {number} led past the lighthouse of Faro."})
-    said.append({"role": "user", "content": "What is for dinner?"})
-    memory.conversation.add("voyage", said)
+    lines = [f"Stage {number} led past the lighthouse of Faro." for number in range(60)]
+    lines.insert(20, "We mended the mainsail of the Heron with blue sailcloth from Visby.")
+    said = [{"role": ("user", "assistant")[n % 2], "content": line} for n, line in enumerate(lines)]
+    memory.conversation.add("voyage", [*said, {"role": "user", "content": "What is for dinner?"}])
     found = memory.diagnosis.diagnose("", FACT, conversation="voyage", budget=200)
     assert found.cause == "left out of the conversation"
     assert found.block is not None and "Visby" in found.block.content
-    assert found.trial is not None and (found.trial.fix.handle, found.trial.works) == ("#1", True)
+    assert found.trial is not None and (found.trial.fix.handle, found.trial.works) == ("#21", True)
     memory.diagnosis.apply(found.trial.fix)
     assert memory.diagnosis.diagnose("", FACT, conversation="voyage", budget=200).cause == "in the context"
 

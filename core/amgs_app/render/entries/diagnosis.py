@@ -23,7 +23,7 @@ _MOST_MOVED = 3
 
 
 def _verdict(result: Diagnosis) -> str:
-    return result.verdict
+    return result.verdict.removesuffix(".")
 
 
 def _done(result: FixApplied) -> str:

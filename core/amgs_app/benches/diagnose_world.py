@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,7 +46,7 @@ _BUDGETS = (200, 140, 100, 70)
 _ECHOES = 90
 """How often somebody repeats a question whose answer is to be out-voted."""
 _ECHOED = 4
-"""How many times so many are added at most, until even twice the budget leaves the answer out."""
+"""How many times so many are added at most after that."""
 TALK = "talk"
 """What the conversation is called where it is held as messages."""
 _NOTHING_DONE: frozenset[DiagnosisCause] = frozenset(
@@ -104,8 +104,8 @@ def planted(
         answered = list(_answered(whole, conversation, retold))
         chance.shuffle(answered)
         failures: list[PlantedFailure] = []
-        for cause, count in share.items():
-            for place in range(min(count, len(answered))):
+        for cause, count in _fitting(share, len(answered)).items():
+            for place in range(count):
                 told = len(failures) % 2 == 1
                 call = cause == "left out of the conversation" and place % 4 > 1
                 number = 2 * len(failures) + 2 if call else None
@@ -116,7 +116,7 @@ def planted(
             for question, source in answered[:_OTHERS]
         )
         spare = answered[_OTHERS:]
-        _plant(whole, conversation, failures, chance)
+        _plant(whole, conversation, failures, [question for question, _, _ in others], chance)
         made: list[PlantedFailure] = []
         dropped: list[str] = []
         for failure in failures:
@@ -130,8 +130,6 @@ def planted(
                 asked = _asked(whole, talk, conversation, failure, chance)
             if asked is not None:
                 made.append(asked)
-        for question, _, _ in others:
-            whole.assemble(FRAME, query=question)
         yield FailureWorld(whole, talk, tuple(made), others, tuple(dropped), looked_for)
 
 
@@ -143,6 +141,12 @@ def look(memory: Memory, question: str, budget: int | None = None) -> Frame:
 def has(frame: Frame, block: str, said: str) -> bool:
     """Whether a frame says a sentence, by its block."""
     return any(c.block.id == block and said in c.excerpt for c in frame.selected)
+
+
+def _fitting(share: Mapping[DiagnosisCause, int], questions: int) -> dict[DiagnosisCause, int]:
+    """The share, or where there are not so many questions, a part of each; a quarter of the questions is left alone."""
+    room, wanted = questions - min(_OTHERS, questions // 4), sum(share.values())
+    return {cause: min(count, count * room // max(wanted, 1)) for cause, count in share.items()}
 
 
 # --- choosing ---------------------------------------------------------------------------------------------
@@ -206,24 +210,42 @@ def _retold(path: Path) -> dict[str, str]:
 
 
 def _plant(
-    memory: Memory, conversation: Conversation, failures: list[PlantedFailure], chance: random.Random
+    memory: Memory,
+    conversation: Conversation,
+    failures: list[PlantedFailure],
+    others: Sequence[str],
+    chance: random.Random,
 ) -> None:
-    """Do to each turn what keeps it from the answer."""
+    """Do to each turn what keeps it from the answer. others: questions that are asked on the way, and logged."""
     drafts = {_of(draft): draft for draft in conversation.drafts}
     causes = {failure.source: failure.cause for failure in failures}
     gone = [s for s, cause in causes.items() if cause in ("not stored", "not consolidated", "superseded")]
     memory.erasure.erase([i for source in gone for i in memory.resolve_source(source)])
     letters = [drafts[s] for s in gone if causes[s] == "superseded"]
     memory.ingest_many(replace(d, meta={**d.meta, "source": _letter(_of(d))}) for d in letters)
-    for failure in failures:
-        if failure.cause == "out-voted":
-            _echo(memory, failure.question, chance)
+    out_voted = [failure for failure in failures if failure.cause == "out-voted"]
+    for failure in out_voted:
+        _echo(memory, failure.question, chance)
     memory.consolidate()
     for failure in failures:
         if failure.cause == "superseded":
             _supersede(memory, failure)
     memory.consolidate()
+    for question in others:  # an answer that is given moves later ones
+        memory.assemble(FRAME, query=question)
+    for failure in out_voted:
+        _outvote(memory, failure, chance)
     memory.ingest_many(drafts[s] for s in gone if causes[s] == "not consolidated")
+
+
+def _outvote(memory: Memory, failure: PlantedFailure, chance: random.Random) -> None:
+    """Repeat a question until even twice the budget leaves its answer out: else it would be over budget."""
+    twice = replace(failure, budget=2 * look(memory, failure.asked).budget)
+    for _ in range(_ECHOED):
+        if _missed(memory, twice) is not None:
+            break
+        _echo(memory, failure.question, chance)
+        memory.consolidate()
 
 
 def _echo(memory: Memory, question: str, chance: random.Random) -> None:
@@ -284,15 +306,8 @@ def _asked(
         tried = (_missed(memory, replace(failure, budget=budget)) for budget in _BUDGETS)
         return next((made for made in tried if made is not None), None)
     if failure.cause == "out-voted":
-        # With twice the budget it must be out, too, or it was over budget.
-        twice = 2 * look(memory, failure.asked).budget
-        for _ in range(_ECHOED):
-            if _missed(memory, replace(failure, budget=twice)) is not None:
-                break
-            _echo(memory, failure.question, chance)
-            memory.consolidate()
-        else:
-            return None
+        twice = replace(failure, budget=2 * look(memory, failure.asked).budget)
+        return None if _missed(memory, twice) is None else failure
     if failure.cause == "not found":
         name = " ".join(_invented(chance) for _ in range(2))
         failure = replace(failure, asked=f"{name}?")

@@ -8,9 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 REST_SECONDS: Final = 0.1
-"""So long no key must have been pressed: a held one repeats sooner."""
-REST_OF_PAUSES: Final = 2.0
-"""And so many times as long as the last collection took, so that one seldom meets a key."""
+"""So long no key must have been pressed, and as long as the last collection took: a held one repeats sooner."""
 DUE_AFTER: Final = 20
 """Collections of the middle generation after which a full one is due, some fifteen acts. Without rest it comes by
 itself, after `amgs_app.gc_tuning.FULL_EVERY`."""
@@ -41,7 +39,7 @@ class IdleCollection:
 
     def tick(self) -> None:
         """Collect if it is due and nobody waits."""
-        rest = max(REST_SECONDS, REST_OF_PAUSES * self._pause)
+        rest = max(REST_SECONDS, self._pause)
         if gc.get_count()[2] < DUE_AFTER or self._perf() - self._acted < rest or self._busy():
             return
         began = self._spent()

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import AmgsError
-from amgs_app.benches import tui
+from amgs_app.benches import tui, tui_hour
 from amgs_app.benches.terminal import Terminal
+from amgs_app.operations.standard import standard
 
 
 def test_a_walk_over_the_inbox_times_every_key_until_the_command_has_ended(tmp_path: Path) -> None:
@@ -42,3 +43,34 @@ def test_the_map_is_drawn_from_a_real_working_context() -> None:
 def test_the_p95_is_of_all_keys() -> None:
     assert tui._p95([1.0] * 19 + [101.0]) == pytest.approx(6.0)
     assert tui._p95([7.0]) == 7.0
+
+
+class Held(Terminal):
+    """A program that holds one MiB more after each act."""
+
+    def __init__(self) -> None:
+        self.acts: list[str] = []
+        self.rested = 0.0
+
+    def press(self, keys: str) -> None:
+        self.acts.append(keys)
+
+    def read(self, seconds: float) -> None:
+        self.rested = seconds
+
+    def resident(self) -> float:
+        assert self.rested >= tui_hour.REST
+        return float(len(self.acts))
+
+
+def test_memory_is_read_at_rest_after_each_share_of_the_acts() -> None:
+    held = Held()
+    assert tui_hour._course(held, ("1", "2", "3"), [0, 2, 4, 8]) == [0, 2, 4, 8]
+    assert held.acts == ["1", "2", "3", "1", "2", "3", "1", "2"]
+    assert tui_hour._rested(Held(), [0, 2, 4], 12.0) == [0, 0, 0]
+
+
+def test_what_the_hour_asks_of_the_shell_are_commands_that_it_knows() -> None:
+    typed = [line.removeprefix(":") for line in (*tui_hour.ENGINE, *tui_hour.SCREEN) if line.endswith("\r")]
+    assert len(typed) == len(tui_hour.ENGINE) + 2
+    assert all(standard().parse(line.strip()) is not None for line in typed)

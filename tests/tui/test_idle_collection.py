@@ -12,7 +12,7 @@ from textual._styles_cache import StylesCache
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
-from amgs_tui.idle_collection import DUE_AFTER, REST_OF_PAUSES, REST_SECONDS, IdleCollection
+from amgs_tui.idle_collection import DUE_AFTER, REST_SECONDS, IdleCollection
 from amgs_tui.styles_cache import end_with_widgets
 
 
@@ -83,7 +83,7 @@ def test_a_collection_that_takes_long_waits_for_a_longer_rest(clocks: Clocks) ->
     clocks.gathered, clocks.now = DUE_AFTER, clocks.now + 2 * REST_SECONDS
     collection.tick()
     assert clocks.collections() == 1
-    clocks.now += REST_OF_PAUSES * clocks.pause
+    clocks.now += clocks.pause
     collection.tick()
     assert clocks.collections() == 2
 

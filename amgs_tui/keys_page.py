@@ -15,8 +15,8 @@ HEAD = """\
 # Keys
 
 `?` (or F1) shows the keys of the focused pane, `?` again the [glossary](glossary.md), and `ctrl+p` finds any action by
-what it does. No key conflicts with those that a terminal or tmux reserves. Each action has an id, by
-which the settings give it another key:
+what it does. No key conflicts with those that a terminal or tmux reserves. Each action has an id, with
+which the settings can give it another key:
 
 ```toml
 [screen.keys]
@@ -24,7 +24,7 @@ which the settings give it another key:
 "app.find" = "ctrl+f"
 ```
 
-A key is ignored, and named at the start, if another action of the same pane already has it, if terminals
+A key is ignored, and named at startup, if another action of the same pane already has it, if terminals
 reserve it or if it does not exist; the others work.
 
 A key that nothing uses may run a command of your own, with `|` and `@1` as in the command line. One that ends in `…`
@@ -36,7 +36,7 @@ is put into the command line, to be completed:
 "ctrl+n" = "frame assemble PLAN --query …"
 ```
 
-They stand in the help and in the palette under your own line. `H` lists what your keys have run, as it would be typed.
+Help and palette list them under your own line. `H` lists what your keys have run, as it would be typed.
 
 In tmux, `esc` followed quickly by another key is read as alt with that key. `set -sg escape-time 10` in `~/.tmux.conf`
 shortens the time that tmux waits for it.

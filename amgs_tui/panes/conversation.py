@@ -48,10 +48,10 @@ class ConversationPane(ExchangeFollowing):
         }
     )
     PURPOSE = """\
-What of a conversation a model should read for a question, within a budget of tokens. The strip is the whole history:
-each message kept, digested, masked to one line, or dropped; under it how likely each is needed. Every span has its
-handle, its tokens and the reason for its fate; the ledger says what each stage took and added. [ and ] go through the
-history: the context as it stood after each message. r puts a span back into the context. With a gateway the pane
+What a model should read of a conversation for a question, within a budget of tokens. The strip is the whole history:
+each message is kept, digested, masked to one line, or dropped; below is how likely each is to be needed. Every span has
+its handle, its tokens and the reason for its fate; the ledger says what each stage took and added. [ and ] go through
+the history: the context as it was after each message. r puts a span back into the context. With a gateway the pane
 follows the agents: what the model had in front of it when it answered, and what it said."""
 
     BINDINGS: ClassVar[list[Any]] = [

@@ -75,8 +75,8 @@ class FocusPane(SteeringPane):
 The lifetime context from left to right, as the frozen model holds it now: fine spans are tokens, coarse
 ones gists that stand for 32, 1,024, … tokens. Every few tokens it refocuses: what the text at hand needs is
 expanded (▲), what it does not is collapsed (▽), within the window. Step it token by token, go back exactly,
-and ask any entry why it is as it is. Measure what its detail is worth, pin it, forbid it, change a setting:
-what is done in the past begins a branch, and two branches can be compared. Opened frames land here."""
+and ask why any entry has its level. Measure what its detail is worth, pin it, forbid it, change a setting:
+what you do in the past begins a branch, and two branches can be compared. Opened frames land here."""
 
     BINDINGS: ClassVar[list[Any]] = [
         shown("full_stop", "step(1)", "token", "focus.step", "Decode one token"),

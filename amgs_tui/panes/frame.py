@@ -43,7 +43,7 @@ class FramePane(ListPane):
 A frame is the text that a question gets: blocks of the memory, chosen by a score of five parts within a budget
 of tokens. The waterfall says how many candidates each layer brought. Each row is a candidate: what its score is
 made of, and whether it is in, or out and why. A composite lists the part that answers the question first. ✓ and ✗
-mark what you judged with u and x: a verdict settles the score as a forecast. Weights that you move hold for every
+mark what you judged with u and x: a verdict settles the score as a forecast. Weights that you change apply to every
 part of the frame until 0 resets them. Open a frame as lifetime context to see what the language model makes of it."""
 
     BINDINGS: ClassVar[list[Any]] = [

@@ -40,8 +40,8 @@ One look at everything: the loop from notes to decoded tokens and back, with its
 each area of the memory (✓ well, ◆ worth a look, ✗ needs attention) with the command for it; and the journal of changes.
 Where a memory is more than a file: its namespace among those of the database that you may use, how far the search index
 is behind, and the workers with what they have claimed. Other namespaces are counted as PostgreSQL last estimated them.
-A click on a station of the loop opens its pane; ← and → walk the stations, and enter opens the pane of one. U undoes
-the change under the cursor, after a question; later changes that build on it have to be undone first."""
+A click on a step of the loop opens its pane; ← and → move through the steps, and enter opens the pane of one. U asks,
+then undoes the change under the cursor; later changes that depend on it have to be undone first."""
 
     BINDINGS: ClassVar[list[Any]] = [
         shown("U", "undo", "undo", "overview.undo", "Undo the change under the cursor"),

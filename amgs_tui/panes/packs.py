@@ -31,10 +31,10 @@ class PacksPane(PackDrawing):
     )
     PURPOSE = """\
 A pack is a frame that was kept: the blocks that answered a question once, under a name, to be read again. The list says
-how likely each is read within the next days, and behind it how that goes down while it is not read. enter shows its
-members: ○ a source was taken in, ◆ a learning was made of others, which enter on it lists. e asks which packs a
-question is given, and what each adds for each agent. r reads a pack, u and x say whether that was useful. K keeps the
-present frame, P lists what could be done with packs. What was done stands in the journal: U there undoes it."""
+how likely each is to be read within the next days, and then how that falls while nobody reads it. enter shows its
+members: ○ a source was taken in, ◆ a learning was made from others, which enter on it lists. e asks which packs to read
+for a question, and what each adds for each agent. r reads a pack, u and x say whether that was useful. K keeps the
+present frame, P lists what could be done with packs. What was done is in the journal, where U undoes it."""
 
     BINDINGS: ClassVar[list[Any]] = [
         shown("enter,right", "open", "open", "packs.open", "Its members; of a learning: what it was made of"),

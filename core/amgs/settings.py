@@ -39,7 +39,7 @@ class ConsolidationSettings(SettingsSection):
     neighbours: int = Field(default=5, ge=0, description="At most this many `related` edges per new block.")
     similarity: float = Field(default=0.45, ge=0, le=1, description="Minimum cosine of two `related` blocks.")
     interval_minutes: float = Field(
-        default=15.0, gt=0, description="What waits this long makes a consolidation due."
+        default=15.0, gt=0, description="A block that waits this long makes a consolidation due."
     )
     volume: int = Field(
         default=50, gt=0, description="This many raw blocks in the inbox make a consolidation due."
@@ -99,20 +99,20 @@ class ConversationSettings(SettingsSection):
     )
     decay: Literal["none", "exponential", "logarithmic", "step", "adaptive"] = Field(
         default="none",
-        description="How what was said fades with the time since, in the choice of what a model reads. What is wanted, "
+        description="How messages fade with age in the choice of what a model reads. What is wanted, "
         "promised or pinned fades more slowly.",
     )
     half_life_hours: float = Field(
-        default=720.0, gt=0, description="Hours after which an ordinary message counts half, by a decay."
+        default=720.0, gt=0, description="Hours after which an ordinary message counts half, with a decay."
     )
     importance_threshold: float = Field(
         default=0.6,
         gt=0,
         lt=1,
-        description="With the adaptive decay, a message of more importance fades more slowly than the half-life.",
+        description="With the adaptive decay, a message above this importance fades more slowly than the half-life.",
     )
     recent_hours: float = Field(
-        default=0.0, ge=0, description="A message of at most so many hours is lifted by the recency boost."
+        default=0.0, ge=0, description="A message at most this many hours old gets the recency boost."
     )
     recency_boost: float = Field(
         default=0.0,
@@ -122,11 +122,9 @@ class ConversationSettings(SettingsSection):
     )
     entities: bool = Field(
         default=False,
-        description="A message that has the names in the query is worth more, beside its words.",
+        description="A message with names from the query is worth more than by its words alone.",
     )
-    dates: bool = Field(
-        default=False, description="A message that tells of days which the query names is worth more."
-    )
+    dates: bool = Field(default=False, description="A message about days named in the query is worth more.")
     goals: bool = Field(
         default=False, description="A message with a goal or promise that is still open is worth more."
     )
@@ -231,7 +229,7 @@ class EnhancementSettings(SettingsSection):
     split_paragraphs: int = Field(
         default=1024,
         ge=0,
-        description="At most so many paragraphs are embedded for it in one plan, those of the longest blocks first.",
+        description="At most this many paragraphs are embedded to split blocks in one plan, the longest blocks first.",
     )
     weak_strength: float = Field(default=0.1, gt=0, le=1, description="An edge below this strength is weak.")
     weak_confidence: float = Field(
@@ -269,7 +267,7 @@ class ReviewSettings(SettingsSection):
         default=48.0, ge=0, description="Observations further apart are about different events."
     )
     later_hours: float = Field(
-        default=12.0, ge=0, description="What supersedes a block is at least so much later than it."
+        default=12.0, ge=0, description="A superseding block is at least this many hours later."
     )
 
 
@@ -296,7 +294,7 @@ class PruningSettings(SettingsSection):
         default=0.9,
         gt=0,
         le=1,
-        description="A faded and unused block may go, however central, where another that stays comes as near as this.",
+        description="A faded and unused block may go, however central, if another that stays comes as near as this.",
     )
     alone_words: int = Field(
         default=8, gt=0, description="A shorter block has no subject of its own to stand alone on."

@@ -17,7 +17,7 @@ TERMS: Final[Words] = (
     ("raw", "Of a block: ingested, not consolidated yet."),
     ("inbox", "The raw blocks."),
     ("ingest", "Take texts in as raw blocks, from files, folders or the command line."),
-    ("consolidate", "Work raw blocks into the memory: category, embedding, entities, edges, decay profile."),
+    ("consolidate", "Turn raw blocks into memory: category, embedding, entities, edges, decay profile."),
     (
         "category",
         "What kind of knowledge a block is (decision, task, person …). It suggests the decay profile.",
@@ -27,7 +27,7 @@ TERMS: Final[Words] = (
     ("decay profile", "How fast relevance halves: pinned (never), core, durable, standard, ephemeral."),
     (
         "threshold",
-        "The relevance (0.05) below which a block counts as faded. It stays in the memory and is found.",
+        "The relevance (0.05) below which a block counts as faded. It stays in the memory and can be found.",
     ),
     ("use, reinforcement", "A frame selected the block: its relevance is 1 again."),
     ("prune", "Archive blocks that are faded, peripheral, unused and low-confidence. Only on command."),
@@ -45,7 +45,7 @@ TERMS: Final[Words] = (
         "score",
         "The weighted sum of recency, centrality, confidence, similarity and reinforcement, from 0 to 1.",
     ),
-    ("confidence", "How far a block, an edge or a category is believed, from 0 to 1."),
+    ("confidence", "How far a block, an edge or a category can be trusted, from 0 to 1."),
     ("forecast", "The score of a selected block, read as the probability that it will prove useful."),
     ("verdict, outcome", "Your judgement of a forecast: useful or useless."),
     (
@@ -75,7 +75,7 @@ SCREEN: Final[dict[str, Words]] = {
     "inbox": (
         ("tok", "Tokens of the block, as the model counts them."),
         ("draft", "What consolidation would do, block by block, before it is done."),
-        ("~ and ✗", "Corrected by you; left out, and so it stays in the inbox."),
+        ("~ and ✗", "Corrected by you; left out, so that it stays in the inbox."),
         ("belief", "The confidence that the block will start with."),
         ("weight × confidence", "Of a proposed edge: how close the blocks are, and how sure the link is."),
     ),
@@ -160,21 +160,24 @@ SCREEN: Final[dict[str, Words]] = {
         ("· dropped", "It is left out; a line with a handle marks the gap."),
         ("▚ differ", "A cell of the strip whose messages have different fates."),
         ("handle", "`#12` or `#12-15`: names messages, and brings them back."),
-        ("tokens, sent", "Of the messages as they were said, and of what goes in their place."),
-        ("worth", "From 0 to 1: how likely the best message of the span is needed for the question."),
-        ("ledger", "What each stage took from the tokens and added to them; each row goes on from the last."),
+        ("tokens, sent", "Tokens of the original messages, and of what is sent in their place."),
+        ("worth", "From 0 to 1: how likely the best message of the span is to be needed for the question."),
+        (
+            "ledger",
+            "What each stage took from the tokens and added to them; each row continues from the last.",
+        ),
     ),
     "packs": (
         ("○ source", "A member that was taken in as it is."),
-        ("◆ learning", "A member that was made of other blocks and cites them."),
+        ("◆ learning", "A member that was made from other blocks and cites them."),
         ("read, useful", "How often a version was read; of the judged readings, how many were useful."),
         (
             "needed",
-            "From 0 to 1: how likely the pack is read within the next days, by when it was read so far.",
+            "From 0 to 1: how likely the pack is to be read within the next days, from its readings so far.",
         ),
         (
             "if not read",
-            "The same from now on for three times as long, each sign a quarter later, where nobody reads it.",
+            "The same for three times as long if nobody reads it, each sign a quarter of that time later.",
         ),
         (
             "adds",
@@ -182,23 +185,23 @@ SCREEN: Final[dict[str, Words]] = {
         ),
         (
             "relevance, efficiency, quality, recency, domain",
-            "The agents of the router: what answers the question, in few tokens, judged useful, read of late, by its "
+            "The agents of the router: what answers the question, in few tokens, judged useful, read lately, by its "
             "keywords.",
         ),
         (
             "S T C E",
-            "Families of relations between members of two packs: semantic, temporal, causal, of entities.",
+            "Families of relations between members of two packs: semantic, temporal, causal, entity.",
         ),
         (
             "▁ to █, ▅·, ⋯3",
             "What a sentence is worth for the question, by its place among those shown; left out; three left out.",
         ),
-        ("sure", "How sure the rule is of a proposal, from 0 to 1."),
+        ("sure", "How sure the rule is about a proposal, from 0 to 1."),
         (
             "accepted≥",
-            "The share of decisions on such an action that accepted it, at least: a lower bound of 95 %.",
+            "At least this share of decisions on such an action accepted it: a 95 % lower bound.",
         ),
-        ("propensity", "How likely a proposal was to stand at its place, given those before it."),
+        ("propensity", "How likely a proposal was to be put in its place, given those before it."),
         ("in, out", "Chosen within the budget or not, and why not."),
     ),
 }

@@ -81,7 +81,7 @@ class PathSettings(SettingsSection):
     )
     index: str = Field(
         default="",
-        description="Where the search index lies, a folder or s3://bucket/prefix; empty for beside the store.",
+        description="Where the search index is: a folder or s3://bucket/prefix; empty for beside the store.",
     )
 
 

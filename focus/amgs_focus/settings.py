@@ -63,7 +63,7 @@ class FocusSettings(BaseModel):
         default=4,
         ge=1,
         le=64,
-        description="Of so many reads after a refocus that changed something, one computes the whole window "
+        description="Of this many reads after a refocus that changed something, one computes the whole window "
         "and the others only what is new; 1 computes everything each time.",
     )
     tail_blocks: int = Field(

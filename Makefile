@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 run: $(STAMP)
 	@$(BIN)/amgs --corpus "$(or $(CORPUS),sample_corpus)" $(ARGS)
 
-# One process more than CI has cores: a test that drives the screen or a server waits a third of its time.
+# One process more than two cores: tests of the screen and of servers wait a part of their time.
 test: check
 	$(BIN)/pytest -n 3 --dist loadfile
 

@@ -350,16 +350,16 @@ def run(
 
     Gives each batch's plan and the journal entry as it then stands; nothing for an empty inbox, and nothing is written
     then. Memory holds one batch at a time. A batch of which somebody else consolidated a part meanwhile is planned
-    again without that part. Raises Cancelled when the operator stops it: batches that were committed
-    stay, and the message says how many.
+    again without that part; one of which nothing is left says so in its entry. Raises Cancelled when the operator
+    stops it: batches that were committed stay, and the message says how many.
     """
     known = link_context(storage)
     size = means.settings.transaction
     so_far: OpenConsolidation | None = None
-    elsewhere = 0  # of whole batches that somebody else consolidated, said with the next one
     for start in range(0, waiting.size, size):
         batch = waiting[start : start + size].tolist()
-        while raw := _raw(storage, batch):
+        while True:
+            raw = _raw(storage, batch)
             counter = storage.change_counter
             try:
                 proposal = plan(
@@ -377,7 +377,7 @@ def run(
                     f"Stopped after {so_far.operation.blocks} blocks of {waiting.size}.",
                     way_out=f"They are consolidated; `undo {so_far.operation.id}` reverts that.",
                 ) from stop
-            proposal = replace(proposal, elsewhere=elsewhere + len(batch) - len(raw))
+            proposal = replace(proposal, elsewhere=len(batch) - len(raw))
             with storage.transaction():
                 if len(_raw(storage, batch)) < len(raw):  # somebody else was faster
                     known = link_context(storage)
@@ -386,10 +386,6 @@ def run(
                     storage, proposal, embedder=means.embedder, weights=weights, now=now, so_far=so_far
                 )
             break
-        else:
-            elsewhere += len(batch)
-            continue
-        elsewhere = 0
         categories = Counter(i.category for i in proposal.items)
         if so_far is not None and so_far.operation.id == done.id:
             categories += so_far.categories

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from amgs_app.render.figures.canvas import Canvas, Figure, clean, cut, cut_middle, ink, width_of
+from amgs_app.render.figures.canvas import Canvas, Figure, clean, cut, cut_middle, in_ascii, ink, width_of
 from amgs_app.render.figures.format import age, half_life, milliseconds, share, short_count, signed, span
 from amgs_app.render.figures.glyphs import HeaderPart as FactOf
 from amgs_app.render.figures.glyphs import apportion, bar, facts_line, histogram, sparkline, window_of, wrap
 from tests.tui.figure_samples import NOW
 
+ROOT = Path(__file__).parents[2]
 ODD = st.text(st.characters(codec="utf-8"), max_size=60)
 
 
@@ -129,3 +133,14 @@ def test_numbers_read_as_on_an_instrument() -> None:
     assert (span(5), span(3 * 86400), span(-7200), span(150 * 86400)) == ("5 s", "3 d", "−2 h", "4 mo")
     assert (half_life(0.01), half_life(0.0)) == ("2.9 d", "never")
     assert age(NOW, NOW) == "now"
+
+
+def test_every_sign_that_the_program_draws_has_one_in_ascii() -> None:
+    drawn: dict[str, str] = {}
+    for folder in ("amgs_tui", "core/amgs_app/render"):
+        for file in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    drawn |= dict.fromkeys(node.value, file.name)
+    assert "▾" in drawn and in_ascii("ж") == "?", "signs are found, and what has none is a question mark"
+    assert {sign: file for sign, file in drawn.items() if sign != "?" and "?" in in_ascii(sign)} == {}

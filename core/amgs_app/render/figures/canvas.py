@@ -35,7 +35,7 @@ _ASCII = str.maketrans(
         **dict.fromkeys("┌┐└┘├┤┬┴┼╭╮╰╯╞╡╪", "+"),
         **dict(zip("▁▂▃▄▅▆▇█", "_.-=+*%#", strict=True)),
         **dict(zip("▉▊▋▍▎░▒▓▔▀", '##+--:=*"^', strict=True)),
-        **dict(zip("▲△▼▽◀◂▶▸←→↑↓↔↻", "^^vv<<>><>^v=o", strict=True)),
+        **dict(zip("▲△▴▼▽▾◀◂▶▸←→↑↓↔↻°", "^^^vvv<<>><>^v=oo", strict=True)),
         **dict(zip("●◉○◌◆◇•·∙…✓✗×–—−±≈Δτλθσ≥≤∞", "*@oo#o*..~vxx---~~dtlts><8", strict=True)),
         **dict(zip("“”‘’«»‹›⋯╱╲", "\"\"''<><>~/\\", strict=True)),
         **dict(zip("▖▗▘▝▚▞", ",,''\\/", strict=True)),

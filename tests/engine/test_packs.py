@@ -344,11 +344,20 @@ def test_what_a_question_asks_for_is_told_with_what_each_family_leads_to(memory:
 def test_a_pack_kept_for_a_question_says_how_likely_the_memory_answers_it(memory: amgs.Memory) -> None:
     for question in ("why did the dome stall?", "how long should I boil an egg?"):
         kept = memory.packs.keep("any", query=question)
-        assert kept.answerable == memory.search(question).answerable
+        found = memory.search(question)
+        assert (kept.answerable, kept.unestimated) == (found.answerable, found.unestimated)
+        assert kept.unheld == found.unheld
+    assert kept.unheld == ("long", "boil", "egg") and kept.unestimated
+    doubts = " ".join(table_of(kept).notes)
+    assert (
+        "No block holds “long”, “boil”, “egg”." in told
+        and "was not estimated" in told
+        and "`pack show any`" in told
+    )
     assert memory.packs.keep("any", blocks=kept.pack.blocks).answerable is None
     told = table_of(PackKept(kept.pack, 7, 0.01)).notes
-    assert "No sign of an answer" in told[0] and "`undo 7`" in told[0]
-    assert not table_of(PackKept(kept.pack, 7, 0.9)).notes
+    assert "No sign of an answer" in told[0] and "`undo 7`" in told[1]
+    assert table_of(PackKept(kept.pack, 7, 0.9)).notes == ("An answer is likely in memory (estimated).",)
 
 
 def test_the_history_of_frames_reads_no_more_than_it_shows_and_counts_all(

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from amgs.retrieval.features import FEATURES
+from amgs_app.render.evidence import PARTS
 from tests.tui.headless_world import Amgs, make, prepare
 
 
@@ -24,7 +26,9 @@ def test_why_tells_an_admitted_block_by_its_layers_and_its_evidence(amgs: Amgs) 
     assert amgs("why", "dome stalled azimuth", "stall.md") == 0
     assert "admitted for 'dome stalled azimuth'" in amgs.out
     assert "rank 1 of" in amgs.out
-    assert "evidence: " in amgs.out
+    assert "what speaks for it: " in amgs.out and "how much of the question it holds" in amgs.out
+    assert not any(name in amgs.out for name in FEATURES if "_" in name) and "+0.00" not in amgs.out
+    assert set(PARTS) == set(FEATURES)
 
 
 def test_why_gives_the_gap_and_the_weights_that_close_it(amgs: Amgs) -> None:

@@ -44,6 +44,7 @@ from amgs.types.packs import (
     PackText,
     PackUse,
 )
+from amgs.types.retrieval import SearchResult
 
 KIND = "pack"
 _QUARTERS = 12
@@ -74,7 +75,7 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackCrediting
         UsageError for neither or both of query and blocks, or where nothing was found.
         """
         keeping.check_name(name)
-        chance: float | None = None
+        asked: SearchResult | None = None
         if bool(query) == bool(blocks):
             raise UsageError(
                 "A pack is kept from a query or from blocks, not from both."
@@ -90,7 +91,7 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackCrediting
                     f"{frame} finds nothing for {query[:60]!r}.",
                     way_out="Consolidate what waits, ask in other words, or name blocks.",
                 )
-            chance = Retrieval(self._context).search(query, top_k=1).answerable
+            asked = Retrieval(self._context).search(query, top_k=1)
         else:
             chosen = [self._context.block(one) for one in dict.fromkeys(blocks)]
         members = [PackMember(block.id, keeping.role_of(block)) for block in chosen]
@@ -98,7 +99,9 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackCrediting
             told = tuple(keywords) or best_keywords([one.content for one in chosen], sources.keyword)
         with self._context.storage.transaction():
             kept = self._kept(name, title, members, chosen, told, query, frame if query else "")
-        return replace(kept, answerable=chance)
+        if asked is None:
+            return kept
+        return replace(kept, answerable=asked.answerable, unestimated=asked.unestimated, unheld=asked.unheld)
 
     def _kept(
         self,

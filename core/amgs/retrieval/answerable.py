@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from amgs.retrieval.features import FEATURES, Features
 from amgs.retrieval.similarity import WEIGHTS
-from amgs.retrieval.text_forms import PART
+from amgs.retrieval.text_forms import FORMS, PART
+from amgs.text.language import foreign_question, foreign_text
 
 SIGNS: Mapping[str, str] = {
     "margin": "best of the person asked about over the best of the others, by what was said alone",
@@ -124,9 +125,20 @@ def form_of(evidence: Features) -> int:
     return int(evidence.form[int(np.argmax(evidence.values @ weights))])
 
 
-def calibrated(evidence: Features | None) -> bool:
-    """Whether the estimate may be told: the best candidate is of a form on which it was right."""
-    return evidence is not None and evidence.numbers.size > 0 and form_of(evidence) in CALIBRATED
+def why_untold(evidence: Features | None, question: str, best: str) -> str:
+    """Why the estimate must not be told, empty where it may be: what it was fitted on is English, and it was right only
+    where the best candidate was of a form in CALIBRATED. best: the text of the best hit.
+    """
+    if evidence is None:
+        return "it takes words and meaning together"
+    if not evidence.numbers.size:
+        return "nothing was found"
+    form = form_of(evidence)
+    if form not in CALIBRATED:
+        return f"the best hit is a {FORMS[form]}"
+    if foreign_question(question):
+        return "the question is not in English"
+    return "the best hit is not in English" if foreign_text(best) else ""
 
 
 def in_words(chance: float) -> str:

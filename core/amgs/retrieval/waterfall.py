@@ -15,9 +15,9 @@ from amgs.errors import UsageError
 from amgs.index.ascending import contains
 from amgs.index.fuzzy import StemCorrection
 from amgs.index.vector import QueryVectors
-from amgs.retrieval.answerable import answerable, calibrated
+from amgs.retrieval.answerable import answerable, why_untold
 from amgs.retrieval.features import FEATURES, Features, QueryFeatures, weigh
-from amgs.retrieval.fuzzy import fuzzy
+from amgs.retrieval.fuzzy import fuzzy, unheld
 from amgs.retrieval.graph import best, expand
 from amgs.retrieval.keyword import LexicalHit, keyword, saturated
 from amgs.retrieval.passage_finder import PassageFinder, with_passages
@@ -124,6 +124,8 @@ def gathering(
     top_k = bounds.count("The number of hits", top_k)
     start = sources.clock.perf()
     gathered = gather(replace(request, most=top_k), sources, settings)
+    best = gathered.candidates[0].block.content if gathered.candidates else ""
+    untold = why_untold(gathered.evidence, request.text, best)
     finder = PassageFinder(sources.keyword.query(request.text), sources.keyword, gathered.corrections)
     result = SearchResult(
         query=request.text,
@@ -132,7 +134,11 @@ def gathering(
         milliseconds=1000.0 * (sources.clock.perf() - start),
         weights=request.weights,
         readings=tuple(StemReading(c.unknown, c.known, c.closeness) for c in gathered.corrections),
-        answerable=gathered.answerable if calibrated(gathered.evidence) else None,
+        answerable=None if untold else gathered.answerable,
+        unestimated=untold,
+        unheld=unheld(
+            request.text, sources.keyword.query(request.text), sources.keyword, gathered.corrections
+        ),
     )
     return result, gathered
 

@@ -51,12 +51,15 @@ class Pack:
 @dataclass(frozen=True, slots=True)
 class PackKept:
     """What keeping came to. operation: of the journal; None where the latest version says the same already.
-    answerable: of a pack kept for a query, the chance that the memory holds an answer to it; None where nothing tells.
+    answerable: of a pack kept for a query, the chance that the memory holds an answer to it; None where nothing tells,
+    and unestimated says why. unheld: the words of the query that no block holds.
     """
 
     pack: Pack
     operation: int | None
     answerable: float | None = None
+    unestimated: str = ""
+    unheld: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

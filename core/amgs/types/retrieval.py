@@ -110,10 +110,11 @@ class StemReading:
 class SearchResult:
     """Hits in falling score, and the report of each layer.
 
-    readings: the words that were taken for typos. answerable: the chance that the memory holds an answer at
-    all; None where the layers that ran cannot tell, or the best hit is of a form of text on which such estimates
-    were not right. built_at, store_at: the counters of the state that a search index outside the process was built at
-    and of the one that was asked; None without such an index.
+    readings: the words that were taken for typos. answerable: the chance that the memory holds an answer at all; None
+    where the layers that ran cannot tell, or question or best hit are of a kind on which such estimates were not right,
+    and unestimated says which. unheld: the words of the query that no block holds, however spelt, as they were written;
+    function words are left out. built_at, store_at: the counters of the state that a search index outside the process
+    was built at and of the one that was asked; None without such an index.
     """
 
     query: str
@@ -123,6 +124,8 @@ class SearchResult:
     weights: Weights
     readings: tuple[StemReading, ...] = ()
     answerable: float | None = None
+    unestimated: str = ""
+    unheld: tuple[str, ...] = ()
     built_at: int | None = None
     store_at: int | None = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from amgs_app.render.answer import answer_told
 from amgs_app.render.catalogue import FigureOf, entry, title_of
 from amgs_app.render.drawing import places
 from amgs_app.render.figures.format import plural, title_told
@@ -73,16 +74,21 @@ def pack_kept(result: PackKept) -> ResultTable:
 
 
 def _doubts(result: PackKept) -> list[str]:
-    """What to say of a pack whose question nothing in the memory seems to answer."""
-    from amgs.retrieval.answerable import UNLIKELY
+    """What the search says of the question of a pack, and what to do where it may be about something else."""
+    from amgs.retrieval.answerable import LIKELY, UNLIKELY
 
-    if result.answerable is None or result.answerable >= UNLIKELY:
-        return []
-    back = f" `undo {result.operation}` takes it back." if result.operation is not None else ""
-    return [
-        "No sign of an answer in memory (estimated): the members are the nearest blocks there are, and may be about "
-        f"something else. Look with `pack show {result.pack.name}`.{back}"
-    ]
+    told = [f"{said[0].upper()}{said[1:]}." for said in answer_told(result)]
+    chance = result.answerable
+    if chance is None and result.unestimated:
+        told.append(f"Whether the memory holds an answer was not estimated: {result.unestimated}.")
+    doubted = (chance is not None and chance < UNLIKELY) or (bool(result.unheld) and (chance or 0.0) < LIKELY)
+    if doubted:
+        back = f" `undo {result.operation}` takes it back." if result.operation is not None else ""
+        told.append(
+            "The members are the nearest blocks there are, and may be about something else. Look with `pack show "
+            f"{result.pack.name}`.{back}"
+        )
+    return told
 
 
 @entry(figure=FigureOf("pack forecast"))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amgs.types import COMPONENTS
+from amgs_app.render.answer import answer_told
 from amgs_app.render.catalogue import entry, table_of
+from amgs_app.render.evidence import PARTS, evidence_told
 from amgs_app.render.figures.format import plural
 from amgs_app.render.passage import runs_of
 from amgs_app.render.sheet import Marked, ResultTable, sheet
@@ -68,10 +70,7 @@ def search_result(result: SearchResult) -> ResultTable:
     columns = f"#:n id:id title* source* date:day state~ score:score {parts} found_by? passage/"
     notes = [layers_told(result.layers)]
     notes += [f"{each.written!r} was read as {each.read_as!r}" for each in result.readings]
-    if result.answerable is not None:
-        from amgs.retrieval.answerable import in_words
-
-        notes += [f"{told} in memory (estimated)" for told in (in_words(result.answerable),) if told]
+    notes += answer_told(result)
     return sheet(f"{plural(len(rows), 'hit')} for {result.query!r}", columns, rows, notes)
 
 
@@ -100,7 +99,7 @@ def _followed(result: Explanation, canvas: Canvas, now: datetime) -> RenderableT
     for each in result.layers:
         sign = {"passed": "✓", "missed": "✗"}.get(each.verdict, "–")
         value = "" if each.value is None else f"{each.value:.2f}"
-        needed = "" if each.needed is None else f"of {each.needed:.2f}"
+        needed = "" if each.needed is None else f"(needs {each.needed:.2f})"
         layers.add_row(sign, Text(each.layer, style="bold"), value, needed, Text(each.because))
     notes = [Text(note) for note in told.notes]
     return Group(Text(f"{told.title}\n", style="bold"), layers, Text(""), *notes)
@@ -111,12 +110,13 @@ def explanation(result: Explanation) -> ResultTable:
     asked = f"{result.query!r} in {result.frame}" if result.frame else repr(result.query)
     said = "admitted" if result.admitted else f"dropped out at {result.fell_at}"
     rows = [(each.layer, each.verdict, each.value, each.needed, each.because) for each in result.layers]
-    notes = [f"rank {result.rank} of {result.of}, {result.places} admitted; {result.because}"]
-    if result.candidate is not None and result.candidate.evidence:
-        strongest = sorted(result.candidate.evidence, key=lambda part: -abs(part[1]))
-        notes.append("evidence: " + ", ".join(f"{name} {value:+.2f}" for name, value in strongest if value))
+    rank = f"rank {result.rank} of {result.of}, {result.places} admitted"
+    notes = [rank if result.admitted else f"{rank}; {result.because}"]
+    if result.candidate is not None:
+        notes.append(evidence_told(result.candidate.evidence))
     if result.form:
-        notes.append(f"a {result.form}; its neighbours and episode speak for it by {result.gate:.2f}")
+        beside = f"; its neighbours and the rest of its conversation count {result.gate:.0%}"
+        notes.append(f"a {result.form}{beside if result.gate > 0 else ''}")
     if result.change is not None:
         wanted = ",".join(f"{getattr(result.change.weights, name):.4f}" for name in COMPONENTS)
         notes.append(
@@ -130,10 +130,10 @@ def explanation(result: Explanation) -> ResultTable:
     if result.evidence_change is not None:
         change = result.evidence_change
         most = sorted(change.weights.items(), key=lambda one: -abs(one[1][1] - one[1][0]))[:_MOST_CHANGES]
-        told = ", ".join(f"{name} {old:.2f} → {new:.2f}" for name, (old, new) in most)
+        told = ", ".join(f"{PARTS[name]} {old:.2f} → {new:.2f}" for name, (old, new) in most)
         notes.append(
-            f"other weights of the evidence would admit it at rank {change.rank}, moved by {change.distance:.2f}, "
-            f"most of all {told}"
+            f"other weights of what speaks for it would admit it at rank {change.rank}, moved by "
+            f"{change.distance:.2f}, most of all {told}"
         )
     title = f"{result.block.title}: {said} for {asked}"
     return sheet(title, "layer verdict value:score needed:score because*", rows, notes)

@@ -350,9 +350,9 @@ def test_a_pack_kept_for_a_question_says_how_likely_the_memory_answers_it(memory
     assert kept.unheld == ("long", "boil", "egg") and kept.unestimated
     doubts = " ".join(table_of(kept).notes)
     assert (
-        "No block holds “long”, “boil”, “egg”." in told
-        and "was not estimated" in told
-        and "`pack show any`" in told
+        "No block holds “long”, “boil”, “egg”." in doubts
+        and "was not estimated" in doubts
+        and "`pack show any`" in doubts
     )
     assert memory.packs.keep("any", blocks=kept.pack.blocks).answerable is None
     told = table_of(PackKept(kept.pack, 7, 0.01)).notes

@@ -9,7 +9,7 @@ from amgs_app.render.figures.format import plural
 _MOST_WORDS = 4
 
 
-class Answering(Protocol):
+class AnswerFindings(Protocol):
     """What a search found out about an answer; see `SearchResult`."""
 
     @property
@@ -20,7 +20,7 @@ class Answering(Protocol):
     def unheld(self) -> tuple[str, ...]: ...
 
 
-def answer_told(result: Answering) -> list[str]:
+def answer_told(result: AnswerFindings) -> list[str]:
     """Sentences: the words that no block holds, and the estimate where there is one that says something."""
     told = []
     if result.unheld:

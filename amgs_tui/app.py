@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import events, work
+from textual.actions import SkipAction
 from textual.app import App
 from textual.filter import LineFilter
 from textual.screen import Screen
@@ -360,10 +361,12 @@ class Workstation(App[None], inherit_bindings=False):
         self.dispatcher.look()
 
     def action_stop_or_return(self) -> None:
-        """Stop what the operator has started; with nothing to stop, leave the large view."""
+        """Take the mouse's mark away; without one, stop what the operator has started, else leave the large view."""
         focus = self.main.pane("focus")
         played = isinstance(focus, FocusPane) and focus.stop_playing()
-        if self.dispatcher.by_operator is not None:
+        if self.main.selections:
+            self.main.clear_selection()
+        elif self.dispatcher.by_operator is not None:
             self.dispatcher.stop()
         elif self.main.body.maximised and not played:
             self.action_maximise()
@@ -384,15 +387,30 @@ class Workstation(App[None], inherit_bindings=False):
     def action_peek(self) -> None:
         self.read_block()
 
-    @work(thread=True)
+    def action_copy_marked(self) -> None:
+        """Copy what is marked with the mouse; with nothing marked, the key has its other meaning."""
+        if not self._copy_marked():
+            raise SkipAction
+
     def action_copy_pane(self) -> None:
-        """Copy what the focused pane holds, to the terminal's clipboard and to the machine's."""
+        """Copy what is marked with the mouse, else what the focused pane holds."""
+        if not self._copy_marked() and (pane := self.main.focused_pane) is not None:
+            self._copy(pane.copied)
+
+    def _copy_marked(self) -> bool:
+        marked = self.main.get_selected_text()
+        if not marked:
+            return False
+        self.main.clear_selection()
+        self._copy(lambda: marked)
+        return True
+
+    @work(thread=True)
+    def _copy(self, held: Callable[[], str]) -> None:
+        """Put a text on the terminal's clipboard and on the machine's."""
         from amgs_tui import clipboard
 
-        pane = self.main.focused_pane
-        if pane is None:
-            return
-        text = pane.copied()
+        text = held()
         taken = clipboard.copy(text)
         self.call_from_thread(self.copy_to_clipboard, text)
         words = (

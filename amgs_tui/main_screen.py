@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
+from textual.geometry import Offset
 from textual.message import Message
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Static
 
 from amgs_app.row_filter import ListFilter
@@ -58,7 +60,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
     BINDINGS: ClassVar[list[Any]] = [
         Binding(
             "ctrl+c",
-            "screen.copy_text",
+            "app.copy_marked",
             "copy",
             show=False,
             id="app.copy",
@@ -96,6 +98,18 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         self.header.facts = HeaderFacts(self._state.store_name or "opening the memory …")
         self.go(PANES[0])
         self.app.call_after_refresh(self.post_message, self.Painted())
+
+    def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
+        """The widget under the pointer and the letter in it; text is marked only in the pane where the mark began."""
+        if self._selecting and self._select_state is not None:
+            widget = self._select_state.start.content_widget
+            if not isinstance(widget, Pane) and isinstance(self.get_widget_at(x, y)[0], Pane):
+                return None, None
+        else:
+            widget, _ = self.get_widget_at(x, y)
+        if isinstance(widget, Pane):
+            return widget, widget.letter_under(x, y)
+        return super().get_widget_and_offset_at(x, y)
 
     @property
     def ready(self) -> bool:

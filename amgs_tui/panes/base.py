@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
+from textual import events
 from textual.content import Content
-from textual.geometry import Region, Size
+from textual.geometry import Offset, Region, Size
 from textual.message import Message
+from textual.selection import Selection
 from textual.widget import Widget
 
 from amgs_app.printable import printable_line
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_tui.messages import EngineRequest, Failed, Follow, Origin
+from amgs_tui.panes.marking import letter_at, marked_text, with_mark
 from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.tabs import TITLES
 
@@ -52,9 +55,6 @@ class Pane(Widget, can_focus=True):
     NAME: ClassVar[str] = ""
     SHOWS: ClassVar[frozenset[str]] = frozenset()
     PURPOSE: ClassVar[str] = ""
-    ALLOW_SELECT = (
-        False  # a picture has no text under the mouse: what was marked in it would be copied as nothing
-    )
 
     DEFAULT_CSS = """
     Pane {
@@ -84,6 +84,7 @@ class Pane(Widget, can_focus=True):
         self._shown_size = Size(0, 0)
         self._lines: list[Line] = []
         self._edges_changed = False
+        self._mark_shown: tuple[Selection | None, str] = (None, "")
         self._said = (Pane.title(self), "")
         self.border_title = self._said[0]
 
@@ -194,6 +195,8 @@ class Pane(Widget, can_focus=True):
         """The operator asked for this result: more than redrawing may be due."""
 
     def started(self, request: EngineRequest) -> None:
+        if request.origin == "operator":
+            self.screen.clear_selection()  # ctrl+c is to stop it
         self.busy = request if request.origin == "operator" else None
         self._say(same_figure=True)
 
@@ -275,7 +278,50 @@ class Pane(Widget, can_focus=True):
             fresh = self.picture()
         self._shown, self._shown_size, self._edges_changed = fresh, self.content_size, False
         self._lines = lines_of(fresh)
-        return FigureVisual(fresh)
+        mark = self.text_selection
+        if mark is None:
+            return FigureVisual(fresh)
+        before, self._mark_shown = self._mark_shown, (mark, marked_text(fresh, mark))
+        if before[0] == mark and before[1] != self._mark_shown[1]:
+            self.call_next(self.screen.clear_selection)  # other words have come under the mark
+            return FigureVisual(fresh)
+        return FigureVisual(with_mark(fresh, mark))
+
+    # --- marking with the mouse -----------------------------------------------------------------------------
+
+    def letter_under(self, x: int, y: int) -> Offset:
+        """The letter under a place of the screen, as (index in its line, line); the nearest one outside the picture."""
+        left, top = self.content_region.offset
+        if not self._lines:
+            return Offset(0, 0)
+        row = max(0, min(y - top, len(self._lines) - 1))
+        return Offset(letter_at(self._lines[row][0], x - left), row)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """What is marked in the picture on the screen."""
+        return (marked_text(self._shown, selection), "\n") if self._shown is not None else None
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Show the mark on the picture that is on the screen: it is not drawn again for that."""
+        if selection is None:
+            self._mark_shown = (None, "")
+        if self._fresh is None:
+            self._fresh, self._fresh_size = self._shown, self._shown_size
+        self.refresh()
+
+    def text_select_all(self) -> None:
+        """Nothing: two quick clicks are two clicks on a row, and `y` copies the whole pane."""
+
+    @property
+    def select_container(self) -> Widget:
+        """The pane itself: a mark never spans two panes."""
+        return self
+
+    def check_message_enabled(self, message: Message) -> bool:
+        """Whether a message may come: the release of the mouse after marking is no click on a row."""
+        if isinstance(message, events.Click) and self.text_selection is not None:
+            return False
+        return super().check_message_enabled(message)
 
     def picture(self) -> Text:
         """What stands in the pane now: its picture, or why there is none."""

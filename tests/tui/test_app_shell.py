@@ -20,7 +20,7 @@ from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.keybar import KeyBar
 from amgs_tui.widgets.prompt import Prompt
 from amgs_tui.widgets.tabs import TITLES
-from tests.tui.app_drive import drive
+from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
 
 EMPTY = {"calibration"}
@@ -340,14 +340,55 @@ async def test_ctrl_c_stops_what_runs_and_never_kills() -> None:
         assert "Press q" in driven.text
 
 
-async def test_dragging_over_a_picture_neither_empties_the_clipboard_nor_keeps_ctrl_c_from_stopping() -> None:
+async def mark(driven: Drive, start: tuple[int, int], end: tuple[int, int], pane: str = "#inbox") -> None:
+    """Drag the mouse from a pane's cell to another cell; offsets count from its corner, frame included."""
+    await driven.pilot.mouse_down(pane, offset=start)
+    await driven.pilot.hover(pane, offset=end)
+    await driven.pilot.mouse_up(pane, offset=end)
+    await driven.pilot.pause()
+
+
+async def test_what_is_marked_with_the_mouse_is_copied_letter_by_letter_and_no_row_is_clicked() -> None:
+    async with drive(World(), (120, 40)) as driven:
+        inbox = driven.app.main.pane("inbox")
+        top, line = next((y, each) for y, each in enumerate(inbox.copied().splitlines()) if "Mirror" in each)
+        left = line.index("Mirror")
+        before = inbox.copied()
+        await mark(driven, (1 + left, 1 + top), (1 + left + 5, 1 + top))
+        reversed_letters = "".join(
+            segment.text
+            for segment in inbox.render_line(top)
+            if segment.style is not None and segment.style.reverse
+        )
+        assert reversed_letters == "Mirror"
+        assert inbox.copied() == before, "the release of the mouse clicked a row"
+        await driven.press("ctrl+c")
+        await driven.until(lambda: driven.app.clipboard == "Mirror")
+        assert not driven.app.main.selections, "what was copied is no longer marked"
+
+
+async def test_a_mark_stays_in_its_pane_and_escape_takes_it_away() -> None:
+    async with drive(World(consolidated=6), (120, 40)) as driven:
+        inbox = driven.app.main.pane("inbox")
+        below = inbox.region.height + 2
+        assert driven.app.main.get_widget_at(inbox.region.x + 8, inbox.region.y + below)[0] is not inbox
+        await mark(driven, (1, 1), (8, below))
+        assert set(driven.app.main.selections) == {inbox}
+        marked = driven.app.main.get_selected_text()
+        assert marked and inbox.copied().startswith(marked)
+        await driven.press("escape")
+        assert not driven.app.main.selections
+        await driven.press("y")
+        await driven.until(lambda: driven.app.clipboard == inbox.copied())
+
+
+async def test_a_mark_goes_when_other_words_come_under_it_and_leaves_ctrl_c_to_stop_what_runs() -> None:
     world = World()
     world.held = {"consolidate"}
     async with drive(world, (120, 40)) as driven:
         driven.app.copy_to_clipboard("copied before")
-        await driven.pilot.mouse_down("#inbox", offset=(4, 2))
-        await driven.pilot.hover("#inbox", offset=(30, 3))
-        await driven.pilot.mouse_up("#inbox", offset=(30, 3))
+        await mark(driven, (4, 2), (30, 3))
+        assert driven.app.main.selections
         await driven.pilot.press("c")
         await driven.until(lambda: driven.app.dispatcher.by_operator is not None)
         await driven.press("ctrl+c")

@@ -1,13 +1,17 @@
-"""How the screen's tests drive it: they wait on messages, never on time, and read the screen as an operator does."""
+"""How the screen's tests drive it: they wait until the event loop rests and what they wait for holds, and read the
+screen as an operator does.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
+from unittest.mock import patch
 
 from textual import events
+from textual._context import active_app
 from textual.message import Message
 from textual.pilot import Pilot
 
@@ -16,6 +20,43 @@ from amgs_tui.messages import EngineReport
 from tests.tui.app_world import NOW, World
 
 TIMEOUT_SECONDS = 20.0
+LOOK_SECONDS = 0.1
+"""How often `Drive.until` looks without a report."""
+SOON_SECONDS = 0.02
+"""Textual puts some things off for less: it follows a new size of the terminal after 8 ms."""
+
+
+async def until_idle(*_: object) -> None:
+    """Return when no task of the event loop can go on or can within `SOON_SECONDS`, nothing moves and all is drawn.
+
+    Textual's own wait looks every 20 ms whether the process still computes; this one looks at what the loop has to do.
+    What the engine's threads do is `Drive.settle`'s to wait for.
+    """
+    loop: Any = asyncio.get_running_loop()
+    app = active_app.get()
+    soon = loop.time() + SOON_SECONDS
+    async with asyncio.timeout(TIMEOUT_SECONDS):
+        while True:
+            await asyncio.sleep(0)
+            if loop._ready:
+                continue
+            await app.animator.wait_until_complete()
+            app.screen._on_timer_update()
+            if loop._ready:
+                continue
+            due = [
+                timer.when() for timer in loop._scheduled if not timer.cancelled() and timer.when() <= soon
+            ]
+            if not due:
+                return
+            await asyncio.sleep(max(0.0, min(due) - loop.time()))
+
+
+@contextmanager
+def waiting_by_the_loop() -> Iterator[None]:
+    """Textual's pilot waits with `until_idle`."""
+    with patch("textual.pilot.wait_for_idle", until_idle), patch("textual.app.wait_for_idle", until_idle):
+        yield
 
 
 class Drive:
@@ -47,14 +88,15 @@ class Drive:
         await self.until(lambda: not self.app.dispatcher.unanswered)
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait for reports of the engine until something holds."""
+        """Wait until something holds: look after each report of the engine, and at times for what the clock brings."""
         async with asyncio.timeout(TIMEOUT_SECONDS):
             await self.pilot.pause()
             while True:
                 self._reported.clear()
                 if holds():
                     break
-                await self._reported.wait()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._reported.wait(), LOOK_SECONDS)
                 await self.pilot.pause()
         await self.pilot.pause()
 
@@ -87,12 +129,13 @@ async def drive(
     given: dict[str, Any] = {"execute": world.execute, "now": lambda: NOW, "store_name": "observatory.duckdb"}
     app = Workstation(world.open, **(given | options))
     try:
-        async with app.run_test(size=size, message_hook=hook, notifications=True) as pilot:
-            driven = Drive(app, pilot, reported)
-            if settle:
-                await driven.settle()
-            yield driven
-            world.release()
+        with waiting_by_the_loop():
+            async with app.run_test(size=size, message_hook=hook, notifications=True) as pilot:
+                driven = Drive(app, pilot, reported)
+                if settle:
+                    await driven.settle()
+                yield driven
+                world.release()
     finally:
         world.release()
         assert app.engine.close(timeout=10)

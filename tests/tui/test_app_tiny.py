@@ -19,7 +19,7 @@ from amgs_tui.dialogs.dialog import Fatal
 from amgs_tui.messages import EngineReport
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.panes.frame import FramePane
-from tests.tui.app_drive import Drive
+from tests.tui.app_drive import Drive, waiting_by_the_loop
 
 NOTES = {
     "dome.md": "# Dome motor log\nThe encoder slipped twice before midnight. The motor was reset by hand.\n",
@@ -51,10 +51,11 @@ async def on_session(
 
     app = Workstation(make, **given)
     try:
-        async with app.run_test(size=size, message_hook=hook, notifications=True) as pilot:
-            driven = Drive(app, pilot, reported)
-            await driven.settle()
-            yield driven
+        with waiting_by_the_loop():
+            async with app.run_test(size=size, message_hook=hook, notifications=True) as pilot:
+                driven = Drive(app, pilot, reported)
+                await driven.settle()
+                yield driven
     finally:
         assert app.engine.close(timeout=30)
 

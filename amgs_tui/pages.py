@@ -34,7 +34,7 @@ class Pages:
 
     def read(self, command: str, result: Any) -> None:
         """Show a result that has no pane."""
-        from amgs_app.render.catalogue import page_of
+        from amgs_app.render.catalogue import page_of, page_width
         from amgs_tui.dialogs.block_page import BlockPage
         from amgs_tui.dialogs.reader import TextReader
 
@@ -48,7 +48,7 @@ class Pages:
 
             self._app.push_screen(DiagnosisPage(self._host, result, draw))
         else:
-            self._app.push_screen(TextReader(command, draw))
+            self._app.push_screen(TextReader(command, draw, needs=page_width(result)))
 
     def read_as(self, title: str, result: Any, pipe: Pipe) -> None:
         """Show a result in the form that its line was piped into."""

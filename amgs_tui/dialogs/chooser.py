@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
@@ -15,6 +16,10 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from amgs_app.printable import printable_line
+
+LEAST_WIDTH: Final = 76
+EDGES: Final = 4
+"""Cells of the border and of a scroll bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,7 @@ class Chooser(ModalScreen[str | None]):
     DEFAULT_CSS = """
     Chooser { align: center middle; }
     Chooser > Vertical {
-        width: 76; max-width: 94%; height: auto; max-height: 80%;
+        max-width: 94%; height: auto; max-height: 80%;
         background: $surface; border: round $accent; border-title-color: $accent; border-title-style: bold;
         border-subtitle-color: $muted;
     }
@@ -55,7 +60,12 @@ class Chooser(ModalScreen[str | None]):
         with Vertical() as frame:
             frame.border_title = Content(printable_line(self._title))
             frame.border_subtitle = "enter chooses · esc back"
-            yield OptionList(*(_option(choice) for choice in self._choices))
+            lines = [_line(choice) for choice in self._choices]
+            longest = max((cell_len(line.plain) for line in lines), default=0)
+            frame.styles.width = max(LEAST_WIDTH, longest + EDGES)
+            yield OptionList(
+                *(Option(line, id=choice.id) for line, choice in zip(lines, self._choices, strict=True))
+            )
 
     def on_mount(self) -> None:
         listed = self.query_one(OptionList)
@@ -69,7 +79,7 @@ class Chooser(ModalScreen[str | None]):
         self.dismiss(None)
 
 
-def _option(choice: Choice) -> Option:
+def _line(choice: Choice) -> Content:
     mark = ("● ", "$accent") if choice.marked else "  "
     label, note = printable_line(choice.label), printable_line(choice.note)
-    return Option(Content.assemble(mark, (label, "bold"), "  ", (note, "$muted")), id=choice.id)
+    return Content.assemble(mark, (label, "bold"), "  ", (note, "$muted"))

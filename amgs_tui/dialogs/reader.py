@@ -16,11 +16,10 @@ from textual.widgets import Static
 from amgs_app.printable import printable_line
 
 LEAST_WIDTH: Final = 100
-SCROLLBAR: Final = 1
 EDGES: Final = 4
 """Cells of the border and the padding, on both sides."""
+SCROLLBAR: Final = 1
 """Cells that a page keeps free, so that a scroll bar that comes up breaks no line."""
-
 
 Page = Content | RenderableType | Callable[[int], Content | RenderableType]
 """A text, or a function that draws it for a width in cells."""
@@ -29,7 +28,8 @@ Page = Content | RenderableType | Callable[[int], Content | RenderableType]
 class TextReader(ModalScreen[None]):
     """A titled, scrolling page; any of esc, q, enter, ? closes it.
 
-    hint: what stands at the lower edge.
+    hint: what stands at the lower edge. needs: cells in which no line of the page is cut; it gets them where the
+    terminal has them.
     """
 
     DEFAULT_CSS = """
@@ -62,11 +62,13 @@ class TextReader(ModalScreen[None]):
         title: str,
         page: Page,
         hint: str = "↑ ↓ scroll · esc closes",
+        needs: int = 0,
     ) -> None:
         super().__init__()
         self.heading = title
         self._page = page
         self._hint = hint
+        self._needs = needs + EDGES + SCROLLBAR
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(can_focus=False) as frame:
@@ -79,8 +81,8 @@ class TextReader(ModalScreen[None]):
 
     @property
     def _wide(self) -> int:
-        """Two thirds of a wide terminal, all of a narrow one."""
-        return max(LEAST_WIDTH, self.app.size.width * 2 // 3)
+        """Two thirds of a wide terminal, all of a narrow one, and what the page needs."""
+        return max(LEAST_WIDTH, self.app.size.width * 2 // 3, self._needs)
 
     def on_mount(self) -> None:
         self.on_resize()

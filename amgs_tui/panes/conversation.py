@@ -250,12 +250,16 @@ follows the agents: what the model had in front of it when it answered, and what
             self.view, self.viewed = view_of(command), result
             self.repaint()
         elif command == "conversation show" or view_of(command):
-            from amgs_app.render.catalogue import page_of
+            from amgs_app.render.catalogue import page_of, page_width
             from amgs_tui.dialogs.reader import TextReader
 
             host = self.host
             self.app.push_screen(
-                TextReader(command, lambda wide: page_of(result, host.canvas(wide, 1), host.now()))
+                TextReader(
+                    command,
+                    lambda wide: page_of(result, host.canvas(wide, 1), host.now()),
+                    needs=page_width(result),
+                )
             )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from amgs_tui.dialogs.chooser import Chooser
+from amgs_tui.dialogs.chooser import Choice, Chooser
+from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.calibration import CalibrationPane
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
@@ -72,6 +73,16 @@ async def test_the_forecasts_are_filtered_and_sorted_like_every_list() -> None:
         assert 0 < len(pane.cases) < every
         assert all(case.outcome.actual == 1 and case.outcome.predicted > 0.5 for case in pane.cases)
         assert f"{len(pane.cases)} of {every} latest forecasts" in driven.text
+
+
+async def test_a_dialog_is_as_wide_as_its_lines_where_the_terminal_has_room() -> None:
+    async with drive(World(consolidated=3), (120, 40)) as driven:
+        line = "posting/docs/guides/" + "dynamically_" * 4 + "named.md"
+        driven.app.push_screen(Chooser("Sources", [Choice("a", line, "2 pieces, 5 min ago")]))
+        await driven.until(lambda: f"{line}  2 pieces, 5 min ago" in driven.text)
+        needs = 110
+        driven.app.push_screen(TextReader("Agents", lambda width: "x" * min(width, needs), needs=needs))
+        await driven.until(lambda: "x" * needs in driven.text)
 
 
 async def test_a_group_is_chosen_from_a_list_with_its_figures() -> None:

@@ -319,6 +319,18 @@ def test_a_narrow_terminal_leaves_the_details_out_before_it_cuts_the_passage() -
     assert to_lines(made, 26)[1].plain == "The dome stalled in May"
 
 
+def test_a_fact_that_is_longer_than_its_line_goes_on_below() -> None:
+    from amgs_app.render.sheet import facts, needed_width, to_lines
+
+    value = "semantic +3.0, lexical +5.1, entity +0.0, temporal +0.0, structure +0.2"
+    made = facts("", [("log odds", value), ("tokens", 600)])
+    for width in (30, 50):
+        lines = [line.plain for line in to_lines(made, width)]
+        assert all(len(line) <= width for line in lines) and not any("…" in line for line in lines)
+        assert " ".join(" ".join(lines[1:-1]).split()) == f"log odds {value}"
+    assert len(to_lines(made, needed_width(made))) == 3 < len(to_lines(made, needed_width(made) - 1))
+
+
 def test_marked_words_stand_in_view_under_their_row_however_narrow_the_terminal() -> None:
     from amgs_app.render.sheet import Marked, sheet, to_csv, to_lines
 

@@ -135,6 +135,17 @@ def test_the_selected_candidate_is_scrolled_into_view() -> None:
     assert "▸" in _line(plain, last.title)
 
 
+@pytest.mark.parametrize("width", [56, 58, 78, 98])
+def test_the_layers_and_the_ledger_of_a_small_frame_are_whole(width: int) -> None:
+    large = replace(FRAME.ledger[0], used=1458, budget=1725)
+    told = replace(FRAME, ledger=(replace(large, used=0, budget=0), large, *FRAME.ledger[2:]))
+    lines = frame.frame(told, Canvas(width, 12)).plain.split("\n")
+    layers, ledger = lines[1], lines[2]
+    assert [layers.count(name) for name in ("pre", "key", "fuz", "vec", "gra", "sco")] == [1] * 6
+    assert "…" not in layers and layers.rstrip().endswith("97")
+    assert "…" not in ledger and "1,458/1,725" in ledger and "128" in ledger
+
+
 def test_a_frame_of_one_selection_rule_has_no_ledger_and_none_selected_no_text() -> None:
     bare = Frame("f", "INBOX", "", samples.NOW, 256, 0, "", (), (), (), (), samples.WEIGHTS, 0.0)
     plain = frame.frame(bare, Canvas(80, 24)).plain

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from amgs.types import JournalEntry, UndoPlan
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
 from amgs_app.operator import Operator
 from amgs_app.render.catalogue import sentence_of
+from amgs_app.render.figures.format import undoing
 from tests.engine.memory_world import NOW, write_notes
 
 
@@ -41,6 +43,8 @@ def said_of(session: Operator, line: str) -> str:
         ("bookmarks", "1 bookmark"),
         ("frame list", "frames"),
         ("inbox due", "due"),
+        ("why dome places/dome.md", "“Dome”: in, rank 1 of"),
+        ("agents status", "5 agents: 0 running, 0 paused"),
         ("undo", "Undid #"),
     ],
 )
@@ -53,3 +57,9 @@ def test_a_heading_that_says_nothing_is_not_said(session: Operator) -> None:
         words = said_of(session, line)
         assert words not in ("Selected", "Verdict", "Journal", "Frames", "Done", "Undone", "Health")
         assert not words or " " in words
+
+
+def test_the_question_before_an_undo_counts_no_blocks_where_none_change() -> None:
+    entry = JournalEntry(19, "review", NOW, "found: 4 contradicts, 61 merges", 0, 0)
+    said = undoing(UndoPlan(entry, 0, ()), NOW)
+    assert "0 block" not in said and "removed from the queue" in said

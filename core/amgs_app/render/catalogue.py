@@ -186,6 +186,14 @@ def page_of(result: Any, canvas: Canvas, now: datetime) -> RenderableType:
     return to_table(found.table(result)) if found.page is None else found.page(result, canvas, now)
 
 
+def page_width(result: Any) -> int:
+    """Cells that `page_of` needs to cut nothing; 0 where it folds what is longer than its canvas is wide."""
+    from amgs_app.render.sheet import needed_width
+
+    found = entry_of(type(result))
+    return needed_width(found.table(result)) if found.page is None else 0
+
+
 def portable(result: R) -> R:
     """The result as every machine makes it: without where its store lies."""
     found = entry_of(type(result)).portable

@@ -32,7 +32,8 @@ _RIGHT: frozenset[Kind] = frozenset({"number", "score", "milliseconds"})
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column. wide: where the table does not fit, this one is cut with …. detail: there it is left out first.
-    rare: people see it only where a row has something in it. below: it stands in lines of its own under its row.
+    rare: people see it only where a row has something in it. below: it stands in lines of its own under its row. folds:
+    where the table does not fit, it goes on below instead of being cut; the last column alone can.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Column:
     detail: bool = False
     rare: bool = False
     below: bool = False
+    folds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,8 @@ def sheet(title: str, columns: str, rows: Iterable[Sequence[Any]], notes: Iterab
 
 def facts(title: str, pairs: Iterable[tuple[str, Any]], notes: Iterable[str] = ()) -> ResultTable:
     """A sheet of names and values, one a line."""
-    return sheet(title, "what value*", pairs, notes)
+    columns = (Column("what"), Column("value", wide=True, folds=True))
+    return ResultTable(title, columns, tuple(pairs), tuple(note for note in notes if note))
 
 
 def to_csv(given: ResultTable) -> str:
@@ -118,7 +121,7 @@ def to_lines(given: ResultTable, width: int, *, marks: bool = False) -> list[Tex
         widths = _widths(columns, [heads, *cells], width)
         lines.append(Text(_line(heads, columns, widths), style="dim"))
         for row, whole in zip(cells, shown, strict=True):
-            lines.append(Text(_line(row, columns, widths)))
+            lines += map(Text, _lines(row, columns, widths))
             for place, column in enumerate(given.columns):
                 if column.below and whole[place] is not None:
                     lines += _below(whole[place], width, marks=marks)
@@ -138,6 +141,15 @@ def to_cells(given: ResultTable) -> tuple[list[Column], list[list[str]]]:
 def to_table(given: ResultTable) -> RenderableType:
     """The sheet as something Rich and Textual draw, as wide as they have room."""
     return _Drawn(given)
+
+
+def needed_width(given: ResultTable) -> int:
+    """Cells of a line in which no column of the sheet is cut or left out; 0 without rows."""
+    columns, rows = to_cells(given)
+    beside = [n for n, column in enumerate(columns) if not column.below]
+    heads = [column.name for column in columns]
+    cells = sum(max(cell_len(row[n]) for row in [heads, *rows]) for n in beside) if rows else 0
+    return cells + len(GAP) * (len(beside) - 1) if rows else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +210,19 @@ def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]
         for cell, column, width in zip(cells, columns, widths, strict=True)
     ]
     return GAP.join(placed).rstrip()
+
+
+def _lines(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> list[str]:
+    """A row, and the rest of its last cell in lines under it where that folds."""
+    if not columns[-1].folds or cell_len(cells[-1]) <= widths[-1]:
+        return [_line(cells, columns, widths)]
+    folded = in_lines(((cells[-1], False),), widths[-1], len(cells[-1]))
+    first, *rest = ["".join(text for text, _ in line) for line in folded]
+    indent = " " * (sum(widths[:-1]) + len(GAP) * (len(widths) - 1))
+    return [
+        _line([*cells[:-1], first], columns, widths),
+        *(indent + cut(line, widths[-1]) for line in rest),
+    ]
 
 
 def _fill(cell: str, width: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amgs_app.render.catalogue import entry
+from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
@@ -18,7 +19,13 @@ def _row(state: AgentState) -> tuple[object, ...]:
     return (state.name, state.does, said, state.last, state.outcome, state.runs, state.failures or None)
 
 
-@entry()
+def _counts(result: AgentList) -> str:
+    runs = sum(bool(each.holder) for each in result.agents)
+    rest = sum(each.paused for each in result.agents)
+    return f"{plural(len(result.agents), 'agent')}: {runs} running, {rest} paused"
+
+
+@entry(sentence=_counts)
 def agent_list(result: AgentList) -> ResultTable:
     note = "`amgs agents run` runs them; `agents pause NAME` lets one rest."
     return sheet("Agents", _COLUMNS, [_row(each) for each in result.agents], (note,))

@@ -10,7 +10,7 @@ from amgs_app.render.catalogue import entry, table_of
 from amgs_app.render.evidence import PARTS, evidence_told
 from amgs_app.render.figures.format import plural
 from amgs_app.render.passage import runs_of
-from amgs_app.render.sheet import Marked, ResultTable, sheet
+from amgs_app.render.sheet import Marked, ResultTable, cut, sheet
 from amgs_app.row_fields import state_of
 
 if TYPE_CHECKING:
@@ -105,7 +105,13 @@ def _followed(result: Explanation, canvas: Canvas, now: datetime) -> RenderableT
     return Group(Text(f"{told.title}\n", style="bold"), layers, Text(""), *notes)
 
 
-@entry(page=_followed)
+def _rank(result: Explanation) -> str:
+    said = "in" if result.admitted else f"dropped out at {result.fell_at}"
+    rank = f", rank {result.rank} of {result.of}" if result.rank else ""
+    return f"“{cut(result.block.title, 40)}”: {said}{rank}"
+
+
+@entry(page=_followed, sentence=_rank)
 def explanation(result: Explanation) -> ResultTable:
     asked = f"{result.query!r} in {result.frame}" if result.frame else repr(result.query)
     said = "admitted" if result.admitted else f"dropped out at {result.fell_at}"

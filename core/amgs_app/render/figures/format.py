@@ -141,7 +141,9 @@ def undoing(plan: UndoPlan, now: datetime) -> str:
         )
     elif done.kind == "feedback":
         said.append("The verdict will be removed and its forecast reopened.")
-    else:
+    elif done.kind == "review":
+        said.append("These findings will be removed from the queue.")
+    elif done.blocks or done.edges:
         said.append(f"{blocks} and {plural(done.edges, 'edge')} become what they were.")
     if plan.corrected:
         said.append(f"{plural(plan.corrected, 'correction')} made by hand will be lost.")

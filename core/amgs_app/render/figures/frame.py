@@ -256,7 +256,9 @@ def _waterfall(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> int:
     if not layers:
         return 0
     palette = sheet.palette
-    tall = sheet.height >= 22
+    if sheet.height < 22:
+        _waterfall_line(sheet, y, layers)
+        return 1
     step = sheet.width // len(layers)
     for place, layer in enumerate(layers):
         x = place * step
@@ -265,24 +267,52 @@ def _waterfall(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> int:
         numbers = "skipped" if off else f"{layer.candidates_in}→{layer.candidates_out}"
         name_ink, number_ink = ink(palette.muted), ink(palette.muted if off else palette.text, bold=not off)
         room = step - 3  # a blank on either side of the arrow
-        if tall:
-            new = f" +{layer.contributed}" if layer.contributed and not off else ""
-            pieces: list[Piece] = [(numbers, number_ink), (new, ink(palette.good))]
-            time = milliseconds(layer.milliseconds)
-            first: list[Piece] = [(name, name_ink)]
-            if width_of(name) + width_of(time) + 1 <= room:
-                first.append((f" {time}", ink(palette.muted)))
-            sheet.pieces(x + 1, y, first, width=room)
-            sheet.pieces(x + 1, y + 1, pieces, width=room)
-        else:
-            out = "–" if off else str(layer.candidates_out)
-            choices = ((name, numbers), (name[:3], numbers), (name, out), (name[:3], out))
-            short, numbers = next((c for c in choices if len(c[0]) + len(c[1]) + 1 <= room), choices[-1])
-            sheet.pieces(x + 1, y, [(f"{short} ", name_ink), (numbers, number_ink)], width=room)
+        new = f" +{layer.contributed}" if layer.contributed and not off else ""
+        pieces: list[Piece] = [(numbers, number_ink), (new, ink(palette.good))]
+        time = milliseconds(layer.milliseconds)
+        first: list[Piece] = [(name, name_ink)]
+        if width_of(name) + width_of(time) + 1 <= room:
+            first.append((f" {time}", ink(palette.muted)))
+        sheet.pieces(x + 1, y, first, width=room)
+        sheet.pieces(x + 1, y + 1, pieces, width=room)
         if place:
-            for row in range(2 if tall else 1):
+            for row in range(2):
                 sheet.put(x - 1, y + row, "▸" if not row else " ", ink(palette.faint))
-    return 2 if tall else 1
+    return 2
+
+
+def _waterfall_line(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> None:
+    """The layers on one line: names and numbers are shortened alike, as far as all of them need to fit."""
+    palette = sheet.palette
+    arrow = " ▸ "
+    names = [_LAYER_WORDS.get(layer.layer, layer.layer) for layer in layers]
+    outs = ["–" if layer.skipped else str(layer.candidates_out) for layer in layers]
+    numbers = [
+        "skipped" if layer.skipped else f"{layer.candidates_in}→{layer.candidates_out}" for layer in layers
+    ]
+    short = [name[:3] for name in names]
+    choices = [(names, numbers), (names, outs), (short, outs)]
+    room = sheet.width - 2 - len(arrow) * (len(layers) - 1)
+    told = next(
+        (
+            list(zip(*choice, strict=True))
+            for choice in choices
+            if sum(width_of(f"{name} {number}") for name, number in zip(*choice, strict=True)) <= room
+        ),
+        list(zip(*choices[-1], strict=True)),
+    )
+    # Every layer at its own place where all of them fit there; else one close behind the other.
+    step = sheet.width // len(layers)
+    even = all(width_of(f"{name} {number}") <= step - len(arrow) for name, number in told)
+    x = 1
+    for place, (layer, (name, number)) in enumerate(zip(layers, told, strict=True)):
+        if place:
+            x = place * step + 1 if even else x
+            sheet.put(x - 2, y, "▸", ink(palette.faint))
+        off = bool(layer.skipped)
+        number_ink = ink(palette.muted if off else palette.text, bold=not off)
+        sheet.pieces(x, y, [(f"{name} ", ink(palette.muted)), (number, number_ink)], width=sheet.width - x)
+        x += width_of(f"{name} {number}") + len(arrow)
 
 
 def _ledger(sheet: Figure, y: int, ledger: Sequence[LedgerEntry]) -> int:
@@ -294,6 +324,9 @@ def _ledger(sheet: Figure, y: int, ledger: Sequence[LedgerEntry]) -> int:
     names = [cut(clean(entry.child), 12) for entry in ledger]
     tails = [f" {count(e.used)}/{count(e.budget)}" if e.budget else " nothing to offer" for e in ledger]
     blocks = [f" {plural(entry.blocks, 'block')}" for entry in ledger]
+    if any(width_of(name + tail) + 2 > step for name, tail in zip(names, tails, strict=True)):
+        _ledger_line(sheet, y, ledger, names)
+        return 1
     room = min(step - 3 - width_of(name) - width_of(tail) for name, tail in zip(names, tails, strict=True))
     told = room - max(width_of(text) for text in blocks) >= 8
     cells = min(20, room - max(width_of(text) for text in blocks) if told else room)
@@ -308,6 +341,21 @@ def _ledger(sheet: Figure, y: int, ledger: Sequence[LedgerEntry]) -> int:
             pieces.append((blocks[place], ink(palette.muted)))
         sheet.pieces(place * step + 1, y, pieces, width=step - 2)
     return 1
+
+
+def _ledger_line(sheet: Figure, y: int, ledger: Sequence[LedgerEntry], names: Sequence[str]) -> None:
+    """The children one close behind the other, for there is no room to give each the same."""
+    palette = sheet.palette
+    x = 1
+    for name, entry in zip(names, ledger, strict=True):
+        tail = f"{count(entry.used)}/{count(entry.budget)}" if entry.budget else "–"
+        sheet.pieces(
+            x,
+            y,
+            [(f"{name} ", ink(palette.text, bold=True)), (tail, ink(palette.text))],
+            width=sheet.width - x,
+        )
+        x += width_of(f"{name} {tail}") + 2
 
 
 def _split(rest: Region, rows: int, show: Show) -> tuple[Region | None, Region | None, Region | None]:

@@ -33,7 +33,7 @@ from amgs_tui.hang_up import leave_when_hung_up
 from amgs_tui.idle_collection import IdleCollection
 from amgs_tui.kept_state import KeptState, file_of_user
 from amgs_tui.keys import EVERYWHERE, unfinished
-from amgs_tui.leaving import what_is_kept, would_be_lost
+from amgs_tui.leaving import drafts_on, what_is_kept, would_be_lost
 from amgs_tui.main_screen import MainScreen
 from amgs_tui.messages import EngineEvent, EngineReport, EngineRequest, Follow, Origin, Overheard
 from amgs_tui.notices import Notices
@@ -513,7 +513,7 @@ def run(open_session: Callable[[], Any], **options: Any) -> int:
             if not app.engine.close(timeout=QUIT_PATIENCE_SECONDS):
                 sys.stderr.write("amgs: stopping what is still running …\n")
                 app.engine.close()
-    if words := what_is_kept(app.lifetime, app.state):
+    for words in what_is_kept(app.lifetime, drafts_on(app.main), app.state):
         sys.stderr.write(f"{words}\n")
     code = app.return_code or 0
     if app.engine.loads_ahead:

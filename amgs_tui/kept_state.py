@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from amgs_app.whole_file import write_whole
+
 MOST_RECENT: Final = 12
 """Actions that are remembered as used last."""
 MOST_STORES: Final = 50
@@ -53,10 +55,7 @@ class KeptState:
         kept = dict(list(others.items())[-MOST_STORES:])
         told = {"recent": self.recent, "theme": self.theme, "selected": kept}
         with suppress(OSError):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            fresh = self._file.with_name(f"{self._file.name}.new")
-            fresh.write_text(json.dumps(told, indent=1), encoding="utf-8")
-            fresh.replace(self._file)
+            write_whole(self._file, json.dumps(told, indent=1))
 
 
 def _read(file: Path | None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from amgs.clock import Clock
     from amgs_app.attached.remote_engine import RemoteEngine
+    from amgs_app.kept_drafts import KeptDrafts
     from amgs_app.terminal import Symbols
 
 
@@ -19,7 +20,7 @@ class Opening:
     """A session's clock, and what its settings ask for.
 
     consolidates: by itself, as soon as it is due. proposes: what may be pruned, likewise. attached: the engine,
-    where it is one that is served elsewhere.
+    where it is one that is served elsewhere. drafts: corrections that an earlier session left.
     """
 
     clock: Clock | None = None
@@ -31,6 +32,7 @@ class Opening:
     consolidates: bool = False
     proposes: bool = False
     attached: RemoteEngine | None = None
+    drafts: KeptDrafts | None = None
 
     @classmethod
     def of(cls, operator: Any) -> Opening:
@@ -56,4 +58,5 @@ class Opening:
             consolidates=memory.consolidation.automatic and attached is None,
             proposes=memory.pruning.interval_hours > 0 and attached is None,
             attached=cast("RemoteEngine | None", attached),
+            drafts=operator.take_up_drafts(),
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from amgs_tui.dispatcher import ASKING, WHEN_DUE
 from amgs_tui.engine_worker import OPEN
+from amgs_tui.panes.edge_editing import EdgeEditing
 from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.status import seconds
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from amgs_app.attached.remote_engine import RemoteEngine
+    from amgs_app.kept_drafts import KeptDrafts
     from amgs_tui.appearance import Appearance
     from amgs_tui.command_line import CommandLine
     from amgs_tui.dispatcher import Dispatcher
@@ -111,6 +113,23 @@ class ResultRouter:
         elif asked:
             words = f"There is no theme {asked!r}. Available: {', '.join(looks.palettes)}."
             self._notices.warn("Unknown theme", words, 5)
+        if opening.drafts is not None:
+            self._go_on_with(opening.drafts)
+
+    def _go_on_with(self, drafts: KeptDrafts) -> None:
+        """Corrections that the last session neither applied nor discarded: where they are, and the key for each."""
+        from amgs_app.render.figures.format import plural
+
+        graph, words = self._screen.pane("graph"), []
+        if drafts.items:
+            words.append(
+                f"Corrections to {plural(len(drafts.items), 'block')}: d in pane 1 goes on with them."
+            )
+        if drafts.edges and isinstance(graph, EdgeEditing):
+            graph.take_draft(drafts.edges, self._state.now())
+            words.append(f"Corrections to {plural(len(drafts.edges), 'edge')}: c in pane 3 applies them.")
+        if words:
+            self._notices.warn("Kept from last time", "\n".join(words), 12)
 
     def _done_when_due(self, event: Finished) -> None:
         """Say what was done without being asked, and have the panes look; nothing where it was not due."""

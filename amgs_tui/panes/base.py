@@ -124,8 +124,8 @@ class Pane(Widget, can_focus=True):
         return False
 
     @property
-    def unsaved(self) -> str:
-        """What of the operator's work in the pane is lost when they quit, as a sentence; "" for nothing."""
+    def drafted(self) -> str:
+        """What of the operator's work in the pane is not applied yet: `corrections to 2 blocks`; "" for nothing."""
         return ""
 
     @property

@@ -12,9 +12,10 @@ from amgs_tui.panes.steps import stepped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from amgs.types import Edge, EdgeKey, Neighbourhood
-    from amgs.types.edge_draft import EdgeDraft
+    from amgs.types.edge_draft import EdgeDraft, EdgeEdit
     from amgs_tui.host import Host
 
 EDITED: Final = frozenset({"edge edit", "edge apply", "edge discard"})
@@ -79,11 +80,8 @@ class EdgeEditing(ListPane):
         self.edge = 0
 
     @property
-    def unsaved(self) -> str:
-        if self.draft is None:
-            return ""
-        edges = plural(len(self.draft.edits), "edge")
-        return f"The draft with your corrections to {edges} is not applied: c in pane 3 applies it."
+    def drafted(self) -> str:
+        return "" if self.draft is None else f"corrections to {plural(len(self.draft.edits), 'edge')}"
 
     @property
     def neighbours(self) -> Sequence[str]:
@@ -93,6 +91,13 @@ class EdgeEditing(ListPane):
     def take_edited(self, command: str, result: Any) -> None:
         """Keep the draft; what was applied or discarded is none."""
         self.draft = result if command == "edge edit" and result.edits else None
+
+    def take_draft(self, edits: tuple[EdgeEdit, ...], at: datetime) -> None:
+        """Go on with the corrections that an earlier session left."""
+        from amgs.types.edge_draft import EdgeDraft
+
+        self.draft = EdgeDraft(edits, at)
+        self.redraw()
 
     # --- the edge that keys mean --------------------------------------------------------------------------
 

@@ -154,12 +154,9 @@ one transaction, which the overview can undo. s lists the sources; what one says
                 self.moved()
 
     @property
-    def unsaved(self) -> str:
+    def drafted(self) -> str:
         corrected = len(self.draft.edits) if self.draft is not None else 0
-        if not corrected:
-            return ""
-        blocks = plural(corrected, "block")
-        return f"The draft with your corrections to {blocks} is not applied: c in pane 1 applies it."
+        return f"corrections to {plural(corrected, 'block')}" if corrected else ""
 
     @property
     def empty(self) -> bool:

@@ -1,7 +1,7 @@
 """What one command on the command line hands to the next: the blocks listed last (`@1`) and the selected one.
 
-They lie in a small file beside the store. A draft of a consolidation and an open lifetime are too large for that: they
-live in a script, the shell or the workstation.
+They lie in a small file beside the store. An open lifetime is too large for that, and drafts are taken up by the shell
+and the workstation alone: two commands in a row would draft a consolidation anew.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from amgs_app.whole_file import write_whole
 
 if TYPE_CHECKING:
     from amgs_app.operator import Operator
@@ -37,6 +39,4 @@ def remember(operator: Operator) -> None:
         return
     told = {"listed": operator.listed[:MOST], "selected": operator.selection}
     with suppress(OSError):
-        fresh = path.with_name(f"{path.name}.new")
-        fresh.write_text(json.dumps(told), encoding="utf-8")
-        fresh.replace(path)
+        write_whole(path, json.dumps(told))

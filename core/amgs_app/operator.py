@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from amgs.errors import UsageError
 from amgs_app.folders import theme_folders
+from amgs_app.kept_drafts import KeptDrafts, keep, kept
 from amgs_app.layout import Layout, PaneState
 from amgs_app.snapshot_target import Target
 
@@ -45,6 +46,7 @@ class Operator:
         self.last_frame: Frame | None = None
         self.draft: PlanDraft | None = None
         self.edge_draft: EdgeDraft | None = None
+        self.keeps_drafts = False
         self.pane: Pane = "overview"
         self.panes: dict[Pane, PaneState] = {}
         self.history: list[Call[Any]] = []
@@ -65,6 +67,21 @@ class Operator:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def take_up_drafts(self) -> KeptDrafts:
+        """Go on with the drafts that the session before left, and keep those of this one for the next."""
+        self.keeps_drafts = True
+        left = kept(self.engine)
+        if left.items:
+            from amgs.lifecycle.plan_editing import PlanDraft
+            from amgs.types import ConsolidationPlan
+
+            self.draft = PlanDraft(ConsolidationPlan((), self.engine.clock.now(), 0), left.items)
+        if left.edges:
+            from amgs.types.edge_draft import EdgeDraft
+
+            self.edge_draft = EdgeDraft(left.edges, self.engine.clock.now())
+        return left
 
     # --- carrying out ---------------------------------------------------------------------------------------
 
@@ -100,8 +117,15 @@ class Operator:
         return result
 
     def carry_out(self, call: Call[R], progress: Progress | None = None) -> R:
-        """Carry out a resolved call; keep what it listed, and the frame or the search that later calls go on from."""
+        """Carry out a resolved call; keep what it listed, the frame or the search that later calls go on from, and the
+        drafts where they outlive the session.
+        """
+        drafts = (self.draft, self.edge_draft)
         result = call.run(self, progress)
+        if self.keeps_drafts and (self.draft is not drafts[0] or self.edge_draft is not drafts[1]):
+            items = () if self.draft is None else self.draft.edits
+            edges = () if self.edge_draft is None else self.edge_draft.edits
+            keep(self.engine, KeptDrafts(items, edges))
         listed = call.operation.listed(result)
         if listed is not None:
             self.listed = listed

@@ -13,8 +13,10 @@ from typing import IO, TYPE_CHECKING
 from amgs import extras
 from amgs_app.calls.registry import Registry
 from amgs_app.confirmation import agreed
+from amgs_app.kept_drafts import KeptDrafts
 from amgs_app.output import Format, advise, complain, intended, progress_on
 from amgs_app.printable import printable_line
+from amgs_app.render.figures.format import plural
 from amgs_app.script import parse_step, run_step
 
 if TYPE_CHECKING:
@@ -39,11 +41,25 @@ def run_shell(operator: Operator, registry: Registry, form: Format = "table") ->
     if not sys.stdin.isatty():
         return _run_piped(operator, registry, sys.stdin, form)
     sys.stderr.write(_WELCOME + "\n")
+    if words := _left(operator.take_up_drafts()):
+        sys.stderr.write(words + "\n")
     for line in _prompted(operator, registry):
         if line.strip() in LEAVE:
             break
         _run_line(operator, registry, line, form)
     return 0
+
+
+def _left(drafts: KeptDrafts) -> str:
+    """What is said of drafts that the session before left; "" for none."""
+    parts = []
+    if drafts.items:
+        parts.append(
+            f"corrections to {plural(len(drafts.items), 'block')}: `consolidate plan` goes on with them"
+        )
+    if drafts.edges:
+        parts.append(f"corrections to {plural(len(drafts.edges), 'edge')}: `edge apply` applies them")
+    return f"Kept from the last session: {'; '.join(parts)}." if parts else ""
 
 
 def _run_piped(operator: Operator, registry: Registry, lines: IO[str], form: Format) -> int:

@@ -138,9 +138,8 @@ async def test_the_next_session_offers_to_go_on_and_r_does(tmp_path: Path, notes
         await driven.press("full_stop", "full_stop")
         assert pane.view is not None
         left = pane.view
-        assert "The working context is kept (4 tokens, 2 branches)" in what_is_kept(
-            driven.app.lifetime, driven.app.state
-        )
+        kept = what_is_kept(driven.app.lifetime, (), driven.app.state)
+        assert "The working context is kept (4 tokens, 2 branches)" in kept[0]
     async with on_session(lambda: Operator(Engine(options(store, notes))), (120, 40)) as driven:
         await driven.press("6")
         assert "The last session left a working context" in driven.text

@@ -6,23 +6,74 @@ from pathlib import Path
 
 import pytest
 
+from amgs_app.kept_drafts import KeptDrafts
 from amgs_tui.dialogs.dialog import Confirm
 from amgs_tui.dialogs.palette import ActionPalette
 from amgs_tui.kept_state import MOST_STORES, KeptState
+from amgs_tui.leaving import drafts_on, what_is_kept
+from amgs_tui.panes.inbox import InboxPane
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 
 
-async def test_a_draft_without_corrections_is_not_asked_about_and_one_with_them_is() -> None:
-    async with drive(World(raw=2), (120, 40)) as driven:
+async def test_a_draft_of_a_store_in_memory_is_asked_about_where_it_holds_corrections() -> None:
+    async with drive(World(raw=2), (120, 40), store_name=":memory:") as driven:
         await driven.press("d")
-        assert not driven.app.main.pane("inbox").unsaved
+        assert not driven.app.main.pane("inbox").drafted
         await driven.press("x", "q")
         assert isinstance(driven.app.screen, Confirm) and "corrections to 1 block" in driven.text
         await driven.press("n")
         assert driven.app.main.in_front
         await driven.press("q", "y")
     assert driven.app.return_code == 0
+
+
+async def test_corrections_that_were_not_applied_are_there_at_the_next_start() -> None:
+    world = World(raw=2, consolidated=4)
+    async with drive(world, (120, 40)) as driven:
+        source, target, kind = next(iter(world.session.engine.memory.edges())).key
+        driven.app.submit(line=f"edge edit {source} {target} --kind {kind} --cut")
+        await driven.press("1", "d", "x")
+        left = {pane.NAME: pane.drafted for pane in driven.app.main.panes if pane.drafted}
+        assert left == {"inbox": "corrections to 1 block", "graph": "corrections to 1 edge"}
+        assert what_is_kept(None, drafts_on(driven.app.main), driven.app.state) == [
+            f"Your {each} are kept: the next start goes on with them." for each in left.values()
+        ]
+        await driven.press("q")
+    assert driven.app.return_code == 0, "nothing is lost, so nothing is asked"
+    before = world.session
+    assert before.draft is not None and before.edge_draft is not None
+    async with drive(world, (120, 40)) as driven:
+        assert "Corrections to 1 block: d in pane 1" in driven.text and "1 edge: c in pane 3" in driven.text
+        await driven.press("1", "d")
+        inbox = driven.app.main.pane("inbox")
+        assert isinstance(inbox, InboxPane) and inbox.draft is not None
+        assert inbox.draft.edits == before.draft.edits
+        await driven.press("3", "c")
+        assert world.session.edge_draft is None
+        await driven.press("1", "0")
+    async with drive(world, (120, 40)) as driven:
+        assert "Kept from last time" not in driven.text, "applied, and taken back"
+
+
+async def test_corrections_to_a_block_that_no_longer_waits_are_not_offered() -> None:
+    world = World(raw=2)
+    async with drive(world, (120, 40)) as driven:
+        await driven.press("d", "x")
+        driven.app.submit(line="consolidate")
+        await driven.settle()
+    async with drive(world, (120, 40)) as driven:
+        assert "Kept from last time" not in driven.text
+
+
+def test_a_damaged_file_of_drafts_is_as_none() -> None:
+    world = World(raw=2)
+    with world.open() as operator:
+        beside = world.store.with_name(f"{world.store.name}.drafts")
+        for text in ("", "[]", '[{"$tuple": [3]}, 4]', '{"$type": "os:system"}'):
+            beside.write_text(text)
+            assert operator.take_up_drafts() == KeptDrafts()
+        assert operator.draft is None and operator.edge_draft is None
 
 
 async def test_a_recording_and_a_half_typed_line_are_asked_about() -> None:

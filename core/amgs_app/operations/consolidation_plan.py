@@ -136,7 +136,7 @@ def _draft(operator: Operator) -> PlanDraft:
     if operator.draft is None:
         raise UsageError(
             "No consolidation is drafted.",
-            way_out="`consolidate plan` drafts one. A draft lives in one script, shell or workstation session.",
+            way_out="`consolidate plan` drafts one. Drafts live in a script, the shell or the workstation.",
         )
     return operator.draft
 

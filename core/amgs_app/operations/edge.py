@@ -144,7 +144,7 @@ def apply(operator: Operator) -> EdgesApplied:
     if draft is None or not draft.edits:
         raise UsageError(
             "No correction of an edge is drafted.",
-            way_out="`edge edit` drafts one. A draft lives in one script, shell or workstation session.",
+            way_out="`edge edit` drafts one. Drafts live in a script, the shell or the workstation.",
         )
     done = operator.engine.memory.graph.apply_edges(draft)
     operator.edge_draft = None

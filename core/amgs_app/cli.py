@@ -19,6 +19,7 @@ from amgs_app import __version__
 from amgs_app.calls.call import Call
 from amgs_app.calls.operation import Operation
 from amgs_app.calls.parsing import callback_of, for_typer
+from amgs_app.calls.plain_values import PlainCommand, PlainGroup
 from amgs_app.calls.registry import Registry
 from amgs_app.front_ends import one_shot, open_shell, open_workstation, run_script, serve_web
 from amgs_app.global_options import (
@@ -120,6 +121,7 @@ def build(registry: Registry | None = None) -> typer.Typer:
     registry = standard() if registry is None else registry
     app = typer.Typer(
         name="amgs",
+        cls=PlainGroup,
         help=_HELP,
         epilog=_EXAMPLES,
         suggest_commands=False,
@@ -137,12 +139,16 @@ def build(registry: Registry | None = None) -> typer.Typer:
     }
     for name, command in front_ends.items():
         app.command(
-            name, help=inspect.getdoc(command), epilog=_shown(EXAMPLES[name]), rich_help_panel=FRONT_ENDS
+            name,
+            cls=PlainCommand,
+            help=inspect.getdoc(command),
+            epilog=_shown(EXAMPLES[name]),
+            rich_help_panel=FRONT_ENDS,
         )(_with_globals(command))
-    token = typer.Typer(help="Make tokens for the service.", suggest_commands=False)
-    token.command("new", help=inspect.getdoc(new_token), epilog=_shown(EXAMPLES["token new"]))(
-        _with_globals(new_token)
-    )
+    token = typer.Typer(cls=PlainGroup, help="Make tokens for the service.", suggest_commands=False)
+    token.command(
+        "new", cls=PlainCommand, help=inspect.getdoc(new_token), epilog=_shown(EXAMPLES["token new"])
+    )(_with_globals(new_token))
     app.add_typer(token, name="token", rich_help_panel=FRONT_ENDS)
     panel_of = {noun: panel for panel, nouns in PANELS.items() for noun in nouns}
     nouns = sorted(
@@ -189,6 +195,7 @@ def _add_below(
         longer = [each for each in below if len(each.words) > depth + 1]
         told = alone[0].help if alone else describe(" ".join(below[0].words[: depth + 1]))
         group = typer.Typer(
+            cls=PlainGroup,
             help=told,
             epilog=_shown((alone or longer)[0].example),
             no_args_is_help=False,
@@ -201,15 +208,16 @@ def _add_below(
         app.add_typer(group, name=word, short_help=short, rich_help_panel=panel)
         if depth == 0 and word in _RUNNERS:
             runner = _RUNNERS[word]
-            group.command("run", help=inspect.getdoc(runner), epilog=_shown(EXAMPLES[f"{word} run"]))(
-                _with_globals(runner)
-            )
+            group.command(
+                "run", cls=PlainCommand, help=inspect.getdoc(runner), epilog=_shown(EXAMPLES[f"{word} run"])
+            )(_with_globals(runner))
         _add_below(group, longer, depth + 1)
 
 
 def _add(app: typer.Typer, each: Operation[..., Any], panel: str | None = None) -> None:
     app.command(
         each.words[-1],
+        cls=PlainCommand,
         help=each.help,
         epilog=_shown(each.example),
         short_help=each.summary,

@@ -22,6 +22,7 @@ from amgs_app.answer_reader import LoadedReader
 from amgs_app.corpus import Corpus, open_corpus, sample_corpus
 from amgs_app.corpus_clock import CorpusClock
 from amgs_app.folders import data_folder
+from amgs_app.gc_tuning import uncollected_imports
 from amgs_app.loaded_models import LoadedModels
 from amgs_app.models import TINY
 from amgs_app.open_context import OpenContext
@@ -380,7 +381,10 @@ class Engine:
                     memory.keep(_CLOCK, now.isoformat())
 
     def _open_memory(self) -> Memory:
-        from amgs.memory import Memory
+        # Left out of the search for garbage when the process ends, too. DuckDB is imported later and is not: its
+        # bindings report what no search has freed by then.
+        with uncollected_imports():
+            from amgs.memory import Memory
 
         shipped = self._take_shipped_store()
         path = self.store_path
@@ -457,7 +461,8 @@ class Engine:
         if self.options.corpus is not None or (self.options.store is None and not self.is_own):
             return True
         known = self.corpus.landmarks() if self.corpus.now is not None else ()
-        return any(memory.resolve_source(source) for source in known)
+        # Notes are seldom cut into parts, which the slower look finds too.
+        return memory.has_source(known) or any(memory.resolve_source(source) for source in known)
 
 
 def _latest_event(memory: Memory) -> datetime | None:
@@ -465,8 +470,6 @@ def _latest_event(memory: Memory) -> datetime | None:
 
     Not the dates of blocks: a file that is taken in may be younger than the corpus's year.
     """
-    known = [operation.at for operation in memory.operations(1)]
-    known += [outcome.at for outcome in memory.outcomes(1)]
-    known += [assembled] if (assembled := memory.last_assembled()) is not None else []
+    known = [done] if (done := memory.last_event()) is not None else []
     known += [parse_instant(kept) for name, kept in memory.kept(_CLOCK).items() if name == _CLOCK]
     return max(known, default=None)

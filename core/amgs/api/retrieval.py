@@ -57,9 +57,10 @@ class Retrieval:
         request = waterfall.RetrievalRequest(
             query, wanted, weights or SEARCH_WEIGHTS, waterfall.check_layers(layers)
         )
-        if request.layers & {"vector", "graph"}:
+        words_alone = not request.layers & {"vector", "graph"}
+        if not words_alone:
             load(self._context.embedder, "the encoder")  # before the clock of its layer starts
-        with self._context.derived.searching() as sources:
+        with self._context.derived.searching(words_alone=words_alone) as sources:
             if wanted.as_of is not None:
                 sources = replace(sources, clock=ShiftedClock(wanted.as_of, base=sources.clock))
             if consistency == "bounded":

@@ -83,9 +83,10 @@ class StoredCentrality:
 
     def due(self) -> bool:
         """Whether the graph is large, and has changed by more than a hundredth since its centrality was worked out."""
-        blocks, was = self._storage.blocks.count(LIVE), self._storage.centrality.origin()
+        blocks = self._storage.blocks.count(LIVE)
         if blocks <= self._settings.fresh_centrality_nodes:
             return False
+        was = self._storage.centrality.origin()
         if was is None:
             return True
         if was.structure == self._storage.structure_counter:

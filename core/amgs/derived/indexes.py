@@ -28,6 +28,7 @@ from amgs.graph.catch_up import caught_up
 from amgs.graph.live import CentralitySnapshot, LiveGraph
 from amgs.index.ascending import without
 from amgs.index.block_features import BlockFeatures
+from amgs.index.vector import VectorIndex
 from amgs.retrieval.sequence_index import SequenceIndex, appended, lay_out
 from amgs.retrieval.sources import Sources
 from amgs.storage.edges import EdgeColumns
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from amgs.derived.entities import EntityCatalogue
     from amgs.graph.view import GraphView
     from amgs.index.id_map import IdMap
-    from amgs.index.vector import VectorIndex
     from amgs.settings import Settings
     from amgs.storage.protocol import Storage
     from amgs.text.embedding import Embedder
@@ -107,8 +107,9 @@ class Derived:
                 self._here.state = None
 
     @contextlib.contextmanager
-    def searching(self) -> Iterator[Sources]:
-        """The same with everything that retrieval reads.
+    def searching(self, *, words_alone: bool = False) -> Iterator[Sources]:
+        """The same with everything that retrieval reads. words_alone: without vectors, for a search whose layers read
+        none.
 
         Raises StoreError when the store's embeddings come from another embedder than the one at hand.
         """
@@ -120,9 +121,10 @@ class Derived:
             with self._lock:
                 # The lock first and the snapshot then: whoever comes later never reads an earlier state.
                 held.enter_context(self.reading())
-                self._here.sources = self._sources(self._here.state)
+                found = self._sources(self._here.state, words_alone=words_alone)
+                self._here.sources = None if words_alone else found
             try:
-                yield self._here.sources
+                yield found
             finally:
                 self._here.sources = None
 
@@ -260,13 +262,15 @@ class Derived:
         self._state = State(changes, structure, reader, self._graph, self._lay_out)
         return self._state
 
-    def _sources(self, state: State) -> Sources:
+    def _sources(self, state: State, *, words_alone: bool) -> Sources:
         if state is not self._state:
             raise RuntimeError("a search inside a reading is begun before it")
         return Sources(
             blocks=state.blocks,
             keyword=self._search.words(state.structure),
-            vectors=self._search.vectors(state.structure),
+            vectors=VectorIndex(self._embedder.dimension)
+            if words_alone
+            else self._search.vectors(state.structure),
             graph=state.graph,
             embed=self._embed,
             clock=self._clock,

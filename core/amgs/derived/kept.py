@@ -77,9 +77,10 @@ class KeptArrays:
 
     def latest(self, name: str) -> Generation | None:
         """What was kept of this store; what claims to be of its future is of a copy, and is not used."""
-        found = None
-        if name in self._snapshots:
-            found = self._snapshots[name].latest(self._storage.meta.store_id())
+        snapshots = self._snapshots.get(name)
+        if snapshots is None or snapshots.is_empty:
+            return None
+        found = snapshots.latest(self._storage.meta.store_id())
         changes, structure = self._storage.counters
         if found is None or found.stamp.revision > structure:
             return None

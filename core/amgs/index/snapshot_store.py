@@ -95,6 +95,11 @@ class SnapshotStore:
         if self._fetched is not None:
             self._fetched.cleanup()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all lies there, as far as can be told without a look elsewhere than on this machine."""
+        return self._folder is None or (self._remote is None and not self._folder.is_dir())
+
     def latest(self, store: str) -> Generation | None:
         """The latest whole generation of a store; None when there is none."""
         if self._folder is None:

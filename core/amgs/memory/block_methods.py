@@ -60,6 +60,10 @@ class BlockMethods(OpenMemory):
         """Ids of the blocks that came from a source: a file, or `file#n` for a part or turn of it."""
         return self._storage.blocks.with_source(source)
 
+    def has_source(self, sources: Sequence[str]) -> bool:
+        """Whether a block came whole from one of these sources; the parts of a file have sources of their own."""
+        return self._storage.blocks.has_source(sources)
+
     def edges(self, block_id: str | None = None) -> tuple[Edge, ...]:
         """The edges of one block, both directions; of the whole memory without one."""
         if block_id is None:

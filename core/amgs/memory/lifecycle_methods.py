@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from amgs import bounds
@@ -59,6 +60,10 @@ class LifecycleMethods(OpenMemory):
     def operations(self, limit: int = 20) -> tuple[JournalEntry, ...]:
         """The latest operations, the newest first."""
         return self._storage.journal.latest(bounds.count("A limit", limit))
+
+    def last_event(self) -> datetime | None:
+        """When something was last done: an operation, a forecast, the assembly of a frame; None where nothing was."""
+        return self._storage.journal.last_event()
 
     def undo(self, operation_id: int) -> JournalEntry:
         """Take an operation back; raises UsageError when a later one stands on it."""

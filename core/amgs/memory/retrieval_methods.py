@@ -71,11 +71,6 @@ class RetrievalMethods(OpenMemory):
         """The latest searches that were kept, the newest first."""
         return Retrieval(self._context()).searches(limit)
 
-    def last_assembled(self) -> datetime | None:
-        """The instant as of which the latest frame was assembled; None where none ever was."""
-        latest = self._storage.assemblies.latest(1)
-        return latest[0].as_of if latest else None
-
     def why_then(self, number: int, block: str) -> Explanation:
         """Why a block was a hit of a search that was kept or not: its scores, rank and finders of then.
 

@@ -132,6 +132,10 @@ class BlockStorage(Protocol):
         """
         ...
 
+    def has_source(self, sources: Sequence[str]) -> bool:
+        """Whether a block has one of these sources, written just so."""
+        ...
+
     def outlines(self) -> list[tuple[str, str, str]]:
         """(id, title, first 200 characters) of every block that is not pruned, in order of arrival.
 

@@ -58,6 +58,10 @@ class JournalStorage(Protocol):
         """The latest operations, the newest first."""
         ...
 
+    def last_event(self) -> datetime | None:
+        """When the latest operation, forecast or assembly was: the youngest of the three; None where none ever was."""
+        ...
+
     def get(self, operation_id: int) -> JournalEntry | None:
         """One operation, None when there is none with this id."""
         ...

@@ -15,6 +15,7 @@ import typer.core
 import typer.main
 
 from amgs_app.calls.marks import Arg, Option
+from amgs_app.calls.plain_values import PlainCommand
 from amgs_app.line import LineError, Word
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def callback_of(
 def command_of(chosen: Operation[..., Any]) -> typer.core.TyperCommand:
     """The parser of the words that follow an operation's name."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(chosen.words[-1], help=chosen.help, add_help_option=False)(
+    app.command(chosen.words[-1], cls=PlainCommand, help=chosen.help, add_help_option=False)(
         callback_of(chosen, lambda **given: given)
     )
     command = typer.main.get_command(app)

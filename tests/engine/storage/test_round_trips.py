@@ -190,6 +190,19 @@ def test_sources_are_found_whole_by_part_and_where_a_text_stands_again(storage: 
         source: len(storage.blocks.with_source(source)) for source in ("x.md", "x.md#2", "y.md", "xx.md", "z")
     }
     assert found == {"x.md": 2, "x.md#2": 1, "y.md": 1, "xx.md": 1, "z": 0}
+    told = [storage.blocks.has_source(sources) for sources in (["z", "xx.md"], ["x.md#2"], ["x.md", "z"], [])]
+    assert told == [True, True, False, False]
+
+
+def test_the_last_event_is_the_youngest_of_operations_forecasts_and_assemblies(storage: Storage) -> None:
+    assert storage.journal.last_event() is None
+    with storage.transaction():
+        storage.journal.append("merge", NOON, "one", [], blocks=0, edges=0)
+    assert storage.journal.last_event() == NOON
+    later = NOON + timedelta(hours=3)
+    with storage.transaction():
+        storage.forecasts.insert([Outcome("f", 0.5, None, None, later, "b", "SELF", "fact")], "one", 1)
+    assert storage.journal.last_event() == later
 
 
 def test_an_edge_is_there_once_and_put_replaces_it(storage: Storage) -> None:

@@ -275,6 +275,10 @@ class SqlBlocks(BlockStorage):
         )
         return tuple(str(row[0]) for row in found)
 
+    def has_source(self, sources: Sequence[str]) -> bool:
+        found = "SELECT 1 FROM memory_blocks WHERE meta->>'source' IN (SELECT unnest(?::VARCHAR[])) LIMIT 1"
+        return bool(self._connection.rows(found, [list(sources)]))
+
     def outlines(self) -> list[tuple[str, str, str]]:
         found = self._connection.rows(
             "SELECT id, coalesce(meta->>'title', ''), left(content, 200) FROM memory_blocks "

@@ -87,6 +87,14 @@ class SqlJournal(JournalStorage):
             )
         )
 
+    def last_event(self) -> datetime | None:
+        found = self._connection.value(
+            "SELECT max(done) FROM ((SELECT timestamp AS done FROM operations ORDER BY id DESC LIMIT 1) UNION ALL "
+            "(SELECT timestamp FROM calibration_log ORDER BY serial DESC LIMIT 1) UNION ALL "
+            "(SELECT timestamp FROM assemblies ORDER BY serial DESC LIMIT 1)) AS latest"
+        )
+        return None if found is None else as_utc(found)
+
     def get(self, operation_id: int) -> JournalEntry | None:
         found = self._connection.rows(
             f"SELECT {_COLUMNS} FROM operations WHERE id = ?",

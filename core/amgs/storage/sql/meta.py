@@ -44,8 +44,10 @@ class SqlMeta(MetaStorage):
         return self.get("store_id") or ""
 
     def embedding_space(self) -> tuple[str, int] | None:
-        name, dimension = self.get(EMBEDDER), self.get(DIMENSION)
-        return (name, int(dimension)) if name is not None and dimension is not None else None
+        said = dict(
+            self._connection.rows("SELECT key, value FROM meta WHERE key IN (?, ?)", [EMBEDDER, DIMENSION])
+        )
+        return (str(said[EMBEDDER]), int(said[DIMENSION])) if len(said) == 2 else None
 
     def put_embedding_space(self, name: str, dimension: int) -> None:
         self.put(EMBEDDER, name)

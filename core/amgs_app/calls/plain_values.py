@@ -1,0 +1,98 @@
+"""Commands whose plain values are read without pydantic, which Typer imports for every parameter, given or not.
+
+What is not given, a text and a word of a choice need no parser; what remains (numbers, dates, paths, wrong words) is
+Typer's, with its messages. Both read the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import Any, Final, Protocol, get_args, get_origin
+
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+
+_NOT_PLAIN: Final[Any] = object()
+_FEW_DIGITS: Final = 18
+
+
+class PlainCommand(TyperCommand):
+    """A command that reads plain values itself."""
+
+    def get_params(self, ctx: Any) -> Any:
+        return _plainly(super().get_params(ctx))
+
+
+class PlainGroup(TyperGroup):
+    """A group of commands that does so."""
+
+    def get_params(self, ctx: Any) -> Any:
+        return _plainly(super().get_params(ctx))
+
+
+class TyperReader(Protocol):
+    """What Typer reads the words of one parameter with."""
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any: ...
+
+
+class PlainFirst:
+    """Reads what is plain of one parameter. least, most: of a number. otherwise: gives Typer's reader, for all else."""
+
+    def __init__(
+        self, annotation: Any, least: float | None, most: float | None, otherwise: Callable[[], TyperReader]
+    ) -> None:
+        self._annotation = annotation
+        self._least = least
+        self._most = most
+        self._otherwise = otherwise
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value as the operation takes it; raises what Typer raises for one that is wrong."""
+        read = self._read(value, several=param.multiple or param.nargs == -1)
+        return self._otherwise().coerce(value, param=param, ctx=ctx) if read is _NOT_PLAIN else read
+
+    def _read(self, value: Any, *, several: bool) -> Any:
+        if value is None:
+            return () if several else None
+        if get_origin(self._annotation) is not list:
+            return self._one(value, self._annotation)
+        if not isinstance(value, list | tuple):
+            return _NOT_PLAIN
+        (kind,) = get_args(self._annotation)
+        read = [self._one(each, kind) for each in value]
+        return _NOT_PLAIN if any(each is _NOT_PLAIN for each in read) else read
+
+    def _one(self, value: Any, kind: Any) -> Any:
+        if kind is str and isinstance(value, str):
+            return str(value)
+        if kind is int:
+            return self._whole_number(value)
+        if isinstance(kind, type) and issubclass(kind, Enum):
+            return next((one for one in kind if value is one or value == one.value), _NOT_PLAIN)
+        return _NOT_PLAIN
+
+    def _whole_number(self, value: Any) -> Any:
+        if isinstance(value, str) and len(value) <= _FEW_DIGITS and value.isascii() and value.isdigit():
+            value = int(value)
+        if type(value) is not int:
+            return _NOT_PLAIN
+        low = self._least is not None and value < self._least
+        high = self._most is not None and value > self._most
+        return _NOT_PLAIN if low or high else value
+
+
+def _plainly(parameters: Iterable[Any]) -> list[Any]:
+    """The parameters, each with its reader of plain values."""
+    found = list(parameters)
+    for each in found:
+        if isinstance(each, TyperArgument | TyperOption) and "get_runtime_param" not in vars(each):
+            _give_reader(each)
+    return found
+
+
+def _give_reader(parameter: TyperArgument | TyperOption) -> None:
+    kind, told = parameter.type_descriptor.annotation, parameter.type_descriptor.parameter_info
+    if told.parser is None:
+        reader = PlainFirst(kind, told.min, told.max, parameter.get_runtime_param)
+        vars(parameter)["get_runtime_param"] = lambda: reader

@@ -131,7 +131,7 @@ def test_a_search_by_words_imports_no_other_command_and_shows_its_result_alone(t
     assert found & others == set()
 
 
-@pytest.mark.parametrize("word", operations.FIRST_WORDS)
+@pytest.mark.parametrize("word", [*operations.FIRST_WORDS, "verify", "focus"])
 def test_a_first_word_brings_all_operations_that_begin_with_it(word: str) -> None:
     known = beginning_with(word)
     assert known is not None

@@ -20,12 +20,16 @@ def standard() -> Registry:
 
 
 def beginning_with(word: str) -> Registry | None:
-    """The operations that begin with a word, without the others; None where which they are is not known beforehand."""
+    """The operations that begin with a word, without the others; None where none does.
+
+    The modules of the others are imported too unless the word is one of `FIRST_WORDS`.
+    """
     modules = operations.FIRST_WORDS.get(word)
-    if modules is None:
-        return None
-    every = Registry.of_modules(getattr(operations, noun) for noun in modules)
-    return Registry(one for one in every if one.words[0] == word)
+    every = (
+        standard() if modules is None else Registry.of_modules(getattr(operations, one) for one in modules)
+    )
+    found = Registry(one for one in every if one.words[0] == word)
+    return found if len(found) else None
 
 
 def look_of(operator: Operator) -> Callable[[str], Any]:

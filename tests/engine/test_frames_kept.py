@@ -28,6 +28,7 @@ def test_the_self_of_a_session_is_not_scored_anew_for_every_question(tmp_path: P
         move(memory, 0.5)
         again = memory.assemble("SESSION", query="who is Ilse?")
         assert _told(again, "SELF"), "another question, the same identity"
+        assert any("scored 30 min ago" in remark for remark in again.remarks)
         assert _scores(again, "SELF") == _scores(first, "SELF")
         assert not _told(again, "SHORT_TERM"), "that one asks by the query, and is fresh for minutes"
         move(memory, 0.6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -144,6 +145,19 @@ def test_the_layers_and_the_ledger_of_a_small_frame_are_whole(width: int) -> Non
     assert [layers.count(name) for name in ("pre", "key", "fuz", "vec", "gra", "sco")] == [1] * 6
     assert "…" not in layers and layers.rstrip().endswith("97")
     assert "…" not in ledger and "1,458/1,725" in ledger and "128" in ledger
+
+
+@pytest.mark.parametrize("width", [50, 58, 120, 200])
+def test_an_age_of_many_minutes_is_whole_in_the_inbox(width: int) -> None:
+    blocks = [replace(each, created_at=samples.NOW - timedelta(minutes=59)) for each in samples.raw_blocks(3)]
+    drawn = inbox.inbox(blocks, Canvas(width, 20), now=samples.NOW).plain.split("\n")
+    assert sum("59 min " in line for line in drawn[2:5]) == 3
+
+
+def test_a_block_without_edges_says_how_it_gets_some_in_full() -> None:
+    alone = replace(samples.neighbourhood(), edges=(), blocks=samples.neighbourhood().blocks[:1])
+    drawn = graph.neighbourhood(alone, Canvas(50, 16)).plain
+    assert "resembles and follows." in " ".join(drawn.split())
 
 
 def test_a_frame_of_one_selection_rule_has_no_ledger_and_none_selected_no_text() -> None:

@@ -60,6 +60,6 @@ def test_a_heading_that_says_nothing_is_not_said(session: Operator) -> None:
 
 
 def test_the_question_before_an_undo_counts_no_blocks_where_none_change() -> None:
-    entry = JournalEntry(19, "review", NOW, "found: 4 contradicts, 61 merges", 0, 0)
+    entry = JournalEntry(19, "review", NOW, "found: 4 contradicting, 61 to merge", 0, 0)
     said = undoing(UndoPlan(entry, 0, ()), NOW)
     assert "0 block" not in said and "removed from the queue" in said

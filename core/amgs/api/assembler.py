@@ -109,7 +109,7 @@ class Assembler:
             {name: pool.scored for name, pool in pools.items()},
         )
         told = [
-            f"{name} was scored {pool.age_hours:.2f} h ago, and is reused for {self._hours(known[name]):g} h"
+            f"{name} was scored {_span(pool.age_hours)} ago, and is reused for {self._hours(known[name]):g} h"
             for name, pool in pools.items()
             if pool.made_by is not None
         ]
@@ -263,3 +263,8 @@ def _tree(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefinit
     for child in definition.children:
         found.update((one.name, one) for one in _tree(registry.find(child.name, known), known))
     return tuple(found.values())
+
+
+def _span(hours: float) -> str:
+    """Minutes below an hour, else hours."""
+    return f"{hours * 60:.0f} min" if hours < 1 else f"{hours:.1f} h"

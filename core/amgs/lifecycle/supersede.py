@@ -28,6 +28,7 @@ from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry, Progres
 
 MERGES = "merges"
 FOUND, DECIDED = "review", "review verdict"
+_COUNTED = {"contradicts": "contradicting", "merges": "to merge", "supersedes": "superseding"}
 _LIVE = BlockFilter(statuses=("consolidated",), current=True)
 _ROWS = 512
 _FEW = 12
@@ -181,7 +182,7 @@ def enqueue(storage: Storage, proposal: ReviewPlan, now: datetime) -> JournalEnt
                 way_out="Look again.",
             )
         counts = Counter(r.kind for r in proposal.found)
-        said = ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items())) or "nothing new"
+        said = ", ".join(f"{n} {_COUNTED[kind]}" for kind, n in sorted(counts.items())) or "nothing new"
         done = carry_out(storage, FOUND, Change(), f"found: {said}", now)
         storage.reviews.add(proposal.found, done.id)
         return done

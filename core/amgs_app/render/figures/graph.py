@@ -15,7 +15,7 @@ from amgs_app.render.figures.braille_canvas import Strokes
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import count, plural, share
-from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line
+from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line, wrap
 from amgs_app.render.figures.graph_layout import PlacedNode, Spot, parents, place
 from amgs_app.render.figures.graph_table import centrality_table, edge_table
 from amgs_app.render.figures.short_labels import short_labels
@@ -82,7 +82,8 @@ def neighbourhood(
             if not every
             else ("No neighbour matches the filter.", "F changes the filter; a blank one clears it.")
         )
-        for row, line in enumerate(lines, start=body.height // 2 + 2):
+        told = [part for line in lines for part in wrap(line, max(8, body.width - 2), 3)]
+        for row, line in enumerate(told, start=body.height // 2 + 2):
             body.put(0, row, line, ink(sheet.palette.muted), width=body.width, align="centre")
         _rings(body, result, letters, {}, selected, now)
         return sheet.render()

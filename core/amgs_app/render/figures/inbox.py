@@ -94,7 +94,7 @@ def _list(region: Region, page: ListPage[Block], now: datetime, costs: Sequence[
     preview_x = 8 + title_w + 2 + (source_w + 2 if source_w else 0)
     preview_w = region.width - cost_w - preview_x
     head = ink(palette.muted)
-    region.put(1, 0, "age", head, width=5, align="right")
+    region.put(1, 0, "age", head, width=6, align="right")
     region.put(8, 0, "title", head)
     if source_w:
         region.put(10 + title_w, 0, "source", head)
@@ -104,7 +104,7 @@ def _list(region: Region, page: ListPage[Block], now: datetime, costs: Sequence[
         region.put(region.width - cost_w, 0, "tok", head, width=cost_w, align="right")
 
     def paint(line: Region, block: Block, chosen: bool) -> None:
-        line.put(1, 0, age(block.created_at, now), head, width=5, align="right")
+        line.put(1, 0, age(block.created_at, now), head, width=6, align="right")
         line.put(8, 0, clean(block.title), ink(palette.text, bold=chosen), width=title_w)
         if source_w:
             line.put(10 + title_w, 0, cut_middle(_source(block), source_w), head)

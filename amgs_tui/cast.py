@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, Literal
+from urllib.parse import urlsplit
 
 from textual.message import Message
 from textual.pilot import Pilot
@@ -137,17 +138,18 @@ class Recorder:
 
 @asynccontextmanager
 async def recorder(options: Options, size: tuple[int, int]) -> AsyncIterator[Recorder]:
-    """A workstation on a session of its own, as wide and high as `size` says in cells."""
-    from amgs_app.engine import Engine
+    """A workstation on a session of its own, or a served memory, as wide and high as `size` says in cells."""
+    from amgs_app.attached.remote_engine import engine_of
     from amgs_app.operator import Operator
 
     reported = asyncio.Event()
+    name = urlsplit(options.connect).netloc if options.connect else Path(options.store or "").name
 
     def hook(message: Message) -> None:
         if isinstance(message, EngineReport):
             reported.set()
 
-    app = Workstation(lambda: Operator(Engine(options)), store_name=Path(options.store or "").name)
+    app = Workstation(lambda: Operator(engine_of(options)), store_name=name)
     try:
         async with app.run_test(size=size, message_hook=hook) as pilot:
             yield Recorder(app, pilot, reported)

@@ -23,6 +23,7 @@ from amgs.errors import (
     UsageError,
 )
 from amgs.storage.duckdb import files
+from amgs.storage.duckdb.checkpoints import SETTINGS, WriteAheadSize
 from amgs.storage.duckdb.last_commit import LastCommit, Note
 from amgs.storage.duckdb.read_gate import ReadGate
 from amgs.storage.duckdb.schema import migrate, schema_version
@@ -32,8 +33,6 @@ from amgs.storage.sql.migrations import LATEST
 
 MEMORY = ":memory:"
 
-_THRESHOLD = "SET checkpoint_threshold = '128MB'"
-"""At 16 MB, DuckDB's own limit, every batch of a bulk load rewrote most of the table."""
 _OTHER_PROCESS = re.compile(r"\(PID (\d+)\)")
 _TOO_NEW = re.compile(r"version number|newer version", re.IGNORECASE)
 _NO_ROOM = re.compile(r"no space left|file too large|disk quota|out of disk", re.IGNORECASE)
@@ -55,6 +54,7 @@ class Connection(SqlConnection):
         self._readers: list[duckdb.DuckDBPyConnection] = []
         self._sound = True
         self._note = Note(Path(path)) if path != MEMORY else None
+        self._ahead = WriteAheadSize(Path(path)) if path != MEMORY else None
 
     @classmethod
     def open(
@@ -76,7 +76,7 @@ class Connection(SqlConnection):
         store = cls(connection, name, read_only=read_only)
         store.made = made
         try:
-            connection.execute(_THRESHOLD)
+            _set_up(connection)
             version = schema_version(connection)
             if version > LATEST:
                 raise StoreTooNewError(
@@ -210,7 +210,18 @@ class Connection(SqlConnection):
             after = self._state() if self._dirty and self._note is not None else None
             self._writer.execute("COMMIT")
         if after is not None:
+            self._take_in()
             self._note_commit(after)
+
+    def _take_in(self) -> None:
+        """Write the write-ahead file into the store when it is due."""
+        if self._ahead is None or not self._ahead.due():
+            return
+        # Somebody else's transaction may stand in the way until the next commit. Any other failure shows in the
+        # statement that comes next: what was committed is on disk already.
+        with suppress(duckdb.Error):
+            self._writer.execute("CHECKPOINT")
+            self._ahead.written()
 
     def _roll_back(self) -> None:
         # The statement that failed may have ended the transaction already.
@@ -283,7 +294,7 @@ class Connection(SqlConnection):
                 part.replace(self.path)
             finally:
                 self._writer = duckdb.connect(self.path)
-                self._writer.execute(_THRESHOLD)
+                _set_up(self._writer)
         self._note_commit(self._state())
 
     # --- inside -----------------------------------------------------------------------------------------
@@ -321,6 +332,11 @@ class Connection(SqlConnection):
             told = _translated(error, self.path)
             self._sound = self._sound and not isinstance(told, StoreCorruptError)
             raise told from error
+
+
+def _set_up(connection: duckdb.DuckDBPyConnection) -> None:
+    for setting in SETTINGS:
+        connection.execute(setting)
 
 
 def _connected(name: str, *, read_only: bool, create: bool, accept_loss: bool) -> duckdb.DuckDBPyConnection:

@@ -1,7 +1,7 @@
 """`bench diagnose`: forty planted failures, the cause that is named for each, and what the proposed fix does.
 
-Controls: the commonest cause for all, a rule that looks only whether a search finds the fact, and the diagnoses dealt
-out by chance.
+Controls: the commonest cause for all, a rule that looks only whether a search finds the fact, the first hit of a search
+taken to hold it, no block taken by meaning, and the diagnoses dealt out by chance.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +17,17 @@ import numpy as np
 from amgs.diagnosis import wording
 from amgs.errors import UsageError
 from amgs.memory import Memory
-from amgs.types.diagnosis import DIAGNOSIS_CAUSES, Diagnosis, DiagnosisCause
+from amgs.types.diagnosis import (
+    DIAGNOSIS_CAUSES,
+    DecodedContext,
+    Diagnosis,
+    DiagnosisArguments,
+    DiagnosisCause,
+)
 from amgs_app.bench_results import BenchResult, BenchTable
 from amgs_app.benches import diagnose_facts, diagnose_sent
 from amgs_app.benches.diagnose_facts import FactsFound
+from amgs_app.benches.diagnose_planting import Planted, planted
 from amgs_app.benches.diagnose_world import (
     FRAME,
     PLANTED,
@@ -29,7 +36,7 @@ from amgs_app.benches.diagnose_world import (
     PlantedFailure,
     has,
     look,
-    planted,
+    world,
 )
 from amgs_app.benches.frame import Bench
 from amgs_app.benches.locomo_data import read_folder
@@ -43,18 +50,21 @@ _LOGGED = 6
 @dataclass(frozen=True, slots=True)
 class JudgedFailure:
     """A planted failure, the cause that was named, and what its fix did. named: "ambiguous" where the block had to be
-    asked for. search_misses: whether a search for the question has no hit that says the fact. broken: of the other
-    questions, whose turn left its frame with the fix. unplanted: the cause that is named for the same fact where
-    nothing was done to it; "" where that was not asked.
+    asked for. credulous: the cause that is named where the first hit of a search for the fact is taken to hold it, and
+    strict: where no block is taken by meaning. search_misses: whether a search for the question has no hit that says
+    the fact. broken: of the other questions, whose turn left its frame with the fix. unplanted: the cause that is named
+    for the same fact where nothing was done to it; "" where that was not asked.
     """
 
     failure: PlantedFailure
-    named: str
-    fix: str
-    works: bool
-    broken: int
-    search_misses: bool
+    named: str = ""
+    fix: str = ""
+    works: bool = False
+    broken: int = 0
+    search_misses: bool = False
     unplanted: str = ""
+    credulous: str = ""
+    strict: str = ""
 
 
 def run(rig: MemoryRig, data: Path, causes: Sequence[tuple[DiagnosisCause, int]] = PLANTED) -> BenchResult:
@@ -63,16 +73,18 @@ def run(rig: MemoryRig, data: Path, causes: Sequence[tuple[DiagnosisCause, int]]
     files = [data] if data.is_file() else sorted(data.glob("*.json"))
     judged: list[JudgedFailure] = []
     dropped: list[str] = []
-    questions = 0
+    questions = ambiguous = 0
     found: dict[str, FactsFound] = {}
     for place, (conversation, path) in enumerate(zip(conversations, files, strict=True)):
         rig.progress(place, len(conversations), f"conversation {conversation.name}")
         share = {cause: _part(count, place, len(conversations)) for cause, count in causes}
-        with planted(rig, conversation, path, share) as world:
-            dropped += world.dropped
-            found[conversation.name] = world.facts
-            questions += len(world.others)
-            judged += [_judged(world, failure) for failure in world.failures]
+        with world(rig, conversation, path, share) as whole:
+            found[conversation.name] = whole.facts
+            questions += len(whole.others)
+            ambiguous += whole.ambiguous
+            for one in planted(whole, dropped):
+                judged.append(_judged(whole, one))
+                rig.progress(len(judged), sum(share.values()), f"conversation {conversation.name}")
     right = [one.named == one.failure.cause for one in judged]
     metrics = {
         "failures": float(len(judged)),
@@ -81,6 +93,7 @@ def run(rig: MemoryRig, data: Path, causes: Sequence[tuple[DiagnosisCause, int]]
         "fix_works_at_all": float(sum(one.works for one in judged)),
         "broken_most": float(max((one.broken for one in judged), default=0)),
         "not_planted": float(len(dropped)),
+        "said_twice": float(ambiguous),
         "unplanted": float(sum(bool(one.unplanted) for one in judged)),
         "unplanted_in_the_context": float(sum(one.unplanted == "in the context" for one in judged)),
         **_controls(judged, rig.seed),
@@ -104,51 +117,73 @@ def _part(count: int, place: int, of: int) -> int:
 # --- judging ----------------------------------------------------------------------------------------------
 
 
-def _judged(world: FailureWorld, failure: PlantedFailure) -> JudgedFailure:
-    in_talk = failure.cause == "left out of the conversation"
-    memory = world.talk if in_talk else world.memory
-    unplanted = _unplanted(world, failure)
+def _judged(whole: FailureWorld, one: Planted) -> JudgedFailure:
+    failure, memory = one.failure, one.memory
     hits = memory.search(failure.asked).hits
     misses = not any(wording.says(hit.block.content, failure.fact) for hit in hits)
+    made = JudgedFailure(failure, search_misses=misses, unplanted=_unplanted(memory, failure))
+    best = memory.diagnosis.hits(failure.fact)[0].block.id
+    made = replace(made, credulous=_cause(memory, failure, block=best))
     try:
-        collapsed = failure.cause == "collapsed"
-        found = memory.diagnosis.diagnose(
-            "",
-            failure.fact,
-            question=failure.asked,
-            frame="" if in_talk else FRAME,
-            budget=failure.budget if failure.exchange is None else None,
-            conversation=TALK if in_talk and failure.exchange is None else "",
-            exchange=failure.exchange,
-            questions=_LOGGED,
-            read=diagnose_sent.read(memory, failure.block, failure.said, gist=True) if collapsed else None,
-        )
+        asked = _asked(failure)
+        asked["questions"] = _LOGGED
+        found = memory.diagnosis.diagnose("", failure.fact, read=_read(memory, failure), **asked)
     except UsageError as error:
-        return JudgedFailure(failure, error.title.lower(), "", False, 0, misses, unplanted)
+        name = error.title.lower()
+        return replace(made, named=name, strict=name)
+    by_meaning = found.block is not None and any(
+        match.how == "meaning" for match in found.matches if match.block.id == found.block.id
+    )
+    made = replace(made, named=found.cause, strict="not stored" if by_meaning else found.cause)
     if found.trial is None:
-        return JudgedFailure(failure, found.cause, "", False, 0, misses, unplanted)
-    works, broken = _tried(world, memory, failure, found)
-    return JudgedFailure(failure, found.cause, found.trial.fix.kind, works, broken, misses, unplanted)
+        return made
+    works, broken = _tried(whole, memory, failure, found)
+    return replace(made, fix=found.trial.fix.kind, works=works, broken=broken)
 
 
-def _unplanted(world: FailureWorld, failure: PlantedFailure) -> str:
+def _asked(failure: PlantedFailure) -> DiagnosisArguments:
+    """The request that missed the fact; no fix is tried."""
+    if failure.called:
+        return {"question": failure.asked, "exchange": 2, "questions": 0}
+    if failure.cause == "left out of the conversation":
+        return {
+            "question": failure.asked,
+            "conversation": TALK,
+            "budget": failure.budget,
+            "questions": 0,
+        }
+    return {"question": failure.asked, "frame": FRAME, "budget": failure.budget, "questions": 0}
+
+
+def _read(memory: Memory, failure: PlantedFailure, *, gist: bool = True) -> DecodedContext | None:
+    if failure.cause != "collapsed":
+        return None
+    return diagnose_sent.read(memory, failure.block, failure.said, gist=gist)
+
+
+def _cause(memory: Memory, failure: PlantedFailure, *, block: str) -> str:
+    """The cause that is named where this block is taken to hold the fact."""
+    asked = _asked(failure)
+    asked["block"] = block
+    return memory.diagnosis.diagnose("", failure.fact, read=_read(memory, failure), **asked).cause
+
+
+def _unplanted(memory: Memory, failure: PlantedFailure) -> str:
     """The cause that is named where the call sent the fact, or the working context held it as tokens."""
+    if not failure.called and failure.cause != "collapsed":
+        return ""
+    asked = _asked(failure)
+    if failure.called:
+        asked["exchange"] = 1
     try:
-        if failure.exchange is not None:
-            call = failure.exchange - 1
-            return world.talk.diagnosis.diagnose("", failure.fact, exchange=call, questions=0).cause
-        if failure.cause != "collapsed":
-            return ""
-        tokens = diagnose_sent.read(world.memory, failure.block, failure.said, gist=False)
-        return world.memory.diagnosis.diagnose(
-            "", failure.fact, question=failure.asked, frame=FRAME, questions=0, read=tokens
-        ).cause
+        tokens = _read(memory, failure, gist=False)
+        return memory.diagnosis.diagnose("", failure.fact, read=tokens, **asked).cause
     except UsageError as error:
         return error.title.lower()
 
 
 def _tried(
-    world: FailureWorld, memory: Memory, failure: PlantedFailure, found: Diagnosis
+    whole: FailureWorld, memory: Memory, failure: PlantedFailure, found: Diagnosis
 ) -> tuple[bool, int]:
     """Whether the fact is given with the fix, carried out in the memory itself, and how many others lose theirs; the
     fix is undone after it.
@@ -162,16 +197,17 @@ def _tried(
     if not fix.applies:
         frame = look(memory, failure.asked, fix.budget)
         return has(frame, failure.block, failure.said), 0
-    before = _kept(world) if memory is world.memory else frozenset()
+    in_talk = failure.cause == "left out of the conversation"
+    before = frozenset() if in_talk else _kept(whole, memory)
     done = memory.diagnosis.apply(fix)
     try:
-        if failure.cause == "left out of the conversation":
-            name = TALK if failure.exchange is None else found.request.conversation
+        if in_talk:
+            name = TALK if not failure.called else found.request.conversation
             made = memory.conversation.optimise(name, failure.asked, budget=failure.budget)
             return any(failure.said in one.text for one in made.messages), 0
         text = look(memory, failure.asked, failure.budget)
         given = has(text, failure.block, failure.said) or failure.fact in text.text
-        return given, len(before - _kept(world))
+        return given, len(before - _kept(whole, memory))
     finally:
         for entry in done.operations:
             memory.undo(entry.id)
@@ -179,10 +215,10 @@ def _tried(
             memory.define_frame(done.before)
 
 
-def _kept(world: FailureWorld) -> frozenset[str]:
+def _kept(whole: FailureWorld, memory: Memory) -> frozenset[str]:
     """The other questions whose turn is in their frame."""
     return frozenset(
-        question for question, block, said in world.others if has(look(world.memory, question), block, said)
+        question for question, block, said in whole.others if has(look(memory, question), block, said)
     )
 
 
@@ -201,6 +237,8 @@ def _controls(judged: Sequence[JudgedFailure], seed: int) -> dict[str, float]:
     return {
         "cause_right_majority": float(max(Counter(causes).values(), default=0)),
         "cause_right_search_rule": float(sum(a == b for a, b in zip(causes, rule, strict=True))),
+        "cause_right_credulous": float(sum(one.credulous == one.failure.cause for one in judged)),
+        "cause_right_strict": float(sum(one.strict == one.failure.cause for one in judged)),
         "cause_right_shuffled": float(np.mean(dealt)) if dealt else 0.0,
         "cause_right_exact_words": float(
             sum(o.named == o.failure.cause for o in judged if not o.failure.retold)

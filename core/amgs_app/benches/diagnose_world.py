@@ -1,7 +1,7 @@
-"""Failures planted in conversations of others: questions that a memory answers, until one thing is done to it.
+"""A conversation that nobody here wrote, and what its failures are planted in: a copy of its memory for each.
 
-Each is planted by an operation that people use, on a turn of its own. Only questions are taken whose turn the whole
-memory has in its frame, so that what was planted is the one cause.
+Each failure is planted by an operation that people use, on a turn of its own. Only questions are taken whose turn the
+whole memory has in its frame and no other turn says the fact of, so that what was planted is the one cause.
 """
 
 from __future__ import annotations
@@ -9,59 +9,53 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from amgs.diagnosis import wording
-from amgs.errors import BudgetError
-from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.types import Frame
 from amgs.types.diagnosis import DiagnosisCause
-from amgs_app.benches import diagnose_facts, diagnose_sent
+from amgs_app.benches import diagnose_facts
 from amgs_app.benches.diagnose_facts import FactsFound
 from amgs_app.benches.locomo_data import ADVERSARIAL, Conversation, source_of
 from amgs_app.benches.rig import MemoryRig
-from amgs_app.benches.stores import BenchClock, conversation_store
+from amgs_app.benches.stores import BenchClock
 
 FRAME = "ATTENTION"
 PLANTED: tuple[tuple[DiagnosisCause, int], ...] = (
     ("not stored", 5),
     ("not consolidated", 5),
-    ("superseded", 5),
+    ("superseded", 4),
+    ("set aside", 4),
     ("not found", 4),
     ("out-voted", 4),
     ("over budget", 4),
-    ("left out of the conversation", 8),
-    ("collapsed", 5),
+    ("left out of the conversation", 6),
+    ("collapsed", 4),
 )
-"""Forty. Of what a conversation left out, two of four were left out of calls that the gateway recorded."""
+"""Forty. Of what a conversation left out, half was left out of calls that the gateway recorded."""
 _OTHERS = 12
 """Questions of the same conversation that nothing is done to."""
-_BUDGETS = (200, 140, 100, 70)
-"""Tokens that leave a fact out; the largest that does is taken."""
-_ECHOES = 90
-"""How often somebody repeats a question whose answer is to be out-voted."""
-_ECHOED = 4
-"""How many times so many are added at most after that."""
 TALK = "talk"
 """What the conversation is called where it is held as messages."""
-_NOTHING_DONE: frozenset[DiagnosisCause] = frozenset(
-    {"over budget", "left out of the conversation", "collapsed"}
-)
-"""Planted by how the question is asked: where one cannot be, another question takes its place."""
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
+_STORE = "whole.duckdb"
+_TELLING = 2
+"""An answer of so many telling words is said again by a turn that holds them all; one word is in many turns."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlantedFailure:
     """A question, the fact that its answer misses, and why. source, block: of the turn that says the fact; said: its
     longest sentence. retold: whether the fact is told in other words than the turn's. asked: the question as it is
-    asked, which may be in other words. exchange: the recorded call that left it out, the one before it did not; None
-    where none is asked about.
+    asked, which may be in other words. place: the how-maniest of its cause. called: whether it was left out of a
+    recorded call, the second; the first left out nothing.
     """
 
     cause: DiagnosisCause
@@ -72,65 +66,101 @@ class PlantedFailure:
     said: str
     fact: str
     retold: bool
+    place: int = 0
+    called: bool = False
     budget: int | None = None
-    exchange: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FailureWorld:
-    """A memory with its planted failures. talk: a memory that holds the conversation as messages. others: questions
-    that nothing was done to, with the blocks and sentences of their turns. dropped: what could not be planted. facts:
-    what became of all retold facts, before anything was planted.
+    """A conversation in a memory, in a folder of its own, and what is to be planted in copies of it. others: questions
+    that nothing is done to, with the blocks and sentences of their turns. spare: failures whose cause is yet to be
+    given, for those that cannot be planted. ambiguous: questions that were passed over, since another turn says the
+    fact too. facts: what became of all retold facts, before anything was planted.
     """
 
-    memory: Memory
-    talk: Memory
-    failures: tuple[PlantedFailure, ...]
+    rig: MemoryRig
+    conversation: Conversation
+    folder: Path
+    wanted: tuple[PlantedFailure, ...]
     others: tuple[tuple[str, str, str], ...]
-    dropped: tuple[str, ...]
+    spare: tuple[tuple[PlantedFailure, PlantedFailure], ...]
+    ambiguous: int
     facts: FactsFound
+
+    @contextmanager
+    def memory(self) -> Iterator[Memory]:
+        """A copy of the whole memory, gone at the end."""
+        with TemporaryDirectory(prefix="amgs-bench-") as folder:
+            shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+            with _opened(self.rig, self.conversation, Path(folder)) as memory:
+                yield memory
+
+    @contextmanager
+    def talk(self) -> Iterator[Memory]:
+        """A memory that holds the conversation as messages; its speakers take turns as user and assistant."""
+        clock = BenchClock(self.conversation.now)
+        with Memory.open(":memory:", clock=clock, embedder=self.rig.embedder) as memory:
+            memory.conversation.add(TALK, messages(self.conversation))
+            yield memory
 
 
 @contextmanager
-def planted(
+def world(
     rig: MemoryRig, conversation: Conversation, path: Path, share: Mapping[DiagnosisCause, int]
 ) -> Iterator[FailureWorld]:
-    """Plant so many failures of each cause in a conversation, drawn by the rig's seed."""
+    """So many failures of each cause that are to be planted in a conversation, drawn by the rig's seed."""
     chance = random.Random(f"{rig.seed} {conversation.name}")
-    retold = _retold(path) or {source: fact for fact, source in diagnose_facts.answered(conversation)}
-    store = conversation_store(conversation, rig.embedder, rig.progress)
-    with store as whole, _talk(rig, conversation) as talk:
-        looked_for = diagnose_facts.found(whole, conversation, retold, rig.seed)
-        answered = list(_answered(whole, conversation, retold))
-        chance.shuffle(answered)
-        failures: list[PlantedFailure] = []
-        for cause, count in _fitting(share, len(answered)).items():
-            for place in range(count):
-                told = len(failures) % 2 == 1
-                call = cause == "left out of the conversation" and place % 4 > 1
-                number = 2 * len(failures) + 2 if call else None
-                failure = _failure(whole, conversation, answered.pop(), retold if told else {})
-                failures.append(replace(failure, cause=cause, exchange=number))
-        others = tuple(
-            (question, whole.resolve_source(source)[0], _said(conversation, source))
-            for question, source in answered[:_OTHERS]
+    observed = _retold(path)
+    retold = observed or {source: fact for fact, source in diagnose_facts.answered(conversation)}
+    with TemporaryDirectory(prefix="amgs-bench-") as folder:
+        with _opened(rig, conversation, Path(folder)) as whole:
+            whole.ingest_many(conversation.drafts)
+            whole.apply_consolidation(whole.plan_consolidation(progress=rig.progress))
+            looked_for = diagnose_facts.found(whole, conversation, retold, rig.seed)
+            every = list(_answered(whole, conversation, retold))
+            twice = _said_twice(conversation, every, observed, retold)
+            answered = [one for one in every if one.source not in twice]
+            chance.shuffle(answered)
+            wanted: list[PlantedFailure] = []
+            for cause, count in _fitting(share, len(answered)).items():
+                for place in range(count):
+                    own = _failures(whole, conversation, answered.pop(), retold)[len(wanted) % 2]
+                    called = cause == "left out of the conversation" and place % 4 > 1
+                    wanted.append(replace(own, cause=cause, place=place, called=called))
+            others = tuple(
+                (one.text, whole.resolve_source(one.source)[0], _said(conversation, one.source))
+                for one in answered[:_OTHERS]
+            )
+            for question, _, _ in others:  # they are logged, and an answer that is given moves later ones
+                whole.assemble(FRAME, query=question)
+            spare = tuple(_failures(whole, conversation, one, retold) for one in answered[_OTHERS:])
+        yield FailureWorld(
+            rig,
+            conversation,
+            Path(folder),
+            tuple(wanted),
+            others,
+            spare,
+            len(twice),
+            looked_for,
         )
-        spare = answered[_OTHERS:]
-        _plant(whole, conversation, failures, [question for question, _, _ in others], chance)
-        made: list[PlantedFailure] = []
-        dropped: list[str] = []
-        for failure in failures:
-            asked = _asked(whole, talk, conversation, failure, chance)
-            while asked is None:
-                dropped.append(f"{failure.cause}: {failure.question}")
-                if failure.cause not in _NOTHING_DONE or not spare:
-                    break
-                other = _failure(whole, conversation, spare.pop(), retold if failure.retold else {})
-                failure = replace(other, cause=failure.cause, exchange=failure.exchange)
-                asked = _asked(whole, talk, conversation, failure, chance)
-            if asked is not None:
-                made.append(asked)
-        yield FailureWorld(whole, talk, tuple(made), others, tuple(dropped), looked_for)
+
+
+def _opened(rig: MemoryRig, conversation: Conversation, folder: Path) -> Memory:
+    return Memory.open(folder / _STORE, clock=BenchClock(conversation.now), embedder=rig.embedder)
+
+
+def messages(conversation: Conversation) -> list[dict[str, Any]]:
+    """A conversation as messages; its speakers take turns as user and assistant."""
+    first = str(conversation.drafts[0].meta["speaker"])
+    return [
+        {
+            "role": "user" if d.meta["speaker"] == first else "assistant",
+            "content": d.content.rpartition("\n(")[0],
+        }
+        for d in conversation.drafts
+    ]
 
 
 def look(memory: Memory, question: str, budget: int | None = None) -> Frame:
@@ -152,9 +182,18 @@ def _fitting(share: Mapping[DiagnosisCause, int], questions: int) -> dict[Diagno
 # --- choosing ---------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class _AnsweredTurn:
+    """A question whose one turn is in the frame."""
+
+    text: str
+    source: str
+    answer: str
+
+
 def _answered(
     memory: Memory, conversation: Conversation, retold: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[_AnsweredTurn]:
     """Questions whose one turn is in the frame, one a turn."""
     seen: set[str] = set()
     for one in conversation.questions:
@@ -168,19 +207,54 @@ def _answered(
         frame = look(memory, one.text)
         if has(frame, blocks[0], said) and has(frame, blocks[0], told):
             seen.add(source)
-            yield one.text, source
+            yield _AnsweredTurn(one.text, source, one.answer)
 
 
-def _failure(
-    memory: Memory, conversation: Conversation, asked: tuple[str, str], retold: Mapping[str, str]
-) -> PlantedFailure:
-    """A question with its fact, as others retold it where they did; the cause is yet to be given."""
-    question, source = asked
-    fact = retold.get(source, "")
-    said = _said(conversation, source, fact)
-    (block,) = memory.resolve_source(source)[:1]
-    return PlantedFailure(
-        "not stored", question, question, source, block, said, fact or said, retold=bool(fact)
+def _said_twice(
+    conversation: Conversation,
+    turns: Sequence[_AnsweredTurn],
+    observed: Mapping[str, str],
+    facts: Mapping[str, str],
+) -> frozenset[str]:
+    """The turns whose fact another turn says too, as far as words and the annotations of the data tell: in the words of
+    the fact or of the answer, or somebody retold both turns alike. Without its turn such a fact is still stored.
+    """
+    held = {str(d.meta["source"]): (d.content, wording.stems(d.content)) for d in conversation.drafts}
+    retold = {source: wording.stems(text) for source, text in observed.items()}
+    found: set[str] = set()
+    for turn in turns:
+        fact, answer = facts[turn.source], wording.stems(turn.answer) if turn.answer else frozenset()
+        wanted = [(one, wording.stems(one)) for one in (fact, _said(conversation, turn.source))]
+        for source, (text, words) in held.items():
+            if source == turn.source:
+                continue
+            saying = (one for one, stems in wanted if _most(stems, words) and wording.says(text, one))
+            alike = (
+                source in retold
+                and _most(wanted[0][1], retold[source])
+                and wording.says(observed[source], fact)
+            )
+            if next(saying, None) or alike or (len(answer) >= _TELLING and answer <= words):
+                found.add(turn.source)
+                break
+    return frozenset(found)
+
+
+def _most(wanted: frozenset[str], held: frozenset[str]) -> bool:
+    return len(wanted & held) >= wording.MOST_WORDS * len(wanted)
+
+
+def _failures(
+    memory: Memory, conversation: Conversation, turn: _AnsweredTurn, retold: Mapping[str, str]
+) -> tuple[PlantedFailure, PlantedFailure]:
+    """A question with its fact in the turn's own words, and as others retold it; the cause is yet to be given."""
+    (block,) = memory.resolve_source(turn.source)[:1]
+    own, fact = _said(conversation, turn.source), retold[turn.source]
+    said = _said(conversation, turn.source, fact)
+    asked = turn.text
+    return (
+        PlantedFailure("not stored", asked, asked, turn.source, block, own, own, retold=False),
+        PlantedFailure("not stored", asked, asked, turn.source, block, said, fact, retold=True),
     )
 
 
@@ -204,136 +278,3 @@ def _retold(path: Path) -> dict[str, str]:
             if len(places) == 1:
                 found.setdefault(source_of(int(places[0][0]), int(places[0][1])), str(told[0]))
     return found
-
-
-# --- planting ---------------------------------------------------------------------------------------------
-
-
-def _plant(
-    memory: Memory,
-    conversation: Conversation,
-    failures: list[PlantedFailure],
-    others: Sequence[str],
-    chance: random.Random,
-) -> None:
-    """Do to each turn what keeps it from the answer. others: questions that are asked on the way, and logged."""
-    drafts = {_of(draft): draft for draft in conversation.drafts}
-    causes = {failure.source: failure.cause for failure in failures}
-    gone = [s for s, cause in causes.items() if cause in ("not stored", "not consolidated", "superseded")]
-    memory.erasure.erase([i for source in gone for i in memory.resolve_source(source)])
-    letters = [drafts[s] for s in gone if causes[s] == "superseded"]
-    memory.ingest_many(replace(d, meta={**d.meta, "source": _letter(_of(d))}) for d in letters)
-    out_voted = [failure for failure in failures if failure.cause == "out-voted"]
-    for failure in out_voted:
-        _echo(memory, failure.question, chance)
-    memory.consolidate()
-    for failure in failures:
-        if failure.cause == "superseded":
-            _supersede(memory, failure)
-    memory.consolidate()
-    for question in others:  # an answer that is given moves later ones
-        memory.assemble(FRAME, query=question)
-    for failure in out_voted:
-        _outvote(memory, failure, chance)
-    memory.ingest_many(drafts[s] for s in gone if causes[s] == "not consolidated")
-
-
-def _outvote(memory: Memory, failure: PlantedFailure, chance: random.Random) -> None:
-    """Repeat a question until even twice the budget leaves its answer out: else it would be over budget."""
-    twice = replace(failure, budget=2 * look(memory, failure.asked).budget)
-    for _ in range(_ECHOED):
-        if _missed(memory, twice) is not None:
-            break
-        _echo(memory, failure.question, chance)
-        memory.consolidate()
-
-
-def _echo(memory: Memory, question: str, chance: random.Random) -> None:
-    """Take in what repeats a question, from many who could not answer it."""
-    for _ in range(_ECHOES):
-        where, who = (" ".join(_invented(chance) for _ in range(3)) for _ in range(2))
-        memory.add(f"In {where} {who} was asked: {question} Nobody there could tell.")
-
-
-@contextmanager
-def _talk(rig: MemoryRig, conversation: Conversation) -> Iterator[Memory]:
-    """The conversation as messages; its speakers take turns as user and assistant."""
-    with Memory.open(":memory:", clock=BenchClock(conversation.now), embedder=rig.embedder) as memory:
-        memory.conversation.add(TALK, _messages(conversation))
-        yield memory
-
-
-def _messages(conversation: Conversation) -> list[dict[str, Any]]:
-    first = str(conversation.drafts[0].meta["speaker"])
-    return [
-        {
-            "role": "user" if d.meta["speaker"] == first else "assistant",
-            "content": d.content.rpartition("\n(")[0],
-        }
-        for d in conversation.drafts
-    ]
-
-
-def _of(draft: RawBlock) -> str:
-    return str(draft.meta["source"])
-
-
-def _letter(source: str) -> str:
-    return f"letter {source}".replace("#", " turn ")
-
-
-def _supersede(memory: Memory, failure: PlantedFailure) -> None:
-    """A new version of the turn's source says something else."""
-    newer = f"{failure.question} That is no longer known."
-    memory.sources.apply(memory.sources.plan_text(_letter(failure.source), newer))
-
-
-def _asked(
-    memory: Memory, talk: Memory, conversation: Conversation, failure: PlantedFailure, chance: random.Random
-) -> PlantedFailure | None:
-    """The failure as it is asked; None where the fact is given in spite of it."""
-    if failure.exchange is not None:
-        said = _messages(conversation)
-        budget = diagnose_sent.called(talk, said, failure.question, failure.said, failure.exchange)
-        return None if budget is None else replace(failure, budget=budget)
-    if failure.cause == "collapsed":  # the frame holds it, the working context does not
-        return failure if has(look(memory, failure.asked), failure.block, failure.said) else None
-    if failure.cause == "left out of the conversation":
-        return _squeezed(talk, failure)
-    if failure.cause == "over budget":
-        if not has(look(memory, failure.asked), failure.block, failure.said):
-            return None
-        tried = (_missed(memory, replace(failure, budget=budget)) for budget in _BUDGETS)
-        return next((made for made in tried if made is not None), None)
-    if failure.cause == "out-voted":
-        twice = replace(failure, budget=2 * look(memory, failure.asked).budget)
-        return None if _missed(memory, twice) is None else failure
-    if failure.cause == "not found":
-        name = " ".join(_invented(chance) for _ in range(2))
-        failure = replace(failure, asked=f"{name}?")
-    return _missed(memory, failure)
-
-
-def _missed(memory: Memory, failure: PlantedFailure) -> PlantedFailure | None:
-    """The failure; None where its sentence is given, or any of the turn where others retold it: who retells need not
-    keep to one sentence.
-    """
-    frame = look(memory, failure.asked, failure.budget)
-    return None if has(frame, failure.block, "" if failure.retold else failure.said) else failure
-
-
-def _squeezed(talk: Memory, failure: PlantedFailure) -> PlantedFailure | None:
-    """The largest of some budgets at which the conversation engine does not send what was said."""
-    for budget in diagnose_sent.BUDGETS:
-        try:
-            made = talk.conversation.optimise(TALK, failure.question, budget=budget)
-        except BudgetError:
-            return None
-        if not any(failure.said in one.text for one in made.messages):
-            return replace(failure, budget=budget)
-    return None
-
-
-def _invented(chance: random.Random) -> str:
-    """A word that no language has, like a code name."""
-    return "".join(chance.choice("bdfgklmnprstvz") + chance.choice("aeiou") for _ in range(3)).capitalize()

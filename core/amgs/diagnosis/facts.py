@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from amgs.api.context import MemoryContext
 from amgs.api.retrieval import Retrieval
@@ -17,22 +20,26 @@ _LOOKED_AT = 50
 """The best of a search for the fact, in every state a block may be in."""
 _READ, _SENTENCES = 5, 8
 """The best hits are read sentence by sentence: so many of them, so many sentences of each."""
-_BASE = -11.04
-_SCORE, _LEAD, _SENTENCE, _WORDS, _SPEAKER = 5.5, 8.0, 5.0, 3.1, -2.5
-"""A logistic regression, fitted to facts of other conversations than those it was judged on (the page of results names
-both): the score of the hit, its lead over the next, the cosine of its closest sentence, the share of the fact's words
-by their weight, and whether somebody else said it.
+_BASE = -11.39
+_SCORE, _LEAD, _SENTENCE, _WORDS, _SPEAKER, _UNNAMED = 6.1, 7.2, 4.35, 5.4, -4.5, -0.95
+"""A logistic regression over the blocks that were read and none of them, fitted to facts of other conversations than
+those it was judged on (the page of results names both): the score of the hit, its lead over the next, the cosine of its
+closest sentence, the share of the fact's words by their weight, whether somebody else said it, and whether it is only
+near it that a name of the fact was said.
 """
-_TEXT_BASE = -7.74
-_TEXT_SENTENCE, _TEXT_WORDS, _TEXT_LEAD, _TEXT_WORDS_LEAD, _TEXT_SPEAKER = 5.6, 3.7, 1.6, 5.0, -5.0
+_TEXT_BASE = -9.49
+_TEXT_SENTENCE, _TEXT_WORDS, _TEXT_WORDS_LEAD, _TEXT_SPEAKER = 7.8, 5.1, 4.1, -5.4
 """The same for a block whose meaning no search can read, since it is embedded only when it is consolidated: of the text
-alone, its closest sentence and its words, and what both lead by.
+alone, its closest sentence, its words and what these lead by.
 """
-_LEAST_CHANCE = 0.27
-"""From here on a block is taken to hold the fact by meaning: facts that are there and facts that are not are told apart
-best here, on what the regression was fitted to, each conversation judged by the others.
+_LEAST_CHANCE = 0.35
+"""From here on a block is taken to hold the fact by meaning: a stored fact that is not found counts twice as much as a
+block that is taken for a fact that is not stored, since all causes but one are of stored facts.
 """
+_BEFORE = 4
+"""In so many turns before its own a name of the fact may have been said: who talks on of it does not repeat it."""
 _NEAR = 0.02
+_SAYS = re.compile(r"([^\W\d_a-z][\w.'’-]*(?: [^\W\d_a-z][\w.'’-]*){0,2}): ")
 _ORDER = ("exact", "words", "meaning")
 
 
@@ -58,12 +65,15 @@ def holds(match: FactMatch) -> bool:
 
 
 def judged(fact: str, context: MemoryContext, found: Sequence[Candidate]) -> tuple[FactMatch, ...]:
-    """Each of some hits with the chance that it holds a fact, the likeliest first."""
+    """Each of some hits with the chance that it holds a fact, the likeliest first. By meaning one of them holds it, or
+    none does: the chances of all add up to less than 1.
+    """
     weights = _weights(fact, context)
-    spoken = {str(hit.block.meta.get("speaker") or "") for hit in found} - {""}
+    speakers = _speakers(found)
+    spoken = set(speakers.values()) - {""}
     meant = {one for one in spoken if wording.stems(fact) & wording.stems(one)}
-    # Who takes part is not named in every sentence; whoever else is, must be.
-    needed = wording.numbers(fact) | (_names(fact, context) - wording.stems(" ".join(spoken)))
+    # Who takes part is not named in every sentence; whoever else is, must be, here or shortly before.
+    named = _names(fact, context) - wording.stems(" ".join(spoken))
     total = sum(weights.values()) or 1.0
     covered = {
         hit.block.id: sum(weights[word] for word in weights.keys() & wording.stems(hit.block.content)) / total
@@ -71,7 +81,8 @@ def judged(fact: str, context: MemoryContext, found: Sequence[Candidate]) -> tup
     }
     nearest = _closest(fact, context, _read(found, covered))
     best, second = _two(hit.score for hit in found)
-    matches = []
+    matches: list[FactMatch] = []
+    odds: dict[str, float] = {}
     for hit in found:
         content = hit.block.content
         share = wording.share(content, fact)
@@ -79,25 +90,46 @@ def judged(fact: str, context: MemoryContext, found: Sequence[Candidate]) -> tup
             matches.append(FactMatch(hit.block, "exact", 1.0, hit.vector))
             continue
         # What is said by another person than those the fact names is another fact, unless it says so.
-        other = bool(meant) and str(hit.block.meta.get("speaker") or "") not in {*meant, ""}
+        other = bool(meant) and speakers[hit.block.id] not in {*meant, ""}
         if share >= wording.MOST_WORDS and not other:
             matches.append(FactMatch(hit.block, "words", share, hit.vector))
             continue
-        words = covered[hit.block.id]
         cosine = max(nearest.get(hit.block.id, 0.0), 0.9 * hit.vector)
+        matches.append(FactMatch(hit.block, "meaning", share, cosine, 0.0))
+        unnamed = named - wording.stems(content)
+        if hit.block.id not in nearest or wording.numbers(fact) - wording.stems(content):
+            continue  # the same of another number is another fact
+        if unnamed and unnamed - wording.stems(_before(hit.block, context)):
+            continue  # so is the same of somebody else
         if hit.block.status == "raw":
             told = _of_text(hit.block.id, nearest, covered) + _TEXT_SPEAKER * other
         else:
             lead = hit.score - (second if hit.score == best else best)
-            told = _BASE + _SCORE * hit.score + _LEAD * lead + _SENTENCE * cosine + _WORDS * words
-            told += _SPEAKER * other
-        chance = 1 / (1 + math.exp(-told))
-        if needed - wording.stems(content):
-            chance = 0.0  # the same of another number or of somebody else is another fact
-        matches.append(FactMatch(hit.block, "meaning", share, cosine, chance))
+            told = _BASE + _SCORE * hit.score + _LEAD * lead + _SENTENCE * cosine
+            told += _WORDS * covered[hit.block.id] + _SPEAKER * other + _UNNAMED * bool(unnamed)
+        odds[hit.block.id] = math.exp(told)
+    every = 1 + sum(odds.values())
+    matches = [
+        replace(one, chance=odds.get(one.block.id, 0.0) / every) if one.how == "meaning" else one
+        for one in matches
+    ]
     return tuple(
         sorted(matches, key=lambda m: (_ORDER.index(m.how), -m.chance, -(m.share + m.cosine), m.block.id))
     )
+
+
+def _speakers(found: Sequence[Candidate]) -> dict[str, str]:
+    """Who said each hit: the name that its text begins with, where another hit begins with it too, since a message may
+    say who wrote it in its own text; else the speaker that is noted.
+    """
+    begun = {hit.block.id: match[1] for hit in found if (match := _SAYS.match(said(hit.block)))}
+    often = Counter(begun.values())
+    return {
+        hit.block.id: begun[hit.block.id]
+        if often[begun.get(hit.block.id, "")] > 1
+        else str(hit.block.meta.get("speaker") or "")
+        for hit in found
+    }
 
 
 def _read(found: Sequence[Candidate], covered: Mapping[str, float]) -> list[Candidate]:
@@ -109,15 +141,26 @@ def _read(found: Sequence[Candidate], covered: Mapping[str, float]) -> list[Cand
     return list(chosen.values())
 
 
+def _before(block: Block, context: MemoryContext) -> str:
+    """What was said in the turns before a block, as far as it says what it follows."""
+    told: list[str] = []
+    for _ in range(_BEFORE):
+        chain = block.meta.get("follows")
+        sources = chain.values() if isinstance(chain, Mapping) else ()
+        ids = [one for source in sources for one in context.storage.blocks.with_source(str(source))][:1]
+        found = context.storage.blocks.get(ids)
+        if not found:
+            break
+        block = found[ids[0]]
+        told.append(block.content)
+    return "\n".join(told)
+
+
 def _of_text(block: str, nearest: Mapping[str, float], covered: Mapping[str, float]) -> float:
-    """The log odds that a block holds a fact, by its text: `nearest` has the cosines of the blocks that were read."""
-    if block not in nearest:
-        return -math.inf
+    """The log odds that a block holds a fact, by its text. nearest: the cosines of the blocks that were read."""
+    others = max((covered[one] for one in nearest if one != block), default=0.0)
     told = _TEXT_BASE + _TEXT_SENTENCE * nearest[block] + _TEXT_WORDS * covered[block]
-    for values, weight in ((nearest, _TEXT_LEAD), (covered, _TEXT_WORDS_LEAD)):
-        others = max((values[one] for one in nearest if one != block), default=0.0)
-        told += weight * (values[block] - others)
-    return told
+    return told + _TEXT_WORDS_LEAD * (covered[block] - others)
 
 
 def _two(values: Iterable[float]) -> tuple[float, float]:

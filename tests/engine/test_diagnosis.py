@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from amgs.clock import FixedClock
+from amgs.diagnosis import facts
 from amgs.errors import InputError, UsageError
 from amgs.exchange.question_cases import append_case, read_cases
 from amgs.ingest.raw_blocks import RawBlock
@@ -273,6 +274,52 @@ def test_what_another_speaker_said_of_themselves_is_another_fact() -> None:
             for who in ("Ilse", "Jon")
         }
         assert told["Ilse"].block is not None and told["Jon"].cause == "not stored"
+
+
+@pytest.mark.parametrize(("first", "taken"), [("New York City", True), ("Boston", False)])
+def test_a_name_may_have_been_said_in_the_turn_before(first: str, taken: bool) -> None:
+    said = (
+        ("Ilse", f"We were in {first} last week."),
+        ("Ilse", "I had a great time there with old friends and good food."),
+        ("Jon", "Nice weather here, and the pump was greased."),
+    )
+    drafts = [
+        RawBlock(
+            f"{who}: {text}",
+            NOW,
+            {"speaker": who, "source": f"talk#{n}", **({"follows": f"talk#{n - 1}"} if n else {})},
+        )
+        for n, (who, text) in enumerate(said)
+    ]
+    with Memory.open(":memory:", clock=FixedClock(NOW)) as memory:
+        memory.ingest_many(drafts)
+        memory.consolidate()
+        fact = "Ilse had a great time in New York City with old friends and good food"
+        matches = memory.diagnosis.judged(fact, memory.diagnosis.hits(fact))
+        held = [one for one in matches if one.block.content.startswith("Ilse: I had")]
+        assert (held[0].chance > 0.35) is taken and sum(one.chance for one in matches) < 1
+        found = memory.diagnosis.diagnose("", fact, question="How was the city?", questions=0)
+        assert (found.block is not None and "great time" in found.block.content) is taken
+
+
+def test_a_message_that_begins_with_a_name_was_said_by_that_person() -> None:
+    said = (
+        "Ilse: I sold the old boat in Visby last summer.",
+        "Jon: Nice weather.",
+        "Jon: So it is.",
+        "Ilse: Yes.",
+    )
+    with Memory.open(":memory:", clock=FixedClock(NOW)) as memory:
+        roles = ("user", "assistant", "assistant", "user")
+        memory.conversation.add(
+            "talk", [{"role": role, "content": text} for role, text in zip(roles, said, strict=True)]
+        )
+        chance = {
+            who: memory.diagnosis.judged(fact, memory.diagnosis.hits(fact))[0]
+            for who in ("Ilse", "Jon")
+            for fact in [f"{who} sold his old boat in Visby, and that was last summer"]
+        }
+        assert facts.holds(chance["Ilse"]) and not facts.holds(chance["Jon"])
 
 
 def test_diagnosing_leaves_no_trace(memory: Memory) -> None:

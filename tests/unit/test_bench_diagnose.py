@@ -11,6 +11,7 @@ from amgs.clock import FixedClock
 from amgs.memory import Memory
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
+from amgs.types.diagnosis import DiagnosisCause
 from amgs_app.benches.diagnose import run
 from amgs_app.benches.diagnose_sent import called
 from amgs_app.benches.rig import MemoryRig
@@ -40,15 +41,28 @@ def conversation() -> dict[str, Any]:
 
 def test_planted_failures_are_named_and_mended_and_the_controls_know_less(tmp_path: Path) -> None:
     path = tmp_path / "boat.json"
-    path.write_text(json.dumps(conversation()), encoding="utf-8")
+    told = conversation()
+    # The last fact is said again, so without its turn it is still stored: it is no failure of any cause.
+    told["session_1"].append({**told["session_1"][-1], "speaker": "Jon", "dia_id": "D1:9"})
+    path.write_text(json.dumps(told), encoding="utf-8")
     rig = MemoryRig(embedder=HashingEmbedder(), count_tokens=approximate_tokens)
-    found = run(rig, path, (("not stored", 1), ("not consolidated", 2), ("superseded", 1), ("collapsed", 1)))
-    assert found.metrics["failures"] + found.metrics["not_planted"] == 5
-    assert found.metrics["cause_right"] == found.metrics["failures"] >= 4
+    planted: tuple[tuple[DiagnosisCause, int], ...] = (
+        ("not stored", 1),
+        ("not consolidated", 2),
+        ("superseded", 1),
+        ("set aside", 1),
+        ("collapsed", 1),
+    )
+    found = run(rig, path, planted)
+    assert 5 <= found.metrics["failures"] <= 6 and found.metrics["said_twice"] == 1
+    assert found.metrics["cause_right"] == found.metrics["failures"]
     # The same block with a gist beside the fact and not in its place: nothing kept the fact out.
     assert found.metrics["unplanted"] == found.metrics["unplanted_in_the_context"] == 1
     assert found.metrics["fix_works"] >= 3
     assert found.metrics["cause_right_majority"] == 2
+    # Where nothing is taken by meaning, what others retold is not found.
+    assert found.metrics["cause_right_strict"] <= found.metrics["cause_right"]
+    assert found.metrics["cause_right_credulous"] < found.metrics["cause_right"]
     assert found.metrics["cause_right_shuffled"] < found.metrics["cause_right"]
     # Of the facts some are found; of the same ones without their turn a block is taken for fewer.
     facts = {name: found.metrics[f"facts_{name}"] for name in ("right", "wrong", "absent")}

@@ -27,7 +27,7 @@ from amgs.types.diagnosis import (
 from amgs_app.bench_results import BenchResult, BenchTable
 from amgs_app.benches import diagnose_facts, diagnose_sent
 from amgs_app.benches.diagnose_facts import FactsFound
-from amgs_app.benches.diagnose_planting import Planted, planted
+from amgs_app.benches.diagnose_planting import PlantedMemory, planted
 from amgs_app.benches.diagnose_world import (
     FRAME,
     PLANTED,
@@ -117,7 +117,7 @@ def _part(count: int, place: int, of: int) -> int:
 # --- judging ----------------------------------------------------------------------------------------------
 
 
-def _judged(whole: FailureWorld, one: Planted) -> JudgedFailure:
+def _judged(whole: FailureWorld, one: PlantedMemory) -> JudgedFailure:
     failure, memory = one.failure, one.memory
     hits = memory.search(failure.asked).hits
     misses = not any(wording.says(hit.block.content, failure.fact) for hit in hits)

@@ -24,14 +24,14 @@ _SET_ASIDE: tuple[Status, ...] = ("archived", "pruned")
 
 
 @dataclass(frozen=True, slots=True)
-class Planted:
+class PlantedMemory:
     """A failure with the memory that it was planted in."""
 
     failure: PlantedFailure
     memory: Memory
 
 
-def planted(world: FailureWorld, dropped: list[str]) -> Iterator[Planted]:
+def planted(world: FailureWorld, dropped: list[str]) -> Iterator[PlantedMemory]:
     """Each failure in a memory of its own, which is closed when the next is asked for. dropped: gets what could not be
     planted; another question takes its place, while there are any.
     """
@@ -42,7 +42,7 @@ def planted(world: FailureWorld, dropped: list[str]) -> Iterator[Planted]:
             with _memory(world, failure) as memory:
                 made = _plant(world, memory, failure)
                 if made is not None:
-                    yield Planted(made, memory)
+                    yield PlantedMemory(made, memory)
                     break
             dropped.append(f"{failure.cause}: {failure.question}")
             failure = _instead(failure, spare.pop()[failure.retold]) if spare else None

@@ -49,6 +49,7 @@ bench: $(STAMP)
 snapshots: $(STAMP)
 	$(BIN)/amgs --store "$$(mktemp -d)/tour.duckdb" run docs/tour.amgs --out docs/tour
 	@rm -f docs/tour/*.json docs/tour/*.txt
+	$(BIN)/python scripts/gateway_picture.py docs/tour/gateway.svg
 
 # The recording at the README's top: docs/demo.amgs, typed into a workstation with the real models. And the screen in
 # docs/diagnose.md, where such a script ends; the tiny model serves.

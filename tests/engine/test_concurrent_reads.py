@@ -149,10 +149,12 @@ def test_reads_of_every_kind_stand_three_threads_beside_a_writer(tmp_path: Path)
 
         def looks() -> None:
             with_id = memory.blocks(BlockFilter(), limit=3)
-            for block in with_id:
+            explained = next(rounds) % 3  # one `why` takes as long as eight other looks
+            for place, block in enumerate(with_id):
                 try:
                     memory.neighbourhood(block.id)
-                    memory.why("the dome motor", block.id)
+                    if place == explained:
+                        memory.why("the dome motor", block.id)
                     memory.decay_curve(block.id)
                 except AmgsError as error:  # gone between the list and the look
                     assert "No block id" in error.message

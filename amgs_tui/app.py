@@ -84,7 +84,8 @@ class Workstation(App[None], inherit_bindings=False):
     {main_screen.CSS}
     Tooltip {{ background: $panel; color: $foreground; }}
     ToastRack {{ margin-bottom: 2; }}
-    Toast {{ width: 64; max-width: 90%; }}
+    Toast {{ width: 64; max-width: 90%; background: $panel; }}
+    Toast.-error .toast--title {{ color: $bad-on-panel; }}
     """
     ESCAPE_TO_MINIMIZE = False
     ENABLE_COMMAND_PALETTE = False

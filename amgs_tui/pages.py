@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from amgs_tui.dialogs.finder import Finder
     from amgs_tui.dialogs.traffic import Traffic
     from amgs_tui.host import Host
+
+LATEST: Final = 14
+"""Blocks that the finder offers before anything is typed: what a screen of 24 lines has room for."""
 
 
 class Pages:
@@ -94,7 +97,10 @@ class Pages:
             self._history.add(entry)
 
     def find_block(self, title: str, chosen: Callable[[str], None], first: Sequence[Block] = ()) -> None:
-        """Let the operator find a block by its words; `chosen` is called with its id."""
+        """Let the operator find a block by its words; `chosen` is called with its id.
+
+        first: what is offered before anything is typed, by default the latest blocks.
+        """
         from amgs_tui.dialogs.finder import Finder
 
         def search(text: str) -> None:
@@ -107,6 +113,15 @@ class Pages:
 
         self._finder = Finder(search, title, first)
         self._app.push_screen(self._finder, ended)
+        if not first:
+            self._host.submit("block latest", {"limit": LATEST}, slot="finder", origin="screen")
+
+    def offered(self, blocks: tuple[Block, ...]) -> bool:
+        """Give the block finder the latest blocks; False when it is closed."""
+        if self._finder is None:
+            return False
+        self._finder.offer(blocks)
+        return True
 
     def found(self, blocks: tuple[Block, ...]) -> bool:
         """Give the block finder what was found; False when it is closed."""

@@ -202,6 +202,9 @@ class ResultRouter:
             return
         if event.command == "block find" and self._pages.found(event.result.blocks):
             return
+        latest = event.command == "block latest" and event.request.origin == "screen"
+        if latest and self._pages.offered(event.result.blocks):
+            return
         in_a_pane = any(True for _ in self._screen.panes_of(event.command))
         if event.request.origin == "operator" and not in_a_pane:
             from amgs_app.render.catalogue import entry_of

@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 
 from amgs_app.printable import printable_line
+from amgs_app.render.figures.format import short_ids
 from amgs_tui.command_log import RunCommand
 from amgs_tui.dialogs.newest_first import NewestFirst
 from amgs_tui.widgets.status import seconds
@@ -27,7 +28,7 @@ class CommandHistory(NewestFirst[RunCommand]):
     def line(self, entry: RunCommand) -> Content:
         return Content.assemble(
             (f"{entry.at:%H:%M:%S}  ", "$muted"),
-            (printable_line(entry.line), "bold"),
+            (short_ids(printable_line(entry.line)), "bold"),
             "  ",
             (printable_line(entry.said), "$good" if entry.done else "$bad"),
             (f" · {seconds(entry.elapsed)}" if entry.elapsed else "", "$muted"),

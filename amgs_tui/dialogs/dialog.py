@@ -49,6 +49,10 @@ class Confirm(ModalScreen[bool]):
         with VerticalScroll():
             yield Static(self._words)
 
+    def on_mount(self) -> None:
+        """A notice of what went before would lie over the question."""
+        self.app.clear_notifications()
+
     def action_answer(self, answer: bool) -> None:
         self.dismiss(answer)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Finder(ModalScreen[str | None]):
     """Hands what is typed to `search` and lists what `found` is told; ends with a block's id, or None.
 
-    first: what is offered before anything is typed.
+    first: the neighbours that are offered before anything is typed; where there are none, what `offer` is told.
     """
 
     DEFAULT_CSS = """
@@ -54,6 +54,7 @@ class Finder(ModalScreen[str | None]):
         self._search = search
         self._title = title
         self._first = tuple(first)
+        self._offered = plural(len(self._first), "neighbour") if self._first else ""
         self._asked = ""
         """What was searched for last."""
         self._listed = ""
@@ -86,8 +87,18 @@ class Finder(ModalScreen[str | None]):
         """What can be chosen before anything is typed."""
         self._listed = ""
         self._list(self._first)
-        near = f"{plural(len(self._first), 'neighbour')}; type to search all blocks." if self._first else ""
-        self.query_one(Static).update(near or "Type to search.")
+        note = f"{self._offered}; type to search all blocks." if self._offered else "Type to search."
+        self.query_one(Static).update(note)
+
+    def offer(self, latest: Sequence[Block]) -> None:
+        """Show the latest blocks until something is typed; an empty memory has none."""
+        self._first = tuple(latest)
+        self._offered = (
+            f"The latest {plural(len(latest), 'block')}" if len(latest) > 1 else "The latest block"
+        )
+        self._offered = self._offered if latest else ""
+        if not self._asked:
+            self._offer()
 
     def _list(self, blocks: Sequence[Block]) -> None:
         listed = self.query_one(OptionList)

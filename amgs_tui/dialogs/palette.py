@@ -19,6 +19,8 @@ from amgs_app.spelling import near
 
 BENCHES: Final = "bench "
 """What the names of the benchmarks begin with: they are listed only where their names are typed, and last."""
+NARROW_NAMES: Final = 20
+"""Cells for the names where the screen is narrow; a longer one pushes its own description aside."""
 LOOSEST: Final = 4
 """Over how many times their number typed letters may be spread in a name."""
 
@@ -145,7 +147,8 @@ class ActionPalette(ModalScreen[Action | None]):
             self._listed = matching(self._actions, typed)
         else:
             self._listed = [action for action in self._actions if not action.name.startswith(BENCHES)]
-        wide = min(28, max((len(action.name) for action in self._listed), default=0))
+        most = NARROW_NAMES if self.app.size.width < 100 else 28
+        wide = min(most, max((len(action.name) for action in self._listed), default=0))
         listed = self.query_one(OptionList)
         listed.clear_options()
         listed.add_options([_option(action, wide) for action in self._listed])

@@ -8,6 +8,7 @@ from textual.binding import Binding
 from textual.content import Content
 
 from amgs_app.printable import printable_line
+from amgs_app.render.figures.format import short_ids
 from amgs_app.service_event import ServiceEvent
 from amgs_tui.dialogs.newest_first import NewestFirst
 
@@ -27,7 +28,7 @@ class Traffic(NewestFirst[ServiceEvent]):
             ("● ", "$accent") if entry.kind == "changed" else "  ",
             (f"{entry.at:%H:%M:%S}  ", "$muted"),
             (printable_line(entry.caller), "bold"),
-            f"  {printable_line(entry.line)}  ",
+            f"  {short_ids(printable_line(entry.line))}  ",
             (
                 f"{printable_line(got)} · {entry.milliseconds:.0f} ms",
                 "$good" if entry.outcome == "done" else "$bad",

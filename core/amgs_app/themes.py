@@ -304,6 +304,7 @@ def to_textual(palette: Palette) -> Theme:
         if str(getattr(palette, item.name)).startswith("#")
     }
     variables |= {
+        "bad-on-panel": palette.readable(palette.bad, palette.panel),
         "block-cursor-background": palette.selection,
         "block-cursor-foreground": palette.text,
         "footer-key-foreground": palette.accent,

@@ -87,7 +87,7 @@ def test_each_request_is_one_line_of_the_log(http: httpx2.Client, caplog: pytest
     assert asked.headers["X-Request-Id"] == lines[0]["id"] == "mine-7"
     first = {name: lines[0][name] for name in ("caller", "namespace", "method", "operation", "status")}
     assert first == {
-        "caller": "anyone on this machine",
+        "caller": "anyone",
         "namespace": "default",
         "method": "GET",
         "operation": "get_journal",

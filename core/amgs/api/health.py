@@ -123,7 +123,9 @@ def of_graph(blocks: int, edges: int, alone: int, faded: int) -> HealthLine:
     if not edges:
         return HealthLine("graph", "act", f"{blocks:,} blocks, no edges", "enhance --dry-run")
     loose = alone / blocks >= _SPLIT or faded / edges >= _SPLIT
-    told = f"{alone:,} blocks alone, {faded / edges:.0%} of {edges:,} edges faded"
+    told = (
+        f"{alone:,} {'block' if alone == 1 else 'blocks'} alone, {faded / edges:.0%} of {edges:,} edges faded"
+    )
     return HealthLine(
         "graph", "watch" if loose else "well", told, "enhance --dry-run" if loose else "graph stats"
     )

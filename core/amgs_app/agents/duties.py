@@ -14,6 +14,7 @@ from typing import Any, Final
 from amgs.client import MemoryClient
 from amgs.errors import UsageError
 from amgs_app.agent_states import AgentName
+from amgs_app.render.figures.format import plural
 
 KINDS: Final = frozenset((".md", ".markdown", ".txt", ".rst", ".org"))
 """Endings of the files that the ingestion agent reads; `amgs ingest --batch` reads more."""
@@ -67,7 +68,7 @@ def ingestion(client: MemoryClient, orders: Orders) -> str:
             changed += done.operation is not None
         else:
             new += bool(client.ingest(text, source=name).added)
-    told = f"{new} files new, {changed} changed"
+    told = f"{plural(new, 'new file')}, {changed} changed"
     return told + (f", {len(skipped)} not read ({', '.join(skipped[:5])})" if skipped else "")
 
 
@@ -77,7 +78,7 @@ def consolidation(client: MemoryClient, orders: Orders) -> str:
     done = ask(client, "consolidate", if_due=True)
     if not hasattr(done, "operations"):
         return str(done.due.because)
-    return f"{sum(each.blocks for each in done.operations)} blocks consolidated"
+    return f"{plural(sum(each.blocks for each in done.operations), 'block')} consolidated"
 
 
 def attention(client: MemoryClient, orders: Orders) -> str:
@@ -92,7 +93,7 @@ def curation(client: MemoryClient, orders: Orders) -> str:
     """Propose what may be pruned. It deletes nothing, and archives nothing."""
     del orders
     plan = ask(client, "prune", dry_run=True)
-    return f"{len(plan.candidates)} blocks may be pruned: `prune --dry-run` shows them"
+    return f"{plural(len(plan.candidates), 'block')} may be pruned: `prune --dry-run` shows them"
 
 
 def enhancement(client: MemoryClient, orders: Orders) -> str:
@@ -100,7 +101,9 @@ def enhancement(client: MemoryClient, orders: Orders) -> str:
     done = ask(client, "enhance", dry_run=not orders.apply)
     found = ask(client, "review scan")
     told = "carried out" if orders.apply else "made"
-    return f"{len(done.proposals)} proposals {told}, {len(found.items)} findings to review"
+    return (
+        f"{plural(len(done.proposals), 'proposal')} {told}, {plural(len(found.items), 'finding')} to review"
+    )
 
 
 Duty = Callable[[MemoryClient, Orders], str]

@@ -47,7 +47,7 @@ class Caller:
         return RIGHTS.index(self.may) >= RIGHTS.index(right)
 
 
-ANYONE: Final = Caller("anyone on this machine", None, "operate")
+ANYONE: Final = Caller("anyone", None, "operate")
 """Who calls a server that listens on loopback alone and was given no tokens."""
 
 

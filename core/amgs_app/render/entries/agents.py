@@ -11,12 +11,12 @@ from amgs_app.render.sheet import ResultTable, sheet
 if TYPE_CHECKING:
     from amgs_app.agent_states import AgentClaim, AgentList, AgentState
 
-_COLUMNS = "agent does* state last:at outcome* runs:n failures:n~"
+_COLUMNS = "agent state last:at outcome* does*? runs:n failures:n~"
 
 
 def _row(state: AgentState) -> tuple[object, ...]:
     said = "paused" if state.paused else f"run by {state.holder}" if state.holder else "resting"
-    return (state.name, state.does, said, state.last, state.outcome, state.runs, state.failures or None)
+    return (state.name, said, state.last, state.outcome, state.does, state.runs, state.failures or None)
 
 
 def _counts(result: AgentList) -> str:

@@ -126,7 +126,7 @@ def pack_weights(result: PackWeights) -> ResultTable:
     notes = (
         f"{plural(result.outcomes, 'outcome')}, {plural(result.left_out, 'verdict')} of whole sessions left out",
         gain,
-        "It explains only; nothing that chooses packs asks it."
+        "For information only; nothing that chooses packs uses it."
         if rows
         else "`pack judge` notes an outcome, `pack credit` what an answer owes to each pack.",
     )

@@ -237,7 +237,9 @@ def _stack(
     pieces: list[Piece] = []
     for name, length in zip(COMPONENTS, lengths, strict=True):
         colour = palette.part(name)
-        pieces.append((_sign(region, name) * length, ink(palette.fade(colour, 0.45) if faded else colour)))
+        if faded:  # in ASCII the parts are letters, and letters are read
+            colour = palette.muted if region.symbols == "ascii" else palette.fade(colour, 0.45)
+        pieces.append((_sign(region, name) * length, ink(colour)))
     pieces.append(("·" * (cells - sum(lengths)), ink(palette.faint)))
     return pieces
 

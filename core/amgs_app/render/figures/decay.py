@@ -18,7 +18,7 @@ from amgs_app.render.figures.empty_state import notice, notice_in
 from amgs_app.render.figures.format import day, half_life, plural, share, span
 from amgs_app.render.figures.glyphs import HeaderPart, facts_line
 from amgs_app.render.figures.plot import Axes, PlotCurve, PlotLine, column_of, draw, write_letters
-from amgs_app.themes import Palette
+from amgs_app.themes import READABLE, Palette, contrast
 
 Series = tuple[Sequence[float], Sequence[float]]
 """Hours relative to now, and the relevance at each."""
@@ -260,7 +260,13 @@ def _inks(plot: _Plot, palette: Palette) -> dict[str, tuple[str, str]]:
     )
     faint = 0.8 if plot.curve is not None else 1.0  # no fainter: their letters are read
     names = sorted(list(plot.categories)[:MOST_CATEGORIES])
-    return {name: (palette.fade(ramp[at], faint), "abcdefgh"[at]) for at, name in enumerate(names)}
+    found = {}
+    for at, name in enumerate(names):
+        soft = palette.fade(ramp[at], faint)
+        # A colour whose faded letters could not be read stays as it is.
+        colour = soft if contrast(soft, palette.background) >= READABLE else ramp[at]
+        found[name] = (colour, "abcdefgh"[at])
+    return found
 
 
 def _legend_lines(region: Region, plot: _Plot, named: Sequence[str]) -> list[list[tuple[str, str, str]]]:

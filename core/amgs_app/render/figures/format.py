@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -10,12 +11,18 @@ if TYPE_CHECKING:
     from amgs.types import Block, IngestReport, JournalEntry, UndoPlan
 
 SHORT_ID = 8
+_WHOLE_ID = re.compile(r"\b[0-9a-f]{64}\b")
 """Digits of a block id that the screen shows; commands take any unambiguous prefix."""
 
 
 def short_id(block_id: str) -> str:
     """The first digits of a block's id."""
     return block_id[:SHORT_ID]
+
+
+def short_ids(line: str) -> str:
+    """A line with the first digits of each block's id in it."""
+    return _WHOLE_ID.sub(lambda found: short_id(found[0]), line)
 
 
 def age(then: datetime, now: datetime) -> str:

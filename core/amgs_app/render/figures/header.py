@@ -52,7 +52,7 @@ def header(
         if status.brier is not None:
             facts.append(HeaderPart(6, (("Brier ", muted), (share(status.brier), plain))))
     if recording:
-        state = (("◉ rec ", ink(palette.bad, bold=True)), *state)
+        state = (("◉ rec ", ink(palette.readable(palette.bad, palette.panel), bold=True)), *state)
     facts.append(HeaderPart(1, state))
     facts_line(sheet, 0, facts, gap=2 if canvas.width < 100 else 3, x=1)
     return sheet.render()

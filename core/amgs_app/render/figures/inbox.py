@@ -15,6 +15,9 @@ from amgs_app.render.figures.format import age, ago, count, minute, plural, shor
 from amgs_app.render.figures.glyphs import HeaderPart, facts_line, window_of
 from amgs_app.render.figures.list_page import ListPage
 
+_SOURCE_CELLS = 22
+"""Room for the sources beside titles that have the line to themselves."""
+
 
 def inbox(
     blocks: Sequence[Block],
@@ -82,11 +85,16 @@ def _list(region: Region, page: ListPage[Block], now: datetime, costs: Sequence[
     tokens = {block.id: cost for block, cost in zip(page.rows, costs, strict=False)}
     cost_w = 6 if costs else 0
     free = region.width - 1 - 7 - cost_w
-    title_w = max(
-        8, min(max(map(width_of, titles), default=0), free * 2 // 5 if region.width >= 70 else free)
-    )
+    # A column of contents that only repeats the titles leaves its room to them.
+    previews = {block.id: _preview(block) for block in page.rows} if region.width >= 70 else {}
+    shared = any(previews.values())
+    most = free * 2 // 5 if shared else free - _SOURCE_CELLS if any(sources) and previews else free
+    title_w = max(8, min(max(map(width_of, titles), default=0), most))
     source_w = (
-        min(max(map(width_of, sources), default=0), max(0, (free - title_w) * 2 // 5))
+        min(
+            max(map(width_of, sources), default=0),
+            max(0, (free - title_w) * 2 // 5 if shared else free - title_w - 3),
+        )
         if region.width >= 70
         else 0
     )
@@ -98,7 +106,7 @@ def _list(region: Region, page: ListPage[Block], now: datetime, costs: Sequence[
     region.put(8, 0, "title", head)
     if source_w:
         region.put(10 + title_w, 0, "source", head)
-    if preview_w >= 12:
+    if preview_w >= 12 and shared:
         region.put(preview_x, 0, "content", head)
     if costs:
         region.put(region.width - cost_w, 0, "tok", head, width=cost_w, align="right")
@@ -108,8 +116,8 @@ def _list(region: Region, page: ListPage[Block], now: datetime, costs: Sequence[
         line.put(8, 0, clean(block.title), ink(palette.text, bold=chosen), width=title_w)
         if source_w:
             line.put(10 + title_w, 0, cut_middle(_source(block), source_w), head)
-        if preview_w >= 12:
-            line.put(preview_x, 0, _preview(block), head, width=preview_w)
+        if preview_w >= 12 and shared:
+            line.put(preview_x, 0, previews[block.id], head, width=preview_w)
         if costs:
             cost = str(tokens[block.id])
             line.put(line.width - cost_w, 0, cost, ink(palette.text), width=cost_w, align="right")
@@ -122,10 +130,10 @@ def _source(block: Block) -> str:
 
 
 def _preview(block: Block) -> str:
-    """The content on one line, without a first line that repeats the title."""
+    """The content on one line, without a first line that the title repeats: what the title does not say."""
     first, _, rest = block.content.strip().partition("\n")
-    repeats = first.lstrip("#>*- ").strip() == block.title and rest.strip()
-    return clean(rest if repeats else block.content)
+    title, begins = clean(block.title).rstrip("…").strip(), clean(first.lstrip("#>*- ")).strip()
+    return clean(rest).strip() if title and begins.startswith(title) else clean(block.content)
 
 
 def _detail(region: Region, block: Block, now: datetime) -> None:

@@ -91,7 +91,7 @@ def _verdict(region: Region, result: PackWeights) -> int:
         gain = f"On the last third it gains {signed(result.gain, 3)} {interval} nats a reading."
     left = f"{plural(result.left_out, 'verdict')} of whole sessions left out." if result.left_out else ""
     why = f"{result.because[:1].upper()}{result.because[1:]}."
-    words = " ".join(part for part in ("It explains only: no route asks it.", why, gain, left) if part)
+    words = " ".join(part for part in ("For information only: no route uses it.", why, gain, left) if part)
     lines = wrap(words, max(8, region.width - 2), max(1, min(4, region.height // 5)))
     for y, line in enumerate(lines):
         region.put(1, y, clean(line), quiet, width=region.width - 2)

@@ -85,6 +85,8 @@ class Workstation(App[None], inherit_bindings=False):
     Tooltip {{ background: $panel; color: $foreground; }}
     ToastRack {{ margin-bottom: 2; }}
     Toast {{ width: 64; max-width: 90%; background: $panel; }}
+    Input:focus {{ background-tint: $panel 0%; }}
+    Input > .input--placeholder, Input > .input--suggestion {{ color: $muted; }}
     Toast.-error .toast--title {{ color: $bad-on-panel; }}
     """
     ESCAPE_TO_MINIMIZE = False

@@ -307,6 +307,8 @@ def to_textual(palette: Palette) -> Theme:
         "bad-on-panel": palette.readable(palette.bad, palette.panel),
         "block-cursor-background": palette.selection,
         "block-cursor-foreground": palette.text,
+        "block-cursor-blurred-background": palette.selection,
+        "block-cursor-blurred-foreground": palette.text,
         "footer-key-foreground": palette.accent,
         "border": palette.faint,
         "border-blurred": palette.faint,

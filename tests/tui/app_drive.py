@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 from textual import events
 from textual._context import active_app
+from textual.geometry import Region
 from textual.message import Message
 from textual.pilot import Pilot
 
@@ -99,6 +100,13 @@ class Drive:
                     await asyncio.wait_for(self._reported.wait(), LOOK_SECONDS)
                 await self.pilot.pause()
         await self.pilot.pause()
+
+    @property
+    def dialog(self) -> Region:
+        """Where the dialog in front lies; beside it a screen holds only Textual's own notices and tips."""
+        return next(
+            child.region for child in self.app.screen.children if not child.has_class("-textual-system")
+        )
 
     @property
     def lines(self) -> list[str]:

@@ -11,6 +11,7 @@ import pytest
 from amgs_app.render.figures import calibration, decay, focus, frame, graph, inbox, overview, recalibration
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.themes import READABLE, contrast, load_all, shipped_folder
+from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.widgets.arrangement import PANES
 from tests.tui import figure_samples as samples
 from tests.tui.app_drive import Drive, drive
@@ -42,9 +43,16 @@ async def lived_in(driven: Drive) -> None:
 
 
 def unreadable(driven: Drive) -> set[str]:
-    """Words on the screen that stand out too little from what lies under them, with the two colours."""
+    """Words on the screen that stand out too little from what lies under them, with the two colours; of a dialog those
+    within it, since what lies behind it is dimmed.
+    """
     found = set()
-    for strip in driven.app.screen._compositor.render_strips():
+    screen = driven.app.screen
+    strips = screen._compositor.render_strips()
+    if screen is not driven.app.main:
+        dialog = driven.dialog
+        strips = [strip.crop(dialog.x, dialog.right) for strip in strips[dialog.y : dialog.bottom]]
+    for strip in strips:
         for text, style, _ in strip:
             if style is None or style.color is None or style.bgcolor is None:
                 continue
@@ -73,6 +81,60 @@ async def test_every_pane_is_drawn_in_every_theme() -> None:
             assert driven.app.main.body.shown == (name,)
             assert len(driven.app.main.pane(name).copied().strip()) > 80
             await driven.press("z")
+
+
+TALK = [
+    {"role": ("user", "assistant")[n % 2], "content": f"{n}: the encoder slipped after a cold night."}
+    for n in range(12)
+]
+DIALOGS: dict[str, tuple[str, ...]] = {
+    "the finder": ("slash",),
+    "the palette": ("ctrl+p",),
+    "the help": ("question_mark",),
+    "a block": ("2", "p"),
+    "why of a candidate": ("2", "w"),
+    "what was run": ("H",),
+    "the question of an undo": ("U",),
+}
+
+
+async def test_dialogs_conversation_and_packs_can_be_read_in_every_theme() -> None:
+    world = World(consolidated=8)
+    with world.open() as session:
+        memory = session.engine.memory
+        memory.conversation.add("night", TALK)
+        for name, question in (("dome", "why did the dome stall?"), ("encoder", "who sends the encoder?")):
+            memory.packs.keep(name, query=question)
+    weak: dict[tuple[str, str], set[str]] = {}
+    async with drive(world, (80, 24), theme=THEMES[0]) as driven:
+
+        async def looked_at(what: str) -> None:
+            for theme in THEMES:
+                driven.app.theme = theme
+                if isinstance(driven.app.screen, TextReader):
+                    driven.app.screen.on_resize()  # no key changes the theme under a page: as if it were opened now
+                await driven.pilot.pause()
+                if found := unreadable(driven):
+                    weak[theme, what] = found
+
+        await driven.press("8")
+        assert "encoder slipped" in driven.text
+        await looked_at("conversation")
+        await driven.press("9", "v", "v")
+        assert "dome" in driven.text
+        await looked_at("packs")
+        await driven.press("2", "e")
+        await driven.type("why did the dome stall?", "enter")
+        await looked_at("frame")
+        for what, keys in DIALOGS.items():
+            await driven.press(*keys)
+            assert driven.app.screen is not driven.app.main, what
+            await looked_at(what)
+            while driven.app.screen is not driven.app.main:
+                await driven.press("escape")
+        driven.app.notices.error("No such pack", "There is none of that name. " * 5)
+        await looked_at("a notice")
+    assert not weak
 
 
 async def test_the_pane_with_the_keys_is_told_by_its_frame() -> None:

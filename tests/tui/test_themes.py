@@ -62,14 +62,13 @@ def test_text_can_be_read_on_everything_it_lies_on(name: str) -> None:
     inks |= palette.relations
     for under in ("background", "surface", "panel", "selection"):
         ground = getattr(palette, under)
-        # On the selection, and on the panel that only lines of words lie on, a colour may give way to the text's.
-        told = (
-            {ink: palette.readable(colour, ground) for ink, colour in inks.items()}
-            if under == "selection"
-            else {ink: inks[ink] for ink in ("text", "muted", "accent", "good", "warn")}
-            if under == "panel"
-            else inks
-        )
+        # On the selection, and red on the panel that only lines of words lie on, a colour may give way to the text's.
+        told = inks
+        if under == "selection":
+            told = {ink: palette.readable(colour, ground) for ink, colour in inks.items()}
+        elif under == "panel":
+            told = {ink: inks[ink] for ink in ("text", "muted", "accent", "good", "warn")}
+            told["bad"] = to_textual(palette).variables["bad-on-panel"]
         weak = {
             ink: contrast(colour, ground)
             for ink, colour in told.items()

@@ -260,8 +260,6 @@ def _waterfall(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> int:
         _waterfall_line(sheet, y, layers)
         return 1
     step = sheet.width // len(layers)
-    if not tall and _in_words(sheet, y, layers):
-        return 1
     for place, layer in enumerate(layers):
         x = place * step
         name = _LAYER_WORDS.get(layer.layer, layer.layer)
@@ -315,23 +313,6 @@ def _waterfall_line(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> Non
         number_ink = ink(palette.muted if off else palette.text, bold=not off)
         sheet.pieces(x, y, [(f"{name} ", ink(palette.muted)), (number, number_ink)], width=sheet.width - x)
         x += width_of(f"{name} {number}") + len(arrow)
-
-
-def _in_words(sheet: Figure, y: int, layers: Sequence[LayerReport]) -> bool:
-    """Each layer by its whole name with what it found, as wide as that is; False where the line is too short."""
-    palette = sheet.palette
-    pieces: list[Piece] = []
-    for layer in layers:
-        off = bool(layer.skipped)
-        found = "–" if off else str(layer.candidates_out)
-        name = _LAYER_WORDS.get(layer.layer, layer.layer)
-        pieces += [(" ▸ ", ink(palette.faint))] if pieces else []
-        pieces += [(f"{name} ", ink(palette.muted))]
-        pieces += [(found, ink(palette.muted if off else palette.text, bold=not off))]
-    if sum(width_of(text) for text, _ in pieces) > sheet.width - 2:
-        return False
-    sheet.pieces(1, y, pieces)
-    return True
 
 
 def _ledger(sheet: Figure, y: int, ledger: Sequence[LedgerEntry]) -> int:

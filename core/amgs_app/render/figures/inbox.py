@@ -87,7 +87,7 @@ def _list(region: Region, page: ListPage[Block], now: datetime, costs: Sequence[
     free = region.width - 1 - 7 - cost_w
     # A column of contents that only repeats the titles leaves its room to them.
     previews = {block.id: _preview(block) for block in page.rows} if region.width >= 70 else {}
-    shared = any(previews.values())
+    shared = any(map(_says_more, page.rows))
     most = free * 2 // 5 if shared else free - _SOURCE_CELLS if any(sources) and previews else free
     title_w = max(8, min(max(map(width_of, titles), default=0), most))
     source_w = (
@@ -130,10 +130,16 @@ def _source(block: Block) -> str:
 
 
 def _preview(block: Block) -> str:
-    """The content on one line, without a first line that the title repeats: what the title does not say."""
+    """The content on one line, without a first line that repeats the title."""
     first, _, rest = block.content.strip().partition("\n")
-    title, begins = clean(block.title).rstrip("…").strip(), clean(first.lstrip("#>*- ")).strip()
-    return clean(rest).strip() if title and begins.startswith(title) else clean(block.content)
+    repeats = first.lstrip("#>*- ").strip() == block.title and rest.strip()
+    return clean(rest if repeats else block.content)
+
+
+def _says_more(block: Block) -> bool:
+    """Whether the content has more than the line that its title was made of."""
+    title = clean(block.title).rstrip("…").strip()
+    return "\n" in block.content.strip() or not clean(block.content.lstrip("#>*- ")).strip().startswith(title)
 
 
 def _detail(region: Region, block: Block, now: datetime) -> None:

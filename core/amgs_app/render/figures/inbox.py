@@ -87,7 +87,7 @@ def _list(region: Region, page: ListPage[Block], now: datetime, costs: Sequence[
     free = region.width - 1 - 7 - cost_w
     # A column of contents that only repeats the titles leaves its room to them.
     previews = {block.id: _preview(block) for block in page.rows} if region.width >= 70 else {}
-    shared = any(map(_says_more, page.rows))
+    shared = bool(previews) and any(map(_says_more, page.rows))
     most = free * 2 // 5 if shared else free - _SOURCE_CELLS if any(sources) and previews else free
     title_w = max(8, min(max(map(width_of, titles), default=0), most))
     source_w = (

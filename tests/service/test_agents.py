@@ -34,7 +34,7 @@ def test_the_agents_take_in_a_folder_and_keep_the_memory(api: MemoryClient, tmp_
     said: list[str] = []
     runner = Runner(api, "one", AGENTS, Orders(folder), said.append)
     assert runner.run() == len(AGENTS)
-    assert said[0] == "ingestion: 1 files new, 0 changed"
+    assert said[0] == "ingestion: 1 new file, 0 changed"
     status = {each.name: each for each in ask(api, "agents status").agents}
     assert {each.runs for each in status.values()} == {1}
     assert {each.failures for each in status.values()} == {0}, status
@@ -43,8 +43,8 @@ def test_the_agents_take_in_a_folder_and_keep_the_memory(api: MemoryClient, tmp_
 
     ask(api, "consolidate")
     (folder / "mast.md").write_text("The mast of the Heron is of carbon.", encoding="utf-8")
-    assert ingestion(api, Orders(folder)) == "0 files new, 1 changed"
-    assert ingestion(api, Orders(folder)) == "0 files new, 0 changed"
+    assert ingestion(api, Orders(folder)) == "0 new files, 1 changed"
+    assert ingestion(api, Orders(folder)) == "0 new files, 0 changed"
     held = ask(api, "source show", source="log/mast.md").pieces
     assert len(held) == 2
 

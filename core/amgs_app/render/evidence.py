@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-PARTS: Mapping[str, str] = {
+_WORDS: Mapping[str, str] = {
     "words": "the words of the question",
     "coverage": "how much of the question it holds",
     "window": "the words of it and its neighbours together",
@@ -28,12 +28,17 @@ _NOTHING = 0.05
 """What adds less than this to the linear score, whose scale is 2.2, changes a similarity by half a hundredth."""
 
 
+def part_told(name: str) -> str:
+    """What a feature is called; one that has no words here, as of a server of a newer version, keeps its name."""
+    return _WORDS.get(name, name)
+
+
 def evidence_told(evidence: Sequence[tuple[str, float]]) -> str:
     """The parts that count, the strongest first, and the sum of the others; empty where there is no evidence."""
     if not any(value for _, value in evidence):
         return ""
     told = sorted((part for part in evidence if abs(part[1]) >= _NOTHING), key=lambda part: -abs(part[1]))
-    said = [f"{PARTS[name]} {value:+.2f}" for name, value in told]
+    said = [f"{part_told(name)} {value:+.2f}" for name, value in told]
     rest = len(evidence) - len(told)
     if rest:
         left = round(sum(value for _, value in evidence) - sum(value for _, value in told), 2)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from amgs.types import COMPONENTS
 from amgs_app.render.answer import answer_told
 from amgs_app.render.catalogue import entry, table_of
-from amgs_app.render.evidence import PARTS, evidence_told
+from amgs_app.render.evidence import evidence_told, part_told
 from amgs_app.render.figures.format import plural
 from amgs_app.render.passage import runs_of
 from amgs_app.render.sheet import Marked, ResultTable, cut, sheet
@@ -136,7 +136,7 @@ def explanation(result: Explanation) -> ResultTable:
     if result.evidence_change is not None:
         change = result.evidence_change
         most = sorted(change.weights.items(), key=lambda one: -abs(one[1][1] - one[1][0]))[:_MOST_CHANGES]
-        told = ", ".join(f"{PARTS[name]} {old:.2f} → {new:.2f}" for name, (old, new) in most)
+        told = ", ".join(f"{part_told(name)} {old:.2f} → {new:.2f}" for name, (old, new) in most)
         notes.append(
             f"other weights of what speaks for it would admit it at rank {change.rank}, moved by "
             f"{change.distance:.2f}, most of all {told}"

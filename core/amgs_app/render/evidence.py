@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-_WORDS: Mapping[str, str] = {
+PARTS: Mapping[str, str] = {
     "words": "the words of the question",
     "coverage": "how much of the question it holds",
     "window": "the words of it and its neighbours together",
@@ -30,7 +30,7 @@ _NOTHING = 0.05
 
 def part_told(name: str) -> str:
     """What a feature is called; one that has no words here, as of a server of a newer version, keeps its name."""
-    return _WORDS.get(name, name)
+    return PARTS.get(name, name)
 
 
 def evidence_told(evidence: Sequence[tuple[str, float]]) -> str:

@@ -17,7 +17,17 @@ from tests.tui.headless_world import Amgs, make, prepare
 ROOT = Path(__file__).parents[2]
 QUERIES = 26
 """Statements that read the store, from opening to closing it."""
-UNNEEDED = ("typer._adapters", "textual", "torch", "spacy", "tokenizers", "usearch")
+UNNEEDED = (
+    "typer._adapters",
+    "textual",
+    "torch",
+    "spacy",
+    "tokenizers",
+    "usearch",
+    "amgs.storage.sql.reinforcements",
+    "amgs.storage.sql.monitors",
+    "amgs.storage.sql.tasks",
+)
 SEARCH = ("search", "dome", "--layer", "keyword", "--layer", "fuzzy", "--top-k", "3")
 
 

@@ -18,9 +18,9 @@ class PassageList:
 
     def __post_init__(self) -> None:
         self.lines = self.text.split("\n")
-        self._starts = [0]
+        self.starts = [0]
         for line in self.lines:
-            self._starts.append(self._starts[-1] + len(line) + 1)
+            self.starts.append(self.starts[-1] + len(line) + 1)
 
     def add(self, first: int, end: int, *, whole: bool = False) -> None:
         """Lines [first, end) as one passage, without blank ones around it; nothing where all are blank."""
@@ -49,7 +49,7 @@ class PassageList:
         while first < end and not self.lines[end - 1].strip():
             end -= 1
         if first < end:
-            span = self._starts[first], self._starts[end] - 1
+            span = self.starts[first], self.starts[end] - 1
             self.made.append(Passage(*span, self.outline.path, level, heading, lines))
 
 

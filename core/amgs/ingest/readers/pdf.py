@@ -1,16 +1,24 @@
-"""PDF, page by page (pypdf). What is only a picture of text cannot be read."""
+"""PDF, page by page (pypdf), without running heads; bookmarks tell its headings. A picture of text cannot be read."""
 
 from __future__ import annotations
 
 import io
 import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from amgs.clock import as_utc
 from amgs.extras import explained
 from amgs.ingest.document import ParsedDocument, Passage, UnfitError
-from amgs.ingest.readers.line_ranges import runs
+from amgs.ingest.readers.line_ranges import PassageList
+from amgs.ingest.readers.page_lines import heading_lines, without_running_heads
+from amgs.text.scripts import spaceless
+
+_LONGEST_WORD = 12
+"""Characters a word on the average, above which the spaces between words were lost."""
 
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-\n(?=[a-z])")
 
@@ -25,7 +33,8 @@ def read(raw: bytes) -> ParsedDocument:
         reader = PdfReader(io.BytesIO(raw))
         if reader.is_encrypted and not reader.decrypt(""):
             raise UnfitError("it is a PDF under a password")
-        pages = [page.extract_text() for page in reader.pages]
+        shown = [page.extract_text().replace("\r", "").split("\n") for page in reader.pages]
+        bookmarks = list(_bookmarks(reader, reader.outline, 1))
         said: Any = reader.metadata or {}
     except UnfitError:
         raise
@@ -40,30 +49,60 @@ def read(raw: bytes) -> ParsedDocument:
         OSError,
     ) as error:
         raise UnfitError(f"its PDF cannot be read ({type(error).__name__})") from error
-    text, passages = "", []
-    for number, page in enumerate(pages, 1):
-        shown = _HYPHEN.sub("", page).replace("\r", "").strip()
-        if not shown:
-            continue
-        text += "\n\n" if text else ""
-        lines, at = shown.split("\n"), len(text)
-        starts = [at]
-        for line in lines:
-            starts.append(starts[-1] + len(line) + 1)
-        passages += [Passage(starts[a], starts[b] - 1, page=number) for a, b in runs(lines, 0, len(lines))]
-        text += shown
+    pages = [_HYPHEN.sub("", "\n".join(lines)) for lines in without_running_heads(shown)]
+    text = "\n\n".join(page for page in pages if page)
     if not text:
         raise UnfitError(f"its {len(pages)} pages hold no text; a scan must go through OCR first")
-    empty = sum(not page.strip() for page in pages)
+    warnings = []
+    empty = sum(not page for page in pages)
+    if empty:
+        warnings.append(f"{empty} of its {len(pages)} pages {'holds' if empty == 1 else 'hold'} no text")
+    if len(text) > _LONGEST_WORD * len(text.split()) and not spaceless(text):
+        warnings.append("its words were found without spaces between them, so a search by words misses many")
     meta = {"pages": len(pages)} | ({"author": str(said["/Author"])} if said.get("/Author") else {})
     return ParsedDocument(
         text,
-        tuple(passages),
+        _passages(text, pages, bookmarks),
         title=" ".join(str(said.get("/Title") or "").split()),
         date=_created(reader),
         meta=meta,
-        warnings=(f"{empty} of its {len(pages)} pages hold no text",) if empty else (),
+        warnings=tuple(warnings),
     )
+
+
+def _bookmarks(reader: Any, outline: Any, level: int) -> Iterator[tuple[int, str, int]]:
+    """The level, title and page (from 0) of each bookmark that leads to a page."""
+    for one in outline:
+        if isinstance(one, list):
+            yield from _bookmarks(reader, one, level + 1)
+        else:
+            page = reader.get_destination_page_number(one)
+            if page is not None and page >= 0:
+                yield level, " ".join(str(one.title).split()), page
+
+
+def _passages(
+    text: str, pages: Sequence[str], bookmarks: Sequence[tuple[int, str, int]]
+) -> tuple[Passage, ...]:
+    """Passages by paragraph and page; where a bookmark's title stands on its page as a line, it is a heading."""
+    found, begins, ends, at = PassageList(text), [], [], 0
+    for page in pages:
+        begins.append(at)
+        at += len(page.split("\n")) if page else 0
+        ends.append(at)
+        at += 1 if page else 0
+    done = 0
+    for level, title, number in bookmarks:
+        lines = found.lines[: ends[number]] if number < len(pages) else []
+        place = heading_lines(lines, title, max(done, begins[number])) if lines else None
+        if place is not None:
+            found.paragraphs(done, place[0])
+            found.heading(*place, level, title)
+            done = place[1]
+    found.paragraphs(done, len(found.lines))
+    offsets = [(number, found.starts[first]) for number, first in enumerate(begins, 1) if pages[number - 1]]
+    starts = [start for _, start in offsets]
+    return tuple(replace(one, page=offsets[bisect_right(starts, one.start) - 1][0]) for one in found.made)
 
 
 def _created(reader: Any) -> datetime | None:

@@ -1,11 +1,11 @@
-"""Text without markup; a short line that is underlined is a heading."""
+"""Text without markup: its headings are told by how they stand (`text_headings`)."""
 
 from __future__ import annotations
 
 from amgs.ingest.document import ParsedDocument
-from amgs.ingest.readers import rst
 from amgs.ingest.readers.front import opened
 from amgs.ingest.readers.line_ranges import PassageList, runs
+from amgs.ingest.readers.text_headings import headings
 
 
 def read(raw: bytes) -> ParsedDocument:
@@ -13,9 +13,9 @@ def read(raw: bytes) -> ParsedDocument:
     text = opened(raw)
     found = PassageList(text.body)
     done = 0
-    for heading in rst.underlined(found.lines):
+    for heading in headings(found.lines):
         found.paragraphs(done, heading.first)
-        found.heading(heading.first, heading.end, heading.level, heading.title)
+        found.heading(heading.first, heading.end, heading.level, heading.title, alone=heading.alone)
         done = heading.end
     found.paragraphs(done, len(found.lines))
     title = text.title or _title(found)

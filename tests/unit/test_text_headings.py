@@ -1,0 +1,115 @@
+"""Headings of plain text and of PDF pages: what is one is read, what only looks like one is left alone."""
+
+from __future__ import annotations
+
+from amgs.ingest.readers.page_lines import heading_lines, without_running_heads
+from amgs.ingest.readers.text_headings import headings
+
+
+def told(text: str) -> list[tuple[int, str]]:
+    return [(one.level, one.title) for one in headings(text.split("\n"))]
+
+
+LICENCE = """\
+                          BOAT LICENCE
+                    Version 3, 29 June 2007
+
+                            Preamble
+
+  This licence is about boats, and about nothing else that floats
+on the water of a lake.
+
+                       TERMS AND CONDITIONS
+
+  0. Definitions.
+
+  A boat is what carries at least one person over water.
+
+  1. Boat Owners. Whoever paints a boat owns the paint, and nothing
+  else of it.
+
+  1.1. Painting
+
+  It dries in a day.
+
+  2. You may not sell the paint of a boat that you do not own unless
+  its owner agrees.
+"""
+
+QUESTIONS = """\
+1. What there is
+    1.1. What is a boat?
+
+Chapter 1. What there is
+
+1.1. What is a boat, and how does one find out whether it is
+one or not?
+
+    It floats.
+
+1.2. What is a ship?
+
+    A boat too large to be carried.
+
+2.1. What is a lake?
+
+    It holds boats.
+"""
+
+
+def test_numbered_headings_stand_below_each_other_and_those_in_the_middle_beside_them() -> None:
+    assert told(LICENCE) == [
+        (1, "Preamble"),
+        (1, "TERMS AND CONDITIONS"),
+        (1, "0. Definitions"),
+        (1, "1. Boat Owners"),
+        (2, "1.1. Painting"),
+    ]
+
+
+def test_a_long_question_with_its_number_is_a_heading_and_a_table_of_contents_is_none() -> None:
+    assert told(QUESTIONS) == [
+        (1, "Chapter 1. What there is"),
+        (2, "1.1. What is a boat, and how does one find out whether it is one or not?"),
+        (2, "1.2. What is a ship?"),
+        (2, "2.1. What is a lake?"),
+    ]
+
+
+def test_lists_dates_signatures_and_code_are_no_headings() -> None:
+    assert told("To do\n\n1. Buy milk\n\n2. Call Bob\n\n3. Sleep\n\nThat is all there is to do today.") == []
+    assert told("2019 was wet.\n\n2020 was dry.\n\nThe lake was low.") == []
+    assert told("Dear Ann,\n\nthe boat leaks.\n\nBest regards\n\nBo\n\nP.S. It sank.") == []
+    assert told("Set it:\n\nCFLAGS=-O2\n\nand build.\n\nOK\n\nor not.") == []
+    assert told("5. We came late.\n\nThe lake froze.\n\n9. It thawed.\n\nSo it goes.") == []
+
+
+def test_capitals_over_an_indented_text_and_short_or_indented_lines_under_a_title() -> None:
+    assert told("NAME\n    boat - float\n\nSYNOPSIS\n    boat [LAKE]\n") == [(1, "NAME"), (1, "SYNOPSIS")]
+    underlined = "  Painting a boat\n  =========\n\n  Use paint.\n\n  Sinking it\n  -----\n\n  Use water."
+    assert told(underlined) == [(1, "Painting a boat"), (2, "Sinking it")]
+
+
+def test_running_heads_and_page_numbers_are_left_out_and_text_is_not() -> None:
+    text = [
+        ["Boats land here.", "Sand is best."],
+        ["It is deep.", "Nobody knows."],
+        ["It froze.", "We skated."],
+    ]
+    heads = [
+        "CHAPTER 6. THE LAKE 6.1. SHORE",
+        "CHAPTER 6. THE LAKE 6.2. DEPTH",
+        "CHAPTER 6. THE LAKE 6.3. ICE",
+    ]
+    pages = [[head, "", *page, f"{n}"] for n, (head, page) in enumerate(zip(heads, text, strict=True), 11)]
+    assert without_running_heads(pages) == text
+    assert without_running_heads(pages[:2]) == pages[:2], "too few to tell"
+    letters = [["Dear Ann", "one", "Bo"], ["Dear Cy", "two", "Di"], ["", ""]]
+    assert without_running_heads(letters) == [*letters[:2], []]
+
+
+def test_the_heading_of_a_bookmark_is_found_though_it_is_numbered_and_broken() -> None:
+    lines = ["Chapter 2", "Getting and install-", "ing boats", "Text about getting boats.", "2.1 Boats"]
+    assert heading_lines(lines, "Getting and installing boats") == (0, 3)
+    assert heading_lines(lines, "Boats") == (4, 5)
+    assert heading_lines(lines, "Getting boats") is None

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.text import Text
 from textual import events
 
+from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import plural
 from amgs_app.render.figures.stations import PANE_OF, STATIONS
 from amgs_app.row_fields import of_operations
 from amgs_tui.keys import quiet, shown
@@ -197,7 +197,9 @@ then undoes the change under the cursor; later changes that depend on it have to
 
         done, blocks = result.operation, result.blocks
         if not blocks:
-            self.notify(f"It changed no blocks and {done.edges:,} edges.", title=f"#{done.id} {done.kind}")
+            self.notify(
+                f"It changed no blocks and {plural(done.edges, 'edge')}.", title=f"#{done.id} {done.kind}"
+            )
             return
         more = f", the first {len(blocks)} of {done.blocks:,}" if len(blocks) < done.blocks else ""
         choices = [Choice(each.id, each.title or each.id[:12], each.told) for each in blocks]

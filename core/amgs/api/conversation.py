@@ -23,6 +23,7 @@ from amgs.lifecycle import revision
 from amgs.log import journal
 from amgs.storage.messages import StoredMessage
 from amgs.text.loading import load
+from amgs.text.plural import plural
 from amgs.types import JournalEntry
 from amgs.types.context_settings import CONTEXT_CONFIGURATIONS, ContextConfiguration, ContextSettings
 from amgs.types.conversation import (
@@ -430,7 +431,7 @@ class Conversations(ConversationContents):
             done = library.apply(library.plan_delete(sources)).operation if sources else None
             if done is None:
                 done = journal.write(
-                    storage, revision.KIND, now, f"conversation {conversation}, {size:,} messages", []
+                    storage, revision.KIND, now, f"conversation {conversation}, {plural(size, 'message')}", []
                 )
             storage.messages.end(conversation, done.id)
             return done

@@ -22,6 +22,7 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.lifecycle import verify
 from amgs.storage.protocol import Storage
 from amgs.storage.tables import BATCH, TableColumn
+from amgs.text.plural import plural
 from amgs.types import Progress
 
 Form = Literal["json", "graphml"]
@@ -265,7 +266,7 @@ def _check_whole(path: Path, storage: Storage, progress: Progress | None) -> Non
     faults = verify.faults(storage, progress)
     if faults:
         first = "; ".join(f"{fault.where}: {fault.what}" for fault in faults[:3])
-        raise damaged(path, f"{len(faults)} faults, {first}")
+        raise damaged(path, f"{plural(len(faults), 'fault')}, {first}")
 
 
 def _check(path: Path, found: StoreDocument, schema: dict[str, tuple[TableColumn, ...]], latest: int) -> None:

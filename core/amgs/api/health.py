@@ -16,6 +16,7 @@ from amgs.lifecycle import verify as sound
 from amgs.lifecycle.schedule import Due
 from amgs.storage.assemblies import AssemblyRecord
 from amgs.storage.protocol import Storage
+from amgs.text.plural import plural
 from amgs.types import (
     BlockFilter,
     Fault,
@@ -121,11 +122,9 @@ def of_graph(blocks: int, edges: int, alone: int, faded: int) -> HealthLine:
     if not blocks:
         return HealthLine("graph", "unknown", "no blocks yet", "consolidate")
     if not edges:
-        return HealthLine("graph", "act", f"{blocks:,} blocks, no edges", "enhance --dry-run")
+        return HealthLine("graph", "act", f"{plural(blocks, 'block')}, no edges", "enhance --dry-run")
     loose = alone / blocks >= _SPLIT or faded / edges >= _SPLIT
-    told = (
-        f"{alone:,} {'block' if alone == 1 else 'blocks'} alone, {faded / edges:.0%} of {edges:,} edges faded"
-    )
+    told = f"{plural(alone, 'block')} alone, {faded / edges:.0%} of {plural(edges, 'edge')} faded"
     return HealthLine(
         "graph", "watch" if loose else "well", told, "enhance --dry-run" if loose else "graph stats"
     )
@@ -137,7 +136,7 @@ def of_diversity(categories: Mapping[str, int]) -> HealthLine:
         return HealthLine("diversity", "unknown", "no blocks yet", "consolidate")
     spread, blocks = entropy(categories.values()), sum(categories.values())
     largest = max(categories, key=lambda name: (categories[name], name))
-    told = f"{spread.bits:.2f} of {spread.most:.2f} bits over {len(categories)} categories"
+    told = f"{spread.bits:.2f} of {spread.most:.2f} bits over {plural(len(categories), 'category', 'categories')}"
     told += f", {categories[largest] / blocks:.0%} {largest or 'none'}"
     return HealthLine("diversity", "well", told, "diversity")
 
@@ -175,7 +174,9 @@ def of_index(context: MemoryContext) -> tuple[HealthLine, ...]:
     except StoreError as error:
         return (HealthLine("index", "act", error.message, "index build"),)
     if not found.version:
-        return (HealthLine("index", "act", f"not built, {found.lag:,} blocks beside it", "index build"),)
+        return (
+            HealthLine("index", "act", f"not built, {plural(found.lag, 'block')} beside it", "index build"),
+        )
     stale = found.lag > max(_FEW_BESIDE, _MANY_BESIDE * found.rows)
     told = f"{found.lag:,} of {found.rows:,} blocks changed since it was built"
     return (
@@ -193,7 +194,7 @@ def of_centrality(context: MemoryContext) -> tuple[HealthLine, ...]:
     if of is None:
         told = "never worked out: it counts 0 in every score"
         return (HealthLine("centrality", "act", told, "workers enqueue centrality"),)
-    told = f"of {of.blocks:,} blocks and {of.edges:,} edges, as of change {of.structure:,}"
+    told = f"of {plural(of.blocks, 'block')} and {plural(of.edges, 'edge')}, as of change {of.structure:,}"
     return (
         HealthLine(
             "centrality",
@@ -234,7 +235,7 @@ def of_budget(last: AssemblyRecord | None) -> HealthLine:
     if last is None:
         return HealthLine("budget", "unknown", "no frame yet", "frame assemble SESSION")
     share = last.tokens / max(1, last.budget)
-    told = f"{last.tokens:,} of {last.budget:,} tok, {len(last.selected):,} blocks in {last.name}"
+    told = f"{last.tokens:,} of {last.budget:,} tok, {plural(len(last.selected), 'block')} in {last.name}"
     return HealthLine("budget", "watch" if share >= _FULL else "well", told, "frame history")
 
 

@@ -27,6 +27,7 @@ from amgs.packs import continuum, document, keeping, reading
 from amgs.packs.continuum import PackWorth
 from amgs.packs.keeping import usage
 from amgs.packs.keywords import keywords as best_keywords
+from amgs.text.plural import plural
 from amgs.types import Block, JournalEntry
 from amgs.types.pack_assembly import PackStage
 from amgs.types.pack_sentences import PackSentences, PackSentenceWorth
@@ -132,7 +133,7 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackCrediting
             frame,
         )
         if operation is None:
-            summary = f"keep {name}@{pack.version}, {len(members)} blocks"
+            summary = f"keep {name}@{pack.version}, {plural(len(members), 'block')}"
             operation = journal.write(storage, KIND, now, summary, []).id
         storage.packs.put(pack, operation)
         return PackKept(pack, operation)
@@ -321,7 +322,7 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackCrediting
             if not plan.forgotten:
                 return plan
             names = [one.usage.pack.name for one in plan.forgotten]
-            told = f"retire {len(names)} packs, {', '.join(names)[:80]}"
+            told = f"retire {plural(len(names), 'pack')}, {', '.join(names)[:80]}"
             entry = journal.write(storage, KIND, self._context.clock.now(), told, [])
             for name in names:
                 storage.packs.retire(name, entry.id)

@@ -16,6 +16,7 @@ from amgs.log import journal
 from amgs.log.reinforcement import reinforce
 from amgs.storage.journal import JournalRow
 from amgs.storage.protocol import Storage
+from amgs.text.plural import plural
 from amgs.types import Candidate, EdgeKey, Frame, Outcome
 
 
@@ -112,7 +113,7 @@ def settle(
         rows = [journal.clock_row(before[i], event_type, now, source) for i in dict.fromkeys(reinforced)]
         outcomes = tuple(_decided(storage, block_id, useful, now) for block_id, useful in verdicts.items())
         if rows or outcomes:
-            told = f"{len(outcomes)} verdicts, {len(rows)} blocks reinforced, by {source}"
+            told = f"{plural(len(outcomes), 'verdict')}, {plural(len(rows), 'block')} reinforced, by {source}"
             _write(storage, now, told, rows, outcomes, prior_strength)
         return outcomes
 

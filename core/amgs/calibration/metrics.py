@@ -13,6 +13,7 @@ from amgs.calibration.results import Metric
 from amgs.frames.compare import jaccard
 from amgs.storage.assemblies import AssemblyRecord
 from amgs.storage.protocol import Storage
+from amgs.text.plural import plural
 
 K = 10
 BRIER_GOAL = 0.15
@@ -39,7 +40,7 @@ def retrieval(questions: Sequence[Labelled], find: Find, seed: int, known: int) 
         exact = [_r_precision(found[one.question.id], one) for one in those]
         at_k = [sum(i in one.relevant for i in found[one.question.id][:K]) / K for one in those]
         recalls = [recall(found[one.question.id][:K], one) for one in those]
-        told = f"{len(those)} questions with an answer; of the first R hits, R = relevant blocks"
+        told = f"{plural(len(those), 'question')} with an answer; of the first R hits, R = relevant blocks"
         made.append(
             _metric(
                 f"precision{name}", float(np.mean(exact)), 0.80, f"{told}; of {K} hits {np.mean(at_k):.3f}"
@@ -47,7 +48,10 @@ def retrieval(questions: Sequence[Labelled], find: Find, seed: int, known: int) 
         )
         made.append(
             _metric(
-                f"recall{name}", float(np.mean(recalls)), 0.70, f"{len(those)} questions; sources in {K} hits"
+                f"recall{name}",
+                float(np.mean(recalls)),
+                0.70,
+                f"{plural(len(those), 'question')}; sources in {K} hits",
             )
         )
     return tuple(made)
@@ -106,7 +110,11 @@ def attention_stability(assemblies: Sequence[AssemblyRecord], frame: str | None 
         if frame is None or one.name == frame:
             by_query[one.name, one.query].append(frozenset(one.selected))
     overlaps = [jaccard(a, b) for runs in by_query.values() for a, b in pairwise(runs)]
-    note = f"{len(overlaps)} pairs of successive assemblies" if overlaps else "nothing was assembled twice"
+    note = (
+        f"{plural(len(overlaps), 'pair')} of successive assemblies"
+        if overlaps
+        else "nothing was assembled twice"
+    )
     return _metric("attention stability", float(np.mean(overlaps)) if overlaps else None, 0.60, note)
 
 

@@ -15,6 +15,7 @@ from amgs.errors import UsageError
 from amgs.log import journal
 from amgs.settings import CalibrationSettings
 from amgs.storage.protocol import Storage
+from amgs.text.plural import plural
 from amgs.types import Block, BlockFilter, JournalEntry
 
 KIND = "calibrate"
@@ -144,7 +145,8 @@ def apply(storage: Storage, proposal: CalibrationPlan, now: datetime) -> Journal
         of_edges, learned = learning.put(storage, proposal.edges)
         rows = [journal.block_row(before[b.id], b) for b in after] + of_edges
         summary = (
-            f"{proposal.method} on {proposal.outcomes} outcomes: {len(after)} blocks, {len(learned)} edges"
+            f"{proposal.method} on {plural(proposal.outcomes, 'outcome')}: "
+            f"{plural(len(after), 'block')}, {plural(len(learned), 'edge')}"
         )
         operation = journal.write(storage, KIND, now, summary, rows)
         if proposal.forecast.used:

@@ -17,6 +17,7 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.log import journal
 from amgs.storage.messages import StoredMessage
 from amgs.storage.protocol import Storage
+from amgs.text.plural import plural
 from amgs.text.tokens import approximate_tokens
 from amgs.types.conversation import ConversationAdded, Message
 
@@ -92,7 +93,7 @@ def add(
         )
         operation = report.operation
         if operation is None:
-            told = f"{len(messages):,} messages of conversation {conversation}"
+            told = f"{plural(len(messages), 'message')} of conversation {conversation}"
             operation = journal.write(storage, KIND, now, told, []).id
         storage.messages.add(conversation, held, operation)
         mentions.note(storage, conversation, messages, operation)

@@ -18,6 +18,7 @@ from amgs.index.keyword import KeywordIndex
 from amgs.index.snapshot_store import Stamp
 from amgs.index.vector import VectorIndex
 from amgs.index.vector_base import Base
+from amgs.text.plural import plural
 from amgs.types import Fault
 
 if TYPE_CHECKING:
@@ -139,7 +140,17 @@ class SearchIndexes:
         self._keyword.recheck()
         wanted = self._storage.block_columns.numbers(SEARCHABLE)
         off = np.setxor1d(self._keyword.numbers, wanted).size
-        return [Fault("keyword index", f"{off} blocks differ from the store", repairable=True)] if off else []
+        return (
+            [
+                Fault(
+                    "keyword index",
+                    _differing(off),
+                    repairable=True,
+                )
+            ]
+            if off
+            else []
+        )
 
     def _vector_faults(self) -> list[Fault]:
         try:
@@ -147,7 +158,17 @@ class SearchIndexes:
         except (ModelError, StoreCorruptError) as error:
             return [Fault("vector index", error.message)]
         off = np.setxor1d(held, self._storage.block_columns.embedded()).size
-        found = [Fault("vector index", f"{off} blocks differ from the store", repairable=True)] if off else []
+        found = (
+            [
+                Fault(
+                    "vector index",
+                    _differing(off),
+                    repairable=True,
+                )
+            ]
+            if off
+            else []
+        )
         return found + self._kept.damage()
 
     def _opened_vectors(self) -> tuple[VectorIndex, int]:
@@ -170,3 +191,7 @@ def check_space(storage: Storage, embedder: Embedder) -> None:
             f"{embedder.name} ({embedder.dimension}).",
             way_out=f"Open it with {space[0]}, or use another store.",
         )
+
+
+def _differing(blocks: int) -> str:
+    return f"{plural(blocks, 'block differs', 'blocks differ')} from the store"

@@ -19,6 +19,7 @@ from amgs.lifecycle.similarity import Pair, pairs
 from amgs.settings import EnhancementSettings
 from amgs.storage.protocol import Storage
 from amgs.text.embedding import Embedder
+from amgs.text.plural import plural
 from amgs.types import Block, BlockFilter, Edge, EdgeKey, JournalEntry, Progress, Vector
 
 KIND = "enhance"
@@ -37,6 +38,16 @@ class EnhancementInputs:
     edges: tuple[Edge, ...]
     usage: EdgeUsage
     known: frozenset[str]
+
+
+_NOUNS = {
+    "weak_edge": "weak edge",
+    "strengthen": "stronger edge",
+    "weaken": "weaker edge",
+    "confidence": "new confidence",
+    "causes": "causal edge",
+}
+"""What the journal calls proposals whose kind is no noun."""
 
 
 def world(storage: Storage) -> EnhancementInputs:
@@ -173,7 +184,7 @@ def _of_pair(pair: Pair, effect: str, change: Change) -> Proposal:
 def _merge_effect(change: Change) -> str:
     archived = sum(after.status == "archived" for _, after in change.blocks)
     made = f"one new block {change.made[0].id[:8]}" if change.made else "no new block"
-    return f"{made}, {archived} archived, {len(change.edges)} edges"
+    return f"{made}, {archived} archived, {plural(len(change.edges), 'edge')}"
 
 
 def _same_event(pair: Pair, now: datetime) -> Edge:
@@ -223,7 +234,7 @@ def _splits(
         if block.id in waiting:
             continue
         parts = divided[n]
-        reason, sure = f"{len(parts)} sections under headings of one level", 0.7
+        reason, sure = f"{plural(len(parts), 'section')} under headings of one level", 0.7
         if len(parts) < 2 and pieces[n]:
             parts, cosine = merge_split.semantic_break(
                 block.content, vectors[ends[n] : ends[n + 1]], settings.split_words, settings.split_cosine
@@ -236,7 +247,9 @@ def _splits(
         if change == Change():
             continue
         waiting |= {block.id, *_ends(own)}
-        effect = f"{len(change.made)} new blocks, this one archived, {len(change.edges)} edges"
+        effect = (
+            f"{plural(len(change.made), 'new block')}, this one archived, {plural(len(change.edges), 'edge')}"
+        )
         found.append(
             Proposal(
                 proposal_id("split", block.id),
@@ -283,7 +296,7 @@ def _touching(edges: Iterable[Edge]) -> Mapping[str, Sequence[Edge]]:
 def apply(storage: Storage, proposals: Sequence[Proposal], now: datetime) -> JournalEntry:
     """Carry proposals of one plan out in one transaction; raises UsageError when the store has moved on."""
     counts = Counter(p.kind for p in proposals)
-    said = ", ".join(f"{counts[kind]} {kind.replace('_', ' ')}" for kind in KINDS if counts[kind])
+    said = ", ".join(plural(counts[kind], _NOUNS.get(kind, kind)) for kind in KINDS if counts[kind])
     change = _settled(joined(p.change for p in proposals))
     return carry_out(storage, KIND, change, said or "nothing to do", now)
 

@@ -29,6 +29,7 @@ from amgs.storage.blocks import NumberedBlock
 from amgs.storage.deleted_blocks import LEDGER
 from amgs.storage.journal import PROPOSAL
 from amgs.storage.protocol import Storage
+from amgs.text.plural import plural
 from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry
 
 KIND, HARD = "prune", "prune hard"
@@ -304,7 +305,9 @@ def apply(storage: Storage, proposal: PrunePlan, now: datetime, ledger: Path | N
     blocks = [c.block for c in proposal.candidates]
     if not proposal.hard:
         change = Change(tuple((b, replace(b, status="pruned")) for b in blocks))
-        return Pruned(proposal, carry_out(storage, KIND, change, f"{len(blocks)} blocks pruned", now))
+        return Pruned(
+            proposal, carry_out(storage, KIND, change, f"{plural(len(blocks), 'block')} pruned", now)
+        )
     kept = f"the table {LEDGER}" if ledger is None else ledger.name
     with storage.transaction():
         lines = _lines(storage, blocks, now)
@@ -313,7 +316,9 @@ def apply(storage: Storage, proposal: PrunePlan, now: datetime, ledger: Path | N
         elif lines:
             _append(ledger, lines.values())
         change = Change(taken=tuple(blocks))
-        done = carry_out(storage, HARD, change, f"{len(blocks)} blocks deleted, kept in {kept}", now)
+        done = carry_out(
+            storage, HARD, change, f"{plural(len(blocks), 'block')} deleted, kept in {kept}", now
+        )
     return Pruned(proposal, done, "" if not blocks else kept if ledger is None else str(ledger))
 
 

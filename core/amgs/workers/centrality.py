@@ -6,6 +6,7 @@ from concurrent.futures import Executor, Future
 
 from amgs.derived.centrality import CentralityFound, worked_out
 from amgs.memory import Memory
+from amgs.text.plural import plural
 from amgs.types import Progress
 from amgs.types.tasks import Task
 from amgs.workers.work import TaskWork, here
@@ -28,4 +29,6 @@ class CentralityWork(TaskWork):
         if not memory.tasks.keep_centrality(found):
             return "a later one is there"
         of = found.origin
-        return f"of {of.blocks:,} blocks and {of.edges:,} edges, as of change {of.structure:,}"
+        return (
+            f"of {plural(of.blocks, 'block')} and {plural(of.edges, 'edge')}, as of change {of.structure:,}"
+        )

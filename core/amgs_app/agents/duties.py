@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from amgs.client import MemoryClient
 from amgs.errors import UsageError
+from amgs.text.plural import plural
 from amgs_app.agent_states import AgentName
 from amgs_app.render.figures.format import plural
 

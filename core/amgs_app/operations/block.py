@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs.errors import UsageError
+from amgs.text.plural import plural
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import (
@@ -250,7 +251,7 @@ def delete(
         return Deleted(plan.blocks, engine.memory.lifecycle.delete(chosen))
     if not yes:
         raise UsageError(
-            f"--hard would erase {len(chosen)} blocks, which cannot be undone.",
+            f"--hard would erase {plural(len(chosen), 'block')}, which cannot be undone.",
             way_out="Add --yes, or preview with --dry-run.",
         )
     return erasure.erase(chosen, progress)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from amgs.errors import UsageError
+from amgs.text.plural import plural
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit
@@ -158,7 +159,7 @@ def prune(
         return plan
     if hard and not yes:
         raise UsageError(
-            f"--hard would {'erase' if erase else 'delete'} {len(plan.candidates)} blocks.",
+            f"--hard would {'erase' if erase else 'delete'} {plural(len(plan.candidates), 'block')}.",
             way_out="Add --yes, or preview with --dry-run.",
         )
     if erase:

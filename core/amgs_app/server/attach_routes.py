@@ -25,6 +25,7 @@ from pydantic import ValidationError
 from amgs import wire
 from amgs.errors import AmgsError, InputError, NotFoundError, UsageError
 from amgs.problems import fault, problem
+from amgs.text.plural import plural
 from amgs.types import Progress
 from amgs_app.attached.asks import ASKS, PACKAGES, RemoteAsk, ReportHere
 from amgs_app.attached.connection import CLIENT, LOOK
@@ -107,7 +108,7 @@ async def ask(
     check_right(asked, known.right, f"`{name}`")
     told = next((each for each in args if isinstance(each, str)), "")[:_LONGEST_TOLD]
     if not told and args and isinstance(args[0], list):
-        told = f"{len(args[0])} texts"
+        told = f"{plural(len(args[0]), 'text')}"
     quiet = bool(amgs_look) or not known.operation
     changes = known.right != "read" and known.lane != "model"
     do = partial(_asked_of, str(path), known, args, kwargs)

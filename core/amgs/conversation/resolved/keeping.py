@@ -16,6 +16,7 @@ from amgs.conversation.resolved.merging import merged
 from amgs.conversation.resolved.reading import by_grammar
 from amgs.log import journal
 from amgs.storage.protocol import Storage
+from amgs.text.plural import plural
 from amgs.types.conversation import Message
 from amgs.types.mentions import ConversationResolved, ResolvedMention
 
@@ -51,7 +52,7 @@ def resolve(
     new = list(_by_shape([m for m in messages if m.number in set(waiting) - told]))
     new += by_grammar(messages, frozenset(waiting), (*known, *new), parser, scorer())
     with storage.transaction():
-        summary = f"conversation {conversation}, {len(waiting):,} messages resolved"
+        summary = f"conversation {conversation}, {plural(len(waiting), 'message')} resolved"
         operation = journal.write(storage, KIND, now, summary, []).id
         storage.mentions.add(conversation, new, operation)
         storage.mentions.mark(conversation, waiting, operation)

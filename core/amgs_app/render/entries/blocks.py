@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from amgs.decay import profile_name
+from amgs.text.plural import plural
 from amgs.types.causes import STATED_CAUSES, stated_in
 from amgs_app.render.catalogue import entry
-from amgs_app.render.figures.format import plural, title_told
+from amgs_app.render.figures.format import title_told
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _block_rows(blocks: Sequence[Block]) -> list[tuple[Any, ...]]:
 def block_list(result: BlockList) -> ResultTable:
     if result.text:
         title, nothing = (
-            f"{len(result.blocks)} blocks like {result.text!r}",
+            f"{plural(len(result.blocks), 'block')} like {result.text!r}",
             f"No block resembles {result.text!r}.",
         )
     else:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from amgs.text.plural import plural
 from amgs.types import COMPONENTS
 from amgs_app.render.catalogue import FigureOf, entry
-from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
@@ -247,7 +247,8 @@ def tuning(result: Tuning) -> ResultTable:
     ]
     verdict = "better on the held-out third" if result.better else "not better on the held-out third"
     notes = [
-        f"{len(result.trials)} weight sets by {result.method}, {result.present_tuning.questions} questions to tune on, "
+        f"{plural(len(result.trials), 'weight set')} by {result.method}, "
+        f"{plural(result.present_tuning.questions, 'question')} to tune on, "
         f"{result.present_held_out.questions} held out, recall and precision of {result.k}",
         f"Of all {result.moves.better + result.moves.worse + result.moves.same} questions {result.moves.better} find "
         f"their sources better by the proposal, {result.moves.worse} worse",
@@ -266,7 +267,7 @@ def weight_test(result: WeightTest) -> ResultTable:
         f"B less A: {result.difference:+.3f}, 95 % interval {result.low:+.3f} to {result.high:+.3f}: {result.verdict}",
         *(f"{kind}: recall {a:.3f} and {b:.3f}" for kind, (a, b) in result.by_kind.items()),
     ]
-    title = f"{result.frame} on {result.first_score.questions} questions"
+    title = f"{result.frame} on {plural(result.first_score.questions, 'question')}"
     return sheet(title, f"weights* {_SETS}", rows, notes)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from amgs.text.plural import plural
 from amgs.types.conversation import SPAN_FATES
 from amgs.types.conversation_memories import MEMORY_KINDS
 from amgs_app.render.catalogue import entry, title_of
 from amgs_app.render.drawing import places, tabled
-from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
@@ -319,7 +319,10 @@ def conversation_stats(result: ConversationStats) -> ResultTable:
     pairs: list[tuple[str, object]] = [
         ("messages", result.messages),
         (counted, result.tokens),
-        *((role, f"{size:,} messages, {tokens:,} tokens") for role, size, tokens in result.by_role),
+        *(
+            (role, f"{plural(size, 'message')}, {plural(tokens, 'token')}")
+            for role, size, tokens in result.by_role
+        ),
         ("calls of tools", f"{result.calls:,}, {result.open_calls:,} without a result"),
         ("blocks", f"{result.blocks:,}, {result.unconsolidated:,} not consolidated"),
         ("not resolved", plural(result.unresolved, "message")),

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amgs.decay import half_life_hours, profile_name
+from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry
 from amgs_app.render.sheet import ResultTable, sheet
 
@@ -105,7 +106,7 @@ def category_curves(result: CategoryCurves) -> ResultTable:
         for each in result.curves
         for hour, value in zip(each.hours, each.relevance, strict=True)
     ]
-    title = f"{len(result.curves)} categories, {result.days:g} days back and ahead"
+    title = f"{plural(len(result.curves), 'category', 'categories')}, {result.days:g} days back and ahead"
     made = sheet(title, "category blocks:n hours:n relevance:score", rows)
     wanted = {
         (each.category, hour) for each in result.curves for hour in (*each.hours[:1], 0.0, *each.hours[-1:])

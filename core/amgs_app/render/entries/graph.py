@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry, table_of
-from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def neighbourhood(result: Neighbourhood) -> ResultTable:
         )
         for e in sorted(result.edges, key=lambda live: -live.strength)
     ]
-    title = f"{result.center.title}: {len(result.blocks):,} blocks within {result.hops}"
+    title = f"{result.center.title}: {plural(len(result.blocks), 'block')} within {result.hops}"
     return sheet(title, "from* relation to* strength:score", rows)
 
 
@@ -82,7 +82,7 @@ def _drawn_stats(operator: Operator, result: GraphStats, canvas: Canvas) -> Text
 
 @entry(figure=_drawn_stats)
 def graph_stats(result: GraphStats) -> ResultTable:
-    counts = f"{result.nodes:,} nodes, {result.edges:,} edges, {result.components:,} components"
+    counts = f"{plural(result.nodes, 'node')}, {plural(result.edges, 'edge')}, {plural(result.components, 'component')}"
     title = f"{counts}, density {result.density:.4f}"
     return sheet(
         title, "relation* edges:n", sorted(result.by_relation.items(), key=lambda pair: (-pair[1], pair[0]))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from amgs.text.plural import plural
 from amgs_app.render.catalogue import FigureOf, entry, title_of
-from amgs_app.render.figures.format import named, plural
+from amgs_app.render.figures.format import named
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
@@ -88,7 +89,12 @@ def health(result: Health) -> ResultTable:
 def diversity(result: Diversity) -> ResultTable:
     decided, clusters = result.classification, result.clusters
     rows = [
-        ("categories", result.spread.bits, result.spread.most, f"{len(result.categories)} categories"),
+        (
+            "categories",
+            result.spread.bits,
+            result.spread.most,
+            f"{plural(len(result.categories), 'category', 'categories')}",
+        ),
         (
             "decisions for a category",
             decided.mean.bits,
@@ -116,8 +122,10 @@ def diversity(result: Diversity) -> ResultTable:
 
 @entry()
 def verification(result: Verification) -> ResultTable:
-    said = "no faults" if result.ok else f"{len(result.faults)} faults"
+    said = "no faults" if result.ok else f"{plural(len(result.faults), 'fault')}"
     rows = [(fault.where, fault.what, fault.repairable) for fault in result.faults]
     return sheet(
-        f"{result.blocks:,} blocks and {result.edges:,} edges checked: {said}", "where what* repairable", rows
+        f"{plural(result.blocks, 'block')} and {plural(result.edges, 'edge')} checked: {said}",
+        "where what* repairable",
+        rows,
     )

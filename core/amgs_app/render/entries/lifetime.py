@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry
 from amgs_app.render.drawing import with_view
 from amgs_app.render.sheet import ResultTable, facts, sheet
@@ -198,7 +199,7 @@ def corpus_read(result: CorpusRead) -> ResultTable:
         *(f"passed over: {file}, {why}" for file, why in result.skipped),
     ]
     made = sheet(
-        f"{done} {len(rows):,} sections of {paths:,} documents",
+        f"{done} {plural(len(rows), 'section')} of {paths:,} documents",
         "domain path* section* language chars:n bridges:n",
         rows,
         notes,
@@ -220,7 +221,7 @@ def rebuilt(result: Rebuilt) -> ResultTable:
 @entry()
 def lifetime_check(result: LifetimeCheck) -> ResultTable:
     rows = [(one.name, one.rows, one.fault, "mended" if one.mended else "") for one in result.files]
-    said = f"{len(result.faults)} faults" if result.faults else "whole"
+    said = f"{plural(len(result.faults), 'fault')}" if result.faults else "whole"
     return sheet(
         f"{result.folder}: {said}, {result.tokens:,} tokens of {result.model}", "file rows:n fault* now", rows
     )

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amgs.lifecycle.conflict import SURE
+from amgs.text.plural import plural
 from amgs_app.render.catalogue import FigureOf, entry, table_of
-from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def prune_plan(result: PrunePlan) -> ResultTable:
     if result.limits:
         held = ", ".join(f"{name} {bound:.3g}" for name, bound in result.limits.items())
         notes.append(f"Thresholds: {held}; `prune --explain ID` says what keeps a block")
-    title = f"Plan: {len(result.candidates):,} blocks {what}; nothing has been changed yet"
+    title = f"Plan: {plural(len(result.candidates), 'block')} {what}; nothing has been changed yet"
     return sheet(title, _PRUNING, _prune_rows(result), notes)
 
 

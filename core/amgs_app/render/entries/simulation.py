@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry
 from amgs_app.render.sheet import ResultTable, sheet
 
@@ -69,7 +70,7 @@ def pruning_futures(result: PruningFutures) -> ResultTable:
         "(mean, 5 to 95 %)"
     )
     notes = [
-        f"{result.blocks:,} blocks, {result.rate:g} accesses a day: {_count(result.accesses)}",
+        f"{plural(result.blocks, 'block')}, {result.rate:g} accesses a day: {_count(result.accesses)}",
         "way: which of the four signs must be low; *: no other strategy prunes more and misses less",
     ]
     if asked:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry
 from amgs_app.render.sheet import ResultTable, sheet
 
@@ -18,7 +19,9 @@ NOT_SERVED = (
 def _told(result: TrafficList) -> str:
     if not result.served:
         return NOT_SERVED
-    return f"{len(result.events)} questions and changes" if result.events else "Nobody has asked anything yet"
+    if not result.events:
+        return "Nobody has asked anything yet"
+    return plural(len(result.events), "question or change", "questions and changes")
 
 
 @entry(sentence=_told)

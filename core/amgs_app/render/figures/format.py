@@ -7,6 +7,8 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from amgs.text.plural import plural as plural
+
 if TYPE_CHECKING:
     from amgs.types import Block, IngestReport, JournalEntry, UndoPlan
 
@@ -96,11 +98,6 @@ def short_count(number: float) -> str:
             value = number / scale
             return f"{value:.0f}{unit}" if value >= 100 else f"{value:.1f}{unit}"
     return f"{number / 1e12:.1f}T"
-
-
-def plural(number: int, noun: str, many: str = "") -> str:
-    """`1 block`, `37 blocks`."""
-    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
 def share(value: float, digits: int = 2) -> str:

@@ -20,6 +20,7 @@ from pydantic import Field
 
 from amgs.clock import parse_instant
 from amgs.errors import AmgsError, InputError, UsageError
+from amgs.text.plural import plural
 from amgs_app import __version__
 from amgs_app.operations.standard import standard
 from amgs_app.operator import Operator
@@ -120,7 +121,9 @@ class Tools:
         asked = await self._who_asks(headers)
         store = (await self._call(asked, "status")).store
         blocks = ", ".join(f"{number} {status}" for status, number in store.blocks.items()) or "nothing"
-        return f"Holds {blocks}; {store.edges} edges, {store.frames} frames. It is {store.now:%Y-%m-%d %H:%M} UTC."
+        held = f"{plural(store.edges, 'edge')}, {plural(store.frames, 'frame')}"
+
+        return f"Holds {blocks}; {held}. It is {store.now:%Y-%m-%d %H:%M} UTC."
 
     async def _call(self, asked: Asked, operation_name: str, /, **given: Any) -> Any:
         operation = standard()[operation_name]

@@ -178,13 +178,16 @@ def _walk(prefix: str, section: BaseModel, plain: BaseModel) -> Iterator[tuple[s
 
 
 def _place(steps: list[str], file: Path, given: Any) -> str:
-    """The variable that sets a key, else the file in which it stands, else nothing."""
+    """The variables that set a key, or an entry of its table, else the file in which it stands, else nothing."""
     variable = _PREFIX + _DELIMITER.join(steps).upper()
     short = next((s for s, field in _SHORT.items() if ["paths", field] == steps), "")
     for name in (variable, short):
         for one in os.environ:
             if name and one.upper() == name:
                 return one
+    entries = sorted(one for one in os.environ if one.upper().startswith(variable + _DELIMITER))
+    if entries:
+        return ", ".join(entries)
     for step in steps:
         given = given.get(step) if isinstance(given, dict) else None
     return "" if given is None else str(file)

@@ -132,6 +132,14 @@ def test_each_setting_says_where_it_comes_from(tmp_path: Path, monkeypatch: pyte
     assert found["focus.cadence"].place == ""
 
 
+def test_an_entry_of_a_table_that_a_variable_sets_names_that_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AMGS_SCREEN__KEYS__UNDO", "x")
+    found = {one.key: one for one in every_setting()}["screen.keys"]
+    assert (found.value, found.place) == ({"undo": "x"}, "AMGS_SCREEN__KEYS__UNDO")
+
+
 def test_the_verb_lists_them_and_refuses_a_key_there_is_not(amgs: Amgs) -> None:
     assert amgs("settings", "memory.decay", "--format", "json") == 0
     keys = [each["key"] for each in json.loads(amgs.out)["settings"]]

@@ -88,6 +88,6 @@ def gateway(
 ) -> Iterator[str]:
     """The address of a gateway to it, with a service beside. A busy machine gives its memory a minute."""
     more = partial(routes, upstream=Upstream(upstream), budget=budget)
-    patient = patch.object(forwarding, "MEMORY_SECONDS", 60.0)
+    patient = patch.multiple(forwarding, MEMORY_SECONDS=60.0, FIRST_SECONDS=60.0)
     with patient, served(store, tokens=tokens, more=more) as address:
         yield address

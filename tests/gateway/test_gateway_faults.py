@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from amgs_app.gateway import forwarding
 from amgs_app.gateway import upstream as upstreams
 from tests.gateway.recorder import Recorder, gateway, recorder
 from tests.service.serving import client
@@ -194,3 +195,15 @@ def test_a_body_that_is_packed_goes_on_as_it_is(world: tuple[Recorder, str]) -> 
     with client(address) as asking:
         asking.post("/v1/chat/completions", content=body, headers={"Content-Encoding": "gzip"})
     assert upstream.sent == [body] and upstream.headers[0]["content-encoding"] == "gzip"
+
+
+def test_a_memory_is_given_time_until_it_has_answered_once(
+    world: tuple[Recorder, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upstream, _ = world
+    with gateway(upstream.address, 400, tmp_path / "cold.duckdb") as address:
+        monkeypatch.setattr(forwarding, "MEMORY_SECONDS", 0.0)
+        told = [
+            ask(address, [{"role": "user", "content": text}]).headers["AMGS-Context"] for text in ("a", "b")
+        ]
+    assert "longer" not in told[0] and "longer than 0 seconds" in told[1]

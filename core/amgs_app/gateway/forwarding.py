@@ -31,6 +31,8 @@ log = logging.getLogger("amgs.gateway")
 
 MEMORY_SECONDS: Final = 5.0
 """So long a request waits for the memory; then it goes on as it came."""
+FIRST_SECONDS: Final = 30.0
+"""The same until the memory has answered once: it is opened by its first request, and agents wait longer than that."""
 LARGEST_ANSWER: Final = 16 * 1024 * 1024
 """Bytes of an answer that are read for the memory; the agent gets all of it."""
 _ENDS: Final = (b"[DONE]", b"message_stop", b"response.completed", b"response.incomplete")
@@ -54,6 +56,7 @@ class Gateway:
     conversing: Conversing
     numbers: ExchangeNumbers
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    answered: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def forward(self, request: Request, form: Format) -> Response:
         """Answer a request of this form with what the model's server says."""
@@ -105,20 +108,28 @@ class Gateway:
         pieces = self._copied(request, answer, form, exchange, fitted, taken)
         return StreamingResponse(pieces, answer.status, headers)
 
+    @property
+    def _patience(self) -> float:
+        """Seconds that a request waits for the memory."""
+        return MEMORY_SECONDS if self.answered.is_set() else FIRST_SECONDS
+
     async def _fitted(self, form: Format, request: Body, named: str) -> Fitted:
         """What goes on of a request. A memory that fails or is slow never keeps an agent from its model."""
 
-        fitted = Fitted(None, "")
+        fitted, patience = Fitted(None, ""), self._patience
         try:
-            async with asyncio.timeout(MEMORY_SECONDS):
+            async with asyncio.timeout(patience):
                 take_in = partial(self.conversing.take_in, form, request, named)
                 fitted = await self.namespace.run("write", take_in)
                 if not self.conversing.chooses or not fitted.numbers:
+                    self.answered.set()
                     return fitted
                 choose = partial(self.conversing.choose, form, request, fitted)
-                return await self.namespace.run("read", choose)
+                chosen = await self.namespace.run("read", choose)
+                self.answered.set()
+                return chosen
         except TimeoutError:
-            told = f"the memory took longer than {MEMORY_SECONDS:g} seconds"
+            told = f"the memory took longer than {patience:g} seconds"
         except AmgsError as error:
             told = f"{error.title}: {error}"
         except Exception:
@@ -206,7 +217,7 @@ class Gateway:
     async def _number(self) -> int:
         """The number of a request that begins; 0 where the memory fails, which keeps nothing of it then."""
         try:
-            async with asyncio.timeout(MEMORY_SECONDS):
+            async with asyncio.timeout(self._patience):
                 return await self.namespace.run("read", self.numbers.next)
         except Exception:
             log.exception("the memory failed; the request has no number")

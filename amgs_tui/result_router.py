@@ -118,7 +118,7 @@ class ResultRouter:
 
     def _go_on_with(self, drafts: KeptDrafts) -> None:
         """Corrections that the last session neither applied nor discarded: where they are, and the key for each."""
-        from amgs_app.render.figures.format import plural
+        from amgs.text.plural import plural
 
         graph, words = self._screen.pane("graph"), []
         if drafts.items:

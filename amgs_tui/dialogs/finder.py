@@ -13,8 +13,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from amgs.text.plural import plural
 from amgs_app.printable import printable_line
-from amgs_app.render.figures.format import plural
 
 if TYPE_CHECKING:
     from amgs.types import Block

@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from amgs_app.render.figures.format import plural
+from amgs.text.plural import plural
 from amgs_app.spelling import near
 
 BENCHES: Final = "bench "

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.text import Text
 
+from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import plural, share
+from amgs_app.render.figures.format import share
 from amgs_app.row_fields import of_forecasts, queued, verdict_of
 from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.lists import ListPane

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
+from amgs.text.plural import plural
 from amgs_app import operations
-from amgs_app.render.figures.format import ago, plural
+from amgs_app.render.figures.format import ago
 from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.context_wish import CONFIGURATIONS, STRATEGIES, ContextWish, fate_of, last_of
 from amgs_tui.panes.lists import ListPane

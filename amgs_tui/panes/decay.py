@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from rich.text import Text
 
+from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import plural
 from amgs_app.row_fields import of_falling
 from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.lists import ListPane

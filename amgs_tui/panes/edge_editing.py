@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from amgs.text.plural import plural
 from amgs_app import operations
-from amgs_app.render.figures.format import plural, share
+from amgs_app.render.figures.format import share
 from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.steps import stepped

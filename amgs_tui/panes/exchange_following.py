@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from amgs.text.plural import plural
 from amgs_app import operations
-from amgs_app.render.figures.format import plural
 from amgs_tui.keys import shown
 from amgs_tui.panes.context_reading import ContextReading
 from amgs_tui.panes.context_wish import ContextWish

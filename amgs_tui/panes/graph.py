@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.text import Text
 from textual import events
 
+from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import plural
 from amgs_app.row_fields import of_neighbours, shown_neighbours
 from amgs_tui.keys import shown
 from amgs_tui.panes.edge_editing import EDITED, EDITING, EdgeEditing

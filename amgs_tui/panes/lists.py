@@ -10,9 +10,9 @@ from rich.text import Text
 from textual import events
 
 from amgs.errors import UsageError
+from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.line import quote
-from amgs_app.render.figures.format import plural
 from amgs_app.row_fields import LISTINGS, shown
 from amgs_app.row_filter import ListFilter, Listing, Row, check, said
 from amgs_tui.completion import Completion

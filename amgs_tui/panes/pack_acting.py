@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.line import quote
-from amgs_app.render.figures.format import plural
 from amgs_tui.keys import shown
 from amgs_tui.panes.base import Pane
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from amgs.text.plural import plural
 from amgs_app.render.figures.canvas import Canvas, Figure, Region
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import plural, title_told
+from amgs_app.render.figures.format import title_told
 from amgs_tui.panes.pack_rows import PackRows
 from amgs_tui.panes.pack_views import ASKING, VIEWS, next_of
 

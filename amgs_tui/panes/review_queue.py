@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from amgs.text.plural import plural
 from amgs_app import operations
-from amgs_app.render.figures.format import plural
 from amgs_tui.keys import shown
 from amgs_tui.panes.base import Pane
 

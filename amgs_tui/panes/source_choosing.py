@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.line import quote
-from amgs_app.render.figures.format import ago, plural
+from amgs_app.render.figures.format import ago
 from amgs_tui.keys import shown
 from amgs_tui.panes.base import Pane
 

@@ -11,12 +11,12 @@ from contextlib import nullcontext
 from typing import IO, TYPE_CHECKING
 
 from amgs import extras
+from amgs.text.plural import plural
 from amgs_app.calls.registry import Registry
 from amgs_app.confirmation import agreed
 from amgs_app.kept_drafts import KeptDrafts
 from amgs_app.output import Format, advise, complain, intended, progress_on
 from amgs_app.printable import printable_line
-from amgs_app.render.figures.format import plural
 from amgs_app.script import parse_step, run_step
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from amgs.client import MemoryClient
 from amgs.errors import UsageError
 from amgs.text.plural import plural
 from amgs_app.agent_states import AgentName
-from amgs_app.render.figures.format import plural
 
 KINDS: Final = frozenset((".md", ".markdown", ".txt", ".rst", ".org"))
 """Endings of the files that the ingestion agent reads; `amgs ingest --batch` reads more."""

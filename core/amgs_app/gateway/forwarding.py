@@ -17,13 +17,13 @@ from fastapi import Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from amgs.errors import AmgsError
+from amgs.text.plural import plural
 from amgs.types.gateway import GatewayExchange, GatewayOutcome
 from amgs_app.gateway.answers import said_in, tokens_in
 from amgs_app.gateway.conversing import Conversing, Fitted
 from amgs_app.gateway.exchanges import ExchangeNumbers
 from amgs_app.gateway.formats.spoken import Body, Format, Spoken
 from amgs_app.gateway.upstream import Upstream, UpstreamAnswer
-from amgs_app.render.figures.format import plural
 from amgs_app.server.hosting import Namespace
 from amgs_app.service_event import ServiceEvent
 

@@ -32,8 +32,9 @@ Holder = Annotated[str, Arg(metavar="HOLDER", help="Who runs it: a name of its o
 
 def health_of_agents(memory: Memory, now: datetime) -> tuple[HealthLine, ...]:
     """How the agents fare, in one line; nothing where none ever ran."""
+    from amgs.text.plural import plural
     from amgs.types import HealthLine
-    from amgs_app.render.figures.format import ago, plural
+    from amgs_app.render.figures.format import ago
 
     agents = [state_of(memory, name) for name in AGENTS]
     ran = [each for each in agents if each.last is not None]

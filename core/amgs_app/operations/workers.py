@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 def health_of_workers(memory: Memory) -> tuple[HealthLine, ...]:
     """How the workers fare, in one line; nothing where there are none and nothing was ever asked of them."""
+    from amgs.text.plural import plural
     from amgs.types import HealthLine
-    from amgs_app.render.figures.format import plural
 
     found = memory.tasks.list(0)
     waiting, failed = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from amgs_app.render.figures.format import plural
+from amgs.text.plural import plural
 
 _MOST_WORDS = 4
 

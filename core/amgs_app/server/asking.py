@@ -13,8 +13,8 @@ from fastapi import Depends, Header, Request, Response
 
 from amgs import errors, extras, wire
 from amgs.storage.signature import signed
+from amgs.text.plural import plural
 from amgs_app.render.catalogue import sentence_of
-from amgs_app.render.figures.format import plural
 from amgs_app.server.counters import Counters
 from amgs_app.server.hosting import DEFAULT, Lane, Namespace, Namespaces
 from amgs_app.server.idempotency import LONGEST_KEY, once

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from amgs.decay import profile_name
+from amgs.text.plural import plural
 from amgs_app.render.catalogue import FigureOf, entry, title_of
-from amgs_app.render.figures.format import ingested, plural
+from amgs_app.render.figures.format import ingested
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry
-from amgs_app.render.figures.format import plural
 from amgs_app.render.passage import runs_within
 from amgs_app.render.sheet import Marked, ResultTable, sheet
 from amgs_app.row_fields import state_of

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from amgs.text.plural import plural
 from amgs.types import COMPONENTS
 from amgs_app.render.catalogue import FigureOf, entry, sentence_of, table_of
 from amgs_app.render.entries.search import layers_told
-from amgs_app.render.figures.format import plural, title_told
+from amgs_app.render.figures.format import title_told
 from amgs_app.render.sheet import ResultTable, facts, sheet
 from amgs_app.row_fields import fate_of, listed, reason_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry
-from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:

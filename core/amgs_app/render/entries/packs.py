@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from amgs.text.plural import plural
 from amgs_app.render.answer import answer_told
 from amgs_app.render.catalogue import FigureOf, entry, title_of
 from amgs_app.render.drawing import places
-from amgs_app.render.figures.format import plural, title_told
+from amgs_app.render.figures.format import title_told
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:

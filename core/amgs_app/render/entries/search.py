@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from amgs.text.plural import plural
 from amgs.types import COMPONENTS
 from amgs_app.render.answer import answer_told
 from amgs_app.render.catalogue import entry, table_of
 from amgs_app.render.evidence import evidence_told, part_told
-from amgs_app.render.figures.format import plural
 from amgs_app.render.passage import runs_of
 from amgs_app.render.sheet import Marked, ResultTable, cut, sheet
 from amgs_app.row_fields import state_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry
-from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry, table_of, title_of
-from amgs_app.render.figures.format import plural
 from amgs_app.render.sheet import ResultTable, facts, sheet, to_table
 from amgs_app.render.warnings import WARNING
 from amgs_app.row_filter import said

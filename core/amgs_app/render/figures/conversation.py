@@ -9,6 +9,7 @@ from typing import Final
 from rich.style import Style
 from rich.text import Text
 
+from amgs.text.plural import plural
 from amgs.types.conversation import (
     SPAN_FATES,
     ContextSpan,
@@ -20,7 +21,7 @@ from amgs.types.conversation import (
 )
 from amgs.types.mentions import ResolvedMention
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, cut, ink, width_of
-from amgs_app.render.figures.format import count, milliseconds, plural, share
+from amgs_app.render.figures.format import count, milliseconds, share
 from amgs_app.render.figures.glyphs import LEVELS, HeaderPart, bar, facts_line, gauge_pieces, wrap
 from amgs_app.render.figures.list_page import ListPage
 from amgs_app.render.figures.transcript import meanings

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from amgs.text.plural import plural
 from amgs.types.conversation import SPAN_FATES, ContextComparison, FateChange, Message, OptimisedContext
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, cut, ink
 from amgs_app.render.figures.conversation import (
@@ -16,7 +17,7 @@ from amgs_app.render.figures.conversation import (
     fate_style,
     strip_cells,
 )
-from amgs_app.render.figures.format import count, plural
+from amgs_app.render.figures.format import count
 from amgs_app.render.figures.glyphs import HeaderPart, facts_line
 from amgs_app.render.figures.list_page import ListPage
 

@@ -11,11 +11,12 @@ from datetime import datetime
 from rich.text import Text
 
 from amgs.decay import profile_name
+from amgs.text.plural import plural
 from amgs.types import CategoryCurves, DecayCurve, Forecast
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.decay_forecast import outlook
 from amgs_app.render.figures.empty_state import notice, notice_in
-from amgs_app.render.figures.format import day, half_life, plural, share, span
+from amgs_app.render.figures.format import day, half_life, share, span
 from amgs_app.render.figures.glyphs import HeaderPart, facts_line
 from amgs_app.render.figures.plot import Axes, PlotCurve, PlotLine, column_of, draw, write_letters
 from amgs_app.themes import READABLE, Palette, contrast

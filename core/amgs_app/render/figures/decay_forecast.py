@@ -9,9 +9,18 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from amgs.decay import profile_name
+from amgs.text.plural import plural
 from amgs.types import CategoryOutlook, Forecast, ForecastRow
 from amgs_app.render.figures.canvas import Piece, Region, clean, ink, width_of
-from amgs_app.render.figures.format import count, day, days_told, half_life, plural, share, short_count, span
+from amgs_app.render.figures.format import (
+    count,
+    day,
+    days_told,
+    half_life,
+    share,
+    short_count,
+    span,
+)
 from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line, gauge, histogram
 from amgs_app.render.figures.list_page import ListPage
 

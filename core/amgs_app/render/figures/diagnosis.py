@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from amgs.text.plural import plural
 from amgs.types.diagnosis import Diagnosis, FixTrial
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, clean, ink, width_of
-from amgs_app.render.figures.format import plural
 from amgs_app.render.figures.glyphs import wrap
 from amgs_app.themes import Palette
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 
 from rich.text import Text
 
+from amgs.text.plural import plural
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.focus_columns import Axis, columns, offset_for
 from amgs_app.render.figures.focus_inspector import inspect
 from amgs_app.render.figures.focus_map import GUTTER, column_note, draw_map, plan_rows
 from amgs_app.render.figures.focus_tokens import draw_tokens, token_lines
-from amgs_app.render.figures.format import count, milliseconds, plural, share, signed
+from amgs_app.render.figures.format import count, milliseconds, share, signed
 from amgs_app.render.figures.glyphs import HeaderPart, facts_line, gauge_pieces, wrap
 from amgs_app.render.warnings import UNTRAINED, WARNING, unheld
 from amgs_focus.records import TokenSpan

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from amgs.text.plural import plural
 from amgs_app.render.figures.canvas import Piece, Region, clean, ink
 from amgs_app.render.figures.empty_state import notice_in
-from amgs_app.render.figures.format import count, milliseconds, plural, share, short_id, signed
+from amgs_app.render.figures.format import count, milliseconds, share, short_id, signed
 from amgs_app.render.figures.glyphs import bar, wrap
 from amgs_focus.views import EntryExplanation
 

@@ -7,7 +7,7 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from amgs.text.plural import plural as plural
+from amgs.text.plural import plural
 
 if TYPE_CHECKING:
     from amgs.types import Block, IngestReport, JournalEntry, UndoPlan

@@ -7,11 +7,12 @@ from datetime import datetime
 
 from rich.text import Text
 
+from amgs.text.plural import plural
 from amgs.types import Block
 from amgs_app.render.figures.block import content_lines
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, cut_middle, ink, width_of
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import age, ago, count, minute, plural, short_id
+from amgs_app.render.figures.format import age, ago, count, minute, short_id
 from amgs_app.render.figures.glyphs import HeaderPart, facts_line, window_of
 from amgs_app.render.figures.list_page import ListPage
 

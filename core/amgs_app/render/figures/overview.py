@@ -9,13 +9,14 @@ from datetime import datetime
 
 from rich.text import Text
 
+from amgs.text.plural import plural
 from amgs.types import Frame, Health, HealthLine, JournalEntry, StoreStatus
 from amgs.types.health import Standing
 from amgs.types.topology import NamespaceSize
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut_middle, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.focus_map import draw_map, plan_rows
-from amgs_app.render.figures.format import age, ago, count, optional, plural, share
+from amgs_app.render.figures.format import age, ago, count, optional, share
 from amgs_app.render.figures.glyphs import HeaderPart, apportion, bar, facts_line, gauge
 from amgs_app.render.figures.list_page import ListPage
 from amgs_app.render.figures.stations import PANE_OF

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from amgs.text.plural import plural
 from amgs.types.packs import PackCourse
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, ink
-from amgs_app.render.figures.format import days_told, plural, share, span
+from amgs_app.render.figures.format import days_told, share, span
 from amgs_app.render.figures.plot import Axes, PlotCurve, PlotLine, column_of, draw
 
 LEAST_HEIGHT = 7

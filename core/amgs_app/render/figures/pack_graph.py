@@ -9,11 +9,12 @@ from typing import Final
 
 from rich.text import Text
 
+from amgs.text.plural import plural
 from amgs.types.pack_families import FAMILIES, PackGraph, RelationFamily
 from amgs_app.render.figures.braille_canvas import Strokes
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import count, plural
+from amgs_app.render.figures.format import count
 from amgs_app.render.figures.glyphs import apportion
 from amgs_app.render.figures.graph_layout import PlacedNode, Spot, parents, place
 from amgs_app.themes import Palette

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
+from amgs.text.plural import plural
 from amgs.types.packs import PackHabits, PackSequence, PackSet
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, ink, width_of
 from amgs_app.render.figures.empty_state import notice_in
-from amgs_app.render.figures.format import count, plural, share
+from amgs_app.render.figures.format import count, share
 from amgs_app.render.figures.glyphs import bar
 from amgs_app.render.figures.list_page import ListPage
 

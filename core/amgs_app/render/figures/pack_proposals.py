@@ -8,10 +8,11 @@ from typing import Final
 
 from rich.text import Text
 
+from amgs.text.plural import plural
 from amgs.types.pack_learning import PackAction, PackProposal
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, ink, width_of
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import optional, plural, share, short_id
+from amgs_app.render.figures.format import optional, share, short_id
 from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line, wrap
 from amgs_app.render.figures.list_page import ListPage
 from amgs_app.render.figures.packs import beside_or_below

@@ -8,9 +8,10 @@ from typing import Final
 
 from rich.text import Text
 
+from amgs.text.plural import plural
 from amgs.types.packs import PackRoute, RoutedPack
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, ink, width_of
-from amgs_app.render.figures.format import count, plural, share
+from amgs_app.render.figures.format import count, share
 from amgs_app.render.figures.glyphs import HeaderPart, apportion, facts_line, gauge_pieces
 from amgs_app.render.figures.list_page import ListPage
 from amgs_app.render.figures.packs import Beside, beside_or_below, named

@@ -10,10 +10,11 @@ from typing import Final, Literal
 from rich.style import Style
 from rich.text import Text
 
+from amgs.text.plural import plural
 from amgs.types.pack_sentences import PackSentences, PackSentenceWorth
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import count, plural
+from amgs_app.render.figures.format import count
 from amgs_app.render.figures.glyphs import LEVELS
 from amgs_app.themes import blend
 

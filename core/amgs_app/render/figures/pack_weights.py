@@ -8,10 +8,11 @@ from typing import Final
 
 from rich.text import Text
 
+from amgs.text.plural import plural
 from amgs.types.pack_weights import PackUtility, PackWeights
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, ink, width_of
 from amgs_app.render.figures.empty_state import notice_in
-from amgs_app.render.figures.format import count, plural, signed
+from amgs_app.render.figures.format import count, signed
 from amgs_app.render.figures.glyphs import wrap
 from amgs_app.render.figures.list_page import ListPage
 

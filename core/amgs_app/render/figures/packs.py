@@ -9,12 +9,21 @@ from typing import Final
 
 from rich.text import Text
 
+from amgs.text.plural import plural
 from amgs.types import Block
 from amgs.types.packs import Pack, PackContent, PackCourse, PackForecast, PackOutlook, PackRole, PackUse
 from amgs_app.render.figures.block import content_lines
 from amgs_app.render.figures.canvas import Align, Canvas, Figure, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import ago, count, day, days_told, plural, share, signed, title_told
+from amgs_app.render.figures.format import (
+    ago,
+    count,
+    day,
+    days_told,
+    share,
+    signed,
+    title_told,
+)
 from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line, sparkline, verdict_sign
 from amgs_app.render.figures.list_page import ListPage
 from amgs_app.render.figures.pack_course import LEAST_HEIGHT, draw_course

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from amgs.decay import profile_name
+from amgs.text.plural import plural
 from amgs.types import ConsolidationItem, ConsolidationPlan, Edge
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import half_life, plural, share, short_id
+from amgs_app.render.figures.format import half_life, share, short_id
 from amgs_app.render.figures.glyphs import HeaderPart, facts_line, gauge_pieces, scroll_note, wrap
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from rich.text import Text
 
 from amgs.calibration.results import CalibrationPlan, ConfidenceChange, EdgeChange, Fit
+from amgs.text.plural import plural
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, ink, width_of
-from amgs_app.render.figures.format import count, plural, share, short_id
+from amgs_app.render.figures.format import count, share, short_id
 from amgs_app.render.figures.glyphs import HeaderPart, facts_line
 from amgs_app.render.figures.list_page import ListPage
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from amgs.text.plural import plural
 from amgs.types import Health, HealthLine, StoreStatus
 from amgs.types.health import Standing
 from amgs.types.tasks import Task
 from amgs.types.topology import IndexLag, NamespaceSize, StoreTopology
 from amgs_app.render.figures.canvas import Region, clean, ink
-from amgs_app.render.figures.format import ago, count, plural, short_count, span
+from amgs_app.render.figures.format import ago, count, short_count, span
 
 SIDES = frozenset({"namespace", "index", "workers"})
 """What stands here and need not stand among the lines of health."""

@@ -17,7 +17,7 @@ from amgs.client import MemoryClient
 from amgs.errors import UsageError
 from amgs_app import operations
 from amgs_app.agents.duties import ask
-from amgs_app.attached.remote_engine import engine_of
+from amgs_app.attached.engine_of import engine_of
 from amgs_app.engine import Options
 from amgs_app.operator import Operator
 from amgs_app.server.hosting import Namespaces

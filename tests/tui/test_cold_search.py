@@ -24,6 +24,7 @@ UNNEEDED = (
     "spacy",
     "tokenizers",
     "usearch",
+    "amgs_app.attached.remote_engine",
     "amgs.storage.sql.reinforcements",
     "amgs.storage.sql.monitors",
     "amgs.storage.sql.tasks",

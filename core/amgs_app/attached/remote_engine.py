@@ -33,11 +33,6 @@ HERE: Final = frozenset({"help", "settings", "bench", "export", "migrate", "name
 OPERATIONS_PATH: Final = "/v1/attach/operations/"
 
 
-def engine_of(options: Options) -> Engine:
-    """The engine that the options name: one that is served elsewhere, or one of this process."""
-    return RemoteEngine(options) if options.connect else Engine(options)
-
-
 class RemoteEngine(Engine):
     """A client of a served engine. Settings, palettes and files are those of this machine; memory, working context,
     models and time are those of the server.

@@ -51,7 +51,7 @@ class Pages:
 
             self._app.push_screen(DiagnosisPage(self._host, result, draw))
         else:
-            self._app.push_screen(TextReader(command, draw, needs=page_width(result)))
+            self._app.push_screen(TextReader(command.capitalize(), draw, needs=page_width(result)))
 
     def read_as(self, title: str, result: Any, pipe: Pipe) -> None:
         """Show a result in the form that its line was piped into."""

@@ -309,6 +309,8 @@ def to_textual(palette: Palette) -> Theme:
         "block-cursor-foreground": palette.text,
         "block-cursor-blurred-background": palette.selection,
         "block-cursor-blurred-foreground": palette.text,
+        "input-selection-background": palette.selection,
+        "input-selection-foreground": palette.text,
         "footer-key-foreground": palette.accent,
         "border": palette.faint,
         "border-blurred": palette.faint,

@@ -103,7 +103,7 @@ async def test_a_question_says_that_blocks_wait_in_the_inbox(tmp_path: Path, not
     async with on_session(lambda: Operator(Engine(given)), (120, 40)) as driven:
         await driven.press("2", "e")
         await driven.type("why did the dome stall?", "enter")
-        assert "4 blocks wait in the inbox: 1 c takes them into the memory" in driven.text
+        assert "4 blocks wait in the inbox: key 1, then c, takes them into the memory" in driven.text
         await driven.press("1", "c", "2", "e")
         await driven.type("and when?", "enter")
         assert "in the inbox" not in driven.text

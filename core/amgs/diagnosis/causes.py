@@ -179,7 +179,7 @@ def _fallen(
     if block.status != "consolidated":
         return FactFate("set aside", f"Set aside: its block is {block.status}.", tuple(steps), now)
     if now.fell_at in FINDERS or now.fell_at == "prefilter":
-        told = f"Not found: no layer brought its block; nearest {now.fell_at}, {now.because}."
+        told = f"Not found: no layer brought its block; the {now.fell_at} layer came nearest: {now.because}."
         if now.fell_at == "prefilter":
             told = (
                 f"Not found: the conditions of {now.frame or 'the search'} refuse its block; {now.because}."

@@ -33,7 +33,7 @@ def hint_by_keys(result: Any, counts: Mapping[str, int]) -> str:
     """The same about a frame or a search on the screen, in keys. counts: the blocks of each status."""
     if not isinstance(result, SearchResult | Frame):
         return ""
-    return _lacking(result, counts, "The memory is empty: 1 i ingests a folder.", "1 c")
+    return _lacking(result, counts, "The memory is empty: key 1, then i, ingests a folder.", "key 1, then c,")
 
 
 def _lacking(result: Any, counts: Mapping[str, int], empty: str, consolidate: str) -> str:

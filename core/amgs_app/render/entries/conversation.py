@@ -146,7 +146,8 @@ def _drawn(operator: Operator, result: OptimisedContext, canvas: Canvas) -> Text
 
 @entry(figure=_drawn, sentence=title_of)
 def optimised_context(result: OptimisedContext) -> ResultTable:
-    told = ", ".join(f"{result.count(fate):,} {fate}" for fate in ("kept", "masked", "digested", "dropped"))
+    counts = {fate: result.count(fate) for fate in SPAN_FATES}
+    told = ", ".join(f"{number:,} {fate}" for fate, number in counts.items() if number or fate == "kept")
     about = "estimated tokens" if result.estimated else "tokens"
     title = f"{result.conversation}: {result.tokens:,} of {result.history:,} {about}; messages: {told}"
     rows = [

@@ -88,13 +88,13 @@ def _parts(region: Region, explanation: EntryExplanation, room: int) -> list[lis
     telling = [part for part in ordered if abs(part[1]) >= LEAST_PART] or ordered[:3]
     if room <= LEAST_LINES:
         for at, (name, value) in enumerate(telling):
-            total += [(" = " if at == 0 else " ", muted), (f"{clean(name)} ", muted), (signed(value), plain)]
+            total += [(" = " if at == 0 else " ", muted), (f"{_words(name)} ", muted), (signed(value), plain)]
         if len(telling) < len(ordered):
             total.append((f" and {len(ordered) - len(telling)} near 0", muted))
         return [total]
     shown = ordered if len(ordered) < room else telling[: room - 2]
     rest = ordered[len(shown) :]
-    rows = [(clean(name), value) for name, value in shown]
+    rows = [(_words(name), value) for name, value in shown]
     rows += [(f"{len(rest)} more", sum(value for _, value in rest))] if rest else []
     widest = max((len(name) for name, _ in rows), default=0)
     half = max(0, min(MOST_BAR, (region.width - widest - 12) // 2))
@@ -110,6 +110,11 @@ def _parts(region: Region, explanation: EntryExplanation, room: int) -> list[lis
         line += [(left, heat), ("│", muted), (drawn, heat)]
         lines.append(line)
     return lines
+
+
+def _words(name: str) -> str:
+    """`question_meaning` as people write it."""
+    return clean(name).replace("_", " ")
 
 
 def _told(region: Region, explanation: EntryExplanation, names: Mapping[str, str]) -> list[list[Piece]]:

@@ -39,7 +39,10 @@ async def test_an_empty_frame_says_how_many_blocks_wait_and_which_keys_take_them
         pane = await assemble(driven)
         assert pane.frame is not None and not pane.frame.candidates
         told = pane.picture().plain
-        assert "No block qualified. 8 blocks wait in the inbox: key 1, then c, takes them into the memory." in told
+        assert (
+            "No block qualified. 8 blocks wait in the inbox: key 1, then c, takes them into the memory."
+            in told
+        )
 
 
 async def linked(driven: Drive, world: World) -> str:

@@ -29,7 +29,7 @@ from amgs_tui.command_line import CommandLine
 from amgs_tui.command_log import CommandLog
 from amgs_tui.dispatcher import Dispatcher
 from amgs_tui.engine_worker import EngineWorker
-from amgs_tui.hang_up import leave_when_hung_up
+from amgs_tui.hang_up import lasting, leave_when_hung_up
 from amgs_tui.idle_collection import IdleCollection
 from amgs_tui.kept_state import KeptState, file_of_user
 from amgs_tui.keys import EVERYWHERE, unfinished
@@ -52,6 +52,8 @@ from amgs_tui.widgets.printable_only import PrintableOnly
 from amgs_tui.widgets.prompt import LineInput, Prompt
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
+
     from amgs.types import Block, Frame
     from amgs_app.attached.remote_engine import RemoteEngine
     from amgs_app.overview import Overview
@@ -177,6 +179,9 @@ class Workstation(App[None], inherit_bindings=False):
             self.set_interval(TICK_SECONDS, self._collection.tick)
         if not self.is_headless:
             leave_when_hung_up(self)
+
+    def get_driver_class(self) -> type[Driver]:
+        return lasting(super().get_driver_class())
 
     async def on_event(self, event: events.Event) -> None:
         if self._collection is not None and isinstance(event, events.InputEvent):

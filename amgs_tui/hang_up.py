@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from textual.app import App
+    from textual.driver import Driver
 
 LOOK_SECONDS: Final = 0.5
 """How often it is asked whether the terminal is still there."""
@@ -37,6 +38,15 @@ def leave_when_hung_up(app: App[Any]) -> None:
                 asyncio.get_running_loop().add_signal_handler(getattr(signal, name), leave)
     if os.isatty(0):
         app.set_interval(LOOK_SECONDS, lambda: leave() if is_gone(0) else None)
+
+
+def lasting(kind: type[Driver]) -> type[Driver]:
+    """The driver that outlives its terminal in the place of Textual's own; that of Windows or a browser as it is."""
+    if kind.__name__ != "LinuxDriver":
+        return kind
+    from amgs_tui.terminal_driver import TerminalDriver
+
+    return TerminalDriver
 
 
 def is_gone(stream: int) -> bool:

@@ -17,19 +17,22 @@ pty = pytest.importorskip("pty")
 PAINTED = b"\x1b[?1049h"
 
 
-@pytest.mark.parametrize("told", ["its input ends", "a signal"])
+@pytest.mark.parametrize("told", ["its input ends", "a signal", "the terminal it belongs to"])
 def test_the_program_leaves_with_its_terminal(tmp_path: Path, told: str) -> None:
     store = tmp_path / "hung.duckdb"
     with amgs.open(store) as memory:
         memory.add("The tide at Faro turns at seven.")
     ours, its = pty.openpty()
+    started = [sys.executable, "-m", "amgs_tui", "--model", "tiny", "--store", str(store)]
+    if told == "the terminal it belongs to":  # the first terminal that a new session opens is its own
+        started = ["sh", "-c", 'exec "$@" < "$0" > "$0" 2>&1', os.ttyname(its), *started]
     program = subprocess.Popen(
-        [sys.executable, "-m", "amgs_tui", "--model", "tiny", "--store", str(store)],
+        started,
         stdin=its,
         stdout=its,
         stderr=its,
         env={**os.environ, "TERM": "xterm-256color", "XDG_STATE_HOME": str(tmp_path)},
-        start_new_session=True,  # it is not the terminal's own: no signal tells it
+        start_new_session=True,  # else it belongs to none: no signal tells it
     )
     os.close(its)
     try:
@@ -39,8 +42,10 @@ def test_the_program_leaves_with_its_terminal(tmp_path: Path, told: str) -> None
         assert PAINTED in seen
         if told == "a signal":
             program.send_signal(signal.SIGHUP)
+        os.write(ours, b"2\tv34v" * 3)
+        os.read(ours, 65536)  # much is drawn meanwhile
         os.close(ours)
-        assert program.wait(timeout=60) == 0
+        assert program.wait(timeout=30) == 0
     finally:
         program.kill()
         program.wait()

@@ -52,10 +52,10 @@ snapshots: $(STAMP)
 	$(BIN)/python scripts/gateway_picture.py docs/tour/gateway.svg
 
 # The recording at the README's top: docs/demo.amgs, typed into a workstation with the real models. And the screen in
-# docs/diagnose.md, where such a script ends; the tiny model serves.
+# docs/diagnose.md, where such a script ends.
 cast: $(STAMP)
 	$(BIN)/python -m amgs_tui.cast docs/demo.amgs --out docs/demo
-	$(BIN)/python -m amgs_tui.cast docs/diagnose.amgs --last --model tiny --size 100x26 --out docs/diagnose
+	$(BIN)/python -m amgs_tui.cast docs/diagnose.amgs --last --size 100x26 --out docs/diagnose
 
 # The store with which the sample begins: its notes consolidated, a question asked. After a change of the notes or of the
 # schema; `make sample CHECK=--check` names what differs.

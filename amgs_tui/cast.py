@@ -22,9 +22,10 @@ from urllib.parse import urlsplit
 from textual.message import Message
 from textual.pilot import Pilot
 
+from amgs.errors import AmgsError
 from amgs_app.render.cast import Cast, Still, animated_svg, asciicast, still_svg
 from amgs_tui.app import Workstation
-from amgs_tui.messages import EngineReport
+from amgs_tui.messages import EngineReport, Failed
 from amgs_tui.widgets.prompt import LineInput
 
 if TYPE_CHECKING:
@@ -64,10 +65,13 @@ def cues(script: str) -> Iterator[Cue]:
 class Recorder:
     """Drives a workstation and keeps what its terminal shows, at the pace of a reader."""
 
-    def __init__(self, app: Workstation, pilot: Pilot[None], reported: asyncio.Event) -> None:
+    def __init__(
+        self, app: Workstation, pilot: Pilot[None], reported: asyncio.Event, failures: Sequence[Failed]
+    ) -> None:
         self._app = app
         self._pilot = pilot
         self._reported = reported
+        self._failures = failures
         self._at = 0.0
         self.stills: list[Still] = []
 
@@ -77,6 +81,7 @@ class Recorder:
         return self._app.palette
 
     async def play(self, script: Sequence[Cue]) -> None:
+        """Do what a script asks; raises AmgsError where the workstation fails at it: that is no recording."""
         await self._settle()
         self._keep(RESULT)
         for cue in script:
@@ -125,7 +130,7 @@ class Recorder:
         self._at += seconds
 
     async def _settle(self) -> None:
-        """Wait until everything that was asked of the engine is answered."""
+        """Wait until everything that was asked of the engine is answered; raises AmgsError where it cannot be."""
         await self._pilot.pause()
         while True:
             self._reported.clear()
@@ -134,6 +139,9 @@ class Recorder:
             await self._reported.wait()
             await self._pilot.pause()
         await self._pilot.pause()
+        if self._failures:
+            failed = self._failures[0]
+            raise AmgsError(f"`{failed.request.title}`: {failed.message}", title=failed.title)
 
 
 @asynccontextmanager
@@ -145,14 +153,18 @@ async def recorder(options: Options, size: tuple[int, int]) -> AsyncIterator[Rec
     reported = asyncio.Event()
     name = urlsplit(options.connect).netloc if options.connect else Path(options.store or "").name
 
+    failures: list[Failed] = []
+
     def hook(message: Message) -> None:
         if isinstance(message, EngineReport):
             reported.set()
+            if isinstance(message.event, Failed):
+                failures.append(message.event)
 
     app = Workstation(lambda: Operator(engine_of(options)), store_name=name)
     try:
         async with app.run_test(size=size, message_hook=hook) as pilot:
-            yield Recorder(app, pilot, reported)
+            yield Recorder(app, pilot, reported, failures)
     finally:
         app.engine.close()
 

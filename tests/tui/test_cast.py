@@ -13,8 +13,9 @@ import pytest
 from rich.segment import Segment
 from rich.style import Style
 
+from amgs.errors import AmgsError
 from amgs_app.engine import Options
-from amgs_app.render.cast import Cast, Still, animated_svg, asciicast, still_svg
+from amgs_app.render.cast import _CELL, Cast, Still, animated_svg, asciicast, still_svg
 from amgs_app.script import ScriptError
 from amgs_tui.cast import cues, record
 from tests.engine.memory_world import write_notes
@@ -108,3 +109,22 @@ def test_a_row_is_drawn_once_however_often_it_is_shown() -> None:
     text = animated_svg(cast)
     assert text.count("o&lt;e") == 1 and text.count('href="#r0"') == 2
     assert "o&lt;e" in still_svg(cast, 2) and "@keyframes" not in still_svg(cast, 2)
+
+
+def test_signs_and_words_stand_in_their_cells_whatever_a_font_makes_of_them() -> None:
+    """A viewer that knows no textLength draws what stands in one piece as wide as its fonts are."""
+    row = (Segment("⠤" * 10 + "⠀" * 6 + "  note  and more ▇▇"),)
+    drawn = still_svg(Cast(40, 1, "x", (Still(0.0, (row,)),), "#ffffff", "#000000"), 0)
+    places = {text: float(x) / _CELL for x, text in re.findall(r'<text x="([\d.]+)"[^>]*>([^<]*)<', drawn)}
+    assert {text: round(at) for text, at in places.items() if not {"⠤", "⠀"} & {*text}} == {
+        "note": 18,
+        "and more": 24,
+        "▇▇": 33,
+    }
+    assert max(map(len, places)) <= 8
+
+
+async def test_a_command_that_fails_stops_the_recording(tmp_path: Path) -> None:
+    options = Options(store=str(tmp_path / "m.duckdb"), model="tiny")
+    with pytest.raises(AmgsError, match=r"block show nowhere"):
+        await record("block show nowhere", options, (80, 24))

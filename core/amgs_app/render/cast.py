@@ -6,6 +6,7 @@ An SVG holds every distinct row once. Its stills stand side by side, and one CSS
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -19,7 +20,10 @@ Row = tuple[Segment, ...]
 
 LAST_SECONDS: Final = 3.0
 """How long the last still stands before the picture begins again."""
-_CELL, _LINE, _MARGIN = 8.4, 18, 12
+_CELL, _LINE, _MARGIN = 8.615, 18, 12
+"""A cell is as wide as Fira Code's letters of 14 pixels: a viewer that knows no `textLength` draws them so."""
+_PIECE = re.compile(r"[\u2190-\u2bff]{1,8}\s*|[^\s\u2190-\u2bff]+(?:\s[^\s\u2190-\u2bff]+)*\s*|\s+")
+"""Signs, which another font draws with widths of its own, and words up to a gap: each piece is put in its place."""
 _FONT = '"Fira Code","DejaVu Sans Mono",Menlo,Consolas,monospace'
 
 
@@ -157,15 +161,17 @@ class _Paint:
                     f'<rect x="{_number(cell * _CELL)}" width="{_number(length * _CELL + 0.3)}" height="{_LINE}" '
                     f'fill="{paper}"/>'
                 )
-            text = segment.text.rstrip()
-            lead = len(text) - len(text.lstrip())
-            text = text.lstrip()
-            if text:
-                width = Segment(text).cell_length
-                words.append(
-                    f'<text x="{_number((cell + lead) * _CELL)}" y="{_LINE - 5}" textLength="{_number(width * _CELL)}"'
-                    f' class="{self._class_of(segment.style, ink)}">{escape(text)}</text>'
-                )
+            at = cell
+            for piece in _PIECE.findall(segment.text):
+                width = Segment(piece).cell_length
+                text = piece.rstrip()
+                if text:
+                    own = Segment(text).cell_length
+                    words.append(
+                        f'<text x="{_number(at * _CELL)}" y="{_LINE - 5}" textLength="{_number(own * _CELL)}"'
+                        f' class="{self._class_of(segment.style, ink)}">{escape(text)}</text>'
+                    )
+                at += width
             cell += length
         return "".join([*ground, *words])
 

@@ -26,7 +26,8 @@ _ESCAPES: Final = re.compile(
 
 
 class Terminal:
-    """`amgs` in a pseudo-terminal of columns × lines; leaving the `with` ends it. environment: variables of its own.
+    """A program, `amgs` unless another is named, in a pseudo-terminal of columns × lines; leaving the `with` ends it.
+    environment: variables of its own.
 
     `seen` is what was drawn since the last key, as text without the control sequences: a place to look for a
     sign, not a screen.
@@ -38,13 +39,15 @@ class Terminal:
         columns: int,
         lines: int,
         environment: Mapping[str, str] = MappingProxyType({}),
+        *,
+        program: Sequence[str] = (sys.executable, "-m", "amgs_tui"),
     ) -> None:
         self.began = time.perf_counter()
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         told = {**started_before(), "TERM": "xterm-256color", "COLORTERM": "truecolor", **environment}
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "amgs_tui", *arguments],
+            [*program, *arguments],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
@@ -112,21 +115,30 @@ class Terminal:
         return time.perf_counter() - began
 
     def resident(self) -> float:
-        """MiB of memory that the program holds now; NaN where the system does not say."""
+        """MiB of memory that the program and what it started hold now; NaN where the system does not say."""
         try:
-            pages = int(Path(f"/proc/{self._child.pid}/statm").read_text(encoding="ascii").split()[1])
+            pages = sum(
+                int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
+                for process in _with_children(self._child.pid)
+            )
         except OSError:
             return float("nan")
         return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
     def processor(self) -> float:
-        """Seconds of processor time that the program has used so far; NaN where the system does not say."""
+        """Seconds of processor time that the program and what it started have used; NaN where the system says none."""
         try:
-            told = Path(f"/proc/{self._child.pid}/stat").read_text(encoding="ascii", errors="replace")
+            ticks = sum(
+                int(used)
+                for process in _with_children(self._child.pid)
+                for used in Path(f"/proc/{process}/stat")
+                .read_text(encoding="ascii", errors="replace")
+                .rpartition(")")[2]
+                .split()[11:13]
+            )
         except OSError:
             return float("nan")
-        user, system = told.rpartition(")")[2].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def _take(self) -> bool:
         try:
@@ -135,6 +147,15 @@ class Terminal:
             return False
         self._drawn += piece
         return bool(piece)
+
+
+def _with_children(process: int) -> list[int]:
+    """A process and all that it started; OSError where the system does not say."""
+    found = [process]
+    for each in found:
+        for task in Path(f"/proc/{each}/task").iterdir():
+            found += map(int, (task / "children").read_text(encoding="ascii").split())
+    return found
 
 
 def _plain(drawn: bytes | bytearray) -> str:

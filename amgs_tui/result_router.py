@@ -171,6 +171,7 @@ class ResultRouter:
                 self._layout.use(result)
             case "layout use" if self._screen.untouched:  # how the last session left the screen
                 self._layout.use(result)
+                self._pass_over_an_empty_inbox()
             case "filter" | "sort":
                 self._screen.use_sifts({result.pane: result.sift})
             case "record" | "save":
@@ -190,6 +191,14 @@ class ResultRouter:
                 self._dispatcher.submit("select", {"block": block}, slot=AS_LEFT, origin="screen")
         for name in ("conversation", "packs"):
             self._screen.pane(name).look()  # it has no place before it knows that there is one
+
+    def _pass_over_an_empty_inbox(self) -> None:
+        """Where one pane has all the room and it is an inbox without a block, the overview says more."""
+        overview, body = self._state.overview, self._screen.body
+        if overview is None or body.maximised or body.shown != (PANES[0],):
+            return
+        if overview.store.blocks.get("consolidated", 0) and not overview.store.blocks.get("raw", 0):
+            self._screen.go("overview")
 
     def _show(self, event: Finished) -> None:
         """Results that are shown in front of the panes."""

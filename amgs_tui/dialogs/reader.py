@@ -86,6 +86,8 @@ class TextReader(ModalScreen[None]):
 
     def on_mount(self) -> None:
         self.on_resize()
+        # What was drawn holds the inks of the theme that it was drawn in.
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._draw())
 
     def on_resize(self) -> None:
         self.query_one(VerticalScroll).styles.width = self._wide

@@ -66,7 +66,7 @@ async def test_what_a_model_would_read_is_shown_scrubbed_and_restored() -> None:
         await driven.press("escape", "l", "enter")
         assert isinstance(driven.app.screen, TextReader) and "minimal" in driven.text
         await driven.press("escape", "S", "end", "enter")
-        assert isinstance(driven.app.screen, TextReader) and "conversation summary" in driven.text
+        assert isinstance(driven.app.screen, TextReader) and "Conversation summary" in driven.text
         await driven.press("escape", "C")
         await driven.type("They met Zebulon in 1871.", "enter")
         assert isinstance(driven.app.screen, TextReader) and "Zebulon" in driven.text

@@ -11,7 +11,6 @@ import pytest
 from amgs_app.render.figures import calibration, decay, focus, frame, graph, inbox, overview, recalibration
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.themes import READABLE, contrast, load_all, shipped_folder
-from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.widgets.arrangement import PANES
 from tests.tui import figure_samples as samples
 from tests.tui.app_drive import Drive, drive
@@ -91,6 +90,7 @@ DIALOGS: dict[str, tuple[str, ...]] = {
     "the finder": ("slash",),
     "the palette": ("ctrl+p",),
     "the help": ("question_mark",),
+    "the glossary": ("question_mark", "question_mark"),
     "a block": ("2", "p"),
     "why of a candidate": ("2", "w"),
     "what was run": ("H",),
@@ -111,8 +111,6 @@ async def test_dialogs_conversation_and_packs_can_be_read_in_every_theme() -> No
         async def looked_at(what: str) -> None:
             for theme in THEMES:
                 driven.app.theme = theme
-                if isinstance(driven.app.screen, TextReader):
-                    driven.app.screen.on_resize()  # no key changes the theme under a page: as if it were opened now
                 await driven.pilot.pause()
                 if found := unreadable(driven):
                     weak[theme, what] = found

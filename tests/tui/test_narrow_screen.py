@@ -8,15 +8,17 @@ from datetime import timedelta
 from textual.widgets import OptionList
 
 from amgs.api.health import of_graph
+from amgs.types.conversation import RelevanceLayer, SpanReason
 from amgs_app.agent_states import AgentList, AgentState
 from amgs_app.render.catalogue import entry_of
-from amgs_app.render.figures import inbox
-from amgs_app.render.figures.canvas import Canvas
+from amgs_app.render.figures import inbox, packs
+from amgs_app.render.figures.canvas import Canvas, Region
 from amgs_app.render.figures.format import short_ids
 from amgs_app.render.sheet import to_lines
 from amgs_tui.dialogs.dialog import Confirm
 from amgs_tui.dialogs.finder import Finder
 from tests.tui import figure_samples as samples
+from tests.tui import pack_samples
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 
@@ -35,6 +37,34 @@ async def test_the_finder_offers_the_latest_blocks_before_anything_is_typed() ->
         assert "The latest 6 blocks" in driven.text
         await driven.press("down", "enter")
         assert driven.app.selected == listed[1]
+
+
+async def test_a_lone_pane_opens_on_the_overview_where_the_inbox_is_empty() -> None:
+    async with drive(World(raw=0, consolidated=3), (60, 15)) as driven:
+        assert driven.app.main.body.shown == ("overview",)
+        await driven.press("1")
+        assert "The inbox is empty" in driven.text
+    async with drive(World(raw=1, consolidated=3), (60, 15)) as driven:
+        assert driven.app.main.body.shown == ("inbox",)
+
+
+def test_readings_of_a_pack_tell_their_age_whole() -> None:
+    used = replace(pack_samples.uses()[0], at=samples.NOW - timedelta(minutes=27))
+
+    def draw(region: Region) -> None:
+        packs.draw_readings(region, pack_samples.pack(2), (used,), samples.NOW, None)
+
+    drawn = packs.packs_figure(
+        pack_samples.forecast(), Canvas(80, 24), cursor=2, now=samples.NOW, beside=draw
+    ).render()
+    assert "27 min ago" in drawn.plain
+
+
+def test_why_a_message_is_kept_leaves_out_what_counts_for_nothing() -> None:
+    layers: tuple[tuple[RelevanceLayer, float], ...] = (("semantic", 3.0), ("entity", 0.01), ("goal", -0.04))
+    why = SpanReason("night", "#1", "why?", "extractive", 900, True, (), 600, False, layers=layers)
+    told = "\n".join(str(line) for line in to_lines(entry_of(SpanReason).table(why), 80))
+    assert "semantic +3.0" in told and "entity" not in told and "goal" not in told
 
 
 async def test_no_notice_lies_over_a_question() -> None:

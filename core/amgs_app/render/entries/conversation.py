@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 _MESSAGES = "#:n role speaker~ at:at~ text*"
 _TOLD = 3
 """Examples of what is missing that a row has room for."""
+LEAST_ODDS = 0.05
+"""Log odds below this would be written as zero."""
 
 
 def _rows(messages: tuple[Message, ...]) -> list[tuple[object, ...]]:
@@ -202,10 +204,9 @@ def span_reason(result: SpanReason) -> ResultTable:
         (one.handle, f"{one.fate}: {one.because}; worth {one.worth:.2f}") for one in result.spans
     ]
     pairs.append(("tokens", result.tokens))
-    if result.layers:
-        pairs.append(
-            ("log odds over the mean", ", ".join(f"{name} {part:+.1f}" for name, part in result.layers))
-        )
+    telling = [(name, part) for name, part in result.layers if abs(part) >= LEAST_ODDS]
+    if telling:
+        pairs.append(("log odds over the mean", ", ".join(f"{name} {part:+.1f}" for name, part in telling)))
     if not result.kept:
         pairs += _ways(result)
     return facts(title, pairs)
@@ -375,7 +376,7 @@ def conversation_acts(result: ConversationActs) -> ResultTable:
         for one in result.acts
     ]
     title = f"{result.conversation}: {sum(not one.closed_by for one in result.acts):,} open"
-    note = f"{result.closed:,} closed, shown with --closed" if result.closed else ""
+    note = f"{result.closed:,} closed, not listed" if result.closed else ""
     return sheet(title, "handle kind speaker~ status text*", rows, (note,))
 
 

@@ -346,7 +346,7 @@ def draw_readings(
     for y, one in enumerate(shown, start=1):
         sign, style = verdict_sign(one.outcome, palette)
         x = region.put(1, y, sign, style) + 1
-        x = region.put(x, y, ago(one.at, now), quiet, width=9, align="right") + 1
+        x = region.put(x, y, ago(one.at, now), quiet, width=10, align="right") + 1
         x = region.put(x, y, f"{count(one.tokens)} tok", quiet, width=10, align="right") + 2
         if credited:
             x = region.put(x, y, signed(one.credit) if one.credit is not None else "", quiet, width=5) + 2

@@ -60,8 +60,6 @@ def test_planted_failures_are_named_and_mended_and_the_controls_know_less(tmp_pa
     assert found.metrics["unplanted"] == found.metrics["unplanted_in_the_context"] == 1
     assert found.metrics["fix_works"] >= 3
     assert found.metrics["cause_right_majority"] == 2
-    # Where nothing is taken by meaning, what others retold is not found.
-    assert found.metrics["cause_right_strict"] <= found.metrics["cause_right"]
     assert found.metrics["cause_right_credulous"] < found.metrics["cause_right"]
     assert found.metrics["cause_right_shuffled"] < found.metrics["cause_right"]
     # Of the facts some are found; of the same ones without their turn a block is taken for fewer.

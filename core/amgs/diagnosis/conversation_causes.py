@@ -35,7 +35,7 @@ class SentConversation:
 @dataclass(frozen=True, slots=True)
 class ConversationFate:
     """What became of a message that says a fact. handle: of the message, where it was left out. block: the piece of it
-    that says the fact, where that is told by meaning.
+    that says the fact, where a block told it.
     """
 
     finding: FactFate
@@ -68,7 +68,7 @@ def in_words(
     return None if best is None else _left_out(best, given, "")
 
 
-def by_meaning(
+def in_blocks(
     context: MemoryContext,
     request: DiagnosedRequest,
     fact: str,

@@ -38,6 +38,8 @@ from amgs.types.diagnosis import (
 )
 from amgs.types.question_case import CaseComparison, QuestionCase
 
+_NEAREST = 3
+"""So many blocks are named where none says the fact."""
 _FEW = 1
 """A fix that moves so many other answers is taken before larger ones are tried."""
 
@@ -143,8 +145,8 @@ class Diagnosing:
         return facts.hits(fact, self._context)
 
     def judged(self, fact: str, found: Sequence[Candidate]) -> tuple[FactMatch, ...]:
-        """Each of some hits with the chance that it holds a fact, the likeliest first."""
-        return facts.judged(fact, self._context, found)
+        """Each of some hits by how it says a fact, the best first."""
+        return facts.judged(fact, found)
 
     def judged_questions(self, limit: int = 2000) -> tuple[QuestionCase, ...]:
         """The questions of the latest verdicts as cases of a test: what was judged useful must be in the answer, what
@@ -190,13 +192,15 @@ class Diagnosing:
         every = facts.matching(missed, self._context, block)
         matches = tuple(one for one in every if block or facts.holds(one))
         if sent is not None:
-            told = conversation_causes.by_meaning(self._context, request, missed, sent, matches)
+            told = conversation_causes.in_blocks(self._context, request, missed, sent, matches)
             if told is not None:
                 return _Found(told.finding, told.block, matches, told.handle)
         match = facts.chosen(missed, matches)
         if match is None:
             step = DiagnosisStep("stored", False, _nowhere(every))
-            return _Found(FactFate("not stored", "Not stored: no block holds the fact.", (step,)))
+            near = every[:_NEAREST]
+            verdict = "Not stored: no block says the fact in its words."
+            return _Found(FactFate("not stored", verdict, (step,)), matches=near)
         told_how = f"{match.block.id[:12]} “{match.block.title}” holds it {facts.how(match)}"
         step = DiagnosisStep("stored", True, told_how)
         finding = causes.find(self._context, _in_memory(request), missed, match.block)
@@ -232,12 +236,11 @@ class Diagnosing:
 
 
 def _nowhere(matches: Sequence[FactMatch]) -> str:
-    """That no block holds a fact, and which comes nearest: who knows better can name it."""
-    told = "no block says it, in its words or by meaning"
+    """That no block says a fact, and which come nearest: whoever knows better can name one."""
     if not matches:
-        return told
-    near = matches[0]
-    return f"{told}; nearest is {near.block.id[:12]} “{near.block.title}”, with a chance of {near.chance:.2f}"
+        return "no block says it in its words"
+    near = ", ".join(f"{one.block.id[:12]} “{one.block.title}”" for one in matches[:_NEAREST])
+    return f"no block says it in its words; a search for it finds {near}: name the one that is meant, if any"
 
 
 def _in_memory(request: DiagnosedRequest) -> DiagnosedRequest:

@@ -104,16 +104,14 @@ class DiagnosedRequest:
 
 @dataclass(frozen=True, slots=True)
 class FactMatch:
-    """A block that holds a fact. how: in the same words, in most of them, or by meaning. share: of the fact's words
-    that it holds; cosine: between the two, by meaning with its closest sentence; both in [0, 1]. chance: that it holds
-    the fact, where that is told by meaning.
+    """A block that says a fact, or comes near it. how: in the same words, in most of them, or only near, which is not
+    taken to hold it. share: of the fact's words that it holds; cosine: between the two; both in [0, 1].
     """
 
     block: Block
-    how: Literal["exact", "words", "meaning"]
+    how: Literal["exact", "words", "near"]
     share: float
     cosine: float
-    chance: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

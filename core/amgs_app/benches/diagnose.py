@@ -1,7 +1,7 @@
 """`bench diagnose`: forty planted failures, the cause that is named for each, and what the proposed fix does.
 
 Controls: the commonest cause for all, a rule that looks only whether a search finds the fact, the first hit of a search
-taken to hold it, no block taken by meaning, and the diagnoses dealt out by chance.
+taken to hold it, and the diagnoses dealt out by chance.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ _LOGGED = 6
 @dataclass(frozen=True, slots=True)
 class JudgedFailure:
     """A planted failure, the cause that was named, and what its fix did. named: "ambiguous" where the block had to be
-    asked for. credulous: the cause that is named where the first hit of a search for the fact is taken to hold it, and
-    strict: where no block is taken by meaning. search_misses: whether a search for the question has no hit that says
-    the fact. broken: of the other questions, whose turn left its frame with the fix. unplanted: the cause that is named
-    for the same fact where nothing was done to it; "" where that was not asked.
+    asked for. credulous: the cause that is named where the first hit of a search for the fact is taken to hold
+    it. search_misses: whether a search for the question has no hit that says the fact. broken: of the other
+    questions, whose turn left its frame with the fix. unplanted: the cause that is named for the same fact
+    where nothing was done to it; "" where that was not asked.
     """
 
     failure: PlantedFailure
@@ -64,7 +64,6 @@ class JudgedFailure:
     search_misses: bool = False
     unplanted: str = ""
     credulous: str = ""
-    strict: str = ""
 
 
 def run(rig: MemoryRig, data: Path, causes: Sequence[tuple[DiagnosisCause, int]] = PLANTED) -> BenchResult:
@@ -130,11 +129,8 @@ def _judged(whole: FailureWorld, one: PlantedMemory) -> JudgedFailure:
         found = memory.diagnosis.diagnose("", failure.fact, read=_read(memory, failure), **asked)
     except UsageError as error:
         name = error.title.lower()
-        return replace(made, named=name, strict=name)
-    by_meaning = found.block is not None and any(
-        match.how == "meaning" for match in found.matches if match.block.id == found.block.id
-    )
-    made = replace(made, named=found.cause, strict="not stored" if by_meaning else found.cause)
+        return replace(made, named=name)
+    made = replace(made, named=found.cause)
     if found.trial is None:
         return made
     works, broken = _tried(whole, memory, failure, found)
@@ -238,7 +234,6 @@ def _controls(judged: Sequence[JudgedFailure], seed: int) -> dict[str, float]:
         "cause_right_majority": float(max(Counter(causes).values(), default=0)),
         "cause_right_search_rule": float(sum(a == b for a, b in zip(causes, rule, strict=True))),
         "cause_right_credulous": float(sum(one.credulous == one.failure.cause for one in judged)),
-        "cause_right_strict": float(sum(one.strict == one.failure.cause for one in judged)),
         "cause_right_shuffled": float(np.mean(dealt)) if dealt else 0.0,
         "cause_right_exact_words": float(
             sum(o.named == o.failure.cause for o in judged if not o.failure.retold)

@@ -72,6 +72,8 @@ def _plant(world: FailureWorld, memory: Memory, failure: PlantedFailure) -> Plan
             return _over_budget(memory, failure)
         case "not found":
             failure = replace(failure, asked=f"{' '.join(_invented(chance) for _ in range(2))}?")
+            if any(one.block.id == failure.block for one in look(memory, failure.asked).candidates):
+                return None  # some layer brings it all the same
         case "out-voted":
             return _outvoted(memory, failure, chance)
         case "set aside":

@@ -39,7 +39,7 @@ PLANTED: tuple[tuple[DiagnosisCause, int], ...] = (
     ("left out of the conversation", 6),
     ("collapsed", 4),
 )
-"""Forty. Of what a conversation left out, half was left out of calls that the gateway recorded."""
+"""Forty. Of the six that a conversation left out, two were left out of calls that the gateway recorded."""
 _OTHERS = 12
 """Questions of the same conversation that nothing is done to."""
 TALK = "talk"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from amgs_app.render.figures.canvas import Canvas, Figure, clean, cut, cut_middle, in_ascii, ink, width_of
-from amgs_app.render.figures.format import age, half_life, milliseconds, share, short_count, signed, span
+from amgs_app.render.figures.format import age, ago, half_life, milliseconds, share, short_count, signed, span
 from amgs_app.render.figures.glyphs import HeaderPart as FactOf
 from amgs_app.render.figures.glyphs import apportion, bar, facts_line, histogram, sparkline, window_of, wrap
 from tests.tui.figure_samples import NOW
@@ -144,3 +145,9 @@ def test_every_sign_that_the_program_draws_has_one_in_ascii() -> None:
                     drawn |= dict.fromkeys(node.value, file.name)
     assert "▾" in drawn and in_ascii("ж") == "?", "signs are found, and what has none is a question mark"
     assert {sign: file for sign, file in drawn.items() if sign != "?" and "?" in in_ascii(sign)} == {}
+
+
+def test_what_is_dated_later_than_now_is_not_so_long_ago() -> None:
+    now = datetime(2026, 3, 1, 9, tzinfo=UTC)
+    assert (ago(now, now), ago(now - timedelta(days=3), now)) == ("just now", "3 d ago")
+    assert ago(now + timedelta(days=3), now) == "in 3 d"

@@ -99,13 +99,16 @@ def _log_requests() -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket bound to the address; raises UsageError for one that cannot be listened on."""
+    """A socket that takes connections at the address; who connects before the server runs waits for it. Raises
+    UsageError for an address that cannot be listened on.
+    """
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         # With its protocol named, asyncio turns Nagle's algorithm off; else each answer waits 40 ms for a client's ack.
         made = socket.socket(family, kind, protocol)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(place)
+        made.listen()
     except OSError as error:
         raise UsageError(
             f"{host}:{port} cannot be listened on: {error.strerror or error}.",

@@ -35,9 +35,11 @@ def age(then: datetime, now: datetime) -> str:
 
 
 def ago(then: datetime, now: datetime) -> str:
-    """`3 d ago`, `just now`."""
+    """`3 d ago`, `just now`; `in 8 mo` of what is dated later than now, as a file may be beside a clock that stands."""
     told = age(then, now)
-    return "just now" if told == "now" else f"{told} ago"
+    if told == "now":
+        return "just now"
+    return f"in {age(now, then)}" if then > now else f"{told} ago"
 
 
 def span(seconds: float) -> str:

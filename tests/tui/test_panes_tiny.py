@@ -102,7 +102,7 @@ async def test_a_path_is_asked_for_by_words_and_no_id_is_typed(tmp_path: Path, n
         assert isinstance(finder, Finder) and "Path from “The night, part 1” to" in driven.text
         assert "neighbour" in driven.text
         await driven.type("dome, part 1", "enter")
-        assert "graph path" in driven.text and "links_to" in driven.text
+        assert "Graph path" in driven.text and "links_to" in driven.text
         assert driven.app.selected is not None and isinstance(driven.app.main.pane("graph"), GraphPane)
 
 

@@ -39,7 +39,11 @@ def answer_errors(app: FastAPI) -> None:
     async def invalid(request: Request, error: Exception) -> Response:
         del request
         told = error.errors() if isinstance(error, RequestValidationError) else []
-        sentences = [f"{'.'.join(str(step) for step in each['loc'][1:])}: {each['msg']}" for each in told]
+        places = [".".join(str(step) for step in each["loc"][1:]) for each in told]
+        sentences = [
+            f"{place}: {each['msg']}" if place else each["msg"]
+            for place, each in zip(places, told, strict=True)
+        ]
         return _problem(
             {
                 "type": "urn:amgs:problem:usage",

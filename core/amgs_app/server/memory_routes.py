@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from amgs.errors import InputError
 from amgs.types import IngestReceipt
@@ -47,10 +47,20 @@ class IngestItem(BaseModel):
     meta: dict[str, str] = Field(default_factory=dict, max_length=50, description="Other metadata.")
 
 
+def _bare_too(schema: dict[str, Any]) -> None:
+    """The content may also be the whole body."""
+    whole = dict(schema)
+    schema.clear()
+    schema |= {
+        "title": whole["title"],
+        "anyOf": [whole, *whole["properties"]["content"]["anyOf"]],
+    }
+
+
 class IngestRequest(BaseModel):
     """One text or many. What is said beside the content holds for each that does not say it itself."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra=_bare_too)
 
     content: Text | Annotated[list[Text | IngestItem], Field(min_length=1, max_length=MOST)]
     occurred_at: AwareDatetime | None = None
@@ -58,6 +68,12 @@ class IngestRequest(BaseModel):
     source: str = Field(default="", max_length=500)
     tags: tuple[str, ...] = Field(default=(), max_length=50)
     meta: dict[str, str] = Field(default_factory=dict, max_length=50)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare(cls, given: Any) -> Any:
+        """A text, or an array of texts, is content of which nothing is said."""
+        return {"content": given} if isinstance(given, (str, list)) else given
 
     def items(self) -> list[IngestItem]:
         """The texts, each with all that is said of it."""

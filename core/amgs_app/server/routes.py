@@ -35,6 +35,11 @@ class Route:
     identifier: str = ""
 
     @property
+    def asks_in_query(self) -> bool:
+        """Whether the parameters stand in the query and not in a body."""
+        return self.method in ("GET", "DELETE")
+
+    @property
     def in_path(self) -> tuple[str, ...]:
         """The parameters that stand in the path."""
         renamed = dict(self.renamed)

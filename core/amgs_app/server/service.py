@@ -18,6 +18,7 @@ from amgs_app.server.hosting import Namespaces
 from amgs_app.server.http_errors import answer_errors
 from amgs_app.server.limits import Limits, RequestLog
 from amgs_app.server.mcp.tools import Headers, Tools, make_server
+from amgs_app.server.request_model import free_named_twice
 from amgs_app.server.routes import Route, routes
 from amgs_app.server.table_routes import add_route
 from amgs_app.server.tokens import Tokens
@@ -90,6 +91,7 @@ def _describe(app: FastAPI, table: Sequence[Route]) -> None:
         with lock:
             if app.openapi_schema is None:
                 made = app.openapi()
+                free_named_twice(made, table)
                 describe_answers(made, {each.identifier: each.operation for each in table})
         return JSONResponse(app.openapi())
 

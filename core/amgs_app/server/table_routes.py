@@ -9,16 +9,16 @@ from pathlib import PurePath
 from typing import Annotated, Any
 
 from fastapi import Body, FastAPI, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, Field
 
 from amgs.types import StoreStatus
 from amgs_app.calls.call import Call
 from amgs_app.calls.operation import Operation
-from amgs_app.calls.schema import model_of
 from amgs_app.operator import Operator
 from amgs_app.server.asking import Asked, ByCaller, check_right
 from amgs_app.server.hosting import Lane
-from amgs_app.server.routes import Route, closed
+from amgs_app.server.request_model import request_model
+from amgs_app.server.routes import Route
 
 
 def lane_of(operation: Operation[..., Any]) -> Lane:
@@ -32,17 +32,7 @@ def lane_of(operation: Operation[..., Any]) -> Lane:
 
 def add_route(app: FastAPI, route: Route) -> None:
     """Add a route: its parameters are the operation's, those in the path by the path's names."""
-    in_path, shut = route.in_path, closed(route.operation)
-    whole = model_of(route.operation)
-    fields: dict[str, Any] = {
-        name: (each.annotation, each)
-        for name, each in whole.model_fields.items()
-        if name not in in_path and name not in shut
-    }
-    asks_in_query = route.method in ("GET", "DELETE")
-    given = create_model(
-        route.identifier, __config__=ConfigDict(extra="forbid", title=route.identifier), **fields
-    )
+    in_path, given = route.in_path, request_model(route)
     names = {parameter: name for name, parameter in route.renamed}
 
     async def endpoint(asked: Asked, given: BaseModel, **path: str) -> Response:
@@ -67,7 +57,7 @@ def add_route(app: FastAPI, route: Route) -> None:
         )
         return asked.answer(_told(asked, result))
 
-    where = Query() if asks_in_query else Body(default_factory=given) if not _needs(given) else Body()
+    where = Query() if route.asks_in_query else Body(default_factory=given) if not _needs(given) else Body()
     parameters = [
         inspect.Parameter("asked", inspect.Parameter.KEYWORD_ONLY, annotation=ByCaller),
         inspect.Parameter("given", inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[given, where]),

@@ -1,0 +1,153 @@
+"""Requests in the words of the specification: its endpoints, and its names for the fields of blocks and edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import jsonschema_rs
+import pytest
+
+from amgs_app.operations.standard import standard
+from amgs_app.server.request_model import SPECIFIED
+from amgs_app.server.routes import NAMED, offered
+from tests.service.serving import client, served
+
+TEXTS = ["The Heron leaks at the mast.", "The Gull is dry.", "Anna keeps the key of the shed."]
+EVEN = {"recency": 0.2, "centrality": 0.2, "confidence": 0.2, "similarity": 0.2, "reinforcement": 0.2}
+
+
+@pytest.fixture(scope="module")
+def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx2.Client]:
+    with served(tmp_path_factory.mktemp("served") / "a.duckdb") as address, client(address) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def ids(http: httpx2.Client) -> list[str]:
+    """Three blocks, taken in as a bare array and consolidated."""
+    answer = http.post("/v1/memory/ingest", json=TEXTS)
+    assert answer.status_code == 201, answer.text
+    assert http.post("/v1/lifecycle/consolidate").status_code == 200
+    found: list[str] = answer.json()["added"]
+    return found
+
+
+def test_every_endpoint_takes_the_specifications_own_names(http: httpx2.Client, ids: list[str]) -> None:
+    edge = {"source_id": ids[0], "target_id": ids[1], "relation_type": "supports"}
+    meta: dict[str, Any] = {"room": "attic", "floor": 3, "dry": True, "gone": None}
+    own = {"category": "fact", "confidence": 0.7, "decay_lambda": 0.01, "is_self_component": True}
+    walk: list[tuple[str, str, Any, Any]] = [
+        ("POST", "/v1/memory/ingest", TEXTS, None),
+        ("GET", "/v1/memory/{id}", None, None),
+        ("PATCH", "/v1/memory/{id}", own | {"meta": meta}, None),
+        ("POST", "/v1/memory/reinforce", {"ids": ids[:2]}, None),
+        ("POST", "/v1/memory/search", {"query": "mast", "layers": ["keyword"], "meta": {"floor": 3}}, None),
+        ("POST", "/v1/frame/assemble", {"type": "SESSION", "query": "mast"}, None),
+        ("GET", "/v1/frame/definitions", None, None),
+        ("POST", "/v1/frame/define", {"name": "BOATS", "scoring_weights": EVEN}, None),
+        ("PUT", "/v1/frame/define/{name}", {"assembly_strategy": "raw"}, None),
+        ("POST", "/v1/frame/compose", {"name": "ALL", "child": ["SELF:0.4", "BOATS:0.6"]}, None),
+        ("GET", "/v1/frame/{name}/cached", None, None),
+        ("POST", "/v1/graph/edge", edge | {"weight": 0.5, "confidence": 0.9}, None),
+        ("GET", "/v1/graph/neighbours/{id}", None, {"hops": 2}),
+        ("GET", "/v1/graph/centrality/{id}", None, None),
+        ("GET", "/v1/graph/stats", None, None),
+        ("DELETE", "/v1/graph/edge", None, edge),
+        ("POST", "/v1/lifecycle/consolidate", None, None),
+        ("POST", "/v1/lifecycle/enhance", {"dry_run": True}, None),
+        ("POST", "/v1/lifecycle/prune", {"dry_run": True}, None),
+        ("POST", "/v1/lifecycle/calibrate", {"dry_run": True}, None),
+        ("GET", "/v1/lifecycle/status", None, None),
+        ("DELETE", "/v1/memory/{id}", None, None),
+    ]
+    assert {(m, p) for m, p, _, _ in walk} >= {(m, p) for m, p, _, _ in NAMED}
+    answers: dict[tuple[str, str], Any] = {}
+    for method, path, body, query in walk:
+        place = path.format(id=ids[0], name="BOATS")
+        answer = http.request(method, place, json=body, params=query)
+        # No frame of the name was assembled yet, and there are too few verdicts to learn from.
+        allowed = {"/v1/frame/{name}/cached": (200, 404), "/v1/lifecycle/calibrate": (200, 400)}
+        assert answer.status_code in allowed.get(path, (200, 201)), (method, path, answer.text)
+        answers[method, path] = answer.json()
+    made = answers["POST", "/v1/graph/edge"]["edge"]
+    assert {name: made[name] for name in edge} == edge
+    block = answers["PATCH", "/v1/memory/{id}"]["block"]
+    assert {name: block[name] for name in own} == own
+    assert {name: block["meta"].get(name) for name in meta} == {
+        "room": "attic", "floor": "3", "dry": "true", "gone": None,
+    }  # fmt: skip
+    hits = answers["POST", "/v1/memory/search"]["hits"]
+    assert [hit["block"]["id"] for hit in hits] == ids[:1]
+    assert answers["POST", "/v1/frame/assemble"]["name"] == "SESSION"
+    assert {each["id"] for each in answers["POST", "/v1/memory/reinforce"]["blocks"]} == set(ids[:2])
+    assert answers["POST", "/v1/frame/define"]["weights"] == EVEN
+    assert answers["PUT", "/v1/frame/define/{name}"]["assembly"] == "raw"
+    assert answers["DELETE", "/v1/graph/edge"]["edges"] == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "told"),
+    [
+        (
+            "/v1/graph/edge",
+            {"source_id": "ab", "start": "cd"},
+            "source_id is another name for start; give one of them",
+        ),
+        ("/v1/graph/edge", {"goal": "ab"}, "start: Field required"),
+        ("/v1/frame/assemble", {"type": "SELF", "name": "SELF"}, "type is another name for name"),
+        ("/v1/memory/search", {"query": "x", "meta": {"a=b": "c"}}, "the key 'a=b' holds a ="),
+        ("/v1/memory/search", {"query": "x", "meta": {"a": {"b": 1}}}, "texts, numbers or booleans"),
+        ("/v1/frame/define", {"name": "X", "weights": {"recency": 1}}, "weights are recency, centrality"),
+        ("/v1/memory/ingest", [], "at least 1 item"),
+        ("/v1/memory/ingest", 3, "Input should be a valid dictionary"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_words(
+    http: httpx2.Client, path: str, body: Any, told: str
+) -> None:
+    answer = http.post(path, json=body)
+    assert answer.status_code == 422
+    assert told in answer.json()["detail"]
+    assert not answer.json()["detail"].startswith(":")
+
+
+def test_a_bare_text_is_taken_in_and_a_batch_may_mix_texts_with_items(http: httpx2.Client) -> None:
+    one = http.post("/v1/memory/ingest", json="The tide turns at six.")
+    two = http.post(
+        "/v1/memory/ingest", json=["At seven it rains.", {"content": "At eight not.", "tags": ["x"]}]
+    )
+    assert (one.status_code, len(one.json()["added"])) == (201, 1)
+    assert (two.status_code, len(two.json()["added"])) == (201, 2)
+
+
+def test_the_openapi_document_allows_both_names_and_every_form(http: httpx2.Client) -> None:
+    document = http.get("/v1/openapi.json").json()
+
+    def allows(name: str, body: Any) -> bool:
+        schema = {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
+        return bool(jsonschema_rs.validator_for(schema).is_valid(body))
+
+    assert allows("post_graph_edge", {"source_id": "ab", "target_id": "cd", "relation_type": "supports"})
+    assert allows("post_graph_edge", {"start": "ab"})
+    assert not allows("post_graph_edge", {"target_id": "cd"})
+    assert allows("post_frame_assemble", {"type": "SELF"})
+    assert not allows("post_frame_assemble", {"query": "x"})
+    assert allows("post_memory_search", {"query": "x", "layers": ["keyword"], "meta": {"room": "attic"}})
+    assert allows("post_memory_search", {"query": "x", "meta": ["room=attic"]})
+    assert allows("IngestRequest", TEXTS)
+    assert allows("IngestRequest", "A text.")
+    assert not allows("IngestRequest", 3)
+    told = {each["name"]: each for each in document["paths"]["/v1/graph/edge"]["delete"]["parameters"]}
+    assert not told["start"]["required"]
+    assert "source_id" in told
+
+
+def test_each_other_name_stands_for_a_parameter_of_an_operation_that_is_offered() -> None:
+    registry = standard()
+    for name, others in SPECIFIED.items():
+        assert offered(registry[name])
+        own = {each.name for each in registry[name].parameters}
+        assert set(others.values()) <= own
+        assert not own & set(others)

@@ -249,6 +249,8 @@ def test_of_a_fix_that_does_not_work_no_other_question_is_asked(memory: Memory) 
     memory.add("The mainsail of the Gull is patched with red cloth.")
     memory.consolidate()
     take(memory, 1)
+    definition = next(each for each in memory.frame_definitions() if each.name == "ATTENTION")
+    memory.define_frame(definition.weighed(definition.weights))  # where the best hit need not come first
     memory.assemble("ATTENTION", query="Who greases the pump?")
     found = diagnosed(memory)
     assert found.trial is not None and not found.trial.works

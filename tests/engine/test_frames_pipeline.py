@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 from amgs.errors import BudgetError
 from amgs.frames.definition import DEFAULTS
 from amgs.frames.pipeline import FrameRequest, build
-from amgs.frames.registry import by_name, register
+from amgs.frames.registry import by_name, leaves, register
+from amgs.frames.score import effective
 from amgs.frames.select import apart
+from amgs.retrieval.score import SEARCH_WEIGHTS
 from amgs.retrieval.sources import Sources
+from amgs.retrieval.waterfall import RetrievalRequest, search
 from amgs.settings import Settings
 from amgs.text.tokens import approximate_tokens
 from amgs.types import (
@@ -92,6 +95,48 @@ STRATEGIES: list[BudgetStrategy] = ["static", "dynamic", "priority"]
 def hostile_count(text: str) -> int:
     """A tokenizer that makes more of a whole than of its parts."""
     return approximate_tokens(text) + len(text) // 40
+
+
+ASKING = tuple(name for name in KNOWN if any(a.rule.gather == "query" for a in leaves(KNOWN[name], KNOWN)))
+
+
+@settings(max_examples=120, deadline=None)
+@given(memories(), st.sampled_from(ASKING), st.sampled_from(["dome motor", "rye bread and QX-7741-B"]))
+def test_with_a_question_a_frame_never_leaves_out_the_first_hit_that_fits(
+    memory: tuple[list[Block], list[Link]], name: str, query: str
+) -> None:
+    sources = world(*memory)
+    request = RetrievalRequest(query, BlockFilter(current=True))
+    hits = search(request, sources, SETTINGS.retrieval, 1).hits
+    made = frame(sources, name, query, 600)
+    fates = {c.fate for c in made.candidates if hits and c.block.id == hits[0].block.id}
+    assert not hits or fates & {"selected", "duplicate"}, (
+        "what is no duplicate of what stands there stands there"
+    )
+
+
+def test_with_a_question_the_order_is_that_of_the_search_and_without_one_that_of_the_weights(
+    sources: Sources,
+) -> None:
+    request = RetrievalRequest("dome motor", BlockFilter(current=True))
+    hits = [c.block.id for c in search(request, sources, SETTINGS.retrieval, 10).hits]
+    made = frame(sources, "ATTENTION", "dome motor")
+    assert [c.block.id for c in made.candidates] == hits
+    assert made.weights == SEARCH_WEIGHTS
+    assert frame(sources, "ATTENTION").weights == effective(KNOWN["ATTENTION"], None, has_query=False).weights
+    mine = KNOWN["ATTENTION"].weighed(Weights(1.0, 0.0, 0.0, 0.0, 0.0))
+    assert frame(sources, mine, "dome motor").weights == mine.weights, "the operator's own weights decide"
+
+
+def test_what_came_last_is_in_a_frame_with_a_question_only_where_it_is_about_it(sources: Sources) -> None:
+    strict = replace(KNOWN["ATTENTION"], rule=replace(KNOWN["ATTENTION"].rule, similarity_share=0.95))
+    known = {**KNOWN, "ATTENTION": strict}
+    asked = FrameRequest("rye bread", 2000)
+    made = build(known["SESSION"], asked, known, sources, SETTINGS, approximate_tokens)
+    last = [c for c in made.candidates if c.child == "SHORT_TERM" and "greased" in c.block.content]
+    assert [c.fate for c in last] == ["below_threshold"]
+    assert "nothing in it about the question" in last[0].because
+    assert "greased" in frame(sources, "SESSION", "", 2000).text, "without a question it is what came last"
 
 
 @settings(max_examples=120, deadline=None)
@@ -258,7 +303,7 @@ def test_session_fills_its_children_in_order_and_repeats_nothing(sources: Source
         c.block.title: c.because for c in made.candidates if c.fate == "duplicate" and c.child == "ATTENTION"
     }
     assert "cosine" in duplicates["Dome motor (copy)"] or "cosine" in duplicates["Dome motor"]
-    assert {c.because for c in made.candidates if c.child == "SHORT_TERM"} == {"already in SELF"}
+    assert {c.because for c in made.candidates if c.child == "SHORT_TERM"} == {"left to ATTENTION"}
 
 
 def test_the_first_child_of_a_chain_never_takes_more_than_its_share() -> None:
@@ -296,7 +341,7 @@ def test_a_union_gives_what_one_child_leaves_to_the_others(sources: Sources) -> 
     chain, union = (
         frame(
             sources,
-            parent(m, "static", children=(ChildFrame("ATTENTION", 0.3), ChildFrame("SHORT_TERM", 0.7))),
+            parent(m, "static", children=(ChildFrame("ATTENTION", 0.3), ChildFrame("INBOX", 0.7))),
             "dome motor",
             150,
         )

@@ -13,6 +13,7 @@ from amgs.frames.registry import by_name
 from amgs.frames.shipping import Given, mark, renew, renewal
 from amgs.memory import Memory
 from amgs.storage.duckdb.storage import DuckDBStorage
+from amgs.storage.frames import decode, encode
 from amgs.types import ChildFrame
 from tests.engine.memory_world import NOW, open_memory
 
@@ -97,3 +98,13 @@ def test_a_reset_that_would_close_a_cycle_names_it() -> None:
         memory.define_frame(replace(shipped.TASK, children=(ChildFrame("REASONING", 1.0),), merge="union"))
         with pytest.raises(FrameCycleError, match="TASK"):
             memory.frames.reset("REASONING")
+
+
+def test_a_definition_is_known_by_what_an_older_version_wrote_of_it() -> None:
+    """A field that came later does not make a frame that nobody touched look like the operator's own."""
+    by_weights = replace(shipped.ATTENTION, rule=replace(shipped.ATTENTION.rule, order="weights"))
+    assert mark(by_weights) == "aedc6f9bf06ae99f", "as version 0.2.0 wrote it"
+    assert mark(shipped.SHORT_TERM) == "41c815f7b673fde5"
+    assert mark(shipped.ATTENTION) != mark(by_weights)
+    assert decode(encode(shipped.ATTENTION)) == shipped.ATTENTION
+    assert decode(encode(by_weights)) == by_weights

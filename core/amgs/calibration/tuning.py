@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Literal
 
@@ -20,6 +20,7 @@ from amgs import extras
 from amgs.calibration.questions import Labelled, held_out, recall
 from amgs.calibration.results import QuestionMoves, Score, Trial, Tuning, WeightTest
 from amgs.errors import UsageError
+from amgs.frames.score import own_weights
 from amgs.types import COMPONENTS, Candidate, FrameDefinition, Progress, Weights
 
 SearchMethod = Literal["grid", "bayes"]
@@ -113,7 +114,7 @@ def tune(
             f"{len(seen)} questions to tune on and {len(apart)} held out are too few.",
             way_out="Give more questions whose answers are in the store.",
         )
-    present = definition.weights
+    present = own_weights(definition, has_query=True)
     done = [Trial(present, score(seen, present))]
     if method == "grid":
         for number, weights in enumerate(grid(trials)):
@@ -137,7 +138,7 @@ def tune(
         before,
         after,
         objective(after) > objective(before),
-        replace(definition, weights=best.weights),
+        definition.weighed(best.weights),
         moves(questions, present, best.weights),
     )
 

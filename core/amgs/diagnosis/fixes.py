@@ -100,7 +100,7 @@ def _in_frame(
     if told.change is not None and request.weights is None:
         values = ",".join(f"{getattr(told.change.weights, name):.3f}" for name in COMPONENTS)
         words = f"Score {part.name} with the weights {values} (moved by {told.change.distance:.3f})."
-        made.append(ProposedFix("frame", words, definition=replace(part, weights=told.change.weights)))
+        made.append(ProposedFix("frame", words, definition=part.weighed(told.change.weights)))
     return tuple(made)
 
 

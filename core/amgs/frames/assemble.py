@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from amgs.types import Assembly, Candidate, Span
+from amgs.types import Assembly, Block, Candidate, Span
 from amgs.types.block import untold
 
 CountTokens = Callable[[str], int]
 """How many tokens the base model makes of a text."""
+
+GroupKey = tuple[str, str]
+"""(day, source without its part), as the heading of a group has them."""
 
 ID = 8
 """Characters of a block's id in a citation."""
@@ -51,6 +54,11 @@ class Template:
     query: str
     as_of: datetime
 
+    @property
+    def grouped(self) -> bool:
+        """Whether blocks of one day and source stand under one heading, which costs less than citing each in full."""
+        return self.assembly == "template"
+
     def opening(self) -> str:
         """What comes before the first block."""
         if self.assembly == "raw":
@@ -60,7 +68,8 @@ class Template:
             facts = {"frame": self.name, "query": query, "as_of": self.as_of.isoformat()}
             return json.dumps(facts, ensure_ascii=False)[:-1] + ', "blocks": ['
         short = query if len(query) <= _LONGEST_QUERY else query[: _LONGEST_QUERY - 1].rstrip() + "…"
-        return f"# {self.name}: {short}\n\n" if short else f"# {self.name}\n\n"
+        named = f"# {self.name}: {short}" if short else f"# {self.name}"
+        return f"{named}\n" if self.grouped else f"{named}\n\n"
 
     def closing(self) -> str:
         """What comes after the last block."""
@@ -68,11 +77,17 @@ class Template:
 
     def heading(self, title: str) -> str:
         """The title of a section."""
-        return f"## {title}\n\n" if title and self.assembly in ("template", "summary") else ""
+        if not title or self.assembly not in ("template", "summary"):
+            return ""
+        return f"\n## {title}\n" if self.grouped else f"## {title}\n\n"
+
+    def group_heading(self, block: Block) -> str:
+        """The line that the group of a block begins with; empty where nothing is grouped."""
+        return "\n" + f"[{'] '.join(group_of(block))}".rstrip() + "\n" if self.grouped else ""
 
     def block(self, candidate: Candidate, content: Content | None = None) -> tuple[TextSpan, ...]:
-        """One block with the words around it, which cite its source and id; its content stands in full, but for a
-        passage of it and in a summary. content: what of it is written in a text instead.
+        """One block with the words around it, which cite its id, and its source where no heading of a group does; its
+        content stands in full, but for a passage of it and in a summary. content: what of it is written instead.
         """
         block = candidate.block
         if self.assembly == "structured":
@@ -82,10 +97,10 @@ class Template:
             return TextSpan("- "), sentence, TextSpan(f" {citation(candidate)}\n")
         if self.assembly == "raw":
             return *(content or _content)(candidate), TextSpan(f"\n{citation(candidate)}\n\n")
-        return TextSpan(_dateline(candidate)), *(content or _content)(candidate), TextSpan("\n\n")
+        return TextSpan(_cited(candidate)), *(content or _content)(candidate), TextSpan("\n")
 
     def cost(self, candidate: Candidate, count_tokens: CountTokens) -> int:
-        """Tokens of one block with the words around it."""
+        """Tokens of one block with the words around it, without the heading of its group."""
         return count_tokens("".join(piece.text for piece in self.block(candidate)))
 
 
@@ -111,13 +126,36 @@ def assemble(
     first = True
     for section in filled:
         pieces.append(TextSpan(template.heading(section.title)))
-        for candidate in section.candidates:
-            if template.assembly == "structured":
-                pieces.append(TextSpan("\n" if first else ",\n"))
-            pieces.extend(template.block(candidate, content))
-            first = False
+        for group in groups(section.candidates) if template.grouped else [section.candidates]:
+            pieces.append(TextSpan(template.group_heading(group[0].block)))
+            for candidate in group:
+                if template.assembly == "structured":
+                    pieces.append(TextSpan("\n" if first else ",\n"))
+                pieces.extend(template.block(candidate, content))
+                first = False
     pieces.append(TextSpan(template.closing()))
     return _joined(pieces, count_tokens)
+
+
+def group_of(block: Block) -> GroupKey:
+    """What a block shares with its group: the day, and the source without its part."""
+    source = " ".join(str(block.meta.get("source") or "").split())
+    return f"{block.created_at:%Y-%m-%d}", source.partition("#")[0]
+
+
+def groups(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
+    """Candidates by their group, the groups in the order in which they first come up; within one as it was written: by
+    time, then by part.
+    """
+    found: dict[GroupKey, list[Candidate]] = {}
+    for candidate in candidates:
+        found.setdefault(group_of(candidate.block), []).append(candidate)
+    return [sorted(each, key=_as_written) for each in found.values()]
+
+
+def _as_written(candidate: Candidate) -> tuple[datetime, int]:
+    part = str(candidate.block.meta.get("source") or "").rpartition("#")[2]
+    return candidate.block.created_at, int(part) if part.isdecimal() else 0
 
 
 def key_sentence(content: str, query: str) -> str:
@@ -150,13 +188,12 @@ def _content(candidate: Candidate) -> tuple[TextSpan, ...]:
     )
 
 
-def _dateline(candidate: Candidate) -> str:
-    """The day, the citation, and the headings that it stands under where what is written does not open with them."""
+def _cited(candidate: Candidate) -> str:
+    """The id, and the headings that the block stands under where what is written does not open with them."""
     block, told = candidate.block, candidate.passage
     ended = f", superseded {block.valid_to:%Y-%m-%d}" if block.valid_to is not None else ""
-    day = f"[{block.created_at:%Y-%m-%d}{ended}] {citation(candidate)} "
     path = " › ".join(untold(block.content[0 if told is None else told.start :], block.meta))
-    return f"{day}{path}\n" if path else day
+    return f"({block.id[:ID]}{ended}) {path}{chr(10) if path else ''}"
 
 
 def _structured(candidate: Candidate) -> tuple[TextSpan, ...]:

@@ -23,7 +23,7 @@ def weights_of(
     return {
         atom.name: effective(
             atom,
-            asked or atom.weights,
+            asked,
             has_query=any(c.isalnum() for c in asked_in(definition, atom, request).query),
         ).weights
         for atom in atoms

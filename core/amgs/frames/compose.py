@@ -62,9 +62,11 @@ def fill(definition: FrameDefinition, budget: int, pools: Pools, known: Definiti
     parts: list[Filled] = []
     offering = {child.name: _offers(child.name, pools, known) for child in definition.children}
     fixed = _shares(definition, budget, pools, known)
+    last = next((c.name for c in reversed(definition.children) if offering[c.name]), None)
     for child in definition.children:
         left = budget - sum(part.used for part in parts)
-        given = fixed.get(child.name, int(left * child.share)) if offering[child.name] else 0
+        share = 1.0 if child.name == last else child.share
+        given = fixed.get(child.name, int(left * share)) if offering[child.name] else 0
         filled = fill(find(child.name, known), given, pools, known, taken)
         entry = LedgerEntry(child.name, max(given, 0), filled.used, filled.blocks)
         parts.append(replace(filled, ledger=(entry,)))

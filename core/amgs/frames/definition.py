@@ -19,7 +19,7 @@ WORLD = FrameDefinition(
     name="WORLD",
     purpose="Knowledge of the world and of the domain",
     weights=Weights(recency=0.10, centrality=0.30, confidence=0.25, similarity=0.25, reinforcement=0.10),
-    rule=SelectionRule(hops=2, selection="entropy", similarity_share=0.4),
+    rule=SelectionRule(hops=2, selection="entropy", similarity_share=0.4, order="search"),
     budget=1024,
     refresh_hours=24.0,
 )
@@ -28,7 +28,7 @@ ATTENTION = FrameDefinition(
     name="ATTENTION",
     purpose="What the present question needs",
     weights=Weights(recency=0.25, centrality=0.15, confidence=0.15, similarity=0.35, reinforcement=0.10),
-    rule=SelectionRule(similarity_share=0.5),
+    rule=SelectionRule(similarity_share=0.5, order="search"),
     budget=1024,
 )
 
@@ -45,7 +45,7 @@ TASK = FrameDefinition(
     name="TASK",
     purpose="One problem, for as long as it takes",
     weights=Weights(recency=0.15, centrality=0.10, confidence=0.15, similarity=0.45, reinforcement=0.15),
-    rule=SelectionRule(hops=2, similarity_share=0.4),
+    rule=SelectionRule(hops=2, similarity_share=0.4, order="search"),
     budget=1024,
 )
 

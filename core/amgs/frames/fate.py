@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from amgs.types import Candidate, Explanation, LayerVerdict, Weights
+from amgs.types.explanation import Verdict
 
 
 class Ranked(Protocol):
@@ -38,6 +39,7 @@ def told(
     verb = "is" if as_of is None else "was"
     because = candidate.because or (f"it {verb} in the frame" if taken else candidate.fate.replace("_", " "))
     rank = 1 + sum(one.score > candidate.score for one in peers)
+    score: Verdict = "passed" if taken or candidate.score >= needed else "missed"
     stands = f"rank {rank} of {len(peers)} in {candidate.child}"
     return Explanation(
         query=query,
@@ -54,7 +56,7 @@ def told(
         candidate=candidate,
         layers=(
             *found,
-            LayerVerdict("score", "passed", candidate.score, needed, stands),
+            LayerVerdict("score", score, candidate.score, needed, stands),
             LayerVerdict("selection", "passed" if taken else "missed", None, None, because),
         ),
         weights=weights,

@@ -21,7 +21,17 @@ from amgs.retrieval.passage_finder import PassageFinder
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import Gathered, RetrievalRequest, gather
 from amgs.settings import Settings
-from amgs.types import BlockFilter, Candidate, Frame, FrameDefinition, FramePart, LayerReport, Vector, Weights
+from amgs.types import (
+    Block,
+    BlockFilter,
+    Candidate,
+    Frame,
+    FrameDefinition,
+    FramePart,
+    LayerReport,
+    Vector,
+    Weights,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +80,15 @@ def build(
         sources = replace(sources, clock=ShiftedClock(request.as_of, base=sources.clock))
     template = Template(definition.assembly, definition.name, request.query, sources.clock.now())
     atoms = leaves(definition, known)
+    has_query = any(c.isalnum() for c in request.query)
     scored = {
         atom.name: _with_vectors(kept[atom.name], sources)
         if atom.name in kept
         else score_frame(atom, asked_in(definition, atom, request), sources, settings, template, count_tokens)
         for atom in atoms
     }
+    if has_query:
+        scored = _about_the_question(definition, atoms, scored)
     titled = definition.is_composite
     pools = {
         name: Pool(s.candidates, count_tokens(template.heading(name)) if titled else 0)
@@ -110,6 +123,34 @@ def build(
     )
 
 
+def choosable(
+    frame: Frame, definition: FrameDefinition, sources: Sources, count_tokens: CountTokens
+) -> dict[str, ScoredPool]:
+    """The scored candidates that a frame chose from, by part, as they were before it chose."""
+    template = Template(definition.assembly, definition.name, frame.query, frame.as_of)
+    return {
+        part.name: _with_vectors(
+            ScoredPool(
+                tuple(
+                    _choosable(c, template, count_tokens) for c in frame.candidates if c.child == part.name
+                ),
+                part.weights,
+                (),
+            ),
+            sources,
+        )
+        for part in frame.parts
+    }
+
+
+def _choosable(candidate: Candidate, template: Template, count_tokens: CountTokens) -> Candidate:
+    whole = replace(candidate, passage=None)
+    whole = replace(whole, tokens=template.cost(whole, count_tokens))
+    if candidate.fate in ("below_threshold", "child_dropped"):  # refused whatever is chosen
+        return whole
+    return replace(whole, fate="selected", because="")
+
+
 def asked_in(parent: FrameDefinition, atom: FrameDefinition, request: FrameRequest) -> FrameRequest:
     """What a frame is asked as part of another: an identity does not depend on the question (AMGS §10.2)."""
     if parent.is_composite and atom.rule.gather == "identity":
@@ -127,7 +168,7 @@ def score_frame(
 ) -> ScoredPool:
     """Steps 1 and 2 for an atomic frame: gather its pool and score it."""
     has_query = any(c.isalnum() for c in request.query)
-    shared = effective(definition, request.weights or definition.weights, has_query=has_query)
+    shared = effective(definition, request.weights, has_query=has_query)
     wanted = windowed(definition, request, sources)
     asked, belonging = asked_of(definition, wanted, request.query, shared.weights, sources, settings)
     gathered = gather(asked, sources, settings.retrieval)
@@ -199,7 +240,38 @@ def _relevant(candidates: list[Candidate], share: float) -> list[Candidate]:
     ]
 
 
+def _about_the_question(
+    definition: FrameDefinition, atoms: Sequence[FrameDefinition], scored: Mapping[str, ScoredPool]
+) -> dict[str, ScoredPool]:
+    """The pools of a composite where a part that does not look at the question offers, of what the parts see that do,
+    only what they find to be about it: what came last is no answer because it came last. Behind such a part in a
+    priority chain it leaves that to them, whose order is better. What they do not see, such as raw blocks, it offers.
+    """
+    asking = [atom for atom in atoms if atom.rule.gather == "query"]
+    about = {c.block.id for atom in asking for c in scored[atom.name].candidates if c.fate == "selected"}
+    seen = {status for atom in asking for status in atom.rule.filter.statuses}
+    names = " and ".join(atom.name for atom in asking)
+    unrelated = f"{names} {'finds' if len(asking) == 1 else 'find'} nothing in it about the question"
+
+    def offered(candidate: Candidate, behind: bool) -> Candidate:
+        if candidate.fate != "selected" or candidate.block.status not in seen:
+            return candidate
+        if candidate.block.id not in about:
+            return replace(candidate, fate="below_threshold", because=unrelated)
+        return replace(candidate, fate="duplicate", because=f"left to {names}") if behind else candidate
+
+    result = dict(scored)
+    for place, atom in enumerate(atoms):
+        if atom.rule.gather == "filter":
+            behind = definition.merge == "priority_chain" and any(one in asking for one in atoms[:place])
+            own = tuple(offered(c, behind) for c in scored[atom.name].candidates)
+            result[atom.name] = replace(scored[atom.name], candidates=own)
+    return result
+
+
 def _with_vectors(scored: ScoredPool, sources: Sources) -> ScoredPool:
+    if scored.vectors:
+        return scored
     numbers = sources.blocks.numbers_of([c.block.id for c in scored.candidates])
     known = {number: block_id for block_id, number in numbers.items()}
     found = sources.vectors.vectors(sorted(known))
@@ -226,9 +298,13 @@ def _fitted(
 
     Costs are counted piece by piece; a tokenizer may make more of the whole than of its pieces.
     """
+
+    def heading(block: Block) -> int:
+        return count_tokens(template.group_heading(block))
+
     spend = budget - count_tokens(template.opening()) - count_tokens(template.closing())
     while True:
-        taken = Taken(vectors, definition.semantic_threshold, shorten)
+        taken = Taken(vectors, definition.semantic_threshold, shorten, heading)
         filled = fill(definition, max(spend, -1), pools, known, taken)
         sections = _sections(filled.candidates, titled=definition.is_composite)
         assembled = assemble(template, sections, count_tokens)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from amgs.retrieval.score import SEARCH_WEIGHTS
 from amgs.types import COMPONENTS, FrameDefinition, Weights
 from amgs.types.entropy import bits_of
 
@@ -20,12 +21,22 @@ class EffectiveWeights:
     remark: str = ""
 
 
-def effective(definition: FrameDefinition, weights: Weights, *, has_query: bool) -> EffectiveWeights:
-    """Weights of the parts that can be had, scaled to sum 1.
+def own_weights(definition: FrameDefinition, *, has_query: bool) -> Weights:
+    """What decides the order in an atomic frame unless other weights are asked for: with a question those of the
+    search, in a frame that keeps its order.
+    """
+    if has_query and definition.rule.gather == "query" and definition.rule.order == "search":
+        return SEARCH_WEIGHTS
+    return definition.weights
+
+
+def effective(definition: FrameDefinition, asked: Weights | None, *, has_query: bool) -> EffectiveWeights:
+    """The weights that are asked for, or the frame's own, of the parts that can be had, scaled to sum 1.
 
     Blocks that are all raw stand in no graph and were never reinforced; without a query nothing is similar to
     it. One rule for every frame, INBOX included.
     """
+    weights = asked or own_weights(definition, has_query=has_query)
     missing = []
     if set(definition.rule.filter.statuses) == {"raw"}:
         missing += ["centrality", "reinforcement"]

@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from amgs.clock import microseconds_of
+from amgs.frames.assemble import GroupKey, group_of
 from amgs.frames.score import entropy_bits
-from amgs.types import Candidate, Fate, SelectionRule, Vector
+from amgs.types import Block, Candidate, Fate, SelectionRule, Vector
 
 _NEWER = timedelta(hours=1)
 _BALANCE = 0.15
@@ -25,12 +26,15 @@ class Taken:
 
     vectors: unit embeddings (d,) by block id. threshold: cosine from which two blocks say the same; None:
     only equal content. shorten: gives a candidate that costs more than it may, with so many tokens left, as a passage.
+    heading: tokens of the heading that the group of a block begins with.
     """
 
     vectors: Mapping[str, Vector] = field(default_factory=dict)
     threshold: float | None = None
     shorten: Callable[[Candidate, int], Candidate] = lambda candidate, _: candidate
+    heading: Callable[[Block], int] = lambda _: 0
     frame_of: dict[str, str] = field(default_factory=dict)
+    _begun: set[tuple[str, GroupKey]] = field(default_factory=set)
     _said: list[datetime] = field(default_factory=list)
     _ids: list[str] = field(default_factory=list)
     _rows: Vector | None = None  # (taken, d)
@@ -51,9 +55,19 @@ class Taken:
             return ""
         return f"duplicate of {self._ids[nearest][:6]}… (cosine {float(cosines[nearest]):.2f})"
 
+    def written(self, candidate: Candidate, left: int) -> Candidate:
+        """The candidate as it would be written with so many tokens left, and with what that costs: the heading of its
+        group too, where none of its group is taken yet.
+        """
+        begun = (candidate.child, group_of(candidate.block)) in self._begun
+        heading = 0 if begun else self.heading(candidate.block)
+        made = self.shorten(candidate, left - heading)
+        return replace(made, tokens=made.tokens + heading)
+
     def add(self, candidate: Candidate) -> None:
         """Take the candidate."""
         self.frame_of[candidate.block.id] = candidate.child
+        self._begun.add((candidate.child, group_of(candidate.block)))
         vector = self.vectors.get(candidate.block.id)
         if vector is not None:
             self._ids.append(candidate.block.id)
@@ -138,7 +152,7 @@ def select(
         if fate == "selected":
             other = twins.newer(at, waiting)
             newer = candidate if other is None else candidates[other]
-            fits = other is not None and taken.shorten(newer, left).tokens <= left
+            fits = other is not None and taken.written(newer, left).tokens <= left
             if other is not None and fits and newer.score >= rule.threshold:
                 because = f"older than {newer.block.id[:6]}…, which says the same"
                 decided[at] = replace(candidate, fate="duplicate", because=because)
@@ -147,10 +161,11 @@ def select(
                 candidate = newer
                 fate, because = _fate(candidate, at, picked, rule, taken)
         if fate == "selected":
-            candidate = taken.shorten(candidate, left)
-            fits = candidate.tokens <= left
-            because = candidate.because if fits else over_budget(candidate.tokens, left)
-            fate = "selected" if fits else "over_budget"
+            made = taken.written(candidate, left)
+            if made.tokens <= left:
+                candidate, because = made, made.because
+            else:
+                fate, because = "over_budget", over_budget(made.tokens, left)
         decided[at] = replace(candidate, fate=fate, because=because)
         if fate == "selected":
             taken.add(candidate)
@@ -173,13 +188,13 @@ def refill(candidates: Sequence[Candidate], left: int, taken: Taken) -> tuple[Ca
         if repeated:
             result[at] = replace(candidate, fate="duplicate", because=repeated)
             continue
-        candidate = taken.shorten(replace(candidate, because="in the budget that others left"), left - used)
-        if candidate.tokens <= left - used:
-            taken.add(candidate)
-            used += candidate.tokens
-            result[at] = replace(candidate, fate="selected")
+        made = taken.written(replace(candidate, because="in the budget that others left"), left - used)
+        if made.tokens <= left - used:
+            taken.add(made)
+            used += made.tokens
+            result[at] = replace(made, fate="selected")
         else:
-            result[at] = replace(candidate, because=over_budget(candidate.tokens, left - used))
+            result[at] = replace(candidate, because=over_budget(made.tokens, left - used))
     return tuple(result)
 
 

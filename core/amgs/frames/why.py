@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from amgs.errors import UsageError
 from amgs.frames import fate
 from amgs.frames.assemble import CountTokens
-from amgs.frames.pipeline import FrameRequest, asked_in, asked_of, build, windowed
+from amgs.frames.pipeline import FrameRequest, asked_in, asked_of, build, choosable, windowed
 from amgs.frames.registry import Definitions, leaves
 from amgs.frames.score import effective
 from amgs.retrieval import why as retrieval
@@ -85,6 +85,15 @@ def why(
         fall.admitted or candidate.fate == "duplicate"
     ):  # what the frame has already, no weights bring in again
         return fall
+    if candidate.fate == "over_budget":
+        pools = choosable(frame, definition, sources, count_tokens)
+
+        def takes(budget: int) -> bool:
+            asked = replace(request, budget=budget)
+            given = build(definition, asked, known, sources, settings, count_tokens, pools)
+            return block.id in {c.block.id for c in given.selected}
+
+        fall = replace(fall, budget_change=_budget_change(frame.budget, takes))
     change = _change(frame, candidate, part.weights)
     # A budget is in tokens and not in places: only a change under which the frame really takes it is told.
     if change is not None and block.id in {c.block.id for c in assembled(change.weights).selected}:
@@ -106,7 +115,7 @@ class _Part:
         self._sources, self._settings, self._atom = sources, settings, atom
         query = asked_in(definition, atom, request).query
         self._has_query = any(c.isalnum() for c in query)
-        self.weights = effective(atom, request.weights or atom.weights, has_query=self._has_query).weights
+        self.weights = effective(atom, request.weights, has_query=self._has_query).weights
         self.asked, self._belonging = asked_of(
             atom, windowed(atom, request, sources), query, self.weights, sources, settings
         )
@@ -131,6 +140,22 @@ class _Part:
         if rule.gather == "filter":
             return f"{self._atom.name} takes whatever passes its conditions"
         return "it passes every condition"
+
+
+def _budget_change(budget: int, takes: Callable[[int], bool]) -> int | None:
+    """The fewest tokens more, up to twice the budget, with which it takes the block; None where it does not.
+
+    Steps are doubled before they are halved: others may take what a much larger budget gives.
+    """
+    least, more = 0, min(1, budget)
+    while not takes(budget + more):
+        if more == budget:
+            return None
+        least, more = more, min(2 * more, budget)
+    while more - least > 1:
+        middle = (least + more) // 2
+        least, more = (least, middle) if takes(budget + middle) else (middle, more)
+    return more
 
 
 def _change(frame: Frame, candidate: Candidate, weights: Weights) -> WeightChange | None:

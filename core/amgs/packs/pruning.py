@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Protocol
@@ -16,8 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.frames.assemble import Assembled, Template, TextSpan, assemble
-from amgs.packs.grouping import GroupedTemplate, by_group, group_heading, group_of, openers
+from amgs.frames.assemble import Assembled, Template, TextSpan, assemble, group_of
 from amgs.packs.reading import PackReading, sections
 from amgs.text.sentences import units
 from amgs.types import Block, Candidate, PassageSpan, ScoreParts
@@ -116,18 +115,19 @@ def prune(
     the order of time; " … " where something is left out. border: settles what is kept of the sentences near it. In the
     reading `left_out` are the members of which nothing stands, `shortened` those of which a part does.
     """
-    template = GroupedTemplate("template", title, query, now)
+    template = Template("template", title, query, now)
     members = [
         (role, block)
         for role in ("learning", "source")
-        for block in by_group([block for own, block in members if own == role])
+        for block in sorted((block for own, block in members if own == role), key=lambda b: b.created_at)
     ]
     blocks = [block for _, block in members]
     sentences = tuple(PackSentence(one, start, end) for one in blocks for start, end in units(one.content))
     place_of = {block.id: place for place, block in enumerate(blocks)}
     of = np.array([place_of[one.block.id] for one in sentences], dtype=np.int64)
     keys = [(role, *group_of(block)) for role, block in members]
-    number_of = {key: n for n, key in enumerate(dict.fromkeys(keys))}
+    first = {key: block for key, (_, block) in reversed(list(zip(keys, members, strict=True)))}
+    number_of = {key: n for n, key in enumerate(first)}
     worths = relevance.worths(query, sentences) if sentences else np.zeros(0)
     opening = template.opening() + "".join(template.heading(one.title) for one in sections(_whole(members)))
     choice = partial(
@@ -137,7 +137,9 @@ def prune(
         openings=np.array([_opening(template, one, count_tokens) for one in blocks], dtype=np.int64),
         budget=max(budget - count_tokens(opening), 0),
         groups=np.array([number_of[key] for key in keys], dtype=np.int64),
-        headings=np.array([count_tokens(f"{group_heading(key[1:])}\n") for key in number_of], dtype=np.int64),
+        headings=np.array(
+            [count_tokens(template.group_heading(one)) for one in first.values()], dtype=np.int64
+        ),
     )
     kept = choice(worths)
     if border is not None:
@@ -174,7 +176,7 @@ def _opening(template: Template, block: Block, count_tokens: Callable[[str], int
 
 
 def _written(
-    template: GroupedTemplate,
+    template: Template,
     members: Sequence[tuple[PackRole, Block]],
     kept: Sequence[PackSentence],
     count_tokens: Callable[[str], int],
@@ -188,7 +190,7 @@ def _written(
         if (own := of.get(block.id))
     ]
     return assemble(
-        replace(template, first=openers([one.block for _, one in chosen])),
+        template,
         sections(chosen),
         count_tokens,
         lambda candidate: _extract(of[candidate.block.id]),

@@ -38,6 +38,11 @@ def encode_weights(weights: Weights) -> str:
     return json.dumps({name: getattr(weights, name) for name in COMPONENTS}, sort_keys=True)
 
 
+_ADDED = {"order": "weights"}
+"""Fields of a rule that older versions do not have, with what they are where they are not written: a definition that an
+older version wrote is encoded as it was, and known as the one that shipped then.
+"""
+
 _OF_A_REQUEST = frozenset({"current", "as_of"})
 """What a request adds to a filter: no definition holds it."""
 
@@ -45,6 +50,7 @@ _OF_A_REQUEST = frozenset({"current", "as_of"})
 def encode_rule(rule: SelectionRule) -> dict[str, Any]:
     """A rule as JSON knows it; `decode_rule` gives an equal one back."""
     plain = {f.name: getattr(rule, f.name) for f in fields(rule) if f.name != "filter"}
+    plain = {name: value for name, value in plain.items() if name not in _ADDED or value != _ADDED[name]}
     wanted = {
         f.name: getattr(rule.filter, f.name) for f in fields(rule.filter) if f.name not in _OF_A_REQUEST
     }

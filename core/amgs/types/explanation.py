@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from amgs.types.retrieval import Candidate
     from amgs.types.score import Weights
 
-Verdict = Literal["passed", "missed", "switched off"]
+Verdict = Literal["passed", "missed", "skipped", "switched off"]
+"""skipped: there was nothing that the layer could have looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,8 @@ class Explanation:
     there, in the unit of that layer. rank: where its score stands among `of` candidates, 1 the best; 0 when the
     pre-filter turned it away. places: how many are admitted. score, needed: its composite and that of the last
     admitted. change: the smallest change of weights that would admit it; None where it is admitted, or where no
-    weights can. evidence_change: the same for the fitted weights of the evidence. form: of its text, in words; gate:
+    weights can. budget_change: tokens by which a larger budget admits what was over it; None where it was not, or where
+    even twice the budget does not. evidence_change: as change, for the fitted weights of the evidence. form: of its text, in words; gate:
     how much its neighbours may say for it, in [0, 1]; both only where evidence was weighed.
     as_of: the instant of a past assembly that was explained from what is kept of it; None for now.
     """
@@ -76,6 +78,7 @@ class Explanation:
     layers: tuple[LayerVerdict, ...]
     weights: Weights
     change: WeightChange | None = None
+    budget_change: int | None = None
     evidence_change: EvidenceChange | None = None
     form: str = ""
     gate: float = 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
@@ -16,6 +16,7 @@ BudgetStrategy = Literal["static", "dynamic", "priority"]
 Selection = Literal["budget", "top_k", "threshold", "entropy"]
 Assembly = Literal["raw", "structured", "template", "summary"]
 Gather = Literal["query", "filter", "identity"]
+Order = Literal["search", "weights"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,8 @@ class SelectionRule:
     window_hours: only blocks created or reinforced within it. hops: graph distance walked from the seeds.
     gather: where the pool comes from: what the query finds, all that passes the filter (the most recently reinforced
     first), or the identity of §10. similarity_share: a candidate that a query brought must match it at least this much
-    of the best match, so that recent chatter does not crowd out the answer.
+    of the best match, so that recent chatter does not crowd out the answer. order: what decides the order where there
+    is a question, the search's own weights or those of the frame; without one those of the frame do.
     """
 
     filter: BlockFilter = BlockFilter()  # noqa: RUF009 (frozen)
@@ -37,6 +39,7 @@ class SelectionRule:
     threshold: float = 0.0
     gather: Gather = "query"
     similarity_share: float = 0.0
+    order: Order = "weights"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,10 @@ class FrameDefinition:
     @property
     def is_composite(self) -> bool:
         return bool(self.children)
+
+    def weighed(self, weights: Weights) -> FrameDefinition:
+        """The definition with weights of its own, which decide with a question too."""
+        return replace(self, weights=weights, rule=replace(self.rule, order="weights"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,6 +189,36 @@ def bench_packs(
 
 
 @operation(
+    "bench evidence",
+    summary="Measure what of the answers stands in frames.",
+    example="bench evidence --data DIR",
+    long=True,
+    json=True,
+)
+def bench_evidence(
+    engine: Engine,
+    *,
+    data: Annotated[
+        Path | None, Option("--data", metavar="DIR", help="With locomo/, realtalk/ and multihop/.")
+    ] = None,
+    budget: Annotated[
+        list[int] | None,
+        Option("--budget", metavar="N", help="Tokens; may be repeated. 300, 614 and 1,000 unless given."),
+    ] = None,
+    every: Annotated[int, Option("--every", metavar="N", min=1, help="Ask one question in N.")] = 1,
+    progress: Progress,
+) -> BenchResult:
+    """Assemble SESSION, ATTENTION and TASK for each question and report the share of what answers it that stands there,
+    beside the weights of the specification, the search's order filled up, BM25, the latest, random texts and the
+    ceiling. Does not touch the session's own store.
+    """
+    from amgs_app.benches.evidence import run
+
+    folder = given(data, "No data given.", "Give their folder: `bench evidence --data DIR`.")
+    return run(memory_rig(engine, progress), folder, tuple(budget or (300, 614, 1000)), every)
+
+
+@operation(
     "bench facts",
     summary="Measure finding short facts among long documents.",
     example="bench facts",

@@ -127,6 +127,10 @@ def define(
             help="Similarity from which blocks count as duplicates; 0: only equal content.",
         ),
     ] = None,
+    order: Annotated[
+        Literal["search", "weights"] | None,
+        Option("--order", help="With a question: the search's order, or that of the weights."),
+    ] = None,
     rescore: Annotated[
         str | None,
         Option("--rescore", metavar="R,C,K,S,F", help="Weights after the merge; none: the children's."),
@@ -135,8 +139,8 @@ def define(
     """Register a frame: the options given override its present definition, or that of the frame named by --from.
 
     Every field of a definition has its option, and `none` (for numbers 0) removes a limit. A new frame that starts
-    from nothing is an ATTENTION. Weights that do not sum to 1 and composites that would contain themselves are
-    refused.
+    from nothing is an ATTENTION. With --weights these decide with a question too, unless --order search says that the
+    search does. Weights that do not sum to 1 and composites that would contain themselves are refused.
     """
     from dataclasses import replace
 
@@ -172,6 +176,7 @@ def define(
             selection=selection,
             threshold=threshold,
             similarity_share=share,
+            order=order or (None if weights is None else "weights"),
         ),
     )
     if window is not None:

@@ -22,6 +22,7 @@ from amgs.packs.pruning import PackSentence, Worths, prune
 from amgs.types import Block, Span
 from amgs.types.packs import PackRole
 from amgs_app.bench_results import BenchTable, Comparator
+from amgs_app.benches.evidence import evidence
 from amgs_app.benches.packs.questioned import AskedQuestion, QuestionedPacks, questioned_packs
 from amgs_app.benches.packs.routing import interval
 from amgs_app.benches.references import Bm25
@@ -107,20 +108,7 @@ class _World:
 
     def recall(self, made: _Text, one: AskedQuestion) -> float:
         """The share of what answers that stands in a text, each part alike."""
-        return float(np.mean([self._standing(made, *wanted) for wanted in one.wanted]))
-
-    def _standing(self, made: _Text, wanted: str, start: int, end: int) -> float:
-        content = self._blocks[wanted].content
-        there = np.zeros(len(content), dtype=np.bool_)
-        after = 0
-        for span in made.spans:
-            if span.block_id == wanted:
-                said = made.text[span.start : span.end]
-                place = content.find(said, after)
-                if place >= 0:
-                    after = place + len(said)
-                    there[place:after] = True
-        return float(there[start:end].mean())
+        return evidence(made.text, made.spans, one, self._blocks)
 
 
 def measure_pipeline(

@@ -47,6 +47,7 @@ def _selection(rule: SelectionRule) -> list[tuple[str, Any]]:
     meta = ", ".join(f"{key}={value}" for key, value in sorted(wanted.meta.items()))
     return [
         ("gathers", f"{rule.gather}, pool {rule.pool}, hops {rule.hops}"),
+        ("order with a question", "that of the search" if rule.order == "search" else "by the weights"),
         ("selects", rule.selection + ("" if rule.top_k is None else f", at most {rule.top_k}")),
         ("least score", rule.threshold),
         ("least share of the best match", rule.similarity_share),

@@ -181,6 +181,13 @@ class Engine:
         store = self.store_path
         return store.with_name(f"{store.name}{ending}") if isinstance(store, Path) else None
 
+    def keep_off_the_disk(self) -> None:
+        """Have a store that is missing made in memory alone: what is only tried out leaves nothing behind."""
+        if isinstance(self.store_path, Path) and not self.store_path.exists():
+            from amgs.storage.opening import MEMORY
+
+            self._store_path = MEMORY
+
     def _place_of_store(self) -> Path | str:
         if self.options.store is not None:
             from amgs.storage.opening import MEMORY, is_address
@@ -448,7 +455,7 @@ class Engine:
 
     def make_data_folder(self) -> None:
         """Make the folder of the stores that no option names; any other one is the operator's to make."""
-        if self.options.store is None:
+        if self.options.store is None and isinstance(self.store_path, Path):
             data_folder(self.settings.paths).mkdir(parents=True, exist_ok=True)
 
     @property

@@ -33,6 +33,8 @@ def one_shot(call: Call[Any], options: Globals) -> int:
         options = replace(options, own=True)  # what is the user's own does not go into the sample's store
     with rare_collections(), _operator(options) as operator:
         operator.engine.creates = call.operation.creates and not options.read_only
+        if operator.engine.creates and call.arguments.get("dry_run"):
+            operator.engine.keep_off_the_disk()
         recall(operator)
         if not agreed(operator, call):
             return DECLINED

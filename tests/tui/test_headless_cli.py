@@ -70,6 +70,20 @@ def test_the_commands_of_the_specification_keep_their_spelling(amgs: Amgs, tmp_p
     assert "no faults" in amgs.out
 
 
+def test_an_import_that_is_only_tried_out_leaves_nothing_behind(amgs: Amgs, tmp_path: Path) -> None:
+    chat = tmp_path / "chat.jsonl"
+    chat.write_text('{"role": "user", "content": "The dome stalled."}\n', encoding="utf-8")
+    amgs.store = tmp_path / "tried" / "new.duckdb"
+    amgs.store.parent.mkdir()
+    assert amgs("import", str(chat), "--dry-run", "--format", "json") == 0
+    tried = json.loads(amgs.out)
+    assert (tried["added"], tried["known"]) == (1, 0) and list(amgs.store.parent.iterdir()) == []
+    assert amgs("import", str(chat)) == 0 and amgs.store.exists()
+    assert amgs("import", str(chat), "--dry-run", "--format", "json") == 0
+    tried = json.loads(amgs.out)
+    assert (tried["added"], tried["known"]) == (0, 1)
+
+
 @pytest.mark.parametrize("command", [["status"], ["search", "dome"], ["verify"], ["consolidate"], ["undo"]])
 def test_a_mistyped_store_is_an_error_and_is_not_made(amgs: Amgs, tmp_path: Path, command: list[str]) -> None:
     amgs.store = tmp_path / "new.duckdb"

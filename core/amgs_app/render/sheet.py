@@ -59,7 +59,7 @@ class Marked:
 class ResultTable:
     """A table. rows hold raw values, one a column; title and notes around it are no part of the CSV.
 
-    digest: the rows that people are shown instead of all; None shows all.
+    digest: the rows that people are shown instead of all; None shows all. Empty: the notes say what the rows hold.
     """
 
     title: str
@@ -102,8 +102,8 @@ def to_lines(given: ResultTable, width: int, *, marks: bool = False) -> list[Tex
     Notes may be longer and are folded by whoever prints them.
     """
     lines = [Text(printable(given.title), style="bold")] if given.title else []
-    if given.rows:
-        shown = given.rows if given.digest is None else given.digest
+    shown = given.rows if given.digest is None else given.digest
+    if shown:
         beside = [
             place
             for place, column in enumerate(given.columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amgs.text.plural import plural
@@ -157,8 +158,9 @@ def pack_text(result: PackText) -> ResultTable:
         f"{plural(gone, 'member')} no longer held" if gone else "",
         f"{plural(len(result.shortened), 'member')} shortened" if result.shortened else "",
         "`--prune` reads sentences of what does not fit whole." if out and not result.blocks else "",
+        result.text,
     )
-    return sheet(title, "text*", [(result.text,)], notes)
+    return replace(sheet(title, "text*", [(result.text,)], notes), digest=())
 
 
 def _routed(one: RoutedPack, place: int | None) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import amgs
 from amgs.clock import FixedClock
 from amgs.errors import InputError, NotFoundError, UnknownBlockError, UnknownPackError, UsageError
-from amgs.packs.continuum import needed, together, transitions
+from amgs.packs.continuum import PackWorth, needed, to_forget, together, transitions
 from amgs.packs.keeping import pack_id
 from amgs.packs.pruning import choose
 from amgs.storage.sql.assemblies import SqlAssemblies
@@ -205,6 +205,20 @@ def test_what_was_read_lately_and_often_is_needed_and_the_rest_is_forgotten_firs
     habits = memory.packs.habits()
     assert habits.sessions == 30 and habits.sequences[0].likely > 0.5
     assert habits.sets == ()  # as often as by chance: one of the two is in every session
+
+
+@given(st.lists(st.tuples(st.integers(0, 3000), st.floats(0, 1)), max_size=12), st.integers(0, 9000))
+def test_only_what_does_not_fit_is_forgotten(packs: list[tuple[int, float]], budget: int) -> None:
+    worths = [PackWorth(f"pack {n}", tokens, likely) for n, (tokens, likely) in enumerate(packs)]
+    gone = to_forget(worths, budget)
+    left = sum(one.tokens for one in worths) - sum(one.tokens for one in gone)
+    assert len(set(gone)) == len(gone) and set(gone) <= set(worths)
+    assert left <= budget and all(left + one.tokens > budget for one in gone)
+
+
+def test_a_pack_too_large_for_the_budget_takes_no_other_with_it() -> None:
+    large, small = PackWorth("large", 2622, 0.9), PackWorth("small", 1701, 0.1)
+    assert to_forget([large, small], 2000) == (large,) and to_forget([large, small], 4323) == ()
 
 
 def test_sets_are_closed_and_beyond_chance() -> None:

@@ -62,14 +62,19 @@ class PackWorth:
 def to_forget(worths: Sequence[PackWorth], tokens: int) -> tuple[PackWorth, ...]:
     """Those to do without so that the others take at most `tokens`: the least likely needed for the square root of
     their size first, so that neither many small packs nor a few large ones go before all others; equal ones by name.
+    What went and still fits beside the rest once a larger one has gone stays, the likeliest needed first.
     """
     held = sum(one.tokens for one in worths)
-    gone = []
+    gone: list[PackWorth] = []
     for one in sorted(worths, key=lambda one: (one.needed / max(one.tokens, 1) ** 0.5, one.name)):
         if held <= tokens:
             break
         held -= one.tokens
         gone.append(one)
+    for one in gone[::-1]:
+        if held + one.tokens <= tokens:
+            held += one.tokens
+            gone.remove(one)
     return tuple(gone)
 
 

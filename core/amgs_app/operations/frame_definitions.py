@@ -202,6 +202,13 @@ def define(
         made = replace(made, rescore=None if rescore == _NONE else read_weights(rescore))
     if dedup is not None:
         made = replace(made, semantic_threshold=dedup or None)
+    copied = replace(made, name=start.name, purpose=start.purpose) == start
+    if copied and wanted not in known and base is purpose is None:  # a name that was mistyped, most likely
+        raise UsageError(
+            f"{wanted} would be a copy of {start.name}.",
+            title="No frame was defined",
+            way_out="Say what differs, for example `--budget 800`; `frame list` names the frames that exist.",
+        )
     engine.memory.define_frame(made)
     return made
 

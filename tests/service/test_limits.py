@@ -12,6 +12,10 @@ import httpx2
 import pytest
 
 from amgs.errors import TooMuchError, TooSlowError
+from amgs_app.attached.remote_engine import RemoteEngine
+from amgs_app.engine import Options
+from amgs_app.operations import search
+from amgs_app.operator import Operator
 from amgs_app.server.asking import Asked, Service
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.limits import LARGEST, Limits, Rates
@@ -95,3 +99,17 @@ def test_each_request_is_one_line_of_the_log(http: httpx2.Client, caplog: pytest
     }
     assert forged.headers["X-Request-Id"] == lines[1]["id"] != 'a" b'
     assert lines[1]["status"] == 404
+
+
+def test_the_log_names_what_an_attached_client_asks(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with (
+        served(tmp_path / "a.duckdb") as address,
+        caplog.at_level(logging.INFO, "amgs.access"),
+        RemoteEngine(Options(connect=address)) as engine,
+    ):
+        Operator(engine).run(search.search("mast"))
+        engine.memory.counts()
+    lines = [json.loads(each.message) for each in caplog.records if each.name == "amgs.access"]
+    told = [each["operation"] for each in lines]
+    assert {"search", "memory.counts"} <= set(told)
+    assert "" not in told

@@ -78,6 +78,7 @@ async def operation(
     chosen = next((each for each in standard() if each.identifier == identifier), None)
     if chosen is None or chosen.of_operator or chosen.words[0] in HERE:
         raise NotFoundError("There is no such operation here.", way_out="Use the same version on both sides.")
+    request.state.operation = chosen.name
     check_right(asked, _KEPT.get(chosen.name, right_of(chosen)), f"`{chosen.name}`")
     call = _call(chosen, await _body(request))
     return _answer(
@@ -104,7 +105,7 @@ async def ask(
     args, kwargs = given.get("args"), given.get("kwargs")
     if known is None or not isinstance(args, list) or not isinstance(kwargs, dict):
         raise NotFoundError("This cannot be asked here.", way_out="Use the same version on both sides.")
-    name = known.operation or str(path)
+    request.state.operation = name = known.operation or str(path)
     check_right(asked, known.right, f"`{name}`")
     told = next((each for each in args if isinstance(each, str)), "")[:_LONGEST_TOLD]
     if not told and args and isinstance(args[0], list):

@@ -136,7 +136,7 @@ def _line(scope: Scope, id: bytes, status: int, seconds: float) -> str:
         "caller": state.get("caller", ""),
         "namespace": state.get("namespace", ""),
         "method": scope["method"],
-        "operation": getattr(scope.get("route"), "operation_id", None) or "",
+        "operation": state.get("operation") or getattr(scope.get("route"), "operation_id", None) or "",
         "status": status,
         "ms": round(seconds * 1000, 1),
     }

@@ -1,12 +1,11 @@
-"""A page of HTML that stands alone: tables and pictures, light and dark, nothing from elsewhere and no script.
+"""A page of HTML that stands alone: tables and charts, light and dark, nothing from elsewhere and no script.
 
-Every text is escaped, pictures are embedded as images, and a policy in the page forbids it to load anything.
+Every text is escaped, and a policy in the page forbids it to load anything.
 """
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from html import escape
@@ -14,18 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from amgs_app.printable import printable
 from amgs_app.render.sheet import Marked, ResultTable, to_cells
+from amgs_app.svg_charts import style
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
-    from amgs_app.render.figures.canvas import Canvas
     from amgs_app.themes import Palette
 
 _HEAD = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{title}</title>
@@ -38,10 +35,13 @@ th {{ font-weight: normal; }}
 div {{ overflow-x: auto; }}
 th, small, .note {{ color: {light.muted}; }}
 .number {{ text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }}
-img {{ width: 100%; height: auto; }}
+svg {{ display: block; width: 100%; min-width: 30rem; max-width: 48rem; height: auto; margin: .5rem 0; }}
+summary {{ cursor: pointer; color: {light.muted}; }}
+{light_charts}
 @media (prefers-color-scheme: dark) {{
   body {{ background: {dark.background}; color: {dark.text}; }}
-  th, small, .note {{ color: {dark.muted}; }}
+  th, small, summary, .note {{ color: {dark.muted}; }}
+{dark_charts}
 }}
 </style>
 </head>
@@ -49,19 +49,16 @@ img {{ width: 100%; height: auto; }}
 """
 _NUMBERS = frozenset({"number", "score", "milliseconds"})
 
-Figure = Callable[["Canvas"], "Text"]
-
 
 @dataclass(frozen=True, slots=True)
 class HtmlSection:
-    """A part of a page. picture: drawn twice, for a light and for a dark page, `lines` high. own: the text columns of
-    the table that hold words of the program alone; they stay where texts are left out.
+    """A part of a page. charts: SVG; the table then waits behind a line to be opened. own: the text columns of the
+    table that hold words of the program alone; they stay where texts are left out.
     """
 
     heading: str
     table: ResultTable | None = None
-    picture: Figure | None = None
-    lines: int = 24
+    charts: tuple[str, ...] = ()
     own: Collection[str] = ()
 
 
@@ -73,18 +70,23 @@ def page(
     *,
     redacted: bool = False,
 ) -> str:
-    """The whole page. palettes: for a light and for a dark page. redacted: no text of the memory is in it, and no
-    picture, since pictures hold titles.
+    """The whole page. palettes: for a light and for a dark page. redacted: no text of the memory is in its tables; what
+    its charts hold is up to whoever draws them.
     """
     light, dark = palettes
-    parts = [_HEAD.format(title=_text(title), light=light, dark=dark)]
+    charts = {"light_charts": style(light), "dark_charts": style(dark)}
+    parts = [_HEAD.format(title=_text(title), light=light, dark=dark, **charts)]
     parts.append(f'<h1>{_text(title)}</h1>\n<p class="note">{_text(note)}</p>\n')
     for one in sections:
         parts.append(f"<h2>{_text(one.heading)}</h2>\n")
-        if one.picture is not None and not redacted:
-            parts.append(_picture(one.heading, one.picture, one.lines, palettes))
-        if one.table is not None:
-            parts.append(_table(without_texts(one.table, one.own) if redacted else one.table))
+        table = one.table
+        if table is not None and redacted:
+            table = without_texts(table, one.own)
+        if table is not None and table.title:
+            parts.append(f"<p>{_text(table.title)}</p>\n")
+        parts += [f"<div>{chart}</div>\n" for chart in one.charts]
+        if table is not None:
+            parts.append(_table(table, folded=bool(one.charts)))
     return "".join([*parts, "</body>\n</html>\n"])
 
 
@@ -112,40 +114,23 @@ def without_texts(given: ResultTable, own: Collection[str]) -> ResultTable:
     )
 
 
-def _table(given: ResultTable) -> str:
+def _table(given: ResultTable, *, folded: bool) -> str:
     columns, rows = to_cells(given)
-    parts = [f"<p>{_text(given.title)}</p>\n"] if given.title else []
+    parts = []
     if rows:
         classes = [' class="number"' if one.kind in _NUMBERS else "" for one in columns]
         heads = "".join(
-            f"<th{style}>{_text(one.name.strip('_'))}</th>"
-            for one, style in zip(columns, classes, strict=True)
+            f"<th{kind}>{_text(one.name.strip('_'))}</th>" for one, kind in zip(columns, classes, strict=True)
         )
         parts.append(f"<div><table>\n<tr>{heads}</tr>\n")
         for row in rows:
-            cells = "".join(
-                f"<td{style}>{_text(cell)}</td>" for cell, style in zip(row, classes, strict=True)
-            )
+            cells = "".join(f"<td{kind}>{_text(cell)}</td>" for cell, kind in zip(row, classes, strict=True))
             parts.append(f"<tr>{cells}</tr>\n")
         parts.append("</table></div>\n")
+        if folded:
+            parts = ["<details><summary>The figures as a table</summary>\n", *parts, "</details>\n"]
     parts += [f'<p class="note">{_text(note)}</p>\n' for note in given.notes]
     return "".join(parts)
-
-
-def _picture(heading: str, figure: Figure, lines: int, palettes: tuple[Palette, Palette]) -> str:
-    """An image for each palette, of which the browser takes one; as images, their styles do not reach the page."""
-    from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.snapshot import as_svg
-
-    made = []
-    for palette in palettes:
-        canvas = Canvas(100, lines, palette)
-        svg = as_svg(figure(canvas), canvas, heading)
-        made.append("data:image/svg+xml;base64," + b64encode(svg.encode()).decode("ascii"))
-    return (
-        f'<picture><source media="(prefers-color-scheme: dark)" srcset="{made[1]}">'
-        f'<img src="{made[0]}" alt="{_text(heading)}"></picture>\n'
-    )
 
 
 def _text(text: str) -> str:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from amgs_app import memory_charts
 from amgs_app.html_page import HtmlSection, page
-from amgs_app.render.catalogue import draw, portable, table_of
+from amgs_app.render.catalogue import portable, table_of
 from amgs_app.render.sheet import sheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.text import Text
-
     from amgs.types import Block
     from amgs.types.diagnosis import Diagnosis
     from amgs_app.operator import Operator
     from amgs_app.render.catalogue import Look
-    from amgs_app.render.figures.canvas import Canvas
     from amgs_app.themes import Palette
 
 SHOWN = "It holds titles and texts of this memory: read it before you attach it to anything."
@@ -35,31 +33,30 @@ def of_memory(
     redacted: bool,
 ) -> str:
     """The page of a memory. look: the result of another command. used: its most used blocks, with how often."""
-
-    def drawn(result: Any) -> Any:
-        def figure(canvas: Canvas) -> Text:
-            return draw(operator, result, canvas, look)
-
-        return figure
-
+    engine = operator.engine
     status, table = portable(look("status")), look("calibration table")
-    curves, gone = look("decay categories"), look("decay forecast")
+    frame, gone = look("frame last").frame, look("decay forecast")
     overview = table_of(status)
     overview = replace(overview, rows=tuple(row for row in overview.rows if row[1] != ""))
-    gone = replace(gone, rows=gone.rows[:_GONE])
+    gone = replace(table_of(gone), rows=table_of(gone).rows[:_GONE])
     rows = [(block.id, block.title, block.category, times) for block, times in used]
     sections = (
-        HtmlSection("Overview", overview, drawn(status), 26, own=("what",)),
+        HtmlSection("Overview", overview, own=("what",)),
+        memory_charts.kinds(status.store, redacted=redacted),
+        memory_charts.ages(engine.memory, status.store.now),
         HtmlSection("Health", replace(table_of(look("health")), title=""), own=("area", "status", "command")),
-        HtmlSection("Calibration", table_of(table), drawn(table), 26, own=("forecast", "95_%")),
-        HtmlSection("Decay", table_of(curves), drawn(curves), 26),
+        memory_charts.calibration(table),
+        memory_charts.brier(table),
+        memory_charts.decay(look("decay categories"), redacted=redacted),
+        None if frame is None else memory_charts.fill(frame, redacted=redacted),
         HtmlSection("Most used", sheet("", "id:id title* category uses:n", rows)),
-        HtmlSection("What drops below the threshold", table_of(gone)),
+        HtmlSection("What drops below the threshold", gone),
     )
     return page(
-        "A memory",
+        # What a file is called may be a text of the memory, and an address may end in a password.
+        "A memory" if redacted else engine.store_name.partition("?")[0],
         _note(f"{status.store.now:%Y-%m-%d %H:%M}", redacted=redacted),
-        sections,
+        [one for one in sections if one is not None],
         palettes,
         redacted=redacted,
     )
@@ -67,17 +64,10 @@ def of_memory(
 
 def of_diagnosis(result: Diagnosis, palettes: tuple[Palette, Palette], *, redacted: bool) -> str:
     """The page of one diagnosed answer."""
-    from amgs_app.render.figures import diagnosis as figure
-    from amgs_app.render.figures.canvas import Canvas
-
-    def drawn(canvas: Canvas) -> Text:
-        return figure.diagnosis(result, canvas)
-
-    lines = figure.height(result, Canvas(100, 1, palettes[0]))
     asked = sheet("", "what value*", [("cause", result.cause)])
     sections = (
         HtmlSection("Cause", asked, own=("what", "value")),
-        HtmlSection("Evidence", table_of(result), drawn, lines, own=("_", "step")),
+        HtmlSection("Evidence", table_of(result), own=("_", "step")),
     )
     return page(
         "Why an answer missed a fact", _note("", redacted=redacted), sections, palettes, redacted=redacted

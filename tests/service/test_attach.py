@@ -98,6 +98,13 @@ def test_single_commands_and_the_shell_work_attached(
     assert "`block find TEXT` looks for it" in capsys.readouterr().err
 
 
+def test_the_page_of_a_served_memory_is_written_here_with_its_charts(address: str, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    assert cli.run(["--connect", address, "ingest", "The gulls are back."]) == 0
+    assert cli.run(["--connect", address, "report", "--out", str(page)]) == 0
+    assert "<title>New blocks by date</title>" in page.read_text()
+
+
 def test_a_memory_is_written_to_a_file_here_and_read_into_an_empty_one_there(
     engine: RemoteEngine, tmp_path: Path
 ) -> None:

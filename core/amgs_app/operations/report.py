@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _LIGHT = "paper"
 _USED = 20
 
-Redact = Annotated[bool, Option("--redact", help="Leave out every text of the memory, and the pictures.")]
+Redact = Annotated[bool, Option("--redact", help="Leave out every text of the memory, and its name.")]
 
 
 @operation(
@@ -33,9 +33,11 @@ def report(
     redact: Redact = False,
 ) -> PageWritten:
     """Write one file that any browser shows, light or dark, without a script and without loading anything: overview,
-    health, calibration, decay, the most used blocks, and what drops below the threshold within 30 days.
+    health, the most used blocks, what drops below the threshold within 30 days; and, as charts with their figures in a
+    table, categories, age and growth, calibration, decay, and what filled the last frame's budget.
 
-    It holds titles of blocks; --redact leaves out every text of the memory, and the pictures, since they hold titles.
+    It holds titles of blocks; --redact leaves out every text of the memory, its name, and the charts that name
+    categories or frames.
     """
     from amgs_app.memory_report import of_memory
     from amgs_app.operations.standard import look_of

@@ -206,18 +206,13 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
     @property
     def rows(self) -> int:
         if self.plan is not None:
-            return len(self.plan.blocks) + len(self.plan.edges)
+            return len(self.plan.edges)
         return len(self.cases)
 
     def moved(self) -> None:
         """The block under the cursor becomes the selection; an edge has none."""
-        if self.plan is not None:
-            chosen = self.plan.blocks[self.cursor].block_id if self.cursor < len(self.plan.blocks) else None
-        else:
-            cases = self.cases
-            chosen = cases[self.cursor].outcome.block_id if cases else None
-        if chosen is not None:
-            self.post_message(self.Picked(chosen))
+        if (case := self._case) is not None:
+            self.post_message(self.Picked(case.outcome.block_id))
 
     @property
     def empty(self) -> bool:

@@ -92,6 +92,11 @@ class FrameSettings(SettingsSection):
 
 class ConversationSettings(SettingsSection):
     exchanges: int = Field(
+    reinforce_shown: bool = Field(
+        default=False,
+        description="Whether being selected by a frame reinforces a block. Off: only use does, that is a verdict "
+        "`useful`, what a model kept open, or `block reinforce`.",
+    )
         default=200,
         ge=0,
         description="Past requests through the gateway that are kept, so that `conversation exchange` shows what a "

@@ -134,13 +134,13 @@ def _live(memory: Memory, world: InventedWorld, day: int, tally: _Tally) -> None
 
 
 def _calibrate(memory: Memory) -> int:
-    """Recalibrate where there are enough verdicts; how many confidences moved."""
+    """Recalibrate where there are enough verdicts and the curve helps; how often that was done."""
     try:
         plan = memory.calibration.plan()
     except UsageError:
         return 0
     memory.calibration.apply(plan)
-    return len(plan.blocks)
+    return int(plan.forecast.used)
 
 
 def _month(memory: Memory, number: int, tally: _Tally) -> Month:

@@ -29,7 +29,7 @@ TERMS: Final[Words] = (
         "threshold",
         "The relevance (0.05) below which a block counts as faded. It stays in the memory and can be found.",
     ),
-    ("use, reinforcement", "A frame selected the block: its relevance is 1 again."),
+    ("use, reinforcement", "The block proved useful, or a model kept it open: its relevance is 1 again."),
     ("prune", "Archive blocks that are faded, peripheral, unused and low-confidence. Only on command."),
     ("archive", "Take a block out of retrieval but keep it. `undo` and `block restore` bring it back."),
     (
@@ -90,7 +90,7 @@ SCREEN: Final[dict[str, Words]] = {
         ("recency", "The decayed relevance of the block, a part of its score."),
         ("centrality", "How well connected the block is in the graph."),
         ("similarity", "How well the block answers the question: words, meaning and neighbours."),
-        ("reinforcement", "How often the block was used."),
+        ("reinforcement", "How often the block proved useful."),
     ),
     "graph": (
         ("wgt, cnf", "Weight and confidence of an edge, each from 0 to 1."),

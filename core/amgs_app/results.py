@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from amgs.api.sources import SourceSummary
+    from amgs.calibration.results import Usefulness
     from amgs.frames.shipping import Origin
     from amgs.lifecycle.proposals import Proposal
     from amgs.lifecycle.revision import Revision
@@ -129,13 +130,16 @@ class BlockList:
 
 @dataclass(frozen=True, slots=True)
 class BlockDetail:
-    """`block show`: a block, its relevance now, and how many edges touch it."""
+    """`block show`: a block, its relevance now, how many edges touch it, and what verdicts say of it (None without
+    any).
+    """
 
     block: Block
     relevance: float
     profile: str
     edges_out: int
     edges_in: int
+    usefulness: Usefulness | None = None
 
 
 @dataclass(frozen=True, slots=True)

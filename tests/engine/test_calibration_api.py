@@ -1,4 +1,4 @@
-"""Confidences learn from verdicts: as a plan, in one journalled change, and back again."""
+"""Forecasts learn from verdicts: as a plan, in one journalled change, and back again."""
 
 from __future__ import annotations
 
@@ -48,13 +48,50 @@ def test_a_calibration_is_planned_applied_and_undone(tmp_path: Path, method: str
         before = memory.blocks(BlockFilter()), memory.edges()
         plan = memory.calibration.plan(method)  # type: ignore[arg-type]
         assert (memory.blocks(BlockFilter()), memory.edges()) == before
-        assert plan.blocks and not plan.edges
+        assert plan.forecast.used and not plan.edges
         done = memory.calibration.apply(plan)
-        for change in plan.blocks:
-            assert memory.block(change.block_id).confidence == change.after
+        assert memory.calibration.forecast([0.5]) == plan.forecast.curve.at(np.array([0.5])).tolist() != [0.5]
         assert memory.verify().ok
         memory.undo(done.operation.id)
+        assert memory.calibration.forecast([0.5]) == [0.5]
         assert (memory.blocks(BlockFilter()), memory.edges()) == before
+
+
+QUESTIONS = ("dome valve QX-7741-B stalls", "valve", "Ilse", "dome", "supplier")
+
+
+def test_twenty_verdicts_on_five_questions_leave_every_confidence_as_it_was(tmp_path: Path) -> None:
+    with judged(tmp_path, rounds=0) as memory:
+        before = {b.id: b.confidence for b in memory.blocks(BlockFilter())}
+        given = 0
+        while given < 20:
+            for question in QUESTIONS:
+                for place, one in enumerate(memory.assemble("ATTENTION", query=question).selected):
+                    memory.feedback(one.block.id, useful=place == 0)
+                    given += 1
+        plan = memory.calibration.plan()
+        assert plan.outcomes == given and plan.forecast.used
+        memory.calibration.apply(plan)
+        assert {b.id: b.confidence for b in memory.blocks(BlockFilter())} == before
+
+
+def test_a_block_is_as_useful_as_its_verdicts_say_and_unknown_without_one(tmp_path: Path) -> None:
+    with judged(tmp_path) as memory:
+        (ilse,) = memory.resolve_source("people/ilse.md")
+        outcomes = [o for o in memory.outcomes(1000) if o.actual is not None]
+        memory.ingest_text("The key of the shed hangs behind the door.", meta={"source": "key.md"})
+        memory.apply_consolidation(memory.plan_consolidation())
+        everything = [b.id for b in memory.blocks(BlockFilter())]
+        found = memory.calibration.usefulness(everything)
+        assert set(found) == {o.block_id for o in outcomes}
+        assert memory.resolve_source("key.md")[0] not in found
+        own = found[ilse]
+        assert (own.useful, own.verdicts) == (4, 4) and own.mean == pytest.approx(5 / 6)
+        assert all(one.mean == pytest.approx(1 / 6) for block, one in found.items() if block != ilse)
+        memory.undo(next(o.id for o in memory.operations(50) if o.kind == "feedback"))
+        assert sum(one.verdicts for one in memory.calibration.usefulness(everything).values()) + 1 == len(
+            outcomes
+        )
 
 
 def confidences(memory: Memory) -> dict[tuple[str, str, str], float]:
@@ -102,10 +139,14 @@ def test_verdicts_that_an_earlier_version_left_are_learned_by_a_calibration_once
         assert memory.calibration.plan().edges == plan.edges
 
 
-def test_a_stale_plan_changes_nothing(tmp_path: Path) -> None:
-    with judged(tmp_path) as memory:
+def test_a_stale_plan_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(learning, "changes", lambda *_: ())
+        memory = judged(tmp_path, never=True)
+    with memory:
         plan = memory.calibration.plan()
-        memory.set_metadata(plan.blocks[0].block_id, confidence=0.123)
+        edge = plan.edges[0].edge
+        memory.graph.confirm_edge(edge.source_id, edge.target_id, kind=edge.relation_type)
         counter = memory.change_counter
         with pytest.raises(UsageError, match="changed since"):
             memory.calibration.apply(plan)

@@ -87,6 +87,9 @@ def test_edges_that_use_confirms_gain_and_those_that_it_denies_lose() -> None:
         ends = {related.source_id, related.target_id}
         for n in range(3):
             memory.reinforce(sorted(ends), event_type="assembled", source=f"TASK {n}")
+        assert not [p for p in _of(memory, "strengthen") if set(p.subjects) == ends]
+        for n in range(3):
+            memory.reinforce(sorted(ends), event_type="explicit", source=f"operator {n}")
         (stronger,) = [p for p in _of(memory, "strengthen") if set(p.subjects) == ends]
         memory.lifecycle.apply_enhancement(
             memory.lifecycle.plan_enhancement(kinds=["strengthen"]), only=[stronger.id]
@@ -100,7 +103,7 @@ def test_edges_that_use_confirms_gain_and_those_that_it_denies_lose() -> None:
     with lively() as memory:
         for n in range(5):
             for end in ends:
-                memory.reinforce([end], event_type="assembled", source=f"TASK {end[:4]} {n}")
+                memory.reinforce([end], event_type="explicit", source=f"operator {end[:4]} {n}")
         assert any(set(p.subjects) == ends for p in _of(memory, "weaken"))
 
 
@@ -164,7 +167,7 @@ def test_an_index_never_takes_a_new_block_for_one_that_an_undo_took_out() -> Non
         assert "Zanzibar" in memory.search("zanzibar cloves").hits[0].block.content
 
 
-def test_an_edge_walked_by_an_assembly_is_logged_and_refreshed_once() -> None:
+def test_an_edge_is_used_when_it_led_to_something_useful_and_not_when_it_was_only_walked() -> None:
     with open_memory(now=datetime(2026, 3, 1, tzinfo=UTC)) as memory:
         memory.ingest_many(
             [
@@ -173,14 +176,35 @@ def test_an_edge_walked_by_an_assembly_is_logged_and_refreshed_once() -> None:
             ]
         )
         memory.apply_consolidation(memory.plan_consolidation())
-        memory.clock = FixedClock(datetime(2026, 3, 2, tzinfo=UTC))
+        later = datetime(2026, 3, 2, tzinfo=UTC)
+        memory.clock = FixedClock(later)
+        before = memory.edges()
         frame = memory.assemble("TASK", query="Zephyrine cupboard")
         reached = [c.block.id for c in frame.selected if "graph" in c.layers]
         assert reached, "the second note is found over the link alone"
-        walks = memory.lifecycle.walks()
-        assert set(walks.values()) == {1}
-        assert any(e.last_reinforced_at == frame.as_of for e in memory.edges(reached[0]))
-        memory.assemble("TASK", query="Zephyrine cupboard", reinforce=False)
-        assert memory.lifecycle.walks() == walks, "a look leaves no trace"
-        memory.assemble("TASK", query="Zephyrine cupboard")
-        assert set(memory.lifecycle.walks().values()) == {2}
+        assert memory.edges() == before and memory.lifecycle.walks() == {}
+        memory.feedback(reached[0], useful=False)
+        assert memory.lifecycle.walks() == {}
+        assert all(e.last_reinforced_at < later for e in memory.edges(reached[0]))
+        again = memory.assemble("TASK", query="Zephyrine cupboard")
+        memory.feedback(reached[0], useful=True, assembly_id=again.id)
+        assert set(memory.lifecycle.walks().values()) == {1}
+        assert any(e.last_reinforced_at == later for e in memory.edges(reached[0]))
+        memory.undo(memory.operations(1)[0].id)
+        assert memory.lifecycle.walks() == {}
+        assert all(e.last_reinforced_at < later for e in memory.edges(reached[0]))
+
+
+def test_two_frames_of_what_nobody_found_useful_strengthen_no_edge() -> None:
+    with lively() as memory:
+        useful = set[str]()
+        for judged in (False, True):
+            for _ in range(2):
+                frame = memory.assemble("SESSION", query="owl")
+                for one in frame.selected if judged else ():
+                    useful.add(one.block.id)
+                    memory.feedback(one.block.id, useful=True, assembly_id=frame.id)
+                memory.clock = FixedClock(memory.clock.now() + timedelta(hours=1))
+            stronger = _of(memory, "strengthen")
+            assert bool(stronger) == judged
+            assert all(set(p.subjects) <= useful for p in stronger)

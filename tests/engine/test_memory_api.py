@@ -23,6 +23,7 @@ from amgs.errors import (
 )
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
+from amgs.settings import FrameSettings, Settings
 from amgs.storage.duckdb.storage import DuckDBStorage
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.minilm import MiniLM
@@ -89,8 +90,10 @@ def test_finding_by_a_few_letters(tmp_path: Path) -> None:
         assert memory.find("xyzzy plugh") == ()
 
 
-def test_an_assembly_reinforces_once_and_logs_a_forecast_for_each_block(tmp_path: Path) -> None:
+def test_an_assembly_logs_a_forecast_for_each_block_and_reinforces_none(tmp_path: Path) -> None:
     with consolidated(tmp_path) as memory:
+        before = {b.id: b.last_reinforced_at for b in memory.blocks(BlockFilter())}
+        memory.clock = FixedClock(NOW + timedelta(days=1))
         looked = memory.assemble("attention", query="dome", reinforce=False)
         assert memory.outcomes() == ()
         frame = memory.assemble("ATTENTION", query="dome")
@@ -98,8 +101,49 @@ def test_an_assembly_reinforces_once_and_logs_a_forecast_for_each_block(tmp_path
         chosen = {c.block.id for c in frame.selected}
         assert chosen
         assert {o.block_id for o in memory.outcomes()} == chosen
-        assert all(memory.block(i).last_reinforced_at == NOW for i in chosen)
+        assert {b.id: b.last_reinforced_at for b in memory.blocks(BlockFilter())} == before
+        again = memory.assemble("ATTENTION", query="dome")
+        assert [(c.block.id, c.score) for c in again.candidates] == [
+            (c.block.id, c.score) for c in frame.candidates
+        ]
         assert memory.verify().ok
+
+
+def test_a_useful_verdict_reinforces_its_block_a_useless_one_does_not_and_undo_takes_it_back(
+    tmp_path: Path,
+) -> None:
+    with consolidated(tmp_path) as memory:
+        memory.clock = FixedClock(NOW + timedelta(days=1))
+        frame = memory.assemble("ATTENTION", query="dome")
+        good, bad = (c.block.id for c in frame.selected[:2])
+        before = memory.block(good), memory.block(bad)
+        memory.feedback(good, useful=True)
+        memory.feedback(bad, useful=False)
+        assert memory.block(good).last_reinforced_at == NOW + timedelta(days=1)
+        assert memory.block(bad) == before[1] and memory.verify().ok
+        for operation in memory.operations(2):
+            memory.undo(operation.id)
+        assert (memory.block(good), memory.block(bad)) == before and memory.verify().ok
+
+
+def test_where_being_shown_is_to_reinforce_the_frame_says_so_and_undo_takes_it_back(tmp_path: Path) -> None:
+    shown = Settings(frames=FrameSettings(reinforce_shown=True))
+    with Memory.open(":memory:", clock=FixedClock(NOW), settings=shown) as memory:
+        memory.ingest_folder(write_notes(tmp_path))
+        memory.apply_consolidation(memory.plan_consolidation())
+        before = memory.blocks(BlockFilter()), memory.edges()
+        memory.clock = FixedClock(NOW + timedelta(days=1))
+        frame = memory.assemble("ATTENTION", query="dome")
+        chosen = {c.block.id for c in frame.selected}
+        assert all(memory.block(i).last_reinforced_at == frame.as_of for i in chosen)
+        (done,) = memory.operations(1)
+        assert done.kind == "reinforce" and done.blocks == len(chosen)
+        assert (
+            frame.remarks[-1]
+            == f"{len(chosen)} blocks reinforced by being shown in ATTENTION (operation {done.id})"
+        )
+        memory.undo(done.id)
+        assert (memory.blocks(BlockFilter()), memory.edges()) == before and memory.verify().ok
 
 
 def test_a_verdict_closes_the_latest_forecast_of_a_block(tmp_path: Path) -> None:

@@ -93,12 +93,16 @@ def test_undoing_a_consolidation_takes_the_blocks_out_of_the_search(tmp_path: Pa
         assert memory.verify().ok
 
 
-def test_an_assembly_reinforces_what_it_took_and_forecasts_its_worth(tmp_path: Path, folder: Path) -> None:
+def test_an_assembly_forecasts_the_worth_of_what_it_took_and_a_useful_verdict_reinforces_it(
+    tmp_path: Path, folder: Path
+) -> None:
     with filled(tmp_path, folder) as memory:
         looked = memory.assemble("ATTENTION", query="rye bread", reinforce=False)
         assert memory.outcomes() == ()
         used = memory.assemble("ATTENTION", query="rye bread")
         assert used.id == looked.id
+        assert memory.assemble("ATTENTION", query="rye bread", reinforce=False).candidates == used.candidates
+        memory.feedback(used.selected[0].block.id, useful=True)
         after = memory.assemble("ATTENTION", query="rye bread", reinforce=False)
         (before_parts, after_parts) = (f.selected[0].parts for f in (used, after))
         assert after_parts.reinforcement > before_parts.reinforcement == 0.0

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from amgs.calibration.recalibrate import Curve
-from amgs.calibration.results import CalibrationPlan, ConfidenceChange, EdgeChange, Fit
+from amgs.calibration.results import CalibrationPlan, EdgeChange, Fit
 from amgs.conversation.messages import read_messages
 from amgs.conversation.optimise import optimise
 from amgs.conversation.tokens import MessageCounter
@@ -488,19 +488,14 @@ def cases(number: int = 12) -> tuple[ForecastCase, ...]:
     )
 
 
-def recalibration(blocks: int = 30, edges: int = 4) -> CalibrationPlan:
+def recalibration(edges: int = 24, *, used: bool = True) -> CalibrationPlan:
     curve = Curve((0.2, 0.8), (0.3, 0.7))
-    fits = (Fit("person", 42, 0.21, 0.14, True, curve), Fit("", 31, 0.16, 0.18, False, curve))
-    moved = tuple(
-        ConfidenceChange(BLOCKS[n].id, TITLES[BLOCKS[n].id], NOTES[n % len(NOTES)][1], 0.5, 0.3 + 0.02 * n)
-        for n in range(blocks)
-    )
     walked = tuple(
         EdgeChange(Edge(BLOCKS[n].id, BLOCKS[n + 1].id, "related", 0.6, 0.7, NOW, NOW), 0.52, 1.0, 3)
         for n in range(edges)
     )
-    forecast = Fit("forecasts", 73, 0.19, 0.15, True, curve)
-    return CalibrationPlan("isotonic", 73, forecast, fits, moved, walked, NOW, 812)
+    forecast = Fit(0.21, 0.14 if used else 0.23, used, curve)
+    return CalibrationPlan("isotonic", 73, forecast, walked, NOW, 812)
 
 
 def status(raw: int = 37) -> StoreStatus:
@@ -773,7 +768,7 @@ def diagnosis() -> Diagnosis:
     evidence = (
         DiagnosisStep("asked", None, "“why did the dome stall?”, ATTENTION 9f0dbb9c6d7b: the latest"),
         DiagnosisStep("stored", True, f"{held.id[:12]} “{held.title}” holds it in its words"),
-        DiagnosisStep("consolidated", True, "it is consolidated and holds to this day"),
+        DiagnosisStep("consolidated", True, "it is consolidated, and nothing has superseded it"),
         DiagnosisStep("keyword", True, "it holds “dome”: “The dome stalled in the cold night.”"),
         DiagnosisStep("selection", False, "over budget: 120 tokens, 12 left"),
     )

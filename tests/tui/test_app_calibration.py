@@ -112,9 +112,10 @@ async def test_a_recalibration_is_seen_first_then_carried_out_then_taken_back() 
         assert [asked["dry_run"] for asked in world.asked("calibrate")] == [True, True, False]
         done = world.operations[0]
         assert done.kind == "calibrate" and f"operation {done.id}" in driven.text
-        assert {block.id: block.confidence for block in world.consolidated} != before
+        assert {block.id: block.confidence for block in world.consolidated} == before
+        assert world.session.engine.memory.calibration.forecast([0.5]) != [0.5]
         await driven.press("U")
         assert "Undo this change?" in driven.text
         await driven.press("y")
         assert world.asked("undo")[-1] == {"operation": done.id, "yes": True}
-        assert {block.id: block.confidence for block in world.consolidated} == before
+        assert world.session.engine.memory.calibration.forecast([0.5]) == [0.5]

@@ -198,8 +198,8 @@ TOLD: dict[str, tuple[Draw, Draw]] = {
         lambda: recalibration.plan(samples.recalibration(), CANVAS, cursor=2).plain,
     ),
     "a curve that is left out": (
-        lambda: recalibration.plan(samples.recalibration(), CANVAS).plain.split("\n")[3],
-        lambda: recalibration.plan(samples.recalibration(), CANVAS).plain.split("\n")[4].replace("31", "42"),
+        lambda: recalibration.plan(samples.recalibration(), CANVAS).plain.split("\n")[2],
+        lambda: recalibration.plan(samples.recalibration(used=False), CANVAS).plain.split("\n")[2],
     ),
     "the entry": (
         lambda: focus.lod_map(VIEW, CANVAS, selected=10).plain,

@@ -405,11 +405,12 @@ def test_a_chosen_bin_is_marked_and_its_forecasts_are_listed_with_who_and_what()
     assert samples.cases()[1].title[:12] in row and "SESSION" in row and "→ ✗" in row
 
 
-def test_a_recalibration_says_which_curve_helps_and_what_each_confidence_becomes() -> None:
+def test_a_recalibration_says_whether_its_curve_helps_and_what_each_edge_becomes() -> None:
     plain = recalibration.plan(samples.recalibration(), Canvas(110, 40)).plain
     assert "preview: nothing has changed yet" in plain
-    assert ".210 → .140" in _line(plain, "✓ person") and "not used" in _line(plain, "all others")
-    assert ".50 → .30 ▼" in plain and "1 of 3 verdicts useful" in plain
+    assert ".210 → .140  used" in _line(plain, "✓ .210")
+    assert "not used" in recalibration.plan(samples.recalibration(used=False), Canvas(110, 40)).plain
+    assert ".70 → .52 ▼" in plain and "1 of 3 verdicts useful" in plain
     done = recalibration.plan(samples.recalibration(), Canvas(110, 40), operation=12).plain
     assert "applied as operation 12" in done
 
@@ -426,6 +427,7 @@ def test_the_overview_names_the_next_step_through_the_whole_loop() -> None:
     status = replace(samples.status(0), outcomes=0)
     assert "ingest" in overview.overview(nothing, canvas).plain
     assert "next  consolidate" in overview.overview(raw, canvas).plain
+    assert "until then raw blocks are found by words only" in overview.overview(raw, Canvas(140, 40)).plain
     assert "next  frame assemble" in overview.overview(samples.status(), canvas).plain
     assert "next  frame open" in overview.overview(samples.status(), canvas, frame=FRAME).plain
     assert "next  focus step" in overview.overview(samples.status(), canvas, frame=FRAME, focus=view).plain

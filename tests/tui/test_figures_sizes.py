@@ -109,7 +109,7 @@ PICTURES: dict[str, Draw] = {
         samples.reliability(), c, now=samples.NOW, cases=samples.cases(), cursor=7, queue=True
     ),
     "recalibration": lambda c: recalibration.plan(samples.recalibration(), c, cursor=20),
-    "recalibration of nothing": lambda c: recalibration.plan(samples.recalibration(0, 0), c),
+    "recalibration of nothing": lambda c: recalibration.plan(samples.recalibration(0), c),
     "focus": lambda c: focus.focus(
         VIEW, c, selected=17, why=samples.explanation(VIEW, 17), titles=samples.TITLES
     ),

@@ -153,14 +153,14 @@ def test_calibration_refuses_plans_applies_and_is_undone(
     assert amgs("run", str(script)) == 0
     assert asked(amgs, "calibration", "groups")["groups"][0]["outcomes"] >= 20
     plan = asked(amgs, "calibrate", "--method", "platt", "--dry-run")
-    assert plan["blocks"] and asked(amgs, "operations")["operations"][0]["kind"] != "calibrate"
+    assert plan["forecast"]["used"] and asked(amgs, "operations")["operations"][0]["kind"] != "calibrate"
     assert amgs("calibrate", "--dry-run") == 0 and "would change" in amgs.out
     cases = tmp_path / "cases.yml"
     cases.write_text("- question: why did the dome stall?\n  must_contain: [dome]\n", encoding="utf-8")
     assert amgs("calibrate", "--dry-run", "--questions", str(cases)) == 0
     assert "of 1 question would move; 0 that hold now would fail" in amgs.out
     assert _refused(amgs, cases, monkeypatch)
-    assert amgs("calibrate") == 0 and "changed 3 blocks" in amgs.out
+    assert amgs("calibrate") == 0 and "changed the forecasts and 0 edges" in amgs.out
     done = asked(amgs, "operations")["operations"][0]
     assert done["kind"] == "calibrate"
     assert amgs("undo", str(done["id"])) == amgs("verify") == 0

@@ -41,7 +41,8 @@ class Assembler:
         reinforce: bool = True,
         as_of: datetime | None = None,
     ) -> Frame:
-        """Assemble a frame. What it selects is reinforced once, and its scores are logged as forecasts.
+        """Assemble a frame. Its scores are logged as forecasts; nothing that orders a later frame changes, unless
+        `frames.reinforce_shown` is set.
 
         reinforce: False for a look that leaves no trace; so it is in a memory opened for reading only, and so is a look
         at what held as of an instant.
@@ -54,16 +55,17 @@ class Assembler:
         with self._context.derived.searching() as sources:
             frame, pools = self._assembled(definition, asked, known, sources)
         if reinforce and as_of is None and not self._context.storage.read_only:
-            self._log_use(frame, asked, pools, known)
+            return self._logged(frame, asked, pools, known)
         return frame
 
-    def _log_use(
+    def _logged(
         self,
         frame: Frame,
         asked: pipeline.FrameRequest,
         pools: Mapping[str, KeptPool],
         known: Definitions,
-    ) -> None:
+    ) -> Frame:
+        """Log the frame with its forecasts. A frame that reinforced says so, and in which operation."""
         chosen = {c.block.id: c for c in frame.selected}
         reached = [i for i, c in chosen.items() if "graph" in c.layers]
         with self._context.derived.reading() as state:
@@ -74,14 +76,12 @@ class Assembler:
             forecasts.log(self._context.storage, frame, tuple(chosen.values()), walked)
             self._record(frame, asked, walked, pools, known)
             self._context.storage.scores.put(frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of)
-            reinforcing.reinforce(
-                self._context.storage,
-                list(chosen),
-                event_type="assembled",
-                source=f"{frame.name} {frame.id}",
-                now=frame.as_of,
-                walked=walked,
+            if not chosen or not self._context.settings.frames.reinforce_shown:
+                return frame
+            done = reinforcing.reinforce_shown(
+                self._context.storage, list(chosen), frame.name, frame.id, frame.as_of, walked
             )
+        return replace(frame, remarks=(*frame.remarks, f"{done.summary} (operation {done.id})"))
 
     def _assembled(
         self,

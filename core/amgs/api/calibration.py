@@ -21,12 +21,14 @@ from amgs.calibration.results import (
     OutcomeGroups,
     Sighting,
     Tuning,
+    Usefulness,
     WeightTest,
 )
 from amgs.errors import UsageError
 from amgs.frames import pipeline, registry
 from amgs.frames.assemble import Template
 from amgs.frames.cache import shift
+from amgs.frames.score import own_weights
 from amgs.retrieval import waterfall
 from amgs.storage.forecasts import ForecastGroup
 from amgs.storage.monitors import MonitorValue
@@ -73,6 +75,10 @@ class Calibration:
         latest forecast there is still open has none.
         """
         return self._context.storage.forecasts.verdicts(frame, query)
+
+    def usefulness(self, ids: Sequence[str]) -> Mapping[str, Usefulness]:
+        """What verdicts say of these blocks, by id; one without a verdict is left out."""
+        return forecasts.usefulness(self._context.storage, [self._context.whole_id(i) for i in ids])
 
     def settle(
         self, verdicts: Mapping[str, bool], *, reinforced: Sequence[str], event_type: str, source: str
@@ -142,7 +148,7 @@ class Calibration:
         return OutcomeGroups(tuple(OutcomeGroup(*row) for row in rows))
 
     def plan(self, method: Method = "isotonic") -> CalibrationPlan:
-        """What recalibrating confidences would do; raises UsageError for too few outcomes."""
+        """What recalibrating forecasts would do; raises UsageError for too few outcomes."""
         context = self._context
         return planning.make(context.storage, method, context.settings.calibration, context.clock.now())
 
@@ -182,7 +188,7 @@ class Calibration:
     ) -> WeightTest:
         """Two weight sets of an atomic frame on the same questions; None stands for the frame's own."""
         definition, asked = self._asked(frame, questions, progress)
-        own = definition.weights
+        own = own_weights(definition, has_query=True)
         return tuning.compare(definition.name, asked, first or own, second or own, seed=seed)
 
     def _asked(

@@ -254,7 +254,7 @@ class Lifecycle:
         return enhance.apply(self._context.storage, chosen(plan, only), self._context.clock.now())
 
     def walks(self) -> dict[tuple[str, str, str], int]:
-        """How many assemblies walked each edge (source, target, relation)."""
+        """How often each edge (source, target, relation) led to a block that a verdict calls useful."""
         return self._context.storage.reinforcements.walks()
 
     def most_used(self, limit: int = 20) -> tuple[tuple[Block, int], ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from amgs.calibration.results import EdgeChange
 from amgs.log import journal
@@ -31,10 +32,19 @@ def changes(
     return tuple(change(edges[one.key], one, strength) for one in walked if one.key in edges)
 
 
-def put(storage: Storage, planned: Iterable[EdgeChange]) -> tuple[list[JournalRow], list[EdgeKey]]:
-    """Write the new confidences; gives the rows of the journal and the edges that learned. Within a transaction."""
-    wanted = {one.edge.key: one.after for one in planned}
+def put(
+    storage: Storage, planned: Iterable[EdgeChange], now: datetime
+) -> tuple[list[JournalRow], list[EdgeKey]]:
+    """Write the new confidences; the decay of an edge that led to something useful begins anew (AMGS §8.4). Gives the
+    rows of the journal and the edges that learned. Within a transaction.
+    """
+    wanted = {one.edge.key: one for one in planned}
     found = storage.edges.get(wanted)
-    after = [replace(found[key], confidence=value) for key, value in wanted.items()]
+    after = [
+        replace(
+            edge, confidence=one.after, last_reinforced_at=now if one.hits > 0 else edge.last_reinforced_at
+        )
+        for edge, one in ((found[key], one) for key, one in wanted.items())
+    ]
     storage.edges.put(after)
     return [journal.edge_row(found[edge.key], edge) for edge in after], list(wanted)

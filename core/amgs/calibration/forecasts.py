@@ -11,6 +11,7 @@ import numpy as np
 from amgs.calibration import edges as learning
 from amgs.calibration.brier import brier_score
 from amgs.calibration.recalibrate import read_curve
+from amgs.calibration.results import Usefulness
 from amgs.errors import UsageError
 from amgs.log import journal
 from amgs.log.reinforcement import reinforce
@@ -66,7 +67,14 @@ def of_scores(storage: Storage, scores: Sequence[float]) -> list[float]:
     return list(scores) if known is None else mapped
 
 
+def usefulness(storage: Storage, ids: Sequence[str] | None = None) -> dict[str, Usefulness]:
+    """What verdicts say of these blocks, or of all; one without a verdict is left out: nothing is known of it."""
+    return {i: Usefulness(*counts) for i, counts in storage.forecasts.judged(ids).items()}
+
+
 KIND = "feedback"
+USEFUL = "useful"
+"""The event of a block that a verdict calls useful."""
 
 
 def decide(
@@ -79,8 +87,8 @@ def decide(
     prior_strength: float,
     prediction_id: str | None = None,
 ) -> Outcome:
-    """Give the latest open forecast of a block, or the one named, its outcome, journalled; the edges that led to the
-    block learn from it at once.
+    """Give the latest open forecast of a block, or the one named, its outcome, journalled. A useful block is
+    reinforced, and the edges that led to it learn from the verdict at once.
 
     prior_strength: how many verdicts an edge's present confidence counts as. Raises UsageError when none is open.
     """
@@ -89,7 +97,8 @@ def decide(
         block = storage.blocks.get([block_id])[block_id]
         verdict = "useful" if useful else "useless"
         told = f"“{block.title}” {verdict}, forecast {outcome.predicted:.2f}"
-        _write(storage, now, told, [], (outcome,), prior_strength)
+        rows = _reinforced(storage, [block_id], USEFUL, outcome.frame, now) if useful else []
+        _write(storage, now, told, rows, (outcome,), prior_strength)
         return outcome
 
 
@@ -103,19 +112,30 @@ def settle(
     now: datetime,
     prior_strength: float,
 ) -> tuple[Outcome, ...]:
-    """Several verdicts and reinforcements of blocks as one operation. verdicts: whether each block was useful.
+    """Several verdicts and reinforcements of blocks as one operation. verdicts: whether each block was useful; one that
+    was is reinforced, once.
 
     Raises UsageError when a forecast is not open, UnknownBlockError for a block there is not; nothing is written then.
     """
     with storage.transaction():
-        before = storage.blocks.get(reinforced)
-        reinforce(storage, reinforced, event_type=event_type, source=source, now=now)
-        rows = [journal.clock_row(before[i], event_type, now, source) for i in dict.fromkeys(reinforced)]
+        rows = _reinforced(storage, reinforced, event_type, source, now)
+        useful = [i for i, yes in verdicts.items() if yes and i not in reinforced]
+        rows += _reinforced(storage, useful, USEFUL, source, now)
         outcomes = tuple(_decided(storage, block_id, useful, now) for block_id, useful in verdicts.items())
         if rows or outcomes:
             told = f"{plural(len(outcomes), 'verdict')}, {plural(len(rows), 'block')} reinforced, by {source}"
             _write(storage, now, told, rows, outcomes, prior_strength)
         return outcomes
+
+
+def _reinforced(
+    storage: Storage, ids: Sequence[str], event_type: str, source: str, now: datetime
+) -> list[JournalRow]:
+    """Reinforce blocks; gives the rows of the journal."""
+    once = list(dict.fromkeys(ids))
+    before = storage.blocks.get(once)
+    reinforce(storage, once, event_type=event_type, source=source, now=now)
+    return [journal.clock_row(before[i], event_type, now, source) for i in once]
 
 
 def _write(
@@ -128,7 +148,7 @@ def _write(
 ) -> None:
     """Write the operation of these outcomes, with what the edges learned from them."""
     planned = learning.changes(storage, prior_strength, [o.prediction_id for o in outcomes])
-    of_edges, learned = learning.put(storage, planned)
+    of_edges, learned = learning.put(storage, planned, now)
     told += f", {len(learned)} edge{'' if len(learned) == 1 else 's'} corrected" if learned else ""
     entry = journal.write(storage, KIND, now, told, [*rows, *map(journal.verdict_row, outcomes), *of_edges])
     if learned:

@@ -36,14 +36,12 @@ class OutcomeGroups:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A curve for the confidences of a category ("" for all the others together), or for the forecasts.
+    """A curve from composite scores to outcomes.
 
-    before, after: Brier score of what is mapped against the outcomes; after is measured on outcomes that the curve
-    was not fitted on. used: whether it helps and is applied.
+    before, after: Brier score against the outcomes; after is measured on outcomes that the curve was not fitted on.
+    used: whether it helps and is applied.
     """
 
-    category: str
-    outcomes: int
     before: float
     after: float
     used: bool
@@ -51,14 +49,20 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfidenceChange:
-    """A block whose confidence changes."""
+class Usefulness:
+    """What verdicts say of one block: `useful` of `verdicts`. It is no part of the block's confidence, which says how
+    sure its category is.
+    """
 
-    block_id: str
-    title: str
-    category: str
-    before: float
-    after: float
+    useful: int
+    verdicts: int
+
+    @property
+    def mean(self) -> float:
+        """The chance that the block proves useful when it is shown next: the mean of the Beta posterior whose prior is
+        one useful and one useless showing.
+        """
+        return (self.useful + 1) / (self.verdicts + 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,7 @@ class EdgeChange:
 @dataclass(frozen=True, slots=True)
 class CalibrationPlan:
     """A proposal; nothing has happened yet. forecast: the curve from composite score to forecast, of all verdicts.
+    The blocks' confidences stay: they say how sure the category is, which no verdict asks.
 
     compared: questions of a file, asked before and after the change in a copy of the memory; None where none were.
     """
@@ -81,8 +86,6 @@ class CalibrationPlan:
     method: Method
     outcomes: int
     forecast: Fit
-    fits: tuple[Fit, ...]
-    blocks: tuple[ConfidenceChange, ...]
     edges: tuple[EdgeChange, ...]
     made_at: datetime
     change_counter: int

@@ -186,7 +186,7 @@ def assemble(
     reinforce: bool = True,
     as_of: datetime | None = None,
 ) -> Ask[Frame]:
-    """Assemble a frame; what it selects is reinforced once, and its scores are logged as forecasts.
+    """Assemble a frame; its scores are logged as forecasts that feedback settles.
 
     reinforce: False for a look that leaves no trace. as_of: of what held at that instant; a look, too.
     Raises UnknownFrameError, BudgetError or WeightsError.

@@ -228,12 +228,12 @@ def explain_pruning(
 
 
 def plan_calibration(method: Method = "isotonic") -> Ask[CalibrationPlan]:
-    """What recalibrating the confidences from the outcomes of forecasts would change; changes nothing."""
+    """What recalibrating the forecasts from their outcomes would change; changes nothing."""
     return sending("POST", "/v1/lifecycle/calibrate", repeatable=True, dry_run=True, method=method)
 
 
 def calibrate(method: Method = "isotonic") -> Ask[Calibrated]:
-    """Recalibrate the confidences from the outcomes of forecasts; `undo` takes it back."""
+    """Recalibrate the forecasts from their outcomes; `undo` takes it back."""
     return sending("POST", "/v1/lifecycle/calibrate", method=method)
 
 

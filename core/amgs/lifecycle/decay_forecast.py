@@ -90,12 +90,12 @@ def forecast(
     place_of = dict(zip(known.numbers[first].tolist(), first.tolist(), strict=True))
     found = [(one.block, place_of[one.number]) for one in storage.blocks.by_number(list(place_of))]
     ids = [block.id for block, _ in found]
-    useful, links = storage.forecasts.useful(ids), storage.edges.leading_to(ids)
+    judged, links = storage.forecasts.judged(ids), storage.edges.leading_to(ids)
     rows = []
     for block, place in found:
         at = falls_below(float(rate[place]), block.last_reinforced_at, threshold)
         if at is not None:
-            told = int(known.uses[place]), useful.get(block.id, 0), links.get(block.id, 0)
+            told = int(known.uses[place]), judged.get(block.id, (0, 0))[0], links.get(block.id, 0)
             rows.append(ForecastRow(block, float(before[place]), float(after[place]), at, *told))
     rows.sort(key=lambda row: (not row.uses, row.falls_at, row.block.id))
     return Forecast(

@@ -25,8 +25,8 @@ _GAIN = 0.25
 class EdgeUsage:
     """What the logs say.
 
-    blocks: the assemblies that each block was in. walks: how often each edge (source, target, relation) was
-    walked.
+    blocks: the occasions on which each block was used. walks: how often each edge (source, target, relation) led to a
+    block that proved useful. What was only shown is in neither.
     """
 
     blocks: Mapping[str, frozenset[str]]
@@ -76,7 +76,7 @@ def by_use(
         sure = uses / (uses + 2.0)
         if uses >= settings.uses and together >= apart:
             weight = round(1.0 - (1.0 - e.weight) * (1.0 - _GAIN) ** uses, 6)
-            reason = f"{e.relation_type}: used together {together} times, walked {walked}"
+            reason = f"{e.relation_type}: useful together {together} times, led there {walked}"
             effect = f"weight {e.weight:.2f} → {weight:.2f}"
             if weight > e.weight:
                 found.append(

@@ -58,7 +58,7 @@ def world(storage: Storage) -> EnhancementInputs:
     every = BlockFilter(statuses=("raw", "consolidated", "archived", "pruned"))
     known = frozenset(str(i) for i in storage.block_columns.facts(every).ids)
     edges = tuple(e for e in storage.edges.everything() if e.source_id in blocks and e.target_id in blocks)
-    usage = EdgeUsage(storage.reinforcements.assemblies(), storage.reinforcements.walks())
+    usage = EdgeUsage(storage.reinforcements.uses(), storage.reinforcements.walks())
     return EnhancementInputs(tuple(blocks[i] for i in present), held.matrix, edges, usage, known)
 
 

@@ -1,17 +1,17 @@
-"""Use keeps memory alive.
-
-The decay clock of what was assembled, and of the edges walked, starts anew (AMGS §8.4).
-"""
+"""Use keeps memory alive: the decay clock of what was used, and of the edges walked, starts anew (AMGS §8.4)."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from amgs.errors import UnknownBlockError
 from amgs.graph.view import GraphView
+from amgs.log import journal
 from amgs.storage.protocol import Storage
-from amgs.types import EdgeKey
+from amgs.text.plural import plural
+from amgs.types import EdgeKey, JournalEntry
 
 
 def reinforce(
@@ -44,6 +44,25 @@ def reinforce(
             once = list(dict.fromkeys(walked))
             storage.edges.reinforce(once, now)
             storage.reinforcements.append_walks(once, now, source)
+
+
+def reinforce_shown(
+    storage: Storage,
+    ids: Sequence[str],
+    frame: str,
+    assembly_id: str,
+    now: datetime,
+    walked: Sequence[EdgeKey],
+) -> JournalEntry:
+    """Reinforce what a frame selected, as an operation of the journal that `undo` takes back."""
+    source = f"{frame} {assembly_id}"
+    with storage.transaction():
+        blocks, edges = storage.blocks.get(ids), storage.edges.get(walked)
+        reinforce(storage, ids, event_type="assembled", source=source, now=now, walked=list(edges))
+        rows = [journal.clock_row(blocks[i], "assembled", now, source) for i in ids]
+        rows += [journal.edge_row(e, replace(e, last_reinforced_at=now)) for e in edges.values()]
+        told = f"{plural(len(ids), 'block')} reinforced by being shown in {frame}"
+        return journal.write(storage, "reinforce", now, told, rows)
 
 
 def walked_edges(

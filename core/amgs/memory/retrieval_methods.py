@@ -125,7 +125,7 @@ class RetrievalMethods(OpenMemory):
         reinforce: bool = True,
         as_of: datetime | None = None,
     ) -> Frame:
-        """Assemble a frame. What it selects is reinforced once, and its scores are logged as forecasts.
+        """Assemble a frame. Its scores are logged as forecasts that feedback settles.
 
         reinforce: False for a look that leaves no trace; so it is in a memory opened for reading only.
         as_of: of what held at that instant; a look, too.

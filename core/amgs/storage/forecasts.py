@@ -98,8 +98,8 @@ class ForecastStorage(Protocol):
         """
         ...
 
-    def useful(self, ids: Sequence[str]) -> dict[str, int]:
-        """How often each of these blocks was judged useful; those that never were are left out."""
+    def judged(self, ids: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
+        """(times useful, verdicts) of all blocks or of those named; those that were never judged are left out."""
         ...
 
     def latest(self, limit: int) -> tuple[Outcome, ...]:

@@ -48,11 +48,16 @@ class ReinforcementStorage(Protocol):
         ...
 
     def walks(self) -> dict[tuple[str, str, str], int]:
-        """How often each edge (source, target, relation) was walked; edges that never were are missing."""
+        """How often each edge (source, target, relation) led to a block that a verdict calls useful; edges that never
+        did are missing.
+        """
         ...
 
-    def assemblies(self) -> dict[str, frozenset[str]]:
-        """The assemblies that each block was part of, by block; a block without one is missing."""
+    def uses(self) -> dict[str, frozenset[str]]:
+        """The occasions on which each block was used, by block; a block that never was is missing. Two blocks that
+        share an occasion were used together: a verdict calls both useful in one assembly, or they were reinforced
+        together. Having been selected by the same frame is none.
+        """
         ...
 
     def miscounted(self) -> tuple[str, ...]:

@@ -50,6 +50,7 @@ def show(engine: Engine, block: Reference = None) -> BlockDetail:
 
 @operation(
     "block find",
+        usefulness=engine.memory.calibration.usefulness([chosen.id]).get(chosen.id),
     summary="Find blocks by title or text; typos are forgiven.",
     example='block find "boiler valve"',
     keys=("slash",),

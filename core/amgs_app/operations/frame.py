@@ -65,8 +65,8 @@ def assemble(
     """Assemble a frame: which blocks got in, which did not and why, and the text with the source block of every
     passage.
 
-    What was superseded stays out. Selected blocks are reinforced once, and each composite score is logged as a
-    forecast that `feedback` settles.
+    What was superseded stays out. Each composite score is logged as a forecast that `feedback` settles. Being selected
+    reinforces no block, unless `memory.frames.reinforce_shown` is set.
     """
     if composite:
         wanted = name.strip().upper()

@@ -57,10 +57,10 @@ def calibrate(
     ] = None,
     progress: Progress | None = None,
 ) -> CalibrationPlan | Calibrated:
-    """Fit a curve from confidence to outcome for each category, and move the blocks' confidences along it.
+    """Fit a curve from score to outcome over all verdicts, and map later forecasts along it.
 
-    A curve is used only where it lowers the Brier score on outcomes it was not fitted on. Edges that led to a block
-    judged useless lose confidence. The change is journalled: `undo` reverts it.
+    The curve is used only where it lowers the Brier score on outcomes it was not fitted on. How sure a block's category
+    is stays as it was: no verdict asks about it. The change is journalled: `undo` reverts it.
 
     With --questions, the questions of a file are asked before and after the change in a copy of the memory. The plan
     says how many would move, and is not carried out where one that holds now would fail.

@@ -115,4 +115,3 @@ def test_walks_since_an_instant_are_those_at_or_after_it(storage: Storage) -> No
         microseconds_of(NOON),
         microseconds_of(later),
     ]
-    assert storage.reinforcements.walks() == {edge("a", "b").key: 1, edge("b", "a").key: 1}

@@ -241,6 +241,12 @@ def test_every_shipped_frame_comes_back_as_it_went_in(storage: Storage) -> None:
     assert {d.name: d for d in storage.frames.everything()} == {d.name: d for d in (*DEFAULTS, odd)}
 
 
+def test_brief_blocks_are_counted_in_bytes(storage: Storage) -> None:
+    put(storage, block("a" * 9), block("a" * 10), block("é" * 5), block("é" * 4))
+    numbers = storage.blocks.numbers_of([block_id("a" * 9), block_id("é" * 4)])
+    assert storage.block_columns.brief(10).tolist() == sorted(numbers.values())
+
+
 def test_logs_answer_in_their_order(storage: Storage) -> None:
     put(storage, block("a"), block("b"))
     a, b = block_id("a"), block_id("b")
@@ -257,9 +263,16 @@ def test_logs_answer_in_their_order(storage: Storage) -> None:
     assert of_one is not None and of_one.prediction_id == "p2"
     with storage.transaction():
         storage.forecasts.decide("p3", 1.0, 0.09, NOON)
+    assert storage.reinforcements.uses() == {a: {"two"}}
+    with storage.transaction():
+        storage.reinforcements.append([a, b], "explicit", NOON + timedelta(hours=1), "operator")
+    used = storage.reinforcements.uses()
+    assert len(used[a] & used[b]) == 1 and len(used[a]) == 2
+    assert storage.forecasts.judged() == storage.forecasts.judged([a, b]) == {a: (1, 1)}
+    assert storage.forecasts.judged([b]) == {}
     assert [o.prediction_id for o in storage.forecasts.decided(by="frame", value="TASK")] == ["p3"]
     assert storage.forecasts.decided(by="frame", value="SELF") == ()
-    assert storage.reinforcements.counts() == {a: 2, b: 1}
+    assert storage.reinforcements.counts() == {a: 3, b: 2}
     assert storage.reinforcements.miscounted() == tuple(sorted([a, b]))
     assert storage.scores.get("SELF") == {a: 0.2, b: 0.3}
 

@@ -156,13 +156,14 @@ class SqlForecasts(ForecastStorage):
         )
         return tuple((_outcome(row), str(row[8]), tuple(row[9] or ()), as_utc(row[10])) for row in found)
 
-    def useful(self, ids: Sequence[str]) -> dict[str, int]:
+    def judged(self, ids: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
+        condition = "" if ids is None else " AND block_id IN (SELECT unnest(?::VARCHAR[]))"
         found = self._connection.rows(
-            "SELECT block_id, count(*) FROM calibration_log WHERE actual >= 0.5 "
-            "AND block_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY 1",
-            [list(ids)],
+            "SELECT block_id, count(*) FILTER (WHERE actual >= 0.5), count(*) FROM calibration_log "
+            f"WHERE actual IS NOT NULL{condition} GROUP BY 1 ORDER BY 1",
+            [] if ids is None else [list(ids)],
         )
-        return {str(block): int(times) for block, times in found}
+        return {str(block): (int(useful), int(verdicts)) for block, useful, verdicts in found}
 
     def latest(self, limit: int) -> tuple[Outcome, ...]:
         found = self._connection.rows(

@@ -82,16 +82,19 @@ class SqlReinforcements(ReinforcementStorage):
 
     def walks(self) -> dict[tuple[str, str, str], int]:
         found = self._connection.rows(
-            "SELECT source_id, target_id, relation_type, count(*) FROM edge_walks GROUP BY 1, 2, 3"
+            "SELECT source_id, target_id, relation_type, count(*) FROM edge_forecasts "
+            "JOIN calibration_log USING (prediction_id) WHERE actual >= 0.5 GROUP BY 1, 2, 3"
         )
         return {(str(s), str(t), str(r)): int(n) for s, t, r, n in found}
 
-    def assemblies(self) -> dict[str, frozenset[str]]:
+    def uses(self) -> dict[str, frozenset[str]]:
+        # A verdict's own event says when it was given, not in which assembly: that is in the log of forecasts.
         found = self._connection.rows(
-            "SELECT block_id, array_agg(DISTINCT source) FROM reinforcement_log WHERE event_type = 'assembled' "
-            "GROUP BY 1"
+            "SELECT block_id, array_agg(DISTINCT occasion) FROM (SELECT block_id, assembly_id AS occasion FROM "
+            "calibration_log WHERE actual >= 0.5 UNION ALL SELECT block_id, concat(source, ' ', epoch_us(timestamp)) "
+            "FROM reinforcement_log WHERE event_type NOT IN ('assembled', 'useful')) AS used GROUP BY 1"
         )
-        return {str(i): frozenset(str(s) for s in sources) for i, sources in found}
+        return {str(i): frozenset(str(s) for s in occasions) for i, occasions in found}
 
     def miscounted(self) -> tuple[str, ...]:
         found = self._connection.rows(

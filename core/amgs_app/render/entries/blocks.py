@@ -72,6 +72,13 @@ def _relevance(result: BlockDetail) -> str:
     return f"“{result.block.title}”: relevance {result.relevance:.2f}"
 
 
+def _useful(result: BlockDetail) -> str:
+    known = result.usefulness
+    if known is None:
+        return "unknown: no verdict yet"
+    return f"{known.mean:.2f}: {known.useful} of {plural(known.verdicts, 'verdict')}, with one of each as the prior"
+
+
 def _page(result: BlockDetail, canvas: Canvas, now: datetime) -> RenderableType:
     from amgs_app.render.figures.block import block, content_lines
 
@@ -87,6 +94,7 @@ def block_detail(result: BlockDetail) -> ResultTable:
         ("category", block.category),
         ("status", block.status),
         ("confidence", block.confidence),
+        ("useful", _useful(result)),
         ("relevance", result.relevance),
         ("decay", f"{result.profile} (λ {block.decay_lambda:g} per hour)"),
         ("created", block.created_at),

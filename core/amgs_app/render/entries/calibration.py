@@ -38,12 +38,8 @@ _SETS = "r:score c:score k:score s:score f:score recall:score precision:score MR
 
 
 def _plan(plan: CalibrationPlan, did: str) -> ResultTable:
-    rows: list[tuple[object, ...]] = [
-        ("block", c.block_id, c.title, c.category, c.before, c.after) for c in plan.blocks
-    ]
-    rows += [
+    rows = [
         (
-            "edge",
             c.edge.source_id,
             f"→ {c.edge.target_id[:12]}: {c.hits:g} of {c.count} useful",
             c.edge.relation_type,
@@ -52,17 +48,19 @@ def _plan(plan: CalibrationPlan, did: str) -> ResultTable:
         )
         for c in plan.edges
     ]
+    curve = plan.forecast
     notes = [
-        f"{f.category or 'all others'}: {plural(f.outcomes, 'outcome')}, Brier {f.before:.3f} → {f.after:.3f}"
-        + ("" if f.used else " (not used: it does not help)")
-        for f in (plan.forecast, *plan.fits)
+        f"forecasts: Brier {curve.before:.3f} → {curve.after:.3f} on outcomes the curve was not fitted on"
+        + ("" if curve.used else " (not used: it does not help)"),
+        "how sure each block's category is stays as it was",
     ]
     notes += [] if plan.compared is None else _moved(plan.compared)
+    forecasts = "the forecasts" if curve.used else "no forecast"
     title = (
-        f"{plan.method} on {plural(plan.outcomes, 'outcome')} {did} {plural(len(plan.blocks), 'block')}, "
+        f"{plan.method} on {plural(plan.outcomes, 'outcome')} {did} {forecasts} and "
         f"{plural(len(plan.edges), 'edge')}"
     )
-    made = sheet(title, "what id:id name* of before:score after:score", rows, notes)
+    made = sheet(title, "id:id edge* of before:score after:score", rows, notes)
     return ResultTable(made.title, made.columns, made.rows, made.notes, made.rows[: 2 * _SHOWN])
 
 
@@ -292,7 +290,7 @@ def synthetic_year(result: SyntheticYear) -> ResultTable:
     brier = "–" if result.brier is None else f"{result.brier:.3f}"
     notes = [
         f"Above the threshold at the end: {kept or 'nothing'}",
-        f"{result.outcomes:,} verdicts, Brier {brier}, {result.recalibrated:,} confidences recalibrated",
+        f"{result.outcomes:,} verdicts, Brier {brier}, {plural(result.recalibrated, 'recalibration')}",
     ]
     columns = "month:n arrived:n consolidated:n queries:n useful:n alive:n fading:n edges:n relevance:score Brier:score"
     return sheet(f"{result.days} days, seed {result.seed}", columns, rows, notes)

@@ -1,4 +1,4 @@
-"""A recalibration before it happens: which curves help, and which confidences they would move."""
+"""A recalibration before it happens: whether its curve helps, and which confidences of edges it would move."""
 
 from __future__ import annotations
 
@@ -6,21 +6,16 @@ from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
-from amgs.calibration.results import CalibrationPlan, ConfidenceChange, EdgeChange, Fit
+from amgs.calibration.results import CalibrationPlan, EdgeChange
 from amgs.text.plural import plural
-from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, ink, width_of
-from amgs_app.render.figures.format import count, share, short_id
+from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, ink
+from amgs_app.render.figures.format import share, short_id
 from amgs_app.render.figures.glyphs import HeaderPart, facts_line
 from amgs_app.render.figures.list_page import ListPage
 
 
-def changes_of(plan: CalibrationPlan) -> list[ConfidenceChange | EdgeChange]:
-    """The rows of a plan: blocks, then edges."""
-    return [*plan.blocks, *plan.edges]
-
-
 def plan(result: CalibrationPlan, canvas: Canvas, *, cursor: int = 0, operation: int | None = None) -> Text:
-    """The curves with the Brier score before and after, then every confidence that moves.
+    """The curve with the Brier score before and after, then every confidence that moves.
 
     operation: the journal entry that applied it; None while it is a preview.
     """
@@ -40,67 +35,61 @@ def _plan(result: CalibrationPlan, canvas: Canvas, cursor: int, operation: int |
         sheet,
         0,
         [
-            HeaderPart(0, ((plural(len(result.blocks), "block"), ink(palette.accent, bold=True)),)),
+            HeaderPart(
+                0,
+                (
+                    (
+                        f"{result.method} on {plural(result.outcomes, 'outcome')}",
+                        ink(palette.accent, bold=True),
+                    ),
+                ),
+            ),
             HeaderPart(1, ((plural(len(result.edges), "edge"), ink(palette.text)),)),
-            HeaderPart(2, ((f"{result.method} on {count(result.outcomes)} outcomes", ink(palette.muted)),)),
         ],
         x=1,
     )
-    fits = (result.forecast, *result.fits)
-    high = min(len(fits) + 1, max(2, sheet.height * 2 // 5))
-    _fits(sheet.part(0, 1, None, high), fits)
+    _curve(sheet.part(0, 1, None, 2), result)
     title = f"applied as operation {operation}" if done else "preview: nothing has changed yet"
-    _changes(sheet.part(0, 1 + high), changes_of(result), cursor, title)
+    _changes(sheet.part(0, 3), result.edges, cursor, title)
     return sheet
 
 
-def _fits(region: Region, fits: Sequence[Fit]) -> None:
+def _curve(region: Region, result: CalibrationPlan) -> None:
     palette = region.palette
-    muted = ink(palette.muted)
-    region.rule(0, "curves", "Brier before → after, on outcomes they were not fitted on")
-    name_w = min(24, max(width_of(_name(one)) for one in fits))
-    for row, one in enumerate(fits[: region.height - 1], start=1):
-        colour = palette.good if one.used else palette.muted
-        line: list[Piece] = [
-            ("✓ " if one.used else "· ", ink(colour, bold=True)),
-            (_name(one).ljust(name_w)[:name_w], ink(palette.text)),
-            (f" {count(one.outcomes):>6} outcomes  ", muted),
-            (f"{share(one.before, 3)} → {share(one.after, 3)}", ink(colour, bold=True)),
-            ("  used" if one.used else "  not used: it does not help", muted),
-        ]
-        region.pieces(1, row, line, width=region.width - 2)
+    one = result.forecast
+    region.rule(0, "from score to forecast", "Brier before → after, on outcomes it was not fitted on")
+    colour = palette.good if one.used else palette.muted
+    line: list[Piece] = [
+        ("✓ " if one.used else "· ", ink(colour, bold=True)),
+        (f"{share(one.before, 3)} → {share(one.after, 3)}", ink(colour, bold=True)),
+        ("  used" if one.used else "  not used: it does not help", ink(palette.muted)),
+        ("; how sure the categories are stays", ink(palette.muted)),
+    ]
+    region.pieces(1, 1, line, width=region.width - 2)
 
 
-def _name(one: Fit) -> str:
-    return clean(one.category) or "all others"
-
-
-def _changes(
-    region: Region, changes: Sequence[ConfidenceChange | EdgeChange], cursor: int, title: str
-) -> None:
+def _changes(region: Region, changes: Sequence[EdgeChange], cursor: int, title: str) -> None:
     if region.height < 2:
         return
     page = ListPage.around(changes, region.height - 1, cursor)
     region.rule(0, title, page.note)
     if not changes:
-        region.put(1, 1, "No confidence would move.", ink(region.palette.muted), width=region.width - 2)
+        region.put(
+            1, 1, "No confidence of an edge would move.", ink(region.palette.muted), width=region.width - 2
+        )
     page.draw(region.part(0, 1), _change)
 
 
-def _change(line: Region, one: ConfidenceChange | EdgeChange, chosen: bool) -> None:
+def _change(line: Region, one: EdgeChange, chosen: bool) -> None:
     """What would move, from what to what; where there is room, on a line from 0 to 1."""
     del chosen
     palette = line.palette
     muted = ink(palette.muted)
-    block = isinstance(one, ConfidenceChange)
-    before = one.before if isinstance(one, ConfidenceChange) else one.edge.confidence
-    what = one.title if isinstance(one, ConfidenceChange) else _edge(one)
-    kind = one.category if isinstance(one, ConfidenceChange) else one.edge.relation_type
+    before = one.edge.confidence
     cells = min(24, max(0, line.width - 60))
     tail_w = 14 + (cells + 2 if cells else 0)
-    line.put(2, 0, "■" if block else "─", muted)
-    x = line.put(4, 0, clean(kind), muted, width=14) + 1
-    line.put(x, 0, clean(what), ink(palette.text), width=line.width - x - tail_w - 1)
+    x = line.put(2, 0, clean(one.edge.relation_type), muted, width=14) + 1
+    line.put(x, 0, clean(_edge(one)), ink(palette.text), width=line.width - x - tail_w - 1)
     rises = one.after > before
     colour = ink(palette.heat_high if rises else palette.heat_low, bold=True)
     x = line.put(line.width - tail_w, 0, f"{share(before)} → ", muted, width=8, align="right")

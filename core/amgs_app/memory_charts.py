@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from amgs.memory import Memory
-    from amgs.types import CategoryCurves, Frame, Reliability, StoreStatus
+    from amgs.types import CategoryCurves, Frame, Reliability, Status, StoreStatus
     from amgs_app.render.sheet import ResultTable
 
-_HELD = ("raw", "consolidated", "archived")
+_HELD: tuple[Status, ...] = ("raw", "consolidated", "archived")
 _SPANS = 12
 _KINDS = 14
 """Bars that a chart of categories has at most; the table has them all."""

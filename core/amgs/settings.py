@@ -281,7 +281,11 @@ class PruningSettings(SettingsSection):
     centrality: float = Field(default=0.1, ge=0, le=1, description="A block above this centrality stays.")
     reinforcements: int = Field(default=1, ge=0, description="A block reinforced more often stays.")
     confidence: float = Field(
-        default=0.75, ge=0, le=1, description="A block with more confidence than this stays."
+        default=0.88,
+        ge=0,
+        le=1,
+        description="A block with more confidence than this stays; the wording of a text alone gives no more. Where "
+        "verdicts exist they count instead: a block that is useful more often than not stays.",
     )
     lowest: float = Field(
         default=0.0,

@@ -70,6 +70,25 @@ def test_each_of_the_four_reasons_alone_keeps_a_block() -> None:
         assert _odd(memory).id not in _planned(memory), "what is fresh stays"
 
 
+def test_a_verdict_counts_in_place_of_how_sure_the_category_is() -> None:
+    with _old() as memory:
+        odd = _odd(memory).id
+        memory.set_metadata(odd, confidence=0.95)
+        assert odd not in _planned(memory)
+        for useful in (False, True, True):
+            frame = memory.assemble("ATTENTION", query="qqq zzz xxyyy")
+            assert odd in {c.block.id for c in frame.selected}
+            memory.feedback(odd, useful=useful, assembly_id=frame.id)
+            memory.clock = FixedClock(memory.clock.now() + timedelta(days=400))
+            if not useful:
+                assert odd in _planned(memory)
+                explained = {s.name: s for s in memory.lifecycle.explain_pruning(odd).signs}
+                assert explained["confidence"].value == pytest.approx(1 / 3, abs=1e-6)
+                assert explained["confidence"].told == "useful by verdicts 0.33 ≤ 0.5"
+        kept = memory.lifecycle.explain_pruning(odd).kept_by
+        assert kept == ("reinforcement", "confidence") and odd not in _planned(memory)
+
+
 def test_no_edge_ends_at_a_pruned_block_and_undo_brings_all_of_them_back() -> None:
     with _old() as memory:
         loose = memory.settings.pruning.model_copy(update={"centrality": 1.0, "alone_cosine": 0.0})
@@ -177,7 +196,7 @@ def test_it_is_told_which_of_the_four_signs_keeps_a_block_and_when_it_will_have_
         memory.set_metadata(odd, confidence=0.9)
         seen = memory.lifecycle.explain_pruning(odd[:12])
         assert seen.kept_by == ("confidence",)
-        assert [s.told for s in seen.signs if not s.low] == ["confidence 0.900 > 0.75"]
+        assert [s.told for s in seen.signs if not s.low] == ["confidence 0.900 > 0.88"]
         assert seen.fades_at == NOW + timedelta(hours=math.log(20) / 0.01)
         assert memory.lifecycle.explain_pruning(odd, threshold=1e-60).kept_by == ("relevance", "confidence")
         memory.set_metadata(odd, decay_lambda=0.0, status="archived")
@@ -206,7 +225,9 @@ def test_a_plan_says_what_keeps_the_faded_blocks_and_everything_agrees_with_the_
 def test_the_lowest_share_only_ever_adds_blocks(rows: list[tuple[int, int, int]]) -> None:
     columns = np.array(rows, dtype=float).T / 3.0
     none = np.zeros(len(rows), dtype=np.bool_)
-    seen = Signals(columns[0] * 0.1, columns[1], np.zeros(len(rows)), columns[2], none)
+    seen = Signals(
+        columns[0] * 0.1, columns[1], np.zeros(len(rows)), columns[2], none, np.full(len(rows), np.nan)
+    )
     masks = [expendable(seen, limits(seen, PruningSettings(lowest=p))) for p in (0.0, 0.3, 0.6, 1.0)]
     for less, more in pairwise(masks):
         assert not (less & ~more).any()

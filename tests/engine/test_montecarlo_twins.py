@@ -94,7 +94,9 @@ def test_the_misses_of_a_pruning_are_the_exact_ones() -> None:
     """One pruning after ten days takes what was never used until then; a use of it in the ten days after is a miss."""
     world = _ground([], [])
     ones = np.ones(4)
-    now = Signals(ones, 0.0 * ones, 0.0 * ones, 0.0 * ones, np.array([False, False, False, True]))
+    now = Signals(
+        ones, 0.0 * ones, 0.0 * ones, 0.0 * ones, np.array([False, False, False, True]), np.full(4, np.nan)
+    )
     settings = PruningSettings(reinforcements=0)
     found = futures(world, now, [PruningPolicy(1.0, 3)], settings, days=DAYS, cycle=10.0, draws=4000, seed=3)
     per_hour = world.rate / 24.0 * world.chance
@@ -112,7 +114,7 @@ def test_the_misses_of_a_pruning_are_the_exact_ones() -> None:
 def test_a_looser_way_never_prunes_less_and_never_misses_less(seed: int, thresholds: list[float]) -> None:
     world = _ground([(0, 1), (2, 3)], [0.5, 0.5])
     part = np.linspace(0.0, 1.0, 4)
-    now = Signals(part, part, 0.0 * part, part[::-1], np.zeros(4, dtype=bool))
+    now = Signals(part, part, 0.0 * part, part[::-1], np.zeros(4, dtype=bool), np.full(4, np.nan))
     tried = ways(thresholds)
     found = futures(world, now, tried, PruningSettings(), days=60, cycle=20, draws=2, seed=seed)
     for one, a in zip(tried, found.ways, strict=True):
@@ -125,7 +127,7 @@ def test_a_looser_way_never_prunes_less_and_never_misses_less(seed: int, thresho
 def test_recall_is_asked_with_what_each_way_has_pruned() -> None:
     world = _ground([], [], rate=0.0)
     zeros, none = np.zeros(4), np.zeros(4, dtype=bool)
-    now = Signals(zeros, zeros, zeros, np.array([0.0, 0.0, 1.0, 1.0]), none)
+    now = Signals(zeros, zeros, zeros, np.array([0.0, 0.0, 1.0, 1.0]), none, np.full(4, np.nan))
     found = futures(
         world,
         now,
@@ -234,7 +236,7 @@ def test_components_are_those_of_networkx(n: int, data: st.DataObject) -> None:
 def test_senseless_numbers_are_refused() -> None:
     world = _ground([], [])
     zeros = np.zeros(4)
-    now = Signals(zeros, zeros, zeros, zeros, np.zeros(4, dtype=bool))
+    now = Signals(zeros, zeros, zeros, zeros, np.zeros(4, dtype=bool), np.full(4, np.nan))
     with pytest.raises(UsageError):
         evolve(world, days=-1, draws=1, seed=0, steps=1, threshold=0.1)
     with pytest.raises(UsageError):

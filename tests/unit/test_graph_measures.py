@@ -21,6 +21,7 @@ from amgs.graph.centrality import (
     measure,
     pagerank,
     sampled_betweenness,
+    telling,
 )
 from amgs.graph.live import LiveGraph
 from amgs.graph.traversal import components, stats, strongest_path, within
@@ -140,6 +141,25 @@ def test_edges_to_blocks_that_are_not_live_are_left_out() -> None:
     seen = materialise(columns([Link(1, 2), Link(2, 9)]), np.array([1, 2], dtype=np.int64), NOW)
     assert seen.live_edges(seen.edges_among({1, 2}), lambda n: f"id{n}")[0].edge.target_id == "id2"
     assert seen.source.size == 1
+
+
+def test_what_is_brief_gives_and_takes_no_centrality_by_likeness_or_place() -> None:
+    """Blocks 4 to 7 are short turns that resemble each other; 3 is like one of them, and links to 1."""
+    turns = [Link(a, b, "related") for a in range(4, 8) for b in range(a + 1, 8)]
+    links = [Link(1, 2, "related"), Link(3, 1, "links_to"), Link(3, 4, "related"), Link(5, 6, "next"), *turns]
+    whole = view([*links, Link(7, 2, "links_to")], 7)
+    assert int(np.argmax(measure(whole).importance())) >= 3
+    brief = np.arange(4, 8, dtype=np.int64)
+    seen = telling(whole, brief)
+    assert sorted(seen.columns.relation.tolist()) == ["links_to", "links_to", "related"]
+    scores = measure(seen).importance()
+    assert scores[3:6].max() < 1e-9 and scores[6] > 0.1 and int(np.argmax(scores)) in (0, 1)
+    graph = LiveGraph(
+        lambda: (whole.columns, whole.nodes), lambda: 1, FixedClock(NOW), GraphSettings(), brief=lambda: brief
+    )
+    assert graph.importance(list(range(1, 8))) == pytest.approx(dict(enumerate(scores.tolist(), 1)))
+    assert graph.view().source.size == len(links) + 1
+    assert telling(whole, np.zeros(0, np.int64)) is whole
 
 
 def test_the_live_graph_is_read_again_only_when_it_changed_or_grew_old() -> None:

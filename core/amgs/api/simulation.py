@@ -9,10 +9,12 @@ from datetime import timedelta
 import numpy as np
 
 from amgs.api.context import MemoryContext
+from amgs.calibration.forecasts import usefulness
 from amgs.calibration.questions import Labelled, Question, label
 from amgs.calibration.questions import recall as recall_of
 from amgs.clock import as_utc
 from amgs.errors import UsageError
+from amgs.graph.centrality import BRIEF_BYTES
 from amgs.identity import block_id, canonical
 from amgs.lifecycle import consolidate
 from amgs.lifecycle.change import Change, joined
@@ -130,7 +132,7 @@ class Simulation:
         asked = self._asked(questions, progress)
         found = prune.futures(
             under,
-            signals(facts, central, context.clock.now()),
+            signals(facts, central, usefulness(context.storage), context.clock.now()),
             tried,
             own,
             days=days,
@@ -239,7 +241,7 @@ class Simulation:
             rate = events / _MEASURED_DAYS or _UNUSED
         with context.derived.reading() as state:
             view = state.graph.view()
-        return facts, world(facts, view, now, rate)
+        return facts, world(facts, view, now, rate, context.storage.block_columns.brief(BRIEF_BYTES))
 
     def _titles(self, facts: BlockFacts, places: Sequence[int]) -> dict[str, str]:
         found = self._context.storage.blocks.get([str(facts.ids[i]) for i in places])

@@ -13,7 +13,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.graph.centrality import Scores, measure
+from amgs.graph.centrality import BRIEF_BYTES, Scores, measure, telling
 from amgs.graph.live import CentralitySnapshot
 from amgs.graph.view import GraphView, materialise
 from amgs.settings import GraphSettings
@@ -29,10 +29,13 @@ _DRIFT = 100
 
 @dataclass(frozen=True, eq=False)
 class GraphInput:
-    """All that centrality is worked out from: the edges, the numbers of the live blocks (n,), and of which graph."""
+    """All that centrality is worked out from: the edges, the numbers of the live blocks (n,), those of the brief ones
+    (k,), and of which graph.
+    """
 
     edges: EdgeColumns
     nodes: NDArray[np.int64]
+    brief: NDArray[np.int64]
     origin: CentralityOrigin
 
 
@@ -48,7 +51,7 @@ class CentralityFound:
 def worked_out(given: GraphInput) -> CentralityFound:
     """The centrality of every block of a graph; in whatever process this is."""
     view = materialise(given.edges, given.nodes, given.origin.worked_out_at)
-    return CentralityFound(given.origin, view.nodes, measure(view).importance())
+    return CentralityFound(given.origin, view.nodes, measure(telling(view, given.brief)).importance())
 
 
 class StoredCentrality:
@@ -95,12 +98,14 @@ class StoredCentrality:
 
     def given(self, edges: EdgeColumns, nodes: NDArray[np.int64], now: datetime) -> GraphInput:
         """What centrality is worked out from, as of this thread's snapshot."""
-        return GraphInput(edges, nodes, self._origin(self._storage.structure_counter, nodes.size, now))
+        brief = self._storage.block_columns.brief(BRIEF_BYTES)
+        return GraphInput(edges, nodes, brief, self._origin(self._storage.structure_counter, nodes.size, now))
 
     def of(self, view: GraphView, structure: int) -> CentralityFound:
         """The centrality of a view of this structure, worked out here."""
         origin = self._origin(structure, view.nodes.size, view.as_of)
-        return CentralityFound(origin, view.nodes, measure(view).importance())
+        brief = self._storage.block_columns.brief(BRIEF_BYTES)
+        return CentralityFound(origin, view.nodes, measure(telling(view, brief)).importance())
 
     def keep(self, found: CentralityFound) -> bool:
         """Have the store hold it; False where what is there is of the same graph or a later one."""

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 SYMMETRIC = frozenset({"related", "next", "previous", "mentions_same", "contradicts", "duplicates"})
 """Relations whose direction says nothing: PageRank walks them both ways."""
 
+BRIEF_BYTES = 60
+"""A block shorter than this says too little for likeness or place to mean anything: "Yes, thank you."."""
+LIKENESS_AND_PLACE = frozenset({"related", "next"})
+"""Relations that any two texts may stand in, whatever they say."""
+
 _DAMPING = 0.85
 _ROUNDS = 200
 _TOLERANCE = 1e-10
@@ -71,6 +76,23 @@ def measure(
         exact = view.nodes.size <= exact_below
         between = exact_betweenness(adjacency) if exact else sampled_betweenness(adjacency, _PIVOTS, seed)
     return Measures(degree(adjacency), eigenvector(adjacency), pagerank(view), between)
+
+
+def of_brief(view: GraphView, brief: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(m,) whether an edge is a `related` or `next` one of a brief block (numbers, (k,)). Such edges count for no
+    centrality: short turns resemble each other, and would be the most central blocks of every conversation.
+    """
+    quiet = np.isin(view.nodes, brief)
+    found: NDArray[np.bool_] = quiet[view.source] | quiet[view.target]
+    for row in np.flatnonzero(found).tolist():
+        found[row] = view.columns.relation[row] in LIKENESS_AND_PLACE
+    return found
+
+
+def telling(view: GraphView, brief: NDArray[np.int64]) -> GraphView:
+    """The view that centrality is measured on: without the edges `of_brief` blocks."""
+    idle = of_brief(view, brief)
+    return view.only(np.flatnonzero(~idle)) if idle.any() else view
 
 
 def degree(adjacency: Adjacency) -> Scores:

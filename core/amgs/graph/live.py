@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import Clock, microseconds_of
-from amgs.graph.centrality import Measures, Scores, measure
+from amgs.graph.centrality import Measures, Scores, measure, telling
 from amgs.graph.persisted import KeptGraph
 from amgs.graph.view import GraphView, materialise, refreshed
 from amgs.settings import GraphSettings
@@ -64,7 +64,8 @@ class LiveGraph:
     version: rises whenever the edges or the live blocks change. The TTL is for decay: within it strengths are
     taken to stand still. kept: what lies beside the store from an earlier session. recorded: the centrality that the
     store holds, by which a large graph is scored. walks: the edges walked since an instant, by which a view whose edges
-    still stand is renewed; without it the edges are read again.
+    still stand is renewed; without it the edges are read again. brief: the blocks whose likeness and place count for
+    no centrality, by number.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class LiveGraph:
         kept: Callable[[], KeptGraph | None] = lambda: None,
         recorded: Callable[[], CentralitySnapshot | None] = lambda: None,
         walks: Callable[[int], Walks] | None = None,
+        brief: Callable[[], NDArray[np.int64]] = lambda: np.zeros(0, np.int64),
         highest: int = 0,
     ) -> None:
         self._load = load
@@ -88,6 +90,7 @@ class LiveGraph:
         self._kept = kept
         self._recorded = recorded
         self._walks = walks
+        self._brief = brief
         self._highest = highest
         self._earlier: tuple[GraphView, int, int] | None = None
         self._catch_up: CatchUp = _unknown
@@ -118,6 +121,7 @@ class LiveGraph:
             kept=self._kept if self._view is None else lambda: None,
             recorded=self._recorded,
             walks=self._walks,
+            brief=self._brief,
             highest=highest,
         )
         made._catch_up = catch_up
@@ -168,7 +172,7 @@ class LiveGraph:
         known = self._measures
         if known is None or (betweenness and known.betweenness is None):
             known = measure(
-                view,
+                telling(view, self._brief()),
                 betweenness=betweenness,
                 exact_below=self._settings.exact_betweenness_nodes,
                 seed=self._seed,

@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.calibration.forecasts import usefulness
 from amgs.clock import as_utc
 from amgs.decay import falls_below, relevance_at
 from amgs.errors import StoreError
 from amgs.index.neighbours import nearest
 from amgs.lifecycle.change import Change, carry_out
-from amgs.lifecycle.prune_criteria import SIGNS, Signals, expendable, least, limits, low, signals
+from amgs.lifecycle.prune_criteria import EVEN, SIGNS, Signals, expendable, least, limits, low, signals
 from amgs.settings import PruningSettings
 from amgs.storage.blocks import NumberedBlock
 from amgs.storage.deleted_blocks import LEDGER
@@ -126,7 +127,7 @@ def plan(
     centrality: by running number, in [0, 1].
     """
     facts = storage.block_columns.facts(_LIVE)
-    seen = signals(facts, centrality, now)
+    seen = signals(facts, centrality, usefulness(storage), now)
     bounds = limits(seen, settings)
     first = expendable(seen, bounds)
     # Peers of a note hold each other up by their edges: what a nearer twin tells as well may go all the same.
@@ -208,19 +209,14 @@ def explain(
     """How a block stands to each of the four limits, and what keeps it; of any status."""
     block = storage.blocks.get([block_id])[block_id]
     facts = storage.block_columns.facts(_LIVE)
-    seen = signals(facts, centrality, now)
+    judged = usefulness(storage)
+    seen = signals(facts, centrality, judged, now)
     bounds = limits(seen, settings)
     number = storage.blocks.numbers_of([block_id])[block_id]
-    own = signals(storage.block_columns.facts(_EVERY).of([number]), centrality, now)
+    own = signals(storage.block_columns.facts(_EVERY).of([number]), centrality, judged, now)
     signs = low(own, bounds)
     told = tuple(
-        Sign(
-            name,
-            round(float(getattr(own, name)[0]), 6),
-            bounds[name],
-            bool(signs[name][0]),
-            _told(name, own, bounds),
-        )
+        Sign(name, *_measured(name, own, bounds), bool(signs[name][0]), _told(name, own, bounds))
         for name in SIGNS
     )
     kept = [sign.name for sign in told if not sign.low]
@@ -268,14 +264,23 @@ def _candidate(
     )
 
 
+def _measured(name: str, one: Signals, bounds: Mapping[str, float]) -> tuple[float, float]:
+    """A sign of a single block and its limit; in place of the confidence, the usefulness where verdicts exist."""
+    if name == "confidence" and not np.isnan(one.usefulness[0]):
+        return round(float(one.usefulness[0]), 6), EVEN
+    return round(float(getattr(one, name)[0]), 6), bounds[name]
+
+
 def _told(name: str, one: Signals, bounds: Mapping[str, float]) -> str:
-    """A sign of a single block in words: "confidence 0.81 > 0.75"."""
-    value, bound = float(getattr(one, name)[0]), bounds[name]
+    """A sign of a single block in words: "confidence 0.81 ≤ 0.88"."""
+    value, bound = _measured(name, one, bounds)
     if name == "relevance":
         return f"relevance {value:.3f} {'<' if value < bound else '≥'} {bound:g}"
     sign = "≤" if value <= bound else ">"
     if name == "reinforcement":
         return f"reinforced {value:.0f}× {sign} {bound:.0f}"
+    if name == "confidence" and not np.isnan(one.usefulness[0]):
+        return f"useful by verdicts {value:.2f} {sign} {bound:g}"
     return f"{name} {value:.3f} {sign} {bound:g}"
 
 

@@ -9,10 +9,14 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.calibration.results import Usefulness
 from amgs.settings import PruningSettings
 from amgs.storage.block_columns import BlockFacts
 
 SIGNS = ("relevance", "centrality", "reinforcement", "confidence")
+
+EVEN = 0.5
+"""A block that is useful more often than not stays."""
 
 Values = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -20,21 +24,33 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Signals:
-    """What speaks for and against n blocks, as arrays (n,). exempt: parts of the self, and pins."""
+    """What speaks for and against n blocks, as arrays (n,). exempt: parts of the self, and pins. usefulness: by
+    verdicts, NaN for a block without one. It counts in place of the confidence, which says only how sure the category
+    is.
+    """
 
     relevance: Values
     centrality: Values
     reinforcement: Values
     confidence: Values
     exempt: Mask
+    usefulness: Values
 
     @property
     def size(self) -> int:
         return int(self.relevance.size)
 
 
-def signals(facts: BlockFacts, centrality: Mapping[int, float], now: datetime) -> Signals:
-    """The signals of the blocks at an instant; centrality: by running number, in [0, 1]."""
+def signals(
+    facts: BlockFacts,
+    centrality: Mapping[int, float],
+    judged: Mapping[str, Usefulness],
+    now: datetime,
+) -> Signals:
+    """The signals of the blocks at an instant. centrality: by running number, in [0, 1]. judged: what verdicts say of
+    blocks, by id.
+    """
+    useful = [judged[i].mean if i in judged else np.nan for i in map(str, facts.ids)]
     hours = np.maximum(int(now.timestamp() * 1e6) - facts.reinforced, 0) / 3.6e9
     return Signals(
         relevance=np.exp(-facts.decay_lambda * hours),
@@ -42,6 +58,7 @@ def signals(facts: BlockFacts, centrality: Mapping[int, float], now: datetime) -
         reinforcement=facts.reinforcements.astype(np.float64),
         confidence=facts.confidence,
         exempt=facts.self_component | (facts.decay_lambda <= 0),
+        usefulness=np.array(useful, dtype=np.float64),
     )
 
 
@@ -65,12 +82,15 @@ def limits(seen: Signals, settings: PruningSettings) -> dict[str, float]:
 
 def low(seen: Signals, bounds: Mapping[str, float]) -> dict[str, Mask]:
     """Which blocks show each sign; relevance must lie under its limit, the others may reach it."""
-    return {
+    found = {
         name: getattr(seen, name) < bounds[name]
         if name == "relevance"
         else getattr(seen, name) <= bounds[name]
         for name in SIGNS
     }
+    known = ~np.isnan(seen.usefulness)
+    found["confidence"] = np.where(known, seen.usefulness <= EVEN, found["confidence"])
+    return found
 
 
 def expendable(seen: Signals, bounds: Mapping[str, float], others: int = 3) -> Mask:

@@ -12,6 +12,7 @@ from datetime import datetime
 
 import numpy as np
 
+from amgs.graph.centrality import of_brief
 from amgs.graph.view import GraphView
 from amgs.simulation.draws import Floats, Mask, Places, Wiring
 from amgs.storage.block_columns import BlockFacts
@@ -44,8 +45,13 @@ class AccessWorld:
         return np.asarray(self.full * np.exp(-self.edge_decay * self.edge_idle))
 
 
-def world(facts: BlockFacts, view: GraphView, now: datetime, rate: float) -> AccessWorld:
-    """The ground under the blocks of `facts`, with the edges of the view that join two of them."""
+def world(
+    facts: BlockFacts, view: GraphView, now: datetime, rate: float, brief: Places | None = None
+) -> AccessWorld:
+    """The ground under the blocks of `facts`, with the edges of the view that join two of them. brief: numbers of the
+    blocks whose likeness and place count for no centrality.
+    """
+    idle = of_brief(view, np.zeros(0, np.int64) if brief is None else brief)
     instant = int(now.timestamp() * 1e6)
     at = np.searchsorted(facts.numbers, view.nodes)
     at[at >= facts.numbers.size] = 0
@@ -60,7 +66,7 @@ def world(facts: BlockFacts, view: GraphView, now: datetime, rate: float) -> Acc
         uses=facts.reinforcements.astype(np.float64),
         chance=times / times.sum() if times.size else times.astype(np.float64),
         rate=rate,
-        wiring=Wiring(facts.numbers.size, source[inside], target[inside], c.relation[inside]),
+        wiring=Wiring(facts.numbers.size, source[inside], target[inside], c.relation[inside], idle[inside]),
         full=(c.weight * c.confidence)[inside],
         edge_idle=np.maximum(instant - c.reinforced[inside], 0) / 3.6e9,
         edge_decay=c.decay_lambda[inside],

@@ -68,16 +68,20 @@ def luck(beliefs: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class Wiring:
-    """Who is joined to whom among n blocks: source, target (m,) places, relation (m,) names."""
+    """Who is joined to whom among n blocks: source, target (m,) places, relation (m,) names. idle: (m,) edges that
+    count for no centrality, None where there is none.
+    """
 
     n: int
     source: Places
     target: Places
     relation: NDArray[np.object_]
+    idle: Mask | None = None
 
     def importance(self, strength: Floats) -> Floats:
         """(n,) the mean of degree, eigenvector and PageRank over the edges that are alive at strengths (m,)."""
-        alive = np.flatnonzero(strength >= ALIVE)
+        counted = strength >= ALIVE
+        alive = np.flatnonzero(counted if self.idle is None else counted & ~self.idle)
         zeros = np.zeros(alive.size, dtype=np.int64)
         source, target, left = self.source[alive], self.target[alive], strength[alive]
         rows = EdgeColumns(source, target, self.relation[alive], left, left, zeros, zeros, left)

@@ -121,6 +121,10 @@ class BlockColumnStorage(Protocol):
         """
         ...
 
+    def brief(self, size: int) -> NDArray[np.int64]:
+        """Running numbers of the blocks whose text is shorter than `size` bytes in UTF-8, rising: (n,)."""
+        ...
+
     def count(self) -> int:
         """How many blocks there are."""
         ...

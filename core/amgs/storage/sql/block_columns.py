@@ -47,6 +47,12 @@ class SqlBlockColumns(BlockColumnStorage):
             )
         )
 
+    def brief(self, size: int) -> NDArray[np.int64]:
+        found = self._connection.columns(
+            "SELECT number FROM memory_blocks WHERE bit_length(content) < ? ORDER BY number", [8 * size]
+        )
+        return np.asarray(found["number"], dtype=np.int64)
+
     def count(self) -> int:
         return int(self._connection.value("SELECT count(*) FROM memory_blocks"))
 

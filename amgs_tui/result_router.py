@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from amgs_tui.dispatcher import ASKING, WHEN_DUE
 from amgs_tui.engine_worker import OPEN
 from amgs_tui.panes.edge_editing import EdgeEditing
+from amgs_tui.panes.exchange_following import EXCHANGES
 from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.status import seconds
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 AS_LEFT: Final = "as left"
 """The slot in which the block is selected that was selected when the store was left."""
+AS_SERVED: Final = "as served"
+"""The slot in which it is asked what a memory that is served elsewhere has to show."""
 WORTH_SAYING: Final = 0.1
 """How many seconds an action must take for its time to be told."""
 STORE_CODE: Final = 4
@@ -172,6 +175,8 @@ class ResultRouter:
             case "layout use" if self._screen.untouched:  # how the last session left the screen
                 self._layout.use(result)
                 self._pass_over_an_empty_inbox()
+            case "conversation exchanges" if event.request.slot == AS_SERVED:
+                self._open_on_what_is_served(gateway=result.served)
             case "filter" | "sort":
                 self._screen.use_sifts({result.pane: result.sift})
             case "record" | "save":
@@ -187,6 +192,9 @@ class ResultRouter:
             self._screen.look_at_stale()
         else:
             self._dispatcher.submit("layout use", slot="layout", origin="screen")
+            if self._state.attached:
+                limit = {"limit": EXCHANGES}
+                self._dispatcher.submit("conversation exchanges", limit, slot=AS_SERVED, origin="screen")
             if block := self._kept_selection(self._state.place):
                 self._dispatcher.submit("select", {"block": block}, slot=AS_LEFT, origin="screen")
         for name in ("conversation", "packs"):
@@ -198,6 +206,19 @@ class ResultRouter:
         if overview is None or body.maximised or body.shown != (PANES[0],):
             return
         if overview.store.blocks.get("consolidated", 0) and not overview.store.blocks.get("raw", 0):
+            self._screen.go("overview")
+
+    def _open_on_what_is_served(self, *, gateway: bool) -> None:
+        """Where the operator has gone nowhere yet: what agents ask through a gateway; else, with an empty inbox, the
+        overview.
+        """
+        overview = self._state.overview
+        held = overview.store.blocks if overview is not None else {}
+        if not self._screen.untouched:
+            return
+        if gateway:
+            self._screen.go("conversation")
+        elif held.get("consolidated", 0) and not held.get("raw", 0):
             self._screen.go("overview")
 
     def _show(self, event: Finished) -> None:

@@ -191,6 +191,11 @@ follows the agents: what the model had in front of it when it answered, and what
             return notice(canvas, self.exchange.asked, (), untouched(self.exchange))
         if self.context is None and self.wish.conversation:
             return notice(canvas, "Conversation", (), self.waits)
+        if self.context is None and self.through is not None and self.through.served:
+            words = (
+                "The gateway runs. What a model reads is shown here as soon as an agent asks it something."
+            )
+            return notice(canvas, "No request yet", (), words)
         if self.context is None:
             keys = (":conversation add NAME FILE", "amgs gateway --upstream URL")
             words = "A conversation is kept word for word; here you see what of it a model reads, and why."

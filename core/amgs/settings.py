@@ -48,6 +48,10 @@ class ConsolidationSettings(SettingsSection):
         default=False,
         description="Consolidate as soon as it is due, while the workstation is open; it looks every minute.",
     )
+    automatic_served: bool = Field(
+        default=True,
+        description="Consolidate as soon as it is due, while `serve` or `gateway` runs; it looks every minute.",
+    )
 
 
 class RetrievalSettings(SettingsSection):

@@ -16,6 +16,7 @@ from fastapi import APIRouter, FastAPI
 
 from amgs_app.engine import Options
 from amgs_app.server.asking import Service
+from amgs_app.server.front_page import Kind
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.limits import Limits
 from amgs_app.server.service import create_app
@@ -62,7 +63,8 @@ def served(
     namespaces = Namespaces(options(store), root)
     listening = socket.create_server(("127.0.0.1", 0))
     namespaces.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    with running(create_app(namespaces, tokens, limits=limits, more=more), listening) as address:
+    kind: Kind = "gateway" if more else "service"
+    with running(create_app(namespaces, tokens, kind=kind, limits=limits, more=more), listening) as address:
         yield address
 
 

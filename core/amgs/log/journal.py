@@ -12,7 +12,9 @@ from amgs.decay import profile_name
 from amgs.errors import UsageError
 from amgs.storage.journal import JournalRow, JournalTarget
 from amgs.storage.protocol import Storage
+from amgs.storage.signature import signature
 from amgs.types import Block, BlockChange, Edge, JournalEntry, JournalEntryDetail, Outcome
+from amgs.types.lifecycle import MADE_BY
 
 # What an operation may change of a block. The reinforcement clock is not part of it: it has its own log.
 STATE = ("category", "confidence", "decay_lambda", "status", "is_self_component", "meta")
@@ -77,7 +79,7 @@ def write(
 ) -> JournalEntry:
     """Write an operation with its rows; inside the transaction that makes the change."""
     blocks, edges = _counted(rows)
-    return storage.journal.append(kind, at, summary, rows, blocks=blocks, edges=edges)
+    return storage.journal.append(kind, at, _by_whom(summary), rows, blocks=blocks, edges=edges)
 
 
 def extend(
@@ -85,7 +87,13 @@ def extend(
 ) -> JournalEntry:
     """Make rows part of an operation that `is_latest`, so that one undo takes all of it back."""
     blocks, edges = _counted(rows)
-    return storage.journal.extend(operation, summary, rows, blocks=blocks, edges=edges)
+    return storage.journal.extend(operation, _by_whom(summary), rows, blocks=blocks, edges=edges)
+
+
+def _by_whom(summary: str) -> str:
+    """The summary, with the program that makes the change where nobody asked for it."""
+    by = signature().get("by", "")
+    return f"{summary}{MADE_BY}{by}" if by else summary
 
 
 def is_latest(storage: Storage, operation: JournalEntry) -> bool:

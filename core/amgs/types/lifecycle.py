@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from amgs.types.block import Block, Edge, Vector
@@ -95,6 +95,10 @@ class ConsolidationPlan:
     elsewhere: int = 0
 
 
+MADE_BY: Final = ", made by "
+"""Between what a change did and the program that made it unasked."""
+
+
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
     """A journal entry: one applied lifecycle change, which can be undone while it is the latest on its blocks."""
@@ -106,6 +110,12 @@ class JournalEntry:
     blocks: int
     edges: int
     undone: bool = False
+
+    @property
+    def unasked_by(self) -> str:
+        """The program that made the change where nobody asked for it, `the gateway`; else ""."""
+        by = self.summary.rpartition(MADE_BY)[2]
+        return by if by in ("the gateway", "the service") else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,12 +127,6 @@ class Conversing:
         """The number of the latest request that is kept."""
         return next((one.number for one in self._memory.gateway.exchanges(1)), 0)
 
-    def consolidate(self) -> None:
-        """Make what was kept searchable by meaning, when the settings say that it is due."""
-        if self._memory.lifecycle.due().due:
-            for _ in self._memory.consolidate_in_batches():
-                pass
-
     def choose(self, form: Format, request: Body, fitted: Fitted) -> Fitted:
         """Choose what of a request that was taken in is sent; writes nothing. Raises ImpossibleBudgetError."""
         told = dict(zip(fitted.numbers, _told(fitted.spoken), strict=True))

@@ -180,7 +180,7 @@ class Gateway:
         *,
         whole: bool,
     ) -> None:
-        """Keep what was said, and consolidate what was kept when that is due."""
+        """Keep what was said."""
         said: Sequence[Spoken] = ()
         counted = 0
         if answer.status < 400:
@@ -208,11 +208,6 @@ class Gateway:
                 told = str(error) if isinstance(error, AmgsError) else "the log says why"
                 exchange = replace(exchange, untouched=f"the answer was not kept: {told}")
         await self._done(exchange)
-        if exchange.remembered:
-            try:
-                await self.namespace.run("long", self.conversing.consolidate)
-            except Exception:
-                log.exception("what was kept could not be consolidated")
 
     async def _number(self) -> int:
         """The number of a request that begins; 0 where the memory fails, which keeps nothing of it then."""

@@ -62,7 +62,6 @@ def routes(
         request.state.caller, request.state.namespace = caller.name, namespace.name
         check_right(Asked(service, caller, namespace), "write", "the gateway")
         if namespace.name not in gateways:
-            namespace.engine.gateway = True
             conversing = Conversing(namespace.engine, budget, configuration)
             numbers = ExchangeNumbers(conversing.last_number)
             gateways[namespace.name] = Gateway(upstream, namespace, conversing, numbers)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -41,8 +40,7 @@ def serve(
         from amgs_app.server import running
     address = _serve_model(options) if upstream == OWN else upstream
     more = partial(routes, upstream=Upstream(address), budget=budget, configuration=configuration)
-    sys.stderr.write(f"What agents ask goes on to {address}.\n")
-    return running.serve(options, host=host, port=port, root=root, tokens=tokens, more=more)
+    return running.serve(options, host=host, port=port, root=root, tokens=tokens, upstream=address, more=more)
 
 
 def _serve_model(options: Options) -> str:

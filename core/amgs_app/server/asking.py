@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import Depends, Header, Request, Response
 
@@ -22,6 +22,8 @@ from amgs_app.server.limits import Limits, Rates
 from amgs_app.server.tokens import Caller, Right, Tokens
 from amgs_app.service_event import ServiceEvent
 
+_DRAFTS: Final = frozenset({"consolidate plan", "plan consolidate"})
+"""Operations after which somebody may correct what is to be consolidated."""
 CHANGE: Final = "AMGS-Change"
 """The header with the store's change counter after the answer."""
 NAMESPACE: Final = "AMGS-Namespace"
@@ -30,10 +32,11 @@ NAMESPACE: Final = "AMGS-Namespace"
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What every request needs of the server."""
+    """What every request needs of the server. kind: whether agents reach their model through it."""
 
     namespaces: Namespaces
     tokens: Tokens
+    kind: Literal["service", "gateway"] = "service"
     counters: Counters = field(default_factory=Counters)
     limits: Limits = field(default_factory=Limits)
     rates: Rates = field(init=False)
@@ -75,6 +78,8 @@ class Asked:
         begun = self.service.perf()
         space, outcome, got, blocks = self.namespace, "failed", "", tuple[str, ...]()
         before = space.change
+        if operation in _DRAFTS:
+            space.drafted_at = begun
         try:
             if self.key and changes:
                 asking = f"{operation} {told}"

@@ -56,6 +56,8 @@ class Namespace:
         place = self.engine.beside_store(ENDING) if address else None
         self.server = secrets.token_hex(8)
         """How changes that this server makes are signed, where others change the memory too."""
+        self.drafted_at: float | None = None
+        """When somebody last drafted a consolidation, in seconds of the service's clock."""
         self._follower: Follower | None = None
         self._following = threading.Lock()
         self._announced = None if place is None else announce(place, address)
@@ -124,6 +126,9 @@ class Namespaces:
             self._root.mkdir(parents=True, exist_ok=True)
         self.address = ""
         """Where clients reach the server; known once it listens."""
+        self.several = root is not None
+        self.gateway = False
+        """Whether agents reach their model through the server."""
         self._options = options
         self._lock = threading.Lock()
         self._open: dict[str, Namespace] = {}
@@ -138,11 +143,23 @@ class Namespaces:
                     raise NotFoundError(
                         "There is no such namespace.", way_out="Ask for one that your token opens."
                     )
-                several = self._root is not None or self._database
-                address = f"{self.address}/{name}" if self.address and several else self.address
+                address = f"{self.address}/{name}" if self.address and self.several else self.address
                 found = Namespace(name, told, self._files(name), address)
                 self._open[name] = found
+            found.engine.gateway = self.gateway
             return found
+
+    @property
+    def place(self) -> str:
+        """What is served: a store, or where the stores of the namespaces lie."""
+        from amgs_app.engine import Engine
+
+        return self._database or str(self._root or Engine(self._options).store_path)
+
+    @property
+    def name(self) -> str:
+        """The same where little may be told."""
+        return Path(self.place).name
 
     def _options_of(self, name: str) -> Options | None:
         """What the engine of a namespace is told; None where there is no such namespace."""

@@ -42,12 +42,14 @@ def serve(
     port: int = PORT,
     root: Path | str | None = None,
     tokens: Path | None = None,
+    upstream: str = "",
     limits: Limits | None = None,
     more: Callable[[Service], APIRouter] | None = None,
 ) -> int:
     """Serve until interrupted; gives the exit code.
 
-    port: 0 for any that is free; the line on stderr says which. more: gives other routes on the same memories. Raises
+    port: 0 for any that is free; the lines on stderr say which. upstream: what the requests of agents go on to, where
+    it is a gateway. more: gives other routes on the same memories. Raises
     UsageError for an address beyond this machine without tokens, or one that cannot be listened on.
     """
     if tokens is None and not is_loopback(host):
@@ -58,6 +60,7 @@ def serve(
     with extras.explained():
         import uvicorn
 
+        from amgs_app.server.front_page import Kind, to_paste
         from amgs_app.server.hosting import DEFAULT, Namespaces
         from amgs_app.server.service import create_app
         from amgs_app.server.tokens import Tokens, read_tokens
@@ -70,7 +73,8 @@ def serve(
     namespaces.address = f"http://{near}:{place[1]}"
     if root is None:
         _ = namespaces.get(DEFAULT).memory  # a store that cannot be opened is said before anybody asks
-    app = create_app(namespaces, known, host, limits=limits, more=more)
+    kind: Kind = "gateway" if upstream else "service"
+    app = create_app(namespaces, known, host, kind=kind, limits=limits, more=more)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
     _log_requests()
     config = uvicorn.Config(
@@ -81,7 +85,13 @@ def serve(
         limit_concurrency=256,
         access_log=False,
     )
-    sys.stderr.write(f"Serving on http://{address}:{place[1]}; Ctrl-C ends it.\n")
+    told = [
+        f"Serving on http://{address}:{place[1]}; Ctrl-C ends it.",
+        f"{'Stores' if namespaces.several else 'Store'}: {namespaces.place}",
+    ]
+    told += [f"What agents ask goes on to {upstream}."] if upstream else []
+    told += to_paste(kind, namespaces.address, several=namespaces.several, tokens=tokens is not None)
+    sys.stderr.write("\n".join([*told, ""]))
     sys.stderr.flush()
     with short_pauses():  # a search takes the interpreter's lock back dozens of times
         uvicorn.Server(config).run(sockets=[listening])

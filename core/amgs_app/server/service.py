@@ -12,8 +12,10 @@ from fastapi.responses import JSONResponse
 
 from amgs_app import __version__
 from amgs_app.operations.standard import standard
-from amgs_app.server import attach_routes, memory_routes, plans, watching_routes
+from amgs_app.server import attach_routes, front_page, memory_routes, plans, watching_routes
 from amgs_app.server.asking import NAMESPACE, Asked, Service, identify
+from amgs_app.server.automatic_consolidation import consolidate_when_due
+from amgs_app.server.front_page import Kind
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.http_errors import answer_errors
 from amgs_app.server.limits import Limits, RequestLog
@@ -29,6 +31,7 @@ def create_app(
     tokens: Tokens | None = None,
     host: str = "127.0.0.1",
     *,
+    kind: Kind = "service",
     limits: Limits | None = None,
     more: Callable[[Service], APIRouter] | None = None,
 ) -> FastAPI:
@@ -36,7 +39,8 @@ def create_app(
     other routes on the same memories.
     """
     limits = limits or Limits()
-    service = Service(namespaces, tokens or Tokens(), limits=limits)
+    service = Service(namespaces, tokens or Tokens(), kind, limits=limits)
+    namespaces.gateway = kind == "gateway"
 
     async def who_asks(headers: Headers) -> Asked:
         caller, namespace = identify(
@@ -51,7 +55,9 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         del app
         async with mcp.session_manager.run():
+            looking = asyncio.create_task(consolidate_when_due(service))
             yield
+            looking.cancel()
         await asyncio.to_thread(namespaces.close)
 
     app = FastAPI(
@@ -68,6 +74,7 @@ def create_app(
     app.add_middleware(RequestLog, largest=limits.largest)
     answer_errors(app)
     app.router.routes.extend(over_http.routes)
+    app.include_router(front_page.router)
     app.include_router(memory_routes.router)
     app.include_router(plans.router)
     app.include_router(watching_routes.router)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from typing import Self
 import httpx2
 
 _ADDRESS = re.compile(r"http://\S+?:\d+")
+_UNASKED = {"AMGS_MEMORY__CONSOLIDATION__AUTOMATIC_SERVED": "false"}
+"""It does what it is asked and nothing beside, which would be measured too."""
 _PATIENCE = 120.0
 """Seconds until a server must answer; a large store opens in a few."""
 
@@ -34,7 +37,11 @@ class ServerProcess:
         """
         with log.open("w", encoding="utf-8") as out:
             process = subprocess.Popen(
-                [sys.executable, "-m", "amgs_tui", *words], stderr=out, stdout=out, text=True
+                [sys.executable, "-m", "amgs_tui", *words],
+                stderr=out,
+                stdout=out,
+                text=True,
+                env=os.environ | _UNASKED,
             )
         ends = time.monotonic() + _PATIENCE
         while time.monotonic() < ends and process.poll() is None:

@@ -139,7 +139,8 @@ def named(operation: JournalEntry) -> str:
 def undoing(plan: UndoPlan, now: datetime) -> str:
     """What an undo will do, before it is done."""
     done = plan.operation
-    said = [f"{named(done)}, {ago(done.at, now)}."]
+    whose = ", not by you" if done.unasked_by else ""
+    said = [f"{named(done)}{whose}, {ago(done.at, now)}."]
     blocks = plural(done.blocks, "block")
     if done.kind == "ingest":
         said.append(

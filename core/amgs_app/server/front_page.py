@@ -1,0 +1,70 @@
+"""What a person is told who starts a server or opens its address in a browser: what it serves, and what to paste.
+
+The page needs no token and tells nothing of what is kept; where there are tokens, not even the store's name.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Final, Literal
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse
+
+from amgs_app import __version__
+from amgs_app.server.asking import Service
+
+Kind = Literal["service", "gateway"]
+
+router = APIRouter(include_in_schema=False)
+
+_PAGE: Final = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>AMGS {kind}</title>
+<style>body {{ max-width: 46rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.5 system-ui, sans-serif; }}</style>
+</head>
+<body>
+<h1>AMGS {kind}</h1>
+<p>{serves} Version {version}.</p>
+<pre>{lines}</pre>
+<p><a href="/v1/openapi.json">/v1/openapi.json</a> describes every request and its answer.
+<a href="/healthz">/healthz</a> says whether the service is alive, <a href="/metrics">/metrics</a> counts what it
+did.</p>
+</body>
+</html>
+"""
+
+
+def to_paste(kind: Kind, address: str, *, several: bool = False, tokens: bool = False) -> tuple[str, ...]:
+    """The lines that take a person further. several: a namespace follows the address. tokens: one is needed."""
+    connect = f"amgs --connect {address}{'/NAMESPACE' if several else ''}"
+    if kind == "gateway":
+        lines = [f"Set OPENAI_BASE_URL={address}/v1 in your agent,", f"and watch with: {connect}"]
+    else:
+        lines = [f"Watch with: {connect}", f"Every request: {address}/v1/openapi.json"]
+    if tokens:
+        agent = ", an agent's in the header AMGS-Token" if kind == "gateway" else ""
+        lines.append(f"Put a token into AMGS_TOKEN{agent}.")
+    return tuple(lines)
+
+
+@router.get("/", operation_id="get_front_page")
+def front_page(request: Request) -> Response:
+    """A page for a browser, JSON for whoever asks for that."""
+    service: Service = request.app.state.service
+    namespaces, kind, closed = service.namespaces, service.kind, len(service.tokens) > 0
+    address = str(request.base_url).rstrip("/")
+    lines = to_paste(kind, address, several=namespaces.several, tokens=closed)
+    between = " between agents and their model" if kind == "gateway" else ""
+    serves = f"A memory{between}{'' if closed else f': {namespaces.name}'}."
+    accepted = request.headers.get("accept", "")
+    if "application/json" in accepted and "text/html" not in accepted:
+        told = {"serves": serves, "kind": kind, "version": __version__, "openapi": "/v1/openapi.json"}
+        return JSONResponse(told | {"next": lines})
+    page = _PAGE.format(kind=kind, serves=escape(serves), version=__version__, lines=escape("\n".join(lines)))
+    return HTMLResponse(page)

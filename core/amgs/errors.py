@@ -3,7 +3,7 @@
 Each error carries a title, a sentence and a way out; the screen shows them as a toast or a modal, the command
 line prints them and maps them to an exit code.
 
-    AmgsError                      exit 1
+    AmgsError                      exit 7
     ├── UsageError                 exit 2   the request itself is wrong
     │   ├── UnknownBlockError               no block has this id
     │   ├── UnknownEntityError              no block names an entity so
@@ -11,6 +11,7 @@ line prints them and maps them to an exit code.
     │   ├── UnknownFrameError               no frame is registered under this name
     │   ├── FrameCycleError                 a composite would contain itself
     │   ├── UnknownConversationError        no conversation has this name, or no message this handle
+    │   ├── UnknownPackError                no pack has this name, or no such version
     │   ├── WeightsError                    scoring weights do not sum to one
     │   └── BudgetError                     a token budget that holds nothing
     │       └── ImpossibleBudgetError       one that does not hold even what must be kept
@@ -47,7 +48,7 @@ class AmgsError(Exception):
     """
 
     title = "Something went wrong"
-    exit_code = 1
+    exit_code = 7
     about = ""
 
     def __init__(self, message: str, *, way_out: str = "", title: str | None = None, about: str = "") -> None:
@@ -264,6 +265,7 @@ class ExpectationError(AmgsError):
     """A script's snapshot check or expectation did not hold."""
 
     title = "Not as expected"
+    exit_code = 1
 
 
 class Cancelled(AmgsError):  # noqa: N818 - a request that was granted, not a fault

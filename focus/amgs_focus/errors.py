@@ -2,14 +2,14 @@
 
 Each error carries a title, a sentence and a way out, so that a screen or a command line can show it as it is.
 
-    FocusError                     exit 1
-    ├── ModelError                 exit 5   a base model cannot be used
+    FocusError                     exit 7
+    ├── BaseModelError             exit 5   a base model cannot be used
     │   ├── ModelMissingError               it was not found anywhere it is looked for
     │   └── ModelMismatchError              it was found and does not fit
     ├── CheckpointError            exit 5   trained weights are missing, damaged or of another shape
     ├── CtxError                   exit 4   a .ctx file contradicts itself or its model
-    ├── BudgetError                exit 2   a working context that cannot hold what it must
-    ├── SettingError                 exit 2   a setting that cannot be changed, or not to this value
+    ├── WindowBudgetError          exit 2   a working context that cannot hold what it must
+    ├── SettingError               exit 2   a setting that cannot be changed, or not to this value
     ├── TraceError                 exit 3   a trace cannot be read or replayed
     ├── TextError                  exit 3   a text is too short or cannot be used for what was asked
     └── ConfigurationError         exit 2   the file of a training run cannot be used
@@ -27,7 +27,7 @@ class FocusError(Exception):
     """
 
     title = "Something went wrong in the focus engine"
-    exit_code = 1
+    exit_code = 7
     about = ""
 
     def __init__(self, message: str, *, way_out: str = "", title: str | None = None, about: str = "") -> None:

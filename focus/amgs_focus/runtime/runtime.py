@@ -71,7 +71,7 @@ class FocusRuntime:
         """An empty lifetime, or the given tree's with the encoder that it has.
 
         The gist defaults to the encoder shipped for the model, or else to the pointer gist; the scorer to the
-        similarity baseline. search: looks up what a question is about. Raises BudgetError when the window cannot hold
+        similarity baseline. search: looks up what a question is about. Raises WindowBudgetError when the window cannot hold
         what the tree holds already.
         """
         self._model = model
@@ -154,7 +154,7 @@ class FocusRuntime:
     def ingest(self, segments: Iterable[Segment], progress: ProgressCallback | None = None) -> FocusView:
         """Append segments to the lifetime and lay the working context out anew.
 
-        Raises BudgetError when the window cannot hold it, and whatever `progress` raises to cancel; the
+        Raises WindowBudgetError when the window cannot hold it, and whatever `progress` raises to cancel; the
         lifetime is then as it was.
         """
         taken = tuple(segments)
@@ -167,7 +167,7 @@ class FocusRuntime:
     def question(self, text: str, progress: ProgressCallback | None = None) -> FocusView:
         """Append a question as the model expects a user's turn; the next step refocuses on it first.
 
-        Raises BudgetError like `ingest`.
+        Raises WindowBudgetError like `ingest`.
         """
         turn = self._model.turn(text)
         if self._state.answering:  # nothing stands between the user's mark and the question
@@ -282,7 +282,7 @@ class FocusRuntime:
         return self.snapshot()
 
     def configure(self, key: str, value: str) -> FocusView:
-        """Change a setting from here on. Raises SettingError when it cannot be, BudgetError for a window
+        """Change a setting from here on. Raises SettingError when it cannot be, WindowBudgetError for a window
         that is too small; nothing has then changed.
         """
         settings = self._state.settings.changed(key, value)

@@ -34,7 +34,7 @@ def refocus(
 
     After new text there are `question_passes` passes of at most `question_n_diff` actions, else
     `refinement_passes` of at most `n_diff`; they end early when one applies nothing. Raises FocusError for
-    scores that are none, BudgetError as `allocate` does.
+    scores that are none, WindowBudgetError as `allocate` does.
     """
     began = clock.perf()
     number = state.allocator.refocus + 1
@@ -142,7 +142,7 @@ def decode_token(
 ) -> tuple[StepRecord, FocusState]:
     """The record of one more token and the state after it; the tree has grown by it.
 
-    Times, refocus and state hash of the record are the caller's to fill in. Raises BudgetError where no
+    Times, refocus and state hash of the record are the caller's to fill in. Raises WindowBudgetError where no
     position can be made free, FocusError where the model fails, and whatever `progress` raises to cancel; the
     tree is then as it was.
     """

@@ -49,7 +49,7 @@ def situation(
 ) -> TrainingContext:
     """The lifetime of all but the last H of the tokens under the policy, after one refocus.
 
-    Raises BudgetError when the window cannot hold it.
+    Raises WindowBudgetError when the window cannot hold it.
     """
     lifetime, following = tokens[: -settings.horizon], tokens[-settings.horizon :]
     tree = LifetimeTree(model, gist, block_size=settings.block_size)

@@ -286,7 +286,7 @@ class _Pass:
 
         Pinned, cooling and stale groups come last, in that spirit: the budget is the one promise that has
         to hold. spared: what the room is for; nothing above it is collapsed, and nothing pinned. gently: only
-        as far as none of those have to be touched. Raises BudgetError when even the coarsest form is too large
+        as far as none of those have to be touched. Raises WindowBudgetError when even the coarsest form is too large
         for the window.
         """
         while self.now.context.used > limit:
@@ -378,7 +378,7 @@ def allocate(
 
     Where the tokens to come need room, more than they need is made, `slack` of the window: each collapse far
     up makes the base model read what stands behind it anew, and several at once cost no more than one.
-    prices: what is cached and how fast the model reads; None for nothing cached. Raises BudgetError when the
+    prices: what is cached and how fast the model reads; None for nothing cached. Raises WindowBudgetError when the
     window cannot hold the lifetime's coarsest form and the headroom.
     """
     values = aggregate(context, scores.values)
@@ -405,7 +405,7 @@ def make_room(
 ) -> Allocation:
     """Collapse what is wanted least until the context fits its window again; for text that came in between.
 
-    scores: of the last refocus, by node; what has none counts as 0. Raises BudgetError when it cannot fit.
+    scores: of the last refocus, by node; what has none counts as 0. Raises WindowBudgetError when it cannot fit.
     """
     work = _Pass(WindowState(context, tree, settings, state), scores, ReadingCosts(0))
     work.make_room(context.window - state.headroom, "to make room for new text")

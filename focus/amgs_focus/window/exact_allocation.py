@@ -61,7 +61,7 @@ def best(
     None) and is at most `n_diff` changes away (any number, where None).
 
     gains: of each gist's being open instead of closed, as `Measurement.gain` has it; 0 for all others. Gists
-    that are not complete or reach into the tail are passed over. Raises BudgetError when nothing fits.
+    that are not complete or reach into the tail are passed over. Raises WindowBudgetError when nothing fits.
     """
     gates = gates_of(context, tree, gains)
     fixed = context.used - sum(gate.cost for gate in gates if gate.opened)
@@ -133,7 +133,7 @@ def solve(gates: Sequence[Gate], room: int, block_size: int, n_diff: int | None 
     """The gates to have open: the greatest sum of gains whose costs fit the room, within n_diff changes.
 
     Among equals what is stays. gates: as `gates_of` orders them. O(gates · room · n_diff). Raises
-    BudgetError when not even what is fixed fits.
+    WindowBudgetError when not even what is fixed fits.
     """
     if room < 0:
         raise _nothing_fits(room)

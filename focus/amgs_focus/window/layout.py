@@ -24,7 +24,7 @@ from amgs_focus.window.working_context import (
 def lay_out(
     tree: TreeShape, settings: FocusSettings, overrides: Mapping[NodeRef, Override] = MappingProxyType({})
 ) -> WorkingContext:
-    """The layout that the settings ask for, with room for a cadence. Raises BudgetError like `coarsest`.
+    """The layout that the settings ask for, with room for a cadence. Raises WindowBudgetError like `coarsest`.
 
     overrides: what the operator pinned is at least as fine as they said while there is room for it, and what they
     forbade stays closed.
@@ -43,7 +43,7 @@ def lay_out(
 def coarsest(tree: TreeShape, window: int, tail_blocks: int) -> WorkingContext:
     """The cover of the whole lifetime by the fewest entries, then the tail in tokens.
 
-    Raises BudgetError when even that does not fit the window.
+    Raises WindowBudgetError when even that does not fit the window.
     """
     size = tree.block_size
     boundary = tail_start(tree.length, size, tail_blocks)
@@ -80,7 +80,7 @@ def assemble(
     before them keeps the coarsest gists. headroom: positions kept free for tokens to come. focus_share: part
     of the window that is left free besides, for the focus to spend, unless everything fits as tokens. overrides: as
     `lay_out` has them; what is pinned comes before what is recent. insets: a pinned block of tokens stands beside the
-    coarse gist over it. Raises BudgetError like `coarsest`.
+    coarse gist over it. Raises WindowBudgetError like `coarsest`.
     """
     context = coarsest(tree, window, tail_blocks)
     for node, override in sorted(overrides.items()):

@@ -22,7 +22,14 @@ GLOBALS: Final = frozenset(
 
 def main() -> None:
     """The entry point of the `amgs` command."""
-    sys.exit(run(sys.argv[1:]))
+    try:
+        code = run(sys.argv[1:])
+    except Exception:  # a fault of the program; Python would end with 1, which says that a check does not hold
+        from amgs_app.exit_codes import ExitCode
+
+        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        code = ExitCode.FAILED
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:

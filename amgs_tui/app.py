@@ -18,6 +18,7 @@ from textual.app import App
 from textual.filter import LineFilter
 from textual.screen import Screen
 
+from amgs_app.exit_codes import ExitCode
 from amgs_app.gc_tuning import settling, short_pauses
 from amgs_app.printable import printable, printable_line
 from amgs_app.render.figures.canvas import Canvas
@@ -66,6 +67,8 @@ CLOCK_SECONDS: Final = 15.0
 """How often the header's hour is redrawn."""
 DUE_SECONDS: Final = 60.0
 """How often it is asked whether a consolidation, or a look for what may be pruned, is due."""
+CRASHED: Final = 1
+"""What Textual ends with after a fault of the program."""
 QUIT_PATIENCE_SECONDS: Final = 1.0
 """Seconds after which leaving says what it waits for."""
 
@@ -523,7 +526,7 @@ def run(open_session: Callable[[], Any], **options: Any) -> int:
                 app.engine.close()
     for words in what_is_kept(app.lifetime, drafts_on(app.main), app.state):
         sys.stderr.write(f"{words}\n")
-    code = app.return_code or 0
+    code = ExitCode.FAILED if app.return_code == CRASHED else app.return_code or ExitCode.SUCCESS
     if app.engine.loads_ahead:
         # All is closed. A thread within a library's import would keep the process, or take it down with a message.
         sys.stdout.flush()

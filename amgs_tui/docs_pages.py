@@ -8,12 +8,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from amgs_app import api_page, glossary, manual
+from amgs_app import api_page, exit_codes, glossary, manual
 from amgs_app.settings import every_setting
 from amgs_tui import keys_page
 
 _WORDS = "## Words on this screen\n\n"
 _SETTINGS = "## Every setting\n\n"
+_EXIT_CODES = "## Exit codes\n\n"
 _TITLES = {
     "memory": "Memory",
     "focus": "Working context",
@@ -32,6 +33,7 @@ def pages(docs: Path) -> Iterator[tuple[Path, str]]:
     yield docs / "glossary.md", glossary.page()
     yield docs / "amgs.1", manual.page()
     yield docs / "settings.md", _with_part(docs / "settings.md", _SETTINGS, settings_tables())
+    yield docs / "scripting.md", _with_part(docs / "scripting.md", _EXIT_CODES, exit_codes.table())
     for pane, words in glossary.SCREEN.items():
         path = docs / "panes" / f"{pane}.md"
         yield path, _with_part(path, _WORDS, glossary.table(words))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from textual.message import Message
 
+from amgs_app.exit_codes import ExitCode
+
 if TYPE_CHECKING:
     from amgs_app.attached.event_listener import Reach
     from amgs_app.calls.call import Call
@@ -105,7 +107,7 @@ class Failed:
     way_out: str = ""
     fatal: bool = False
     detail: str = ""
-    exit_code: int = 1
+    exit_code: int = ExitCode.FAILED
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from amgs.errors import StoreCorruptError, StoreLockedError, StoreTooNewError
+from amgs_app.exit_codes import code_of
 from amgs_app.operations.remedies import way_out_of
 from amgs_tui.messages import Answer, EngineRequest, Failed
 
@@ -36,7 +37,7 @@ def failure(request: EngineRequest, error: Exception, *, fatal: bool = False) ->
     if isinstance(title, str) and isinstance(message, str):
         way_out = way_out_of(error)
         fatal = fatal or isinstance(error, UNUSABLE)
-        return Failed(request, title, message, way_out, fatal, exit_code=int(getattr(error, "exit_code", 1)))
+        return Failed(request, title, message, way_out, fatal, exit_code=code_of(error))
     return Failed(
         request,
         "A fault in the program",

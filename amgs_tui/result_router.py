@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from amgs_app.exit_codes import ExitCode
 from amgs_tui.dispatcher import ASKING, WHEN_DUE
 from amgs_tui.engine_worker import OPEN
 from amgs_tui.panes.edge_editing import EdgeEditing
@@ -36,8 +37,6 @@ AS_SERVED: Final = "as served"
 """The slot in which it is asked what a memory that is served elsewhere has to show."""
 WORTH_SAYING: Final = 0.1
 """How many seconds an action must take for its time to be told."""
-STORE_CODE: Final = 4
-"""Exit code of every error of the store: before the first look at it, any of them is the end."""
 
 
 class ResultRouter:
@@ -281,7 +280,8 @@ class ResultRouter:
 
     def failed(self, failure: Failed, *, stale: bool) -> None:
         """Show an error in the panes that wait for the result, and say it where the operator asked."""
-        if failure.fatal or (self._state.overview is None and failure.exit_code == STORE_CODE):
+        # Before the first look at the store any error of it is the end.
+        if failure.fatal or (self._state.overview is None and failure.exit_code == ExitCode.STORE):
             self._notices.fatal(failure)
             return
         if stale:

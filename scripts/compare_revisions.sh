@@ -15,12 +15,12 @@ mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 questions=$(realpath "$questions")
 
-# ask STORE OPTION…: exit code 4 is a question that fails, and no fault of the run.
+# ask STORE OPTION…: exit code 1 is a question that fails, and no fault of the run.
 ask() {
   local store=$1 code=0
   shift
   amgs --store "$store" test "$questions" "$@" || code=$?
-  [ "$code" -eq 0 ] || [ "$code" -eq 4 ] || exit "$code"
+  [ "$code" -eq 0 ] || [ "$code" -eq 1 ] || exit "$code"
   return "$code"
 }
 

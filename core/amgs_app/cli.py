@@ -21,6 +21,7 @@ from amgs_app.calls.operation import Operation
 from amgs_app.calls.parsing import callback_of, for_typer
 from amgs_app.calls.plain_values import PlainCommand, PlainGroup
 from amgs_app.calls.registry import Registry
+from amgs_app.exit_codes import IN_ONE_LINE, ExitCode
 from amgs_app.front_ends import one_shot, open_shell, open_workstation, run_script, serve_web
 from amgs_app.global_options import (
     ANNOTATIONS,
@@ -56,7 +57,6 @@ from amgs_app.service_commands import (
 )
 from amgs_app.spelling import near
 
-INTERRUPTED = 130
 _UNKNOWN = re.compile(r"No such command '(.*)'\.?")
 
 
@@ -69,7 +69,7 @@ Without a command, opens the workstation. Every other command can also be typed 
 shell` and in scripts.
 """
 
-_EXAMPLES = """Examples:
+_EXAMPLES = f"""Examples:
 
 amgs --corpus ~/notes  ·  open the workstation on a folder of notes
 
@@ -80,6 +80,8 @@ amgs search "wifi fails in bad weather" --format json  ·  search it
 amgs frame assemble SESSION --query "what is left to do?"  ·  assemble a context
 
 amgs run tour.amgs --out pictures --check  ·  compare a script's snapshots in CI
+
+Exit codes: {IN_ONE_LINE}
 """
 
 
@@ -115,11 +117,13 @@ def run(arguments: Sequence[str], screen: Screen | None = None) -> int:
         return _complain_of_usage(error)
     except (KeyboardInterrupt, typer.Abort):
         sys.stderr.write("\nStopped.\n")
-        return INTERRUPTED
-    except BrokenPipeError:
+        return ExitCode.STOPPED
+    except (BrokenPipeError, SystemExit) as left:
+        if isinstance(left, SystemExit) and not isinstance(left.__context__, BrokenPipeError):
+            raise  # Typer leaves so where the pipe is closed, and where the shell asks for completions
         # The reader has left; a second flush at exit must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return ExitCode.PIPE_CLOSED
     except Exception as error:
         if not intended(error):
             raise
@@ -328,4 +332,4 @@ def _complain_of_usage(error: typer.TyperException) -> int:
         else:
             text = f"There is no command {unknown[1]!r}."
     sys.stderr.write(printable(f"amgs: {text}\nSee `{path} --help`.\n"))
-    return int(error.exit_code) if error.exit_code != 1 else 2
+    return ExitCode.USAGE

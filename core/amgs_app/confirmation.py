@@ -11,10 +11,6 @@ if TYPE_CHECKING:
     from amgs_app.calls.call import Call
     from amgs_app.operator import Operator
 
-DECLINED = 1
-"""Exit code of a command that was answered with no."""
-
-
 def agreed(operator: Operator, call: Call[Any]) -> bool:
     """Whether the command may go on: asked where it asks and somebody can answer, else yes.
 

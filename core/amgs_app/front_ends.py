@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from amgs.errors import AmgsError, UsageError
 from amgs_app.calls.call import Call
 from amgs_app.calls.marks import Arg, Option
-from amgs_app.confirmation import DECLINED, agreed
+from amgs_app.confirmation import agreed
+from amgs_app.exit_codes import ExitCode
 from amgs_app.gc_tuning import rare_collections
 from amgs_app.global_options import ANNOTATIONS, SWITCHES, Globals, Screen, flag_of
 from amgs_app.last_listing import recall, remember
@@ -37,7 +38,7 @@ def one_shot(call: Call[Any], options: Globals) -> int:
             operator.engine.keep_off_the_disk()
         recall(operator)
         if not agreed(operator, call):
-            return DECLINED
+            return ExitCode.STOPPED
         try:
             if call.operation.wants_progress:
                 with progress_on() as progress:

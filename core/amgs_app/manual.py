@@ -7,18 +7,9 @@ from typing import Any, get_args
 
 from amgs_app import __version__
 from amgs_app.calls.operation import Operation
+from amgs_app.exit_codes import ExitCode
 from amgs_app.operations.groups import PANELS
 from amgs_app.operations.standard import standard
-
-EXIT_CODES = {
-    0: "Success.",
-    1: "An expectation or a snapshot differs.",
-    2: "Invalid command, argument or setting.",
-    3: "An input cannot be read.",
-    4: "The store cannot be used.",
-    5: "A model is missing or does not fit.",
-    130: "Stopped by ctrl-c.",
-}
 
 
 def page() -> str:
@@ -56,8 +47,8 @@ def _lines() -> Iterator[str]:
     yield from (".TP", r"\fBshell\fR", "Open a prompt for commands.")
     yield from (".TP", r"\fBserve\-web\fR", "Serve the workstation to a browser on this machine.")
     yield ".SH EXIT STATUS"
-    for code, meaning in EXIT_CODES.items():
-        yield from (".TP", f".B {code}", _text(meaning))
+    for code in ExitCode:
+        yield from (".TP", f".B {int(code)}", _text(code.meaning))
 
 
 def _command(operation: Operation[..., Any]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Literal, get_args
 
 from amgs.errors import AmgsError, UsageError
+from amgs_app.exit_codes import ExitCode, code_of
 from amgs_app.operations.remedies import way_out_of
 from amgs_app.printable import printable, printable_line
 
@@ -80,7 +81,7 @@ def complain(error: BaseException, out: IO[str] | None = None) -> int:
     told += [line for line in (pointer, way_out) if line]
     out.write(printable("\n".join(told)) + "\n")
     out.flush()
-    return int(getattr(error, "exit_code", 1))
+    return code_of(error)
 
 
 def say(text: str) -> None:
@@ -107,9 +108,11 @@ def intended(error: BaseException) -> bool:
     )
 
 
-def exit_code_of(result: Any) -> int:
-    """0, or 4 for a check that found faults: a result that says it is not `ok`."""
-    return 0 if getattr(result, "ok", True) else 4
+def exit_code_of(result: Any) -> ExitCode:
+    """DIFFERS for a result that is not `as_expected`, STORE for a check of a store or a lifetime that is not `ok`."""
+    if not getattr(result, "as_expected", True):
+        return ExitCode.DIFFERS
+    return ExitCode.SUCCESS if getattr(result, "ok", True) else ExitCode.STORE
 
 
 @contextmanager

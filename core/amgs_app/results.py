@@ -334,7 +334,8 @@ class CasesTested:
         return sum(bool(one.faults) for one in self.outcomes)
 
     @property
-    def ok(self) -> bool:
+    def as_expected(self) -> bool:
+        """Whether no case fails; else `test` ends with the exit code of a check that does not hold."""
         return not self.failed
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from amgs.errors import AmgsError, Cancelled, ExpectationError, InputError, UsageError
 from amgs_app.calls.call import Call
 from amgs_app.calls.registry import Registry
+from amgs_app.exit_codes import code_of
 from amgs_app.line import LineError
 from amgs_app.operations.remedies import way_out_of
 from amgs_app.output import intended
@@ -35,7 +36,7 @@ class ScriptError(AmgsError):
             way_out=way_out_of(cause),
             title=str(getattr(cause, "title", "Something went wrong")),
         )
-        self.exit_code = int(getattr(cause, "exit_code", 1))
+        self.exit_code = code_of(cause)
         self.place = f"{script}:{number}:{column}"
         flat = line.translate({ord("\t"): " ", ord("\n"): " "})
         before, after = printable(flat[: column - 1]), printable(flat[column - 1 :])

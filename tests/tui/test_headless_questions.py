@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from amgs.exchange.question_cases import read_cases
+from amgs_app.exit_codes import ExitCode
 from tests.tui.headless_world import Amgs, make, prepare
 
 ROOT = Path(__file__).parents[2]
@@ -34,9 +35,9 @@ def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_command_names_the_case_that_fails(amgs: Amgs, tmp_path: Path) -> None:
-    assert amgs("test", str(tmp_path / "questions.yml")) == 4
+    assert amgs("test", str(tmp_path / "questions.yml")) == ExitCode.DIFFERS
     assert "1 holds, 1 fails" in amgs.out and "“the sea” is not in the" in amgs.out and "stall" in amgs.out
-    assert amgs("test", str(tmp_path / "questions.yml"), "--quiet") == 4
+    assert amgs("test", str(tmp_path / "questions.yml"), "--quiet") == ExitCode.DIFFERS
     assert "goat" in amgs.out and "stall" not in amgs.out
     (tmp_path / "questions.yml").write_text("- question: Why did the dome stall?\n  must_contain: E-17\n")
     assert amgs("test", str(tmp_path / "questions.yml")) == 0

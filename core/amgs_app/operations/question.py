@@ -102,7 +102,7 @@ def test(
     """Ask every question of a file, by a search or for the frame that it names, and check what the memory gives: texts
     that it must hold or must not, the rank of the block that holds them, whether it has an answer at all, as of a day.
 
-    Ends with exit code 4 where a case fails; that a question only moved is no failure. With `--against`, a question
+    Ends with exit code 1 where a case fails; that a question only moved is no failure. With `--against`, a question
     that moved is shown with its rank before and now, the part of the score that moved most, and the blocks that came
     before it. Nothing is changed: no answer counts as used.
     """

@@ -33,6 +33,7 @@ from amgs_app.attached.remote_engine import HERE
 from amgs_app.calls.call import Call
 from amgs_app.calls.operation import Operation
 from amgs_app.calls.schema import call_from_json
+from amgs_app.exit_codes import code_of
 from amgs_app.operations.standard import standard
 from amgs_app.output import intended
 from amgs_app.server.asking import Asked, ByCaller, check_right
@@ -268,8 +269,8 @@ def _outcome(task: asyncio.Task[Any]) -> bytes:
     if not intended(error):
         log.error("fault in what an attached client asked", exc_info=error)
         return _line({"problem": fault()})
-    about, code = str(getattr(error, "about", "")), int(getattr(error, "exit_code", 1))
-    return _line({"problem": problem(error, about=about, exit_code=code)})
+    about = str(getattr(error, "about", ""))
+    return _line({"problem": problem(error, about=about, exit_code=int(code_of(error)))})
 
 
 def _line(told: Mapping[str, Any]) -> bytes:

@@ -1,0 +1,46 @@
+"""The exit codes of the `amgs` command and what each means: `--help`, the man page and the documents tell them from here.
+
+The errors of both engines carry the number of one of them.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+
+class ExitCode(IntEnum):
+    """How a command ended. meaning: one sentence."""
+
+    meaning: str
+
+    def __new__(cls, code: int, meaning: str) -> ExitCode:
+        made = int.__new__(cls, code)
+        made._value_ = code
+        made.meaning = meaning
+        return made
+
+    SUCCESS = 0, "Success."
+    DIFFERS = 1, "A check does not hold: an expectation, a snapshot or a question."
+    USAGE = 2, "A command, an argument or a setting is invalid."
+    INPUT = 3, "An input cannot be read."
+    STORE = 4, "The store or a lifetime cannot be used, or is damaged."
+    MODEL = 5, "A model or an optional package is missing or does not fit."
+    SERVICE = 6, "A served memory refuses or cannot be reached."
+    FAILED = 7, "The command failed for another reason."
+    STOPPED = 130, "Stopped by ctrl-c, or by no as the answer to a question."
+    PIPE_CLOSED = 141, "Whoever read the output has closed it."
+
+
+def code_of(error: BaseException) -> int:
+    """The code that an error ends with; FAILED for one that carries none."""
+    return int(getattr(error, "exit_code", ExitCode.FAILED))
+
+
+def table() -> str:
+    """The codes as a table in Markdown."""
+    rows = "".join(f"| {int(each)} | {each.meaning} |\n" for each in ExitCode)
+    return f"| exit code | meaning |\n| ---: | --- |\n{rows}"
+
+
+IN_ONE_LINE: Final = "  ·  ".join(f"{int(each)} {each.meaning.rstrip('.')}" for each in ExitCode)

@@ -63,11 +63,10 @@ def _commands(host: Host, registry: Registry | None) -> Iterator[Action]:
     """Every command; one that needs an argument opens the command line with it."""
     for operation in registry or ():
         if any(parameter.required for parameter in operation.parameters):
-            yield Action(
-                f"{operation.name} …", operation.summary, partial(host.command, f"{operation.name} ")
-            )
+            name, run = f"{operation.name} …", partial(host.command, f"{operation.name} ")
         else:
-            yield Action(operation.name, operation.summary, partial(host.submit, line=operation.name))
+            name, run = operation.name, partial(host.submit, line=operation.name)
+        yield Action(name, operation.summary, run, synonyms=operation.synonyms)
 
 
 def _bound(

@@ -63,7 +63,7 @@ EVERYWHERE: list[Any] = [
         "app.copy_pane",
         "Copy what the mouse marked, else the pane: a frame's text, or the picture as text",
     ),
-    quiet("U", "undo", "undo", "app.undo", "Undo the last change, after a question"),
+    quiet("U", "undo", "undo", "app.undo", "Undo the last change (asks first)"),
     quiet("t", "theme", "theme", "app.theme", "Next colour theme, dark or light"),
     quiet("r", "reload", "refresh", "app.reload", "Refresh"),
     quiet(

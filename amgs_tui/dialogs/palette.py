@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from amgs.text.plural import plural
-from amgs_app.spelling import near
+from amgs_app.spelling import near, nearness
 
 BENCHES: Final = "bench "
 """What the names of the benchmarks begin with: they are listed only where their names are typed, and last."""
@@ -29,7 +29,8 @@ LOOSEST: Final = 4
 class Action:
     """Something the operator can do.
 
-    where: the pane it belongs to, if it is one of a pane's keys. ready: whether the pane offers it now.
+    where: the pane it belongs to, if it is one of a pane's keys. ready: whether the pane offers it now. synonyms: what
+    else people call it.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Action:
     keys: str = ""
     where: str = ""
     ready: bool = True
+    synonyms: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -46,23 +48,22 @@ class Action:
 
 
 def matching(actions: Sequence[Action], typed: str) -> list[Action]:
-    """The actions that have every typed word: by name before by text, of equals those that are offered now, then those
-    whose name has the typed letters in their order, the closest together first. Where there are none, those whose name
-    has a word like each typed one. A benchmark is found by its name alone.
+    """The actions that have every typed word: by name or synonym before by text, of equals those that are offered now,
+    then those whose name has the typed letters in their order, the closest together first. Where there are none, those
+    whose name has a word like each typed one. A benchmark is found by its name alone.
     """
     words = _folded(typed).split()
     letters = "".join(words)
-    ranked = []
+    ranked: list[tuple[Any, ...]] = []
     for place, action in enumerate(actions):
-        name, everything = _folded(action.name), _folded(f"{action.name} {action.text} {action.where}")
+        name, synonyms = _folded(action.name.removesuffix(" …")), [_folded(one) for one in action.synonyms]
+        everything = " ".join((name, _folded(f"{action.text} {action.where}"), *synonyms))
         bench, key = action.name.startswith(BENCHES), typed.strip() in action.keys.split()
         if key or all(word in (name if bench else everything) for word in words):
-            starts = sum(any(part.startswith(word) for part in name.split()) for word in words)
-            inside = sum(word in name for word in words)
-            exact = key or name == " ".join(words)
-            ranked.append((bench, not exact, -starts, -inside, not action.ready, 0, place, action))
+            other, *rank = nearness(name, synonyms, words)
+            ranked.append((bench, other and not key, *rank, not action.ready, 0, place, action))
         elif not bench and 0 < (spread := _spread(name, letters)) <= LOOSEST * len(letters):
-            ranked.append((bench, True, 1, 0, not action.ready, spread, place, action))
+            ranked.append((bench, True, True, 1, 0, not action.ready, spread, place, action))
     if ranked:
         return [entry[-1] for entry in sorted(ranked, key=lambda entry: entry[:-1])]
     meant = {word: _meant(word, actions) for word in words}

@@ -323,8 +323,9 @@ def _complain_of_usage(error: typer.TyperException) -> int:
     unknown = _UNKNOWN.fullmatch(text)
     if unknown is not None and context is not None:
         known = getattr(context.command, "commands", {})
-        deeper = standard() if context.parent is None else ()
-        meant = near(unknown[1], [*known, *(each.name for each in deeper)])
+        deeper = standard() if context.parent is None else Registry(())
+        said = [each.name for each in deeper if unknown[1] in each.synonyms][:3]
+        meant = said or near(unknown[1], [*known, *(each.name for each in deeper)])
         if meant:
             text = (
                 f"There is no command {unknown[1]!r}. Did you mean {' or '.join(repr(one) for one in meant)}?"

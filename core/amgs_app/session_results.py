@@ -113,10 +113,20 @@ class VerbHelp:
     parameters: tuple[tuple[str, str], ...]
     keys: tuple[str, ...] = ()
     example: str = ""
+    synonyms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class HelpList:
-    """`help`: all operations by their first word, or one in full."""
+    """`help WORD`: one command in full, or those that the word finds. also: what else it finds."""
 
     verbs: tuple[VerbHelp, ...]
+    also: tuple[VerbHelp, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandGroups:
+    """`help`: the first words of all commands, by what they are for. count: how many commands they begin."""
+
+    groups: tuple[tuple[str, tuple[str, ...]], ...]
+    count: int

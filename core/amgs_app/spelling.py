@@ -1,8 +1,8 @@
-"""Which known words a mistyped one may have been meant for."""
+"""Which commands a typed word means: by their names and synonyms, and by words like it where it is mistyped."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 LIKE, NEARLY = 0.72, 0.1
@@ -15,3 +15,12 @@ def near(typed: str, names: Iterable[str]) -> tuple[str, ...]:
     least = max(LIKE, max(alike.values(), default=0.0) - NEARLY)
     ranked = sorted(alike, key=lambda name: (-alike[name], len(name.split()), name))
     return tuple(name for name in ranked if alike[name] >= least)[:3]
+
+
+def nearness(name: str, synonyms: Iterable[str], words: Sequence[str]) -> tuple[bool, bool, int, int]:
+    """How well typed words name a command, the best first in order: its name itself, one of its synonyms, the words of
+    its name that begin so, those that hold them.
+    """
+    typed = " ".join(words)
+    starts = sum(any(part.startswith(word) for part in name.split()) for word in words)
+    return name != typed, typed not in synonyms, -starts, -sum(word in name for word in words)

@@ -157,6 +157,9 @@ async def test_question_mark_twice_opens_the_glossary(tmp_path: Path, notes: Pat
         ("low-confidence", "prune"),
         ("measure", "measure"),
         ("U", "undo"),
+        ("forget", "prune"),
+        ("ask", "search"),
+        ("remember", "ingest"),
     ],
 )
 async def test_the_palette_finds_every_action_by_name_key_and_description(
@@ -164,7 +167,9 @@ async def test_the_palette_finds_every_action_by_name_key_and_description(
 ) -> None:
     async with consolidated(tmp_path, notes) as driven:
         found = matching(driven.app.actions(), typed)
-        assert found and found[0].name.startswith(action), [each.name for each in found[:5]]
+        meant = {each.name for each in found if typed in each.synonyms}
+        first = found[: max(1, len(meant))]
+        assert any(each.name.startswith(action) for each in first), [each.name for each in found[:5]]
 
 
 def test_a_benchmark_is_found_by_its_name_alone_and_other_actions_by_letters_and_in_spite_of_typos() -> None:
@@ -180,6 +185,18 @@ def test_a_benchmark_is_found_by_its_name_alone_and_other_actions_by_letters_and
     assert found("frass") == ["frame assemble"]
     assert found("serach") == ["search", "bench search"]
     assert found("fedback") == ["feedback"] and found("xyzzy") == []
+
+
+def test_the_palette_puts_what_a_word_means_before_names_that_hold_it_and_behind_the_name_itself() -> None:
+    forgetful = [
+        Action("pack forget", "Retire packs", str),
+        Action("block delete …", "Delete blocks", str, synonyms=("erase", "forget")),
+        Action("prune", "Archive blocks", str, synonyms=("forget", "clean up")),
+    ]
+    assert [one.name for one in matching(forgetful, "forget")] == ["block delete …", "prune", "pack forget"]
+    assert [one.name for one in matching(forgetful, "clean up")] == ["prune"]
+    named = Action("forget", "Forget", str)
+    assert matching([*forgetful, named], "forget")[0] is named
 
 
 def test_of_equal_actions_the_palette_prefers_the_one_that_can_be_done_now() -> None:

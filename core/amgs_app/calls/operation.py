@@ -59,7 +59,8 @@ class Operation(Generic[P, R]):
     that is there. asks: whoever sits at a terminal is shown its `dry_run` and asked first, unless they said `yes`.
     lists: the ids of the blocks that a result lists, in order, which `@1` refers to afterwards; None from it where
     this result lists none. keeps: the result is, or holds, the frame or the search that later calls go on from.
-    json: it takes `--json` too, which whoever writes the result reads, and not the function.
+    json: it takes `--json` too, which whoever writes the result reads, and not the function. synonyms: what else people
+    call it; `help WORD` and the palette find it by them.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Operation(Generic[P, R]):
     lists: Callable[[Any], Iterable[str] | None] | None = None
     keeps: Literal["frame", "search"] | None = None
     json: bool = False
+    synonyms: tuple[str, ...] = ()
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
         """The call with these arguments; raises TypeError for arguments that the signature does not take."""
@@ -195,6 +197,7 @@ def operation(
     lists: Callable[[Any], Iterable[str] | None] | None = None,
     keeps: Literal["frame", "search"] | None = None,
     json: bool = False,
+    synonyms: Sequence[str] = (),
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]:
     """Make a function an operation; a Registry collects it from its module. The arguments are those of Operation."""
 
@@ -213,6 +216,7 @@ def operation(
             lists,
             keeps,
             json,
+            tuple(synonyms),
         )
 
     return mark

@@ -87,8 +87,11 @@ class Registry:
         return None, 0
 
     def suggest(self, typed: str) -> tuple[str, ...]:
-        """Commands that the word may have been meant for, the best match first."""
-        return near(typed, {**self.nouns(), **self._operations})
+        """Commands that the word may have been meant for, the best match first: what it is a synonym of, else those
+        with a word like it.
+        """
+        meant = tuple(one.name for one in self if typed in one.synonyms)
+        return meant[:3] or near(typed, {**self.nouns(), **self._operations})
 
     def _choose(self, words: list[Word], line: str) -> tuple[Operation[..., Any], list[Word]]:
         chosen, count = self.find(words)
@@ -106,8 +109,8 @@ class Registry:
             )
             raise LineError(f"{said}.", line=line, column=column, way_out=f"One of: {known}.")
         first = str(words[0]) if words else ""
-        near = self.suggest(first)
-        way_out = f"Did you mean {' or '.join(near)}?" if near else "`help` lists all commands."
+        meant = self.suggest(first)
+        way_out = f"Did you mean {' or '.join(meant)}?" if meant else "`help` lists all commands."
         raise LineError(
             f"There is no command `{first}`.",
             line=line,

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     from amgs_app.operator import Operator
 
 
-@operation("block show", summary="Show a block: text, source and relevance.", example="block show @1")
+@operation(
+    "block show",
+    summary="Show a block: text, source and relevance.",
+    synonyms=("read", "print"),
+    example="block show @1",
+)
 def show(engine: Engine, block: Reference = None) -> BlockDetail:
     """Show a block with its metadata, its relevance now and the number of its edges.
 
@@ -52,6 +57,7 @@ def show(engine: Engine, block: Reference = None) -> BlockDetail:
     "block find",
         usefulness=engine.memory.calibration.usefulness([chosen.id]).get(chosen.id),
     summary="Find blocks by title or text; typos are forgiven.",
+    synonyms=("lookup", "grep"),
     example='block find "boiler valve"',
     keys=("slash",),
     lists=lambda found: [block.id for block in found.blocks],
@@ -98,6 +104,7 @@ def latest(
 @operation(
     "block set",
     summary="Correct a block's category, confidence, decay, status or place in the self.",
+    synonyms=("change", "categorise"),
     example="block set @1 --category procedure --confidence 0.9",
     writes=True,
 )
@@ -147,6 +154,7 @@ def set_block(
 @operation(
     "block pin",
     summary="Pin a block so that it never decays, or unpin it.",
+    synonyms=("never forget", "permanent"),
     example="block pin @1",
     writes=True,
 )
@@ -205,6 +213,7 @@ def note(
 @operation(
     "block reinforce",
     summary="Restart the decay clock of blocks.",
+    synonyms=("refresh", "renew"),
     example="block reinforce @1 @2",
     writes=True,
     lists=lambda found: [block.id for block in found.blocks],
@@ -222,6 +231,7 @@ def reinforce(
 @operation(
     "block delete",
     summary="Delete blocks: set aside as pruned, or with --hard erased for good.",
+    synonyms=("erase", "forget", "remove"),
     example="block delete @1 --dry-run",
     writes=True,
     long=True,

@@ -28,6 +28,7 @@ Value = Annotated[str | None, Option("--value", metavar="NAME", help="Which one;
 @operation(
     "feedback",
     summary="Record whether a block of the last frame was useful.",
+    synonyms=("rate", "thumbs up", "useful"),
     example="feedback useful @1",
     pane="calibration",
     writes=True,

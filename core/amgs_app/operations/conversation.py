@@ -99,6 +99,7 @@ MentionTypeName = Literal[
 @operation(
     "conversation add",
     summary="Keep the messages of a conversation.",
+    synonyms=("add a chat", "load a chat"),
     example="conversation add standup chat.jsonl",
     writes=True,
     creates=True,
@@ -215,6 +216,7 @@ def entities(
 @operation(
     "conversation optimise",
     summary="Choose what of a conversation a model should read.",
+    synonyms=("compact", "compress", "shorten"),
     example='conversation optimise standup "who repairs the pump?" --budget 800',
     pane="conversation",
 )
@@ -523,6 +525,7 @@ def stats(engine: Engine, conversation: Name) -> ConversationStats:
 @operation(
     "conversation clear",
     summary="Drop a conversation: what only it holds is archived.",
+    synonyms=("erase", "remove"),
     example="conversation clear standup",
     writes=True,
 )

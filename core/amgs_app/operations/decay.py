@@ -47,6 +47,7 @@ def categories(engine: Engine, *, days: Days = 30) -> CategoryCurves:
 @operation(
     "decay forecast",
     summary="List the blocks that will drop below the threshold.",
+    synonyms=("forget", "fade", "expire"),
     example="decay forecast --days 30",
     pane="decay",
     lists=lambda found: [row.block.id for row in found.rows],

@@ -88,6 +88,7 @@ class AskedOf(TypedDict, total=False):
 @operation(
     "diagnose",
     summary="Find out why an answer missed a fact, and what would bring it in.",
+    synonyms=("debug", "missing fact", "wrong answer"),
     example='diagnose "The reset brought it back." --missed "The router in the attic drops packets."',
     long=True,
     lists=lambda found: [each.block.id for each in found.matches],

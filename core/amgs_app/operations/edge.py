@@ -29,6 +29,7 @@ _Kind = Annotated[
 @operation(
     "edge add",
     summary="Add an edge between two blocks by hand.",
+    synonyms=("link", "connect"),
     example="edge add @1 @2 --kind supports --weight 0.8",
     writes=True,
 )
@@ -52,6 +53,7 @@ def add(
 @operation(
     "edge remove",
     summary="Remove the edges from one block to another.",
+    synonyms=("unlink", "disconnect"),
     example="edge remove @1 @2",
     writes=True,
 )

@@ -19,6 +19,7 @@ TypeName = Literal["person", "organisation", "place", "project", "topic", "unkno
 @operation(
     "entity list",
     summary="List people, places, projects and topics, the most often named first.",
+    synonyms=("people", "who"),
     example="entity list --type person",
 )
 def entities(

@@ -19,7 +19,10 @@ Source = Literal["mem0", "letta", "graphiti", "langgraph", "chatgpt", "claude", 
 
 
 @operation(
-    "export", summary="Write the whole memory to a JSON or GraphML file.", example="export memory.json"
+    "export",
+    summary="Write the whole memory to a JSON or GraphML file.",
+    synonyms=("back up", "backup", "dump"),
+    example="export memory.json",
 )
 def export(
     engine: Engine,
@@ -51,6 +54,7 @@ def export(
 @operation(
     "import",
     summary="Import an exported memory, or what another memory or chat program exported.",
+    synonyms=("migrate from", "chat history", "transcript"),
     example="import memory.json --dry-run",
     long=True,
     writes=True,

@@ -24,6 +24,7 @@ Count = Annotated[int, Arg(metavar="N", min=1, help="How many tokens."), Takes("
 @operation(
     "focus open",
     summary="Open files, or all consolidated blocks, as the lifetime context.",
+    synonyms=("load", "context window"),
     example='focus open chapter.txt --question "who wrote the letter?"',
     pane="focus",
     long=True,
@@ -68,6 +69,7 @@ def open_context(
 @operation(
     "focus step",
     summary="Decode tokens, refocusing when due.",
+    synonyms=("generate", "decode"),
     example="focus step 20",
     pane="focus",
     long=True,

@@ -36,6 +36,7 @@ def frames(engine: Engine) -> FrameList:
 @operation(
     "frame assemble",
     summary="Assemble a context frame within its token budget.",
+    synonyms=("context", "prompt", "build"),
     example='frame assemble SESSION --query "what is left to do?" --budget 800',
     pane="frame",
     writes=True,

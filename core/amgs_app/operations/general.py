@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 from amgs.errors import UsageError
 from amgs_app import operations
 from amgs_app.calls.call import Call
-from amgs_app.calls.marks import Arg, Takes
+from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import Operation, operation
 from amgs_app.layout import PaneState
 from amgs_app.overview import Overview
 from amgs_app.pane_names import Pane
 from amgs_app.results import SettingsList
-from amgs_app.session_results import HelpList, Shown, ThemeSet, VerbHelp
+from amgs_app.session_results import CommandGroups, HelpList, Shown, ThemeSet, VerbHelp
+from amgs_app.spelling import nearness
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from amgs.api.diversity import Diversity
     from amgs.types import Health, Progress
+    from amgs_app.calls.registry import Registry
     from amgs_app.engine import Engine
     from amgs_app.operator import Operator
 
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
 @operation(
     "status",
     summary="Show the health of memory, model and session at a glance.",
+    synonyms=("info", "summary"),
     example="status",
     pane="overview",
 )
@@ -53,6 +59,7 @@ def status(operator: Operator) -> Overview:
 @operation(
     "health",
     summary="Check each area of the memory and say what needs attention.",
+    synonyms=("doctor", "problems"),
     example="health",
     pane="overview",
 )
@@ -131,7 +138,12 @@ def _call_of(operator: Operator, pane: Pane) -> Call[Any] | None:
             return operations.pack.forecast()
 
 
-@operation("theme", summary="Choose the colour theme.", example="theme paper")
+@operation(
+    "theme",
+    summary="Choose the colour theme.",
+    synonyms=("colours", "dark mode", "appearance"),
+    example="theme paper",
+)
 def theme(
     operator: Operator,
     name: Annotated[
@@ -151,7 +163,10 @@ def theme(
 
 
 @operation(
-    "settings", summary="List every setting with its value and where it comes from.", example="settings focus"
+    "settings",
+    summary="List every setting with its value and where it comes from.",
+    synonyms=("configuration", "options", "preferences"),
+    example="settings focus",
 )
 def settings(
     engine: Engine,
@@ -172,7 +187,8 @@ def settings(
 
 @operation(
     "help",
-    summary="List the commands, or explain one.",
+    summary="List the commands, explain one, or find those that a word means.",
+    synonyms=("commands", "manual"),
     example="help pack keep",
     keys=("f1", "question_mark"),
 )
@@ -180,21 +196,53 @@ def help_command(
     engine: Engine,  # noqa: ARG001 - every operation is handed the engine
     words: Annotated[
         list[str] | None,
-        Arg(metavar="COMMAND", help="A command, or its first word."),
+        Arg(metavar="WORD", help="A command, its first word, or a word for what you want to do."),
         Takes("command"),
     ] = None,
-) -> HelpList:
-    """List all commands, or explain one with its arguments."""
+    *,
+    every: Annotated[bool, Option("--all", help="List every command.")] = False,
+) -> HelpList | CommandGroups:
+    """Show the first words of all commands by what they are for; explain a command with its arguments; or find commands
+    by a word of their name, of what they do, or of what people call that: `help forget`.
+    """
+    from amgs_app.operations.groups import EXAMPLES, FRONT_ENDS, PANELS
     from amgs_app.operations.standard import standard
 
     registry = standard()
-    if not words:
+    if every:
         return HelpList(tuple(_explained(each) for each in registry))
+    ways = tuple(EXAMPLES)
+    if not words:
+        return CommandGroups((*PANELS.items(), (FRONT_ENDS, ways)), len(registry) + len(ways))
+    typed = " ".join(words)
+    if typed in ways:
+        told = f"A way to work with a memory: `amgs {typed} --help` explains it."
+        return HelpList((VerbHelp(typed, typed, "", told, (), example=EXAMPLES[typed]),))
     chosen, _ = registry.find(words)
-    found = [chosen] if chosen is not None else registry.nouns().get(words[0], [])
-    if not found:
-        found = [registry[" ".join(words)]]
+    found = found_by(registry, typed) if len(words) == 1 or chosen is None else []
+    if chosen is not None:
+        also = tuple(_explained(each) for each in found if each is not chosen)
+        return HelpList((_explained(chosen),), also)
+    below = [] if len(words) > 1 else registry.nouns().get(typed, [])
+    found = [*below, *(each for each in found if each not in below)] or [registry[typed]]
     return HelpList(tuple(_explained(each) for each in found))
+
+
+def found_by(registry: Registry, typed: str) -> list[Operation[..., Any]]:
+    """The commands of which each typed word begins a word of their names, synonyms or summaries, the best first."""
+    words = typed.casefold().split()
+
+    def begins(word: str, texts: Iterable[str]) -> bool:
+        return any(part.startswith(word) for text in texts for part in re.findall(r"[\w-]+", text.casefold()))
+
+    return sorted(
+        (
+            each
+            for each in registry
+            if all(begins(word, (each.name, each.summary, *each.synonyms)) for word in words)
+        ),
+        key=lambda each: nearness(each.name, each.synonyms, words),
+    )
 
 
 def _explained(each: Operation[..., Any]) -> VerbHelp:
@@ -206,5 +254,12 @@ def _explained(each: Operation[..., Any]) -> VerbHelp:
         choices = f" ({', '.join(parameter.choices)})" if parameter.choices else ""
         described.append((label, f"{parameter.help}{choices}{shown}"))
     return VerbHelp(
-        each.name, each.usage(), each.summary, each.help, tuple(described), each.keys, each.example
+        each.name,
+        each.usage(),
+        each.summary,
+        each.help,
+        tuple(described),
+        each.keys,
+        each.example,
+        each.synonyms,
     )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 @operation(
     "index build",
     summary="Build or catch up the search index.",
+    synonyms=("reindex", "elasticsearch"),
     example="index build",
     long=True,
     writes=True,

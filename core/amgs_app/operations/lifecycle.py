@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 @operation(
     "ingest",
     summary="Add a text, a file or a folder to the inbox.",
+    synonyms=("remember", "add", "memorise"),
     example='ingest "The boiler valve was replaced in March." --tag house',
     pane="inbox",
     long=True,
@@ -304,6 +305,7 @@ def operations(engine: Engine, *, limit: Limit = 20) -> OperationList:
     """List the changes made to the memory, newest first: ingests, consolidations, edits, verdicts and the rest.
 
     A change can be undone unless a later one changed the same blocks.
+    synonyms=("process", "embed", "embeddings"),
     """
     return OperationList(engine.memory.operations(limit))
 
@@ -338,6 +340,7 @@ _Operation = Annotated[
     "undo",
     summary="Undo a change in the journal.",
     example="undo --dry-run",
+    synonyms=("history", "log", "journal"),
     pane="overview",
     writes=True,
     asks=True,
@@ -362,7 +365,14 @@ def undo(
     return plan if dry_run else engine.memory.undo(plan.operation.id)
 
 
-@operation("redo", summary="Redo a change that was undone.", example="redo", pane="overview", writes=True)
+@operation(
+    "redo",
+    summary="Redo a change that was undone.",
+    synonyms=("reapply", "repeat"),
+    example="redo",
+    pane="overview",
+    writes=True,
+)
 def redo(engine: Engine, operation: _Operation = None) -> Redone:
     """Restore an undone operation exactly as it was, by default the one undone last.
 
@@ -371,13 +381,20 @@ def redo(engine: Engine, operation: _Operation = None) -> Redone:
     return Redone(engine.memory.redo(operation))
 
 
-@operation("verify", summary="Check the whole store and list every fault.", example="verify", long=True)
+@operation(
+    "verify",
+    summary="Check the whole store and list every fault.",
+    synonyms=("integrity", "fsck", "corrupt"),
+    example="verify",
+    long=True,
+)
 def verify(
     engine: Engine,
     *,
     accept_loss: Annotated[
         bool,
         Option(
+    synonyms=("revert", "roll back", "go back"),
             "--accept-loss",
             help="Open a store that has lost its last changes, and continue with what is left.",
         ),

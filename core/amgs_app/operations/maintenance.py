@@ -54,6 +54,7 @@ ReviewId = Annotated[int, Arg(metavar="ID", help="The number that `review list` 
 @operation(
     "enhance",
     summary="Repair the graph: duplicates, splits, edges, confidences.",
+    synonyms=("deduplicate", "repair", "duplicates"),
     example="enhance --kind causes --dry-run",
     long=True,
     writes=True,
@@ -96,6 +97,7 @@ def _planned(result: PrunePlan | Pruned | PruneAssessment | ErasureReceipt) -> l
 @operation(
     "prune",
     summary="Archive blocks that are faded, peripheral, unused and low-confidence.",
+    synonyms=("forget", "clean up", "shrink"),
     example="prune --dry-run",
     writes=True,
     lists=_planned,
@@ -199,6 +201,7 @@ def propose(
 @operation(
     "review scan",
     summary="Look for blocks that may be superseded, contradicted or merged.",
+    synonyms=("conflicts", "contradictions", "duplicates"),
     example="review scan",
     pane="inbox",
     long=True,

@@ -56,6 +56,7 @@ Role = Annotated[
 @operation(
     "pack keep",
     summary="Keep a frame, or blocks, as a pack.",
+    synonyms=("bundle", "collection"),
     example='pack keep wifi "what is wrong with the wifi?"',
     writes=True,
 )
@@ -299,6 +300,7 @@ def habits(engine: Engine) -> PackHabits:
 @operation(
     "pack retire",
     summary="Retire a pack: it is no longer listed or used.",
+    synonyms=("remove",),
     example="pack retire wifi",
     writes=True,
 )

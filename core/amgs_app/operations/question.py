@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 @operation(
     "question add",
     summary="Add a question to a test file, with what its answer must contain.",
+    synonyms=("test case", "expectation"),
     example='question add "what is wrong with the wifi?" --to questions.yml --contains router',
 )
 def add(
@@ -66,6 +67,7 @@ def add(
 @operation(
     "test",
     summary="Ask the questions in a file and report which answers fail.",
+    synonyms=("evaluate", "regression", "assert"),
     example="test questions.yml --against last.json --quiet",
     long=True,
 )

@@ -22,6 +22,7 @@ Redact = Annotated[bool, Option("--redact", help="Leave out every text of the me
 @operation(
     "report",
     summary="Write a page of HTML about the memory.",
+    synonyms=("html", "share"),
     example="report --out report.html --redact",
 )
 def report(

@@ -45,6 +45,7 @@ class BlockState(StrEnum):
 @operation(
     "search",
     summary="Search the memory: keyword, fuzzy, vector and graph.",
+    synonyms=("ask", "recall", "query"),
     example='search "wifi fails in bad weather"',
     pane="frame",
     keeps="search",
@@ -151,6 +152,7 @@ def why_then(
 @operation(
     "why",
     summary="Explain why a block is or is not a hit, and what would change that.",
+    synonyms=("explain", "reason"),
     example='why "what is wrong with the wifi?" @4',
 )
 def why(

@@ -56,6 +56,7 @@ def show(engine: Engine, source: Name, *, limit: Limit = 200) -> SourceHistory:
 @operation(
     "source update",
     summary="Replace the text of a source.",
+    synonyms=("replace", "change a file"),
     example="source update notes/house.md --file ~/notes/house.md --dry-run",
     pane="inbox",
     writes=True,
@@ -89,6 +90,7 @@ def update(
 @operation(
     "source delete",
     summary="Archive what only these sources hold.",
+    synonyms=("erase", "forget", "remove"),
     example="source delete notes/old.md --dry-run",
     pane="inbox",
     writes=True,
@@ -113,6 +115,7 @@ def delete(
 @operation(
     "source watch",
     summary="Keep a folder in sync until stopped.",
+    synonyms=("follow", "auto-update"),
     example="source watch ~/notes --every 5",
     pane="inbox",
     long=True,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 @operation(
     "traffic",
     summary="Show who asked a served memory what, and what they got.",
+    synonyms=("requests", "audit"),
     example="traffic --limit 20",
     keys=("T",),
     lists=lambda found: [each.blocks[0] for each in found.events if each.blocks],

@@ -37,7 +37,8 @@ def groups(engine: Engine) -> OutcomeGroups:
 
 @operation(
     "calibrate",
-    summary="Recalibrate confidences from the outcomes of forecasts.",
+    summary="Recalibrate forecasts from their outcomes.",
+    synonyms=("fit", "probabilities"),
     example="calibrate --dry-run",
     pane="calibration",
     writes=True,
@@ -128,6 +129,7 @@ def monitor(
 @operation(
     "tune",
     summary="Tune a frame's weights on labelled questions.",
+    synonyms=("optimise weights", "learn weights"),
     example="tune SESSION --questions questions.json",
     long=True,
     writes=True,
@@ -207,6 +209,7 @@ def ab(
 @operation(
     "simulate",
     summary="Simulate a year of use in a separate store.",
+    synonyms=("what if",),
     example="simulate --days 30 --seed 7",
     long=True,
 )

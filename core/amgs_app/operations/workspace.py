@@ -35,6 +35,7 @@ Name = Annotated[str, Arg(metavar="NAME", help="A word of your own.")]
 @operation(
     "bookmark",
     summary="Bookmark a block, or remove its bookmark.",
+    synonyms=("favourite", "mark"),
     example='bookmark @1 --note "ask the plumber"',
     keys=("asterisk",),
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry, table_of, title_of
-from amgs_app.render.sheet import ResultTable, facts, sheet, to_table
+from amgs_app.render.sheet import Column, ResultTable, facts, sheet, to_table
 from amgs_app.render.warnings import WARNING
 from amgs_app.row_filter import said
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results import PageWritten, SettingsList
     from amgs_app.session_results import (
+        CommandGroups,
         Expectation,
         HelpList,
         LayoutList,
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 
 OPERATIONS = 100
 """Entries of the journal which the overview lists at most."""
-SHORT_HELP = 6
-"""Up to this many commands are explained in full, more are listed."""
 
 
 def _layout(layout: Layout) -> tuple[str, str, str]:
@@ -237,9 +236,12 @@ def _help(result: HelpList, canvas: Canvas, now: datetime) -> RenderableType:
     from rich.console import Group
 
     del canvas, now
-    if len(result.verbs) > SHORT_HELP:
+    if len(result.verbs) != 1:
         return to_table(table_of(result))
-    return Group(*(_explained(each) for each in result.verbs))
+    parts: list[RenderableType] = [_explained(result.verbs[0])]
+    if result.also:
+        parts.append(to_table(replace(_listed(result.also), title="Also found")))
+    return Group(*parts)
 
 
 def _explained(each: VerbHelp) -> RenderableType:
@@ -256,11 +258,24 @@ def _explained(each: VerbHelp) -> RenderableType:
     return text
 
 
+def _listed(verbs: tuple[VerbHelp, ...]) -> ResultTable:
+    return sheet("", "command what_it_does*", [(each.usage.split(" [")[0], each.summary) for each in verbs])
+
+
 @entry(page=_help)
 def help_list(result: HelpList) -> ResultTable:
     if len(result.verbs) != 1:
-        return sheet(
-            "", "command what_it_does*", [(each.usage.split(" [")[0], each.summary) for each in result.verbs]
-        )
+        return _listed(result.verbs)
     only = result.verbs[0]
-    return sheet(only.usage, "argument meaning*", only.parameters, ("", only.text))
+    also = f"Also found: {', '.join(each.name for each in result.also)}." if result.also else ""
+    return sheet(only.usage, "argument meaning*", only.parameters, ("", only.text, also))
+
+
+@entry()
+def command_groups(result: CommandGroups) -> ResultTable:
+    return ResultTable(
+        plural(result.count, "command"),
+        (Column("what for"), Column("commands", wide=True, folds=True)),
+        tuple((heading, ", ".join(words)) for heading, words in result.groups),
+        ("`help COMMAND` explains one, `help WORD` finds commands by a word, `help --all` lists all.",),
+    )

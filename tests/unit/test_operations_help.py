@@ -1,0 +1,84 @@
+"""`help`: a short overview, one command, or the commands that a word means."""
+
+from __future__ import annotations
+
+import pytest
+
+from amgs_app.calls.registry import Registry
+from amgs_app.line import LineError
+from amgs_app.operations.groups import PANELS
+from amgs_app.operations.standard import standard
+from amgs_app.output import as_text
+from amgs_app.session_results import CommandGroups, HelpList
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return standard()
+
+
+def told(registry: Registry, line: str) -> HelpList | CommandGroups:
+    call = registry.parse(line)
+    assert call is not None
+    result: HelpList | CommandGroups = call.operation.function(None, **call.arguments)
+    return result
+
+
+def names(registry: Registry, line: str) -> list[str]:
+    result = told(registry, line)
+    assert isinstance(result, HelpList)
+    return [each.name for each in (*result.verbs, *result.also)]
+
+
+def test_help_alone_is_a_short_overview_that_names_the_first_word_of_every_command(
+    registry: Registry,
+) -> None:
+    overview = told(registry, "help")
+    assert isinstance(overview, CommandGroups)
+    assert as_text(overview, width=200).count("\n") < len(PANELS) + 5
+    assert {word for _, words in overview.groups for word in words} >= {*registry.nouns(), "serve", "gateway"}
+    assert len(names(registry, "help --all")) == len(registry)
+
+
+@pytest.mark.parametrize(
+    ("word", "first", "further"),
+    [
+        ("erase", "block delete", "conversation clear"),
+        ("forget", "block delete", "decay forecast"),
+        ("forget", "source delete", "pack forget"),
+        ("forget", "prune", "focus forget"),
+        ("delete", "block delete", "frame delete"),
+        ("export", "export", "pack export"),
+        ("remember", "ingest", ""),
+        ("ask", "search", "test"),
+        ("duplicates", "enhance", "review scan"),
+    ],
+)
+def test_help_finds_commands_by_name_summary_and_synonym(
+    registry: Registry, word: str, first: str, further: str
+) -> None:
+    found = names(registry, f"help {word}")
+    assert first in found[:3] and (not further or further in found), found
+    assert further not in found[: found.index(first)], found
+
+
+def test_a_word_is_no_part_of_another_word(registry: Registry) -> None:
+    assert "workers list" not in names(registry, "help ask")  # its summary speaks of tasks
+
+
+def test_a_mistyped_word_still_gets_a_guess_and_a_synonym_typed_as_a_command_its_commands(
+    registry: Registry,
+) -> None:
+    with pytest.raises(LineError, match=r"Did you mean search\b"):
+        told(registry, "help serach")
+    with pytest.raises(LineError, match="Did you mean .*block delete"):
+        registry.parse("forget")
+
+
+def test_a_command_that_opens_a_front_end_is_told_where_it_is_explained(registry: Registry) -> None:
+    assert "`amgs serve --help`" in as_text(told(registry, "help serve"))
+
+
+def test_a_synonym_is_a_word_that_no_command_begins_with(registry: Registry) -> None:
+    said = {synonym for each in registry for synonym in each.synonyms}
+    assert len(said) > 80 and not said & set(registry.nouns())

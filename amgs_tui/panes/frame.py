@@ -309,7 +309,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     def action_missed(self) -> None:
         """Ask which fact is missing from what was found, and diagnose that."""
         self._missing = True
-        hint = "Type the fact that should be here, in any words; enter finds out why it is not, esc cancels."
+        hint = "Type the missing fact in the words of its note; enter finds out why it is not here, esc cancels."
         self.host.ask_line(self.NAME, "missed ?", hint=hint, replace=True)
 
     @property

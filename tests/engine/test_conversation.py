@@ -640,3 +640,12 @@ def test_what_is_kept_in_every_context_is_journalled_and_goes_with_its_messages(
     assert has() and memory.conversation.keep("ship", drop=True).kept == () and not has()
     with pytest.raises(UnknownConversationError):
         memory.conversation.keep("ship", "#999")
+
+
+def test_a_name_that_no_conversation_has_is_answered_with_the_names_there_are(memory: amgs.Memory) -> None:
+    memory.conversation.add("known", agent(2))
+    names = [name for name, _ in held(memory)]
+    with pytest.raises(UnknownConversationError) as refused:
+        memory.conversation.optimise("unheard")
+    told = refused.value.way_out.removeprefix("The conversations are: ").rstrip(".…").rstrip(", ")
+    assert set(told.split(", ")) <= set(names) and len(told.split(", ")) == min(5, len(names))

@@ -74,6 +74,8 @@ def test_a_fact_that_waits_in_the_inbox(memory: Memory) -> None:
     memory.add(f"{FACT}.")
     found = diagnosed(memory)
     assert found.cause == "not consolidated"
+    told = {step.step: step.told for step in found.evidence}
+    assert told["prefilter"] == "it is raw; only consolidated blocks are taken"
     assert is_mended(memory, found)
 
 
@@ -103,6 +105,8 @@ def test_a_fact_that_no_word_of_the_question_leads_to(memory: Memory) -> None:
     asked = "Kjrtz wpql?"
     found = memory.diagnosis.diagnose("", FACT, question=asked, frame="ATTENTION")
     assert found.cause == "not found"
+    told = {step.step: step.told for step in found.evidence}
+    assert told["consolidated"] == "it is consolidated, and nothing has superseded it"
     assert found.trial is not None and (found.trial.fix.kind, found.trial.works) == ("also called", True)
 
 
@@ -262,7 +266,8 @@ def test_the_same_of_somebody_else_is_another_fact_and_is_said_to_be_near(memory
     memory.consolidate()
     found = diagnosed(memory, questions=0)
     assert found.cause == "not stored" and found.block is None
-    assert "Gull" in next(step.told for step in found.evidence if step.step == "stored")
+    stored = next(step.told for step in found.evidence if step.step == "stored")
+    assert "Gull" in stored and stored.endswith("if one of them is meant, name it with `--block`")
 
 
 def test_what_another_speaker_said_of_themselves_is_another_fact() -> None:

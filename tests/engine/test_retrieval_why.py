@@ -46,7 +46,7 @@ def test_an_admitted_block_is_said_to_be_so(memory: Memory) -> None:
 def test_the_prefilter_names_its_condition(memory: Memory) -> None:
     fall = memory.why("boiler", ident(memory, "b"), filter=BlockFilter(categories=("person",)))
     assert (fall.fell_at, fall.rank) == ("prefilter", 0)
-    assert "wanted is person" in fall.because
+    assert "only person is taken" in fall.because
     memory.set_metadata(ident(memory, "b"), status="archived")
     assert "archived" in memory.why("boiler", ident(memory, "b")).because
 

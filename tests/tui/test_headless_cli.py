@@ -78,6 +78,8 @@ def test_an_import_that_is_only_tried_out_leaves_nothing_behind(amgs: Amgs, tmp_
     assert amgs("import", str(chat), "--dry-run", "--format", "json") == 0
     tried = json.loads(amgs.out)
     assert (tried["added"], tried["known"]) == (1, 0) and list(amgs.store.parent.iterdir()) == []
+    assert amgs("import", str(chat), "--dry-run") == 0
+    assert "1 new block, 0 already known; nothing has been changed yet" in amgs.out
     assert amgs("import", str(chat)) == 0 and amgs.store.exists()
     assert amgs("import", str(chat), "--dry-run", "--format", "json") == 0
     tried = json.loads(amgs.out)

@@ -266,6 +266,6 @@ def known_kinds(kinds: Sequence[str]) -> tuple[TaskKind, ...]:
     unknown = [kind for kind in kinds if kind not in TASK_KINDS]
     if unknown:
         raise UsageError(
-            f"There is no kind of task {unknown[0]!r}.", way_out=f"There are {', '.join(TASK_KINDS)}."
+            f"There is no kind of task {unknown[0]!r}.", way_out=f"The kinds are: {', '.join(TASK_KINDS)}."
         )
     return tuple(kind for kind in TASK_KINDS if not kinds or kind in kinds)

@@ -113,7 +113,7 @@ def _state(block: Block) -> DiagnosisStep:
         return DiagnosisStep("holds to this day", False, f"superseded{by} on {block.valid_to:%Y-%m-%d}")
     if block.status != "consolidated":
         return DiagnosisStep("consolidated", False, f"it is {block.status}")
-    return DiagnosisStep("consolidated", True, "it is consolidated and holds to this day")
+    return DiagnosisStep("consolidated", True, "it is consolidated, and nothing has superseded it")
 
 
 def _layer(layer: str, verdict: str, because: str) -> DiagnosisStep:

@@ -73,7 +73,7 @@ class Diagnosing:
     ) -> Diagnosis:
         """Find the one cause for which an answer missed a fact, and the fix that brings it in and moves fewest others.
 
-        answer: what was answered, "" where that is not known. missed: the fact, in any words. read: what the working
+        answer: what was answered, "" where that is not known. missed: the fact, as the memory would say it. read: what the working
         context held when the answer was decoded. The others: see `DiagnosisArguments`.
         Raises UsageError where nothing tells which question was asked, or several blocks hold the fact alike, and
         TypeError for a name that is none of the arguments.
@@ -240,7 +240,8 @@ def _nowhere(matches: Sequence[FactMatch]) -> str:
     if not matches:
         return "no block says it in its words"
     near = ", ".join(f"{one.block.id[:12]} “{one.block.title}”" for one in matches[:_NEAREST])
-    return f"no block says it in its words; a search for it finds {near}: name the one that is meant, if any"
+    meant = "if one of them is meant, name it with `--block`"
+    return f"no block says it in its words; a search for it finds {near}; {meant}"
 
 
 def _in_memory(request: DiagnosedRequest) -> DiagnosedRequest:

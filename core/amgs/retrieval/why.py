@@ -51,10 +51,10 @@ def why(
 def refused_by(block: Block, wanted: BlockFilter) -> str:
     """The first condition of the pre-filter that a block does not meet, in words; empty when it meets all."""
     conditions = (
-        (block.status in wanted.statuses, f"it is {block.status}, wanted is {' or '.join(wanted.statuses)}"),
+        (block.status in wanted.statuses, f"it is {block.status}; only {' or '.join(wanted.statuses)} blocks are taken"),
         (
             wanted.categories is None or block.category in wanted.categories,
-            f"its category is {block.category}, wanted is {' or '.join(wanted.categories or ())}",
+            f"its category is {block.category}; only {' or '.join(wanted.categories or ())} is taken",
         ),
         (
             wanted.since is None or block.created_at >= as_utc(wanted.since),

@@ -58,8 +58,8 @@ def merge(
     ] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Show what would change and change nothing.")] = False,
 ) -> EntityMerge:
-    """Have every mention of B, later ones too, mean A: in `conversation entities`, `references` and `show --resolved`,
-    pronouns and what is B's included. The texts stay as they are.
+    """Have every mention of B, later ones too, mean A: in `conversation entities`, `conversation references` and
+    `conversation show --resolved`, pronouns and what is B's included. The texts stay as they are.
 
     --dry-run shows what would change. `undo` takes it back.
     """

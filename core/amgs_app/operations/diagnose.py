@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Answer = Annotated[str, Arg(metavar="ANSWER", help="What was answered; '' where that is not known.")]
 Missed = Annotated[
-    str, Option("--missed", metavar="FACT", help="The fact that the answer missed, in any words.")
+    str, Option("--missed", metavar="FACT", help="The fact that the answer missed, in the words of its note.")
 ]
 Html = Annotated[
     Path | None,

@@ -241,11 +241,8 @@ _MOST_REASONS = 12
 
 @entry()
 def foreign_import(result: ForeignImport) -> ResultTable:
-    def told(count: int) -> str:
-        return plural(count, "block")
-
-    done = f"{told(result.added)} new, {result.known:,} known"
-    title = f"{result.format}: would become {done}; nothing has been changed yet"
+    done = f"{plural(result.added, 'new block')}, {result.known:,} already known"
+    title = f"{result.format}: {done}; nothing has been changed yet"
     if not result.dry_run:
         title = f"{result.format}: {done}" + (f", operation {result.operation}" if result.operation else "")
     reasons: dict[tuple[str, str], tuple[str, int]] = {}
@@ -259,9 +256,11 @@ def foreign_import(result: ForeignImport) -> ResultTable:
     if len(reasons) > _MOST_REASONS:
         notes.append(f"{len(reasons) - _MOST_REASONS} more reasons; `--format json` names all.")
     if result.undated:
-        notes.append(f"{told(result.undated)} without a date: the time of the import stands in.")
+        notes.append(f"{plural(result.undated, 'block')} without a date: the time of the import stands in.")
     if result.superseded:
-        notes.append(f"{told(result.superseded)} kept as superseded: the file says when they ceased to hold.")
+        notes.append(
+            f"{plural(result.superseded, 'block')} kept as superseded: the file says when they ceased to hold."
+        )
     if result.operation:
         notes.append(f"`undo {result.operation}` reverts it.")
     rows = [(one.kind, one.found, one.taken, one.left_out, one.blocks, one.stored) for one in result.records]

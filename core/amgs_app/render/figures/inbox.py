@@ -42,8 +42,8 @@ def inbox(
             canvas,
             "The inbox is empty",
             ("ingest --batch DIR", "ingest “a thought to keep”"),
-            "Notes arrive here raw. Consolidation gives them a category, entities and edges; then they can "
-            "be found.",
+            "Notes arrive here raw. Consolidation gives them a category, entities and edges; until then "
+            "they are found by words only.",
         )
     sheet = Figure(canvas)
     palette = sheet.palette
@@ -53,7 +53,11 @@ def inbox(
         HeaderPart(0, ((plural(total or len(blocks), "raw block"), ink(palette.accent, bold=True)),)),
         HeaderPart(1, (("oldest ", ink(palette.muted)), (age(since, now), ink(palette.text)))),
         HeaderPart(
-            2, (("consolidate", ink(palette.text, bold=True)), (" makes them findable", ink(palette.muted)))
+            2,
+            (
+                ("found by words only until you ", ink(palette.muted)),
+                ("consolidate", ink(palette.text, bold=True)),
+            ),
         ),
     ]
     if costs:

@@ -24,6 +24,8 @@ from amgs_app.render.figures.topology import SIDES, detail_height, draw_detail, 
 from amgs_app.themes import Palette
 from amgs_focus.views import FocusView
 
+BY_WORDS = "until then raw blocks are found by words only"
+
 
 @dataclass(frozen=True, slots=True)
 class _Station:
@@ -187,17 +189,12 @@ def _next(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> 
     raw, kept = status.blocks.get("raw", 0), status.blocks.get("consolidated", 0)
     steps: tuple[tuple[bool, int, str, str], ...] = (
         (not raw and not kept, 0, "ingest --batch DIR", "the memory is empty"),
-        (
-            raw > 0 and (not kept or raw >= 50),
-            1,
-            "consolidate",
-            "raw blocks cannot be found until then",
-        ),
+        (raw > 0 and (not kept or raw >= 50), 1, "consolidate", BY_WORDS),
         (frame is None, 3, "frame assemble SESSION --query “…”", "ask the memory something"),
         (focus is None, 4, "frame open", "make the frame the model's lifetime context"),
         (focus is not None and not focus.finished, 6, "focus step 32", "decode and watch what is expanded"),
         (status.outcomes == 0, 7, "feedback useful ID", "tell the memory what helped"),
-        (raw > 0, 1, "consolidate", "raw blocks cannot be found until then"),
+        (raw > 0, 1, "consolidate", BY_WORDS),
     )
     for due, at, verb, reason in steps:
         if due:

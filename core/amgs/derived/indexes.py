@@ -25,8 +25,8 @@ from amgs.derived.search_tier import SearchTier
 from amgs.derived.state import State
 from amgs.errors import StoreError
 from amgs.graph.catch_up import caught_up
-from amgs.graph.live import CentralitySnapshot, LiveGraph
 from amgs.graph.centrality import BRIEF_BYTES
+from amgs.graph.live import CentralitySnapshot, LiveGraph
 from amgs.index.ascending import without
 from amgs.index.block_features import BlockFeatures
 from amgs.index.vector import VectorIndex
@@ -225,9 +225,9 @@ class Derived:
             kept=self._kept.graph,
             recorded=self._recorded_centrality,
             walks=lambda since: self._storage.edges.walked(since),
+            brief=lambda: self._storage.block_columns.brief(BRIEF_BYTES),
         )
 
-            brief=lambda: self._storage.block_columns.brief(BRIEF_BYTES),
     def _latest(self) -> State:
         """The state of this thread's snapshot, which was taken under the lock and is therefore the latest."""
         changes, structure = self._storage.counters

@@ -264,6 +264,7 @@ def inbox_due(engine: Engine) -> Due:
 @operation(
     "consolidate",
     summary="Turn the inbox into linked, embedded, decaying memory.",
+    synonyms=("process", "embed", "embeddings"),
     example="consolidate --dry-run",
     pane="inbox",
     long=True,
@@ -298,6 +299,7 @@ def consolidate(
 @operation(
     "operations",
     summary="List the journal of changes, newest first.",
+    synonyms=("history", "log", "journal"),
     example="operations --limit 5",
     pane="overview",
 )
@@ -305,7 +307,6 @@ def operations(engine: Engine, *, limit: Limit = 20) -> OperationList:
     """List the changes made to the memory, newest first: ingests, consolidations, edits, verdicts and the rest.
 
     A change can be undone unless a later one changed the same blocks.
-    synonyms=("process", "embed", "embeddings"),
     """
     return OperationList(engine.memory.operations(limit))
 
@@ -339,8 +340,8 @@ _Operation = Annotated[
 @operation(
     "undo",
     summary="Undo a change in the journal.",
+    synonyms=("revert", "roll back", "go back"),
     example="undo --dry-run",
-    synonyms=("history", "log", "journal"),
     pane="overview",
     writes=True,
     asks=True,
@@ -394,7 +395,6 @@ def verify(
     accept_loss: Annotated[
         bool,
         Option(
-    synonyms=("revert", "roll back", "go back"),
             "--accept-loss",
             help="Open a store that has lost its last changes, and continue with what is left.",
         ),

@@ -92,15 +92,15 @@ class FrameSettings(SettingsSection):
         description="Past assemblies whose candidates are kept, so that `frame why` answers from them; about 100 bytes "
         "per candidate. 0: none.",
     )
-
-
-class ConversationSettings(SettingsSection):
-    exchanges: int = Field(
     reinforce_shown: bool = Field(
         default=False,
         description="Whether being selected by a frame reinforces a block. Off: only use does, that is a verdict "
         "`useful`, what a model kept open, or `block reinforce`.",
     )
+
+
+class ConversationSettings(SettingsSection):
+    exchanges: int = Field(
         default=200,
         ge=0,
         description="Past requests through the gateway that are kept, so that `conversation exchange` shows what a "

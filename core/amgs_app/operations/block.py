@@ -50,12 +50,12 @@ def show(engine: Engine, block: Reference = None) -> BlockDetail:
         profile=profile_name(chosen.decay_lambda, engine.settings.memory.decay.profiles.named()),
         edges_out=sum(edge.source_id == chosen.id for edge in edges),
         edges_in=sum(edge.target_id == chosen.id for edge in edges),
+        usefulness=engine.memory.calibration.usefulness([chosen.id]).get(chosen.id),
     )
 
 
 @operation(
     "block find",
-        usefulness=engine.memory.calibration.usefulness([chosen.id]).get(chosen.id),
     summary="Find blocks by title or text; typos are forgiven.",
     synonyms=("lookup", "grep"),
     example='block find "boiler valve"',

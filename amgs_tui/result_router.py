@@ -183,9 +183,11 @@ class ResultRouter:
                 self._screen.draw_header()
 
     def _welcome(self) -> None:
-        """The first look at the store: an empty one takes the corpus in by itself, unless others use it too."""
+        """The first look at the store: an empty one that belongs to a corpus takes it in by itself, unless others use
+        it too.
+        """
         overview = self._state.overview
-        empty = overview is not None and not sum(overview.store.blocks.values())
+        empty = overview is not None and overview.corpus and not sum(overview.store.blocks.values())
         if empty and not self._state.attached:
             self._dispatcher.submit("ingest")
             self._screen.look_at_stale()

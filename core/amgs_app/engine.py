@@ -93,7 +93,7 @@ class Engine:
     creates: whether a store that is missing is created. accept_loss: whether one that has lost changes is opened.
     fed_back: the lifetime context whose utility memory was told, which happens once. traffic: gives the latest
     questions and changes of a memory that is served; None where it is not. gateway: whether one stands on it. attached:
-    whether the memory is served elsewhere.
+    whether the memory is served elsewhere. standard_input: reads what was piped into a single command; None elsewhere.
     """
 
     attached = False
@@ -109,6 +109,7 @@ class Engine:
         self.gateway = False
         self.creates = not options.read_only
         self.accept_loss = False
+        self.standard_input: Callable[[], bytes] | None = None
         self._lock = threading.RLock()
         self._settings: WorkstationSettings | None = None
         self._last_event: datetime | None = None
@@ -207,6 +208,11 @@ class Engine:
         """Whether this is the user's own memory, which no corpus belongs to."""
         path = self.store_path
         return isinstance(path, Path) and path.name == OWN_STORE and self.options.store is None
+
+    @property
+    def belongs_to_corpus(self) -> bool:
+        """Whether the store is there for the corpus: one that was named, or the sample's own store."""
+        return self.options.corpus is not None or (self.options.store is None and not self.is_own)
 
     @property
     def trace_path(self) -> Path | None:
@@ -465,7 +471,7 @@ class Engine:
 
     def _holds_corpus(self, memory: Memory) -> bool:
         """Whether the store is this corpus's own, or an explicit store that has taken the corpus in."""
-        if self.options.corpus is not None or (self.options.store is None and not self.is_own):
+        if self.belongs_to_corpus:
             return True
         known = self.corpus.landmarks() if self.corpus.now is not None else ()
         # Notes are seldom cut into parts, which the slower look finds too.

@@ -28,11 +28,10 @@ if TYPE_CHECKING:
 def one_shot(call: Call[Any], options: Globals) -> int:
     """Carry out one operation, write its result to stdout, and leave."""
     form = check_format(options.format or ("json" if call.arguments.get("as_json") else "table"))
-    if call.operation.name == "ingest" and any(
-        call.arguments.get(name) for name in ("text", "file", "batch")
-    ):
+    if call.operation.creates and not call.arguments.get("sample"):
         options = replace(options, own=True)  # what is the user's own does not go into the sample's store
     with rare_collections(), _operator(options) as operator:
+        operator.engine.standard_input = lambda: sys.stdin.buffer.read()
         operator.engine.creates = call.operation.creates and not options.read_only
         if operator.engine.creates and call.arguments.get("dry_run"):
             operator.engine.keep_off_the_disk()

@@ -136,6 +136,20 @@ async def test_what_the_operator_did_is_a_script_and_what_the_screen_looked_at_i
     assert len(script) == 4 and script[3].startswith("feedback useful ")
 
 
+async def test_an_empty_store_of_the_operator_s_own_is_opened_as_it_is(tmp_path: Path) -> None:
+    store = str(tmp_path / "mine.duckdb")
+    sessions: list[Operator] = []
+
+    def make() -> Operator:
+        sessions.append(Operator(Engine(Options(store=store, model="tiny"))))
+        return sessions[0]
+
+    async with on_session(make, (80, 24)) as driven:
+        await driven.press("1")
+        assert "The memory is empty" in driven.text
+        assert sessions[0].engine.memory.counts() == {}
+
+
 async def test_a_damaged_store_is_told_and_only_the_door_is_left(tmp_path: Path, notes: Path) -> None:
     store = tmp_path / "s.duckdb"
     store.write_bytes(b"this is no store at all" * 400)

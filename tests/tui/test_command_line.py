@@ -53,7 +53,7 @@ def script(folder: Path, text: str) -> Path:
 def test_own_notes_never_go_into_the_sample_s_store(
     home: Path, notes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("ingest") == 0  # the sample, as the workstation takes it in
+    assert run("ingest", "--sample") == 0
     sample = capsys.readouterr().out
     assert run("ingest", "--batch", str(notes)) == 0
     assert run("ingest", "remember the milk") == 0
@@ -71,8 +71,8 @@ def test_the_sample_does_not_go_into_the_own_memory(
     home: Path, notes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("ingest", "--batch", str(notes)) == 0
-    assert run("ingest") == 2
-    assert "--batch" in capsys.readouterr().err
+    assert run("ingest") == run("ingest", "--sample") == 2
+    assert "does not go into your own memory" in capsys.readouterr().err
     assert [path.name for path in home.glob("*.duckdb")] == ["memory.duckdb"]
 
 
@@ -97,7 +97,7 @@ def test_status_names_the_sample_only_in_a_store_that_holds_it(
 ) -> None:
     own, sample = str(tmp_path / "own.duckdb"), str(tmp_path / "sample.duckdb")
     assert run("--store", own, "ingest", "--batch", str(notes)) == 0
-    assert run("--store", sample, "ingest") == 0
+    assert run("--store", sample, "ingest", "--sample") == 0
     named = []
     for store in (own, sample):
         capsys.readouterr()
@@ -151,7 +151,7 @@ def test_the_sample_s_clock_goes_on_where_it_stood(tmp_path: Path, monkeypatch: 
         session.run(call)
 
     with Operator(Engine(Options(store=store, model="tiny"))) as session:
-        do(session, "ingest")
+        do(session, "ingest --sample")
         assert session.engine.clock.now() - SAMPLE_HOUR < timedelta(minutes=5)
         real = datetime.now(UTC)
         monkeypatch.setattr("amgs.clock.SystemClock.now", lambda self: real + timedelta(minutes=20))
@@ -165,7 +165,7 @@ def test_another_document_does_not_move_the_sample_s_clock(tmp_path: Path) -> No
     store = str(tmp_path / "sample.duckdb")
     young = tmp_path / "young.md"
     young.write_text("# Young\n\nWritten long after the year of the observatory.\n")
-    for line in ("ingest", f'ingest --file "{young}"', "status"):
+    for line in ("ingest --sample", f'ingest --file "{young}"', "status"):
         with Operator(Engine(Options(store=store, model="tiny"))) as session:
             call = standard().parse(line)
             assert call is not None

@@ -7,6 +7,7 @@ import os
 import random
 import string
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -104,7 +105,7 @@ def test_time_does_not_run_backwards_between_two_sessions(tmp_path: Path) -> Non
 def test_an_own_store_keeps_the_real_time_until_the_corpus_comes_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    corpus = open_corpus(small_corpus(tmp_path / "world"))
+    corpus = replace(open_corpus(small_corpus(tmp_path / "world")), is_sample=True)
     monkeypatch.setattr("amgs_app.engine.sample_corpus", lambda: corpus)
     store = str(tmp_path / "x.duckdb")
     today = datetime.now(UTC)
@@ -114,7 +115,7 @@ def test_an_own_store_keeps_the_real_time_until_the_corpus_comes_in(
     other = str(tmp_path / "y.duckdb")
     for _ in range(2):  # the second session finds the corpus in the store
         with Operator(Engine(Options(store=other, model="tiny"))) as session:
-            do(session, "status" if Path(other).exists() else "ingest")
+            do(session, "status" if Path(other).exists() else "ingest --sample")
             assert session.engine.clock.now().year == 2025
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from amgs.errors import UsageError
+from amgs.errors import InputError, UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit, Offset
@@ -46,7 +46,10 @@ def ingest(
     engine: Engine,
     text: Annotated[
         str | None,
-        Arg(metavar="TEXT", help="The text of one new block, or the path of a folder or a file."),
+        Arg(
+            metavar="TEXT",
+            help="The text of one new block, the path of a folder or a file, or - for what is piped in.",
+        ),
         Takes("file"),
     ] = None,
     *,
@@ -67,6 +70,9 @@ def ingest(
             help="Bring a known file or folder up to date: changed texts are superseded, missing ones archived.",
         ),
     ] = False,
+    sample: Annotated[
+        bool, Option("--sample", help="The notes that come with the program: a year at an observatory.")
+    ] = False,
     speaker: Annotated[str, Option("--speaker", metavar="NAME", help="Who said or wrote it.")] = "",
     date: Annotated[
         datetime | None,
@@ -83,8 +89,9 @@ def ingest(
 ) -> IngestReport | RevisionPlan | Revision:
     """Add raw blocks to the inbox: they are hashed, dated and stored; `consolidate` does the rest.
 
-    TEXT may be the path of an existing file or folder. Without TEXT, --file or --batch, the session's corpus is
-    ingested. A block that the memory already holds is not added again; `undo` reverts the whole ingest.
+    TEXT may be the path of an existing file or folder; `-` is one text from standard input. Without TEXT, the folder
+    named by --corpus is ingested. A block that the memory already holds is not added again; `undo` reverts the whole
+    ingest.
 
     Where a file or folder was taken in before and says something else now, the revision is shown and nothing is
     changed; --sync carries it out, in one step that `undo` reverts.
@@ -94,10 +101,15 @@ def ingest(
     given = given_metadata(speaker, tag or (), meta or ())
     if batch is not None and file is None and text is not None and Path(text).is_dir():
         raise UsageError("--batch takes one folder at a time.", way_out="Ingest one folder after the other.")
-    if sum(given is not None for given in (text, file, batch)) > 1:
-        raise UsageError("TEXT, --file and --batch exclude each other.", way_out="Give one of them.")
+    if sum(given is not None for given in (text, file, batch, sample or None)) > 1:
+        raise UsageError(
+            "TEXT, --file, --batch and --sample exclude each other.", way_out="Give one of them."
+        )
     if text is not None:
-        path = _path_of(text)
+        piped = text == "-"
+        if piped:
+            text = _piped(engine)
+        path = None if piped else _path_of(text)
         if path is None:
             said = f"{speaker}: {text}" if speaker else text
             extra = given | ({"source": source} if source else {})
@@ -115,13 +127,42 @@ def ingest(
         raise UsageError(
             "There is nothing to say it of.", way_out="Give a text, `--file FILE` or `--batch FOLDER`."
         )
-    if engine.is_own:
-        raise UsageError(
-            "There is nothing to ingest.", way_out="Give a text, `--file FILE` or `--batch FOLDER`."
-        )
+    _check_corpus(engine, sample)
     memory = engine.memory
     engine.enter_corpus()
     return memory.ingest_folder(engine.corpus.path, progress)
+
+
+def _check_corpus(engine: Engine, sample: bool) -> None:
+    """Raise UsageError where nobody named what comes in without a text: a corpus of the store's own, or the sample."""
+    if not sample:
+        if not engine.belongs_to_corpus:
+            raise UsageError(
+                "There is nothing to ingest.",
+                way_out='Give it: `ingest "a note"`, `ingest FILE`, `ingest FOLDER`, `ingest -` for piped text.',
+            )
+        return
+    if not engine.corpus.is_sample:
+        raise UsageError("--sample and --corpus name two folders.", way_out="Leave one of them out.")
+    if engine.is_own:
+        raise UsageError(
+            "The sample does not go into your own memory.",
+            way_out="Give it a store: `amgs --store sample.duckdb ingest --sample`.",
+        )
+
+
+def _piped(engine: Engine) -> str:
+    """What was piped into the command line. Raises UsageError where nobody typed one, InputError for other bytes."""
+    if engine.standard_input is None:
+        raise UsageError(
+            "Nothing is piped in here.", way_out="`-` reads standard input in `amgs ingest -` alone."
+        )
+    try:
+        return engine.standard_input().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            "What is piped in is no text in UTF-8.", way_out="Save it as a file and give its path."
+        ) from error
 
 
 def _marked(

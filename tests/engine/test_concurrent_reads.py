@@ -8,9 +8,11 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from amgs.clock import FixedClock
+from amgs.derived.raw_vectors import MOST, RawVectors
 from amgs.errors import AmgsError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
@@ -241,6 +243,75 @@ def test_a_search_in_its_middle_holds_up_no_other_read_and_no_write() -> None:
         going_on.join(SECONDS)
         assert len(told) == 4 and all(told)
         assert slow and slow[0]
+
+
+class Held(HashingEmbedder):
+    """Notes what each thread has embedded; a thread that is to be held waits at its second batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: dict[int, list[str]] = {}
+        self.held: int | None = None
+        self.stands, self.may_go_on = threading.Event(), threading.Event()
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vector:
+        mine = self.asked.setdefault(threading.get_ident(), [])
+        if self.held == threading.get_ident() and mine:
+            self.stands.set()
+            assert self.may_go_on.wait(SECONDS)
+        mine += texts
+        return super().embed(texts, progress)
+
+
+def test_a_search_waits_for_no_batch_of_a_consolidation_and_embeds_nothing_that_it_has_embedded() -> None:
+    embedder = Held()
+    with Memory.open(":memory:", clock=FixedClock(AT), settings=BATCHES, embedder=embedder) as memory:
+        memory.ingest_many(drafts(12))
+        memory.consolidate()
+        memory.ingest_many(drafts(8, seed=9))
+        mine = embedder.asked[threading.get_ident()]
+        mine.clear()
+
+        def consolidate() -> None:
+            embedder.held = threading.get_ident()
+            memory.consolidate()
+
+        consolidating = threading.Thread(target=consolidate)
+        consolidating.start()
+        try:
+            assert embedder.stands.wait(SECONDS)
+            found = memory.search(QUERIES[0])
+        finally:
+            embedder.may_go_on.set()
+            consolidating.join(SECONDS)
+        first = embedder.asked[embedder.held or 0][:4]
+        assert mine[0] == QUERIES[0]
+        assert len(mine) == 1 + 4 and not set(mine) & set(first)
+        assert "raw" in {one.block.status for one in found.hits}
+        assert memory.counts() == {"consolidated": 20}
+
+
+def test_vectors_of_raw_blocks_are_kept_until_the_consolidation_ends() -> None:
+    asked: list[str] = []
+
+    def embed(text: str) -> Vector:
+        asked.append(text)
+        return np.ones(2, dtype=np.float32)
+
+    vectors = RawVectors(embed)
+    with vectors.consolidating():
+        with vectors.consolidating():  # a plan beside another
+            vectors.computed(["a note"], np.zeros((1, 2), dtype=np.float32))
+        assert vectors.of("a note").tolist() == [0.0, 0.0]
+        assert vectors.of("another").tolist() == vectors.of("another").tolist() == [1.0, 1.0]
+        assert asked == ["another"]
+    assert vectors.of("a note").tolist() == [1.0, 1.0]
+    asked.clear()
+    with vectors.consolidating():
+        vectors.computed([str(n) for n in range(MOST + 3)], np.zeros((MOST + 3, 2), dtype=np.float32))
+        assert vectors.of("3").tolist() == [0.0, 0.0]
+        assert vectors.of("2").tolist() == [1.0, 1.0]
+    assert asked == ["2"]
 
 
 def test_a_memory_that_was_read_while_it_was_written_opens_as_it_was(tmp_path: Path) -> None:

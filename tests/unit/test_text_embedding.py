@@ -118,8 +118,8 @@ def test_a_text_alone_gets_the_vector_it_gets_among_others() -> None:
     ]
     alone = np.stack([model.embed([text])[0] for text in texts])
     few = model.embed(texts)
-    assert model._library is None
-    model._model()
+    assert model._process is None
+    model._spent = 1_000_000
     together = model.embed(texts)
     assert np.allclose(alone, together, atol=1e-4)
     assert np.allclose(few, together, atol=1e-4)
@@ -130,7 +130,7 @@ def test_a_text_alone_gets_the_vector_it_gets_among_others() -> None:
 def test_many_texts_go_through_the_library_and_few_do_not() -> None:
     model = MiniLM()
     model.embed(["a short text"] * 20)
-    assert model._library is None
+    assert model._process is None
     assert not model._few(["a long text " * 100] * 40)
 
 

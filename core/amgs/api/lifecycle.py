@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,8 @@ from amgs.types import (
     UndoPlan,
     Vector,
 )
+
+R = TypeVar("R")
 
 
 class Lifecycle:
@@ -119,14 +122,15 @@ class Lifecycle:
         if before is not None and self._drafted(before) == waiting:
             return before
         known = consolidate.link_context(self._context.storage)
-        plan = consolidate.plan(
-            self._context.storage.blocks.by_number(waiting),
-            known,
-            self.means(),
-            now=self._context.clock.now(),
-            change_counter=counter,
-            progress=progress,
-        )
+        with self._context.derived.raw_vectors.consolidating():
+            plan = consolidate.plan(
+                self._context.storage.blocks.by_number(waiting),
+                known,
+                self.means(),
+                now=self._context.clock.now(),
+                change_counter=counter,
+                progress=progress,
+            )
         return plan_editing.carried(
             () if before is None else before.edits, PlanDraft(plan, whose=owner(known.authors))
         )
@@ -194,7 +198,7 @@ class Lifecycle:
         Gives each batch's plan and the journal entry as it then stands, which one `undo` takes back. Stopping
         keeps the batches that were committed.
         """
-        return consolidate.run(
+        batches = consolidate.run(
             self._context.storage,
             self._waiting(bounds.count("A limit", limit)),
             self.means(),
@@ -202,6 +206,11 @@ class Lifecycle:
             now=self._context.clock.now(),
             progress=progress,
         )
+        return self._searched_meanwhile(batches)
+
+    def _searched_meanwhile(self, batches: Iterator[R]) -> Iterator[R]:
+        with self._context.derived.raw_vectors.consolidating():
+            yield from batches
 
     def _waiting(self, limit: int | None) -> NDArray[np.int64]:
         return self._context.storage.block_columns.numbers(consolidate.RAW)[:limit]
@@ -224,6 +233,7 @@ class Lifecycle:
             category_feedback.lessons(self._context.storage),
             self._context.settings.decay.profiles,
             lambda ids: self._context.storage.prepared_vectors.get(ids, self._context.embedder.name),
+            self._context.derived.raw_vectors.computed,
         )
 
     # --- enhancement (AMGS §8.3) ------------------------------------------------------------------------

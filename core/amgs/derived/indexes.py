@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from amgs.derived.block_reader import StateReader
 from amgs.derived.centrality import GraphInput, StoredCentrality
 from amgs.derived.kept import WORTH_KEEPING, KeptArrays
+from amgs.derived.raw_vectors import RawVectors
 from amgs.derived.roll import Roll
 from amgs.derived.search_indexes import SearchIndexes
 from amgs.derived.search_tier import SearchTier
@@ -82,13 +83,14 @@ class Derived:
         self._id_map: tuple[IdMap | None, int] = (None, -1)
         # The same query is embedded for the search, for the frame and for each of its children.
         self._embed = lru_cache(maxsize=64)(self._embed_one)
+        self.raw_vectors = RawVectors(self._embed)
 
     def over(self, storage: Storage, clock: Clock) -> Derived:
         """What is derived from another store with the same texts, a copy of this one or its past; what either has
         embedded of queries, the other need not embed.
         """
         other = Derived(storage, self._embedder, clock, self._settings)
-        other._embed = self._embed
+        other._embed, other.raw_vectors = self._embed, self.raw_vectors
         return other
 
     @contextlib.contextmanager
@@ -275,6 +277,7 @@ class Derived:
             else self._search.vectors(state.structure),
             graph=state.graph,
             embed=self._embed,
+            embed_raw=self.raw_vectors.of,
             clock=self._clock,
             sequences=state.sequences,
         )

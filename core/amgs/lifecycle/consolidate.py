@@ -68,7 +68,8 @@ class ConsolidationInputs:
 
     near: the consolidated blocks nearest to each of many unit vectors (m, d), rows being numbers. read: texts
     by ids. lessons: what the operator's corrections taught of categories. profiles: λ of each decay profile. prepared:
-    vectors that workers computed ahead, by ids; those of another text than is embedded here are not taken.
+    vectors that workers computed ahead, by ids; those of another text than is embedded here are not taken. computed: is
+    told texts with their vectors (n, d) as they are embedded.
     """
 
     settings: ConsolidationSettings
@@ -79,6 +80,7 @@ class ConsolidationInputs:
     lessons: Lessons = NO_LESSONS
     profiles: ProfileSettings = DEFAULT_PROFILES
     prepared: Prepared = none_prepared
+    computed: Callable[[Sequence[str], Vector], None] = lambda _texts, _vectors: None
 
 
 # --- the plan ---------------------------------------------------------------------------------------------
@@ -161,7 +163,9 @@ def _embed(raw: Sequence[Block], means: ConsolidationInputs, progress: Progress 
         if progress is not None:
             progress(start, len(order), "embedding")
         rows = order[start : start + batch]
-        matrix[rows] = embedder.embed([texts[i] for i in rows])
+        some = [texts[i] for i in rows]
+        matrix[rows] = embedder.embed(some)
+        means.computed(some, matrix[rows])
     return matrix
 
 

@@ -49,12 +49,13 @@ class BlockReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Everything retrieval reads."""
+    """Everything retrieval reads. embed_raw: gives the vector of a raw block's text, which may be there already."""
 
     blocks: BlockReader
     keyword: LexicalIndex
     vectors: VectorIndex
     graph: LiveGraph
     embed: Callable[[str], Vector]
+    embed_raw: Callable[[str], Vector]
     clock: Clock
     sequences: Callable[[], SequenceIndex]

@@ -388,7 +388,7 @@ class _Run:
             left -= len(text)
             if left < 0:
                 break
-            comparison.add(number, self.sources.embed(text))
+            comparison.add(number, self.sources.embed_raw(text))
 
     def _add_cosines(self, comparison: QueryVectors) -> None:
         for number, cosine in comparison.of(self.found).items():

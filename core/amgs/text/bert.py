@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from amgs.extras import installed
+from amgs.text.blas_threads import one_thread
 from amgs.types import Vector
 
 _WEIGHTS = "model.safetensors"
@@ -115,9 +116,10 @@ class BertEncoder:
 
     def embed(self, text: str) -> Vector:
         """The vector of one text, not scaled to unit length: (d,)."""
-        states = self._embedded(_cut(self._tokenizer.encode(text).ids, self._longest))
-        for layer in self._layers:
-            states, _ = layer(states, self._heads)
+        with one_thread():
+            states = self._embedded(_cut(self._tokenizer.encode(text).ids, self._longest))
+            for layer in self._layers:
+                states, _ = layer(states, self._heads)
         return np.asarray(states.mean(axis=0))
 
     @property

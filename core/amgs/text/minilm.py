@@ -1,15 +1,15 @@
-"""all-MiniLM-L6-v2: a few texts in numpy over the model's own files, many through sentence-transformers, whose import
-costs seconds of processor time.
+"""all-MiniLM-L6-v2: a few texts in numpy over the model's own files, many through sentence-transformers in a process
+of its own, so that no question waits for them.
 """
 
 from __future__ import annotations
 
 import importlib
-import re
+import multiprocessing
+import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from amgs.errors import ModelError
 from amgs.extras import installed
 from amgs.text.bert import BertEncoder
 from amgs.text.embedding import normalised
-from amgs.text.torch_library import IMPORTING, open_ahead
+from amgs.text.encoder_process import EncoderLoadError, EncoderProcess, encoder_process
+from amgs.text.library_encoder import LibraryEncoder
 from amgs.types import Progress, Vector
 
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
@@ -46,7 +47,8 @@ class MiniLM:
         self._given = model
         self._precision = precision
         self._batch = batch
-        self._library: Any = None
+        self._library: LibraryEncoder | None = None
+        self._process: EncoderProcess | None = None
         self._alone: BertEncoder | None = None
         self._looked = False
         self._spent = 0
@@ -70,7 +72,7 @@ class MiniLM:
         if not self._given:
             return DIMENSION
         alone = self._one_by_one()
-        return int(self._model().get_embedding_dimension()) if alone is None else alone.dimension
+        return self._model().dimension if alone is None else alone.dimension
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vector:
         texts = [text.replace("\0", " ") for text in texts]
@@ -82,20 +84,15 @@ class MiniLM:
                     progress(row, len(texts), "embedding")
                 vectors[row] = alone.embed(text.strip())
             return normalised(vectors)
-        model = self._model()
         # Neighbours in length share a batch, so that little of it is padding.
         order = np.argsort([len(t) for t in texts], kind="stable")
         for start in range(0, len(texts), self._batch):
             rows = order[start : start + self._batch]
             if progress is not None:
                 progress(start, len(texts), "embedding")
-            encoded = model.encode(
-                [texts[i] for i in rows],
-                batch_size=self._batch,
-                convert_to_tensor=True,
-                show_progress_bar=False,
-            )
-            vectors[rows] = encoded.float().cpu().numpy()
+            # One text alone is a question, which waits for no batch.
+            some = [texts[i] for i in rows]
+            vectors[rows] = self._encode(some) if len(texts) > 1 else self._model().encode(some)
         return normalised(vectors)
 
     def encoder(self) -> BertEncoder:
@@ -107,7 +104,7 @@ class MiniLM:
 
     def _few(self, texts: Sequence[str]) -> bool:
         """Whether embedding them one by one, like those before, costs less than importing the library."""
-        if self._library is not None:
+        if self._library is not None or self._process is not None:
             return False
         self._spent += sum(min(len(text), _LONGEST) for text in texts)
         return self._spent <= _FEW
@@ -121,33 +118,37 @@ class MiniLM:
                     self._looked = True
         return self._alone
 
-    def _model(self) -> Any:
-        if self._library is None:
-            with self._lock:
-                if self._library is None:
-                    self._library = self._read()
-        return self._library
-
-    def _read(self) -> Any:
-        source = resolve(self._given)
+    def _encode(self, texts: Sequence[str]) -> Vector:
+        """(n, d), in the library's process. A process of a pool has no other work, and needs none."""
+        if multiprocessing.parent_process() is not None or not sys.executable:
+            return self._model().encode(texts)
+        with self._lock:
+            if self._process is None:
+                self._process = encoder_process(self._folder(), self._precision)
         try:
-            with IMPORTING:
-                open_ahead()
-                torch = importlib.import_module("torch")
-                library = importlib.import_module("sentence_transformers")
-                # A bar that a library draws would land in the screen's own picture.
-                importlib.import_module("transformers.utils.logging").disable_progress_bar()
-            folder = _folder(source)  # given an id, the library would ask the network
-            if folder is None:
-                raise OSError("it is not in the hub's local cache")
-            return library.SentenceTransformer(
-                str(folder),
-                device="cpu",
-                local_files_only=True,
-                model_kwargs={"dtype": getattr(torch, _precision(self._precision))},
-            )
-        except (ImportError, OSError, ValueError) as error:
-            raise _missing(self._given or source, str(error).strip().split("\n", 1)[0]) from error
+            return self._process.encode(texts)
+        except EncoderLoadError as error:
+            raise self._unreadable(error) from error
+
+    def _model(self) -> LibraryEncoder:
+        """The library in this process."""
+        with self._lock:
+            if self._library is None:
+                try:
+                    self._library = LibraryEncoder(self._folder(), self._precision)
+                except (ImportError, OSError, ValueError) as error:
+                    raise self._unreadable(error) from error
+            return self._library
+
+    def _folder(self) -> str:
+        source = resolve(self._given)
+        folder = _folder(source)  # given an id, the library would ask the network
+        if folder is None:
+            raise _missing(self._given or source, "it is not in the hub's local cache")
+        return str(folder)
+
+    def _unreadable(self, error: Exception) -> ModelError:
+        return _missing(self._given or resolve(self._given), str(error).strip().split("\n", 1)[0])
 
 
 def available() -> bool:
@@ -190,17 +191,6 @@ def _folder(source: str) -> Path | None:
 
     found = try_to_load_from_cache(source, "modules.json")
     return Path(found).parent if isinstance(found, str) else None
-
-
-def _precision(wanted: str) -> str:
-    """The number format to compute in: bfloat16 only where the processor multiplies it natively."""
-    if wanted != "auto":
-        return wanted
-    try:
-        features = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return "float32"
-    return "bfloat16" if re.search(r"\b(?:amx_bf16|avx512_bf16)\b", features) else "float32"
 
 
 def _missing(what: str, why: str) -> ModelError:

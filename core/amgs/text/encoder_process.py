@@ -1,0 +1,187 @@
+"""A sentence encoder in a process of its own, which many texts are sent to.
+
+Inside this process its threads would share the interpreter, and the cores, with whoever asks the memory something
+meanwhile. There it has a lower priority. It is started by the first batch, not by `multiprocessing`, which would run
+the user's script again; it ends with this process, or with the last encoder that uses it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from typing import IO, Final
+
+import numpy as np
+
+from amgs.errors import ModelError
+from amgs.text.library_encoder import LibraryEncoder
+from amgs.types import Vector
+
+NICE: Final = 5
+"""How much lower its priority is: beside a question it gets a quarter of a core, beside other work half its share."""
+_WAIT: Final = 1.0
+"""Seconds in which it ends by itself, before it is ended."""
+_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from amgs.text.encoder_process import serve; serve()"
+_SIZE = struct.Struct("<Q")
+_SHAPE = struct.Struct("<QQ")
+_SHARED: weakref.WeakValueDictionary[tuple[str, str], EncoderProcess] = weakref.WeakValueDictionary()
+_SHARING = threading.Lock()
+
+
+class EncoderLoadError(Exception):
+    """The process could not read the model; the message says why."""
+
+
+class EncoderProcess:
+    """The process for the model in a folder, see `LibraryEncoder`. One batch at a time; others wait for it."""
+
+    def __init__(self, folder: str, precision: str) -> None:
+        self._arguments = [folder, precision]
+        self._lock = threading.Lock()
+        self._child: list[subprocess.Popen[bytes]] = []
+        self._ended = weakref.finalize(self, _end, self._child)
+
+    @property
+    def pid(self) -> int | None:
+        """Its process number; None before the first batch, and after it has ended."""
+        return self._child[0].pid if self._child else None
+
+    def encode(self, texts: Sequence[str]) -> Vector:
+        """(n, d) float32, not scaled to unit length.
+
+        Raises EncoderLoadError where the model cannot be read, ModelError where the process ended; the next call begins
+        another.
+        """
+        with self._lock:
+            try:
+                child = self._running()
+                _send(child.stdin, json.dumps(list(texts)).encode())
+                answer = _receive(child.stdout)
+            except (OSError, EOFError) as error:
+                raise _gone(_end(self._child)) from error
+            except BaseException:  # an answer that nobody has read would be taken for the next one
+                _end(self._child, wait=0.0)
+                raise
+        kind, told = answer[:1], answer[1:]
+        if kind == b"v":
+            rows, width = _SHAPE.unpack_from(told)
+            return (
+                np.frombuffer(told, dtype="<f4", offset=_SHAPE.size).reshape(rows, width).astype(np.float32)
+            )
+        if kind == b"l":
+            raise EncoderLoadError(told.decode())
+        raise ModelError(
+            f"The texts could not be embedded: {told.decode()}",
+            way_out="Try again with fewer texts at a time, or with another encoder.",
+        )
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if not self._child:
+            self._child.append(
+                subprocess.Popen(
+                    [sys.executable, "-c", _START, json.dumps(sys.path), *self._arguments],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    # Threads that wait for one another spin otherwise, on cores that somebody else could use.
+                    env={**os.environ, "OMP_WAIT_POLICY": "passive", "TOKENIZERS_PARALLELISM": "false"},
+                )
+            )
+        return self._child[0]
+
+
+def encoder_process(folder: str, precision: str) -> EncoderProcess:
+    """The process of this program for a model; there is one, however many encoders use it."""
+    with _SHARING:
+        found = _SHARED.get((folder, precision))
+        if found is None:
+            found = _SHARED[folder, precision] = EncoderProcess(folder, precision)
+        return found
+
+
+def _end(held: list[subprocess.Popen[bytes]], *, wait: float = _WAIT) -> int:
+    """End the process; its exit status, below 0 for a signal."""
+    if not held:
+        return 0
+    child = held.pop()
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+    try:
+        return child.wait(wait)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        return child.wait()
+
+
+def _gone(status: int) -> ModelError:
+    how = f"signal {-status}" if status < 0 else f"exit status {status}"
+    return ModelError(
+        f"The process that embeds texts ended before it answered ({how}).",
+        title="The encoder ended",
+        way_out="Batches that were finished are kept. Do the same again: another process is started. "
+        "If it ends again, there may be too little memory.",
+    )
+
+
+def _send(pipe: IO[bytes] | None, content: bytes) -> None:
+    if pipe is None:
+        raise EOFError
+    pipe.write(_SIZE.pack(len(content)) + content)
+    pipe.flush()
+
+
+def _receive(pipe: IO[bytes] | None) -> bytes:
+    """Raises EOFError where the other side has ended."""
+    return _exactly(pipe, _SIZE.unpack(_exactly(pipe, _SIZE.size))[0])
+
+
+def _exactly(pipe: IO[bytes] | None, size: int) -> bytes:
+    found = b"" if pipe is None else pipe.read(size)
+    if len(found) < size:
+        raise EOFError
+    return found
+
+
+# --- in the process ---------------------------------------------------------------------------------------
+
+
+def serve() -> None:
+    """Answer batches until the other side has ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever began it is interrupted, and ends it
+    if hasattr(os, "nice"):
+        os.nice(NICE)
+    _, _, folder, precision = sys.argv
+    asked = sys.stdin.buffer
+    with os.fdopen(os.dup(1), "wb") as answers:
+        os.dup2(2, 1)  # what a library prints must not come between the answers
+        with suppress(EOFError, BrokenPipeError):
+            while True:
+                _send(answers, _answer(_receive(asked), folder, precision))
+
+
+def _answer(asked: bytes, folder: str, precision: str) -> bytes:
+    try:
+        model = _model(folder, precision)
+    except (ImportError, OSError, ValueError) as error:
+        return b"l" + str(error).encode()
+    try:
+        vectors = model.encode(json.loads(asked))
+    except Exception as error:  # noqa: BLE001 - whatever it is, whoever asked is told of it
+        return b"f" + f"{type(error).__name__}: {error}".encode()
+    return b"v" + _SHAPE.pack(*vectors.shape) + vectors.astype("<f4").tobytes()
+
+
+@cache
+def _model(folder: str, precision: str) -> LibraryEncoder:
+    return LibraryEncoder(folder, precision)

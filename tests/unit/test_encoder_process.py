@@ -1,0 +1,157 @@
+"""Many texts are embedded in a process of their own: no question waits for it, and its end is told."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from amgs.errors import ModelError
+from amgs.text import encoder_process as process_module
+from amgs.text.blas_threads import one_thread
+from amgs.text.encoder_process import EncoderLoadError, EncoderProcess, encoder_process
+from amgs.text.minilm import MiniLM
+
+TEXTS = [f"Note {n} about the router in the attic, which drops packets when it rains." for n in range(8)]
+
+
+@pytest.fixture(scope="module")
+def model() -> MiniLM:
+    """One whose process runs."""
+    found = MiniLM()
+    found._spent = 1_000_000
+    found.embed(TEXTS)
+    return found
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.real
+def test_a_question_is_embedded_while_a_batch_stands_still(model: MiniLM) -> None:
+    process = model._process
+    assert process is not None and process.pid is not None
+    os.kill(process.pid, signal.SIGSTOP)
+    found: list[object] = []
+    many = threading.Thread(target=lambda: found.append(model.embed(TEXTS[:2])))
+    many.start()
+    try:
+        until(process._lock.locked)
+        assert model.embed(["What drops packets?"]).shape == (1, 384)
+        assert not found
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+    many.join()
+    assert len(found) == 1
+
+
+@pytest.mark.real
+def test_a_process_that_was_killed_is_told_and_the_next_batch_has_another(model: MiniLM) -> None:
+    before = model.embed(TEXTS)
+    process = model._process
+    assert process is not None and process.pid is not None
+    killed = process.pid
+    os.kill(killed, signal.SIGKILL)
+    with pytest.raises(ModelError, match="ended before it answered \\(signal 9\\)") as caught:
+        model.embed(TEXTS)
+    assert "another process is started" in caught.value.way_out
+    assert np.array_equal(model.embed(TEXTS), before)
+    assert process.pid != killed
+
+
+def test_an_interrupted_batch_leaves_no_answer_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    process = EncoderProcess("/no/such/folder", "float32")
+
+    def interrupted(pipe: object) -> bytes:
+        del pipe
+        raise KeyboardInterrupt
+
+    pid = process._running().pid
+    with monkeypatch.context() as patched:
+        patched.setattr(process_module, "_receive", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            process.encode(["a text"])
+    assert process.pid is None
+    assert not alive(pid)
+
+
+@pytest.mark.real
+def test_a_model_that_cannot_be_read_is_told_by_its_reason(tmp_path: Path) -> None:
+    with pytest.raises(EncoderLoadError):
+        EncoderProcess(str(tmp_path), "float32").encode(["a text"])
+
+
+def test_encoders_of_one_model_share_a_process_that_ends_with_the_last_of_them() -> None:
+    one, other = encoder_process("/a/model", "float32"), encoder_process("/a/model", "float32")
+    assert one is other
+    assert encoder_process("/a/model", "bfloat16") is not one
+    pid = one._running().pid
+    del one
+    gc.collect()
+    assert alive(pid)
+    del other
+    gc.collect()
+    assert not alive(pid)
+
+
+def test_the_process_ends_where_the_program_was_killed() -> None:
+    program = (
+        "import time; from amgs.text.encoder_process import EncoderProcess; p = EncoderProcess('/a/model', 'float32'); "
+        "print(p._running().pid, flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": "core"}
+    ) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        assert alive(pid)
+        parent.kill()
+    until(lambda: not alive(pid))
+
+
+def test_a_questions_products_are_not_split_and_others_are_again_afterwards() -> None:
+    library = importlib.import_module("threadpoolctl")
+
+    def threads() -> list[int]:
+        return [
+            one.num_threads for one in library.ThreadpoolController().select(user_api="blas").lib_controllers
+        ]
+
+    before = threads()
+    inside, leave = threading.Event(), threading.Event()
+
+    def asking() -> None:
+        with one_thread():
+            inside.set()
+            leave.wait()
+
+    asked = threading.Thread(target=asking)
+    with one_thread():
+        asked.start()
+        inside.wait()
+        assert set(threads()) == {1}
+    assert set(threads()) == {1}  # the other one is still inside
+    leave.set()
+    asked.join()
+    assert threads() == before

@@ -80,11 +80,21 @@ def test_a_changed_definition_is_not_served_from_the_cache(tmp_path: Path) -> No
         assert "definition" in memory.frames.cached("SELF").because
 
 
+def judge(memory: Memory, useful: int) -> None:
+    """Ask, and call the first blocks useful, the others useless."""
+    frame = memory.assemble("TASK", query="dome valve")
+    for place, one in enumerate(frame.selected):
+        memory.feedback(one.block.id, useful=place < useful, assembly_id=frame.id)
+
+
 def test_a_replay_is_equal_whatever_happened_since(tmp_path: Path) -> None:
-    """Blocks, operations, reinforcements, walks and definitions that came later are all taken back."""
+    """Blocks, operations, verdicts, reinforcements and definitions that came later are all taken back."""
     with consolidated(tmp_path, tmp_path / "m.duckdb") as memory:
+        judge(memory, useful=2)
+        move(memory, 10)
         frame = memory.assemble("SESSION", query="dome valve")
         again = memory.assemble("SESSION", query="dome valve")
+        judge(memory, useful=4)
         move(memory, 30)
         for text in ("The dome valve leaks.", "Ilse changed the dome valve."):
             add(memory, text)

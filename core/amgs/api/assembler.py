@@ -22,7 +22,7 @@ from amgs.storage.assemblies import AssemblyRecord, version_of
 from amgs.storage.frame_cache import CacheRow
 from amgs.storage.waterfalls import WaterfallRow
 from amgs.text.loading import load
-from amgs.types import Block, BlockFilter, EdgeKey, Frame, FrameDefinition, Weights
+from amgs.types import Block, BlockFilter, Frame, FrameDefinition, Weights
 
 
 class Assembler:
@@ -74,7 +74,7 @@ class Assembler:
         with self._context.storage.transaction():
             walked = reinforcing.walked_edges(view, [i for i in reached if i in numbers], numbers)
             forecasts.log(self._context.storage, frame, tuple(chosen.values()), walked)
-            self._record(frame, asked, walked, pools, known)
+            self._record(frame, asked, pools, known)
             self._context.storage.scores.put(frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of)
             if not chosen or not self._context.settings.frames.reinforce_shown:
                 return frame
@@ -174,7 +174,6 @@ class Assembler:
         self,
         frame: Frame,
         request: pipeline.FrameRequest,
-        walked: Sequence[EdgeKey],
         pools: Mapping[str, KeptPool],
         known: Definitions,
     ) -> None:
@@ -197,7 +196,7 @@ class Assembler:
                 frame.tokens,
                 frame.entropy_bits,
                 tuple(c.block.id for c in frame.selected),
-                tuple(walked),
+                (),
                 version,
                 self._context.setup,
                 number,

@@ -20,8 +20,9 @@ class AssemblyRecord:
     """One logged assembly. weights: those that were asked for, None for the definition's own.
 
     last_number, last_operation, undone: the newest block, the newest journal entry and how many entries were
-    undone when it was made. walked: keys of the edges it walked. kept: children whose candidates were taken over,
-    with the serial of the assembly that scored them.
+    undone when it was made. walked: keys of the edges whose decay it began anew without a word in the journal, as only
+    earlier versions did. kept: children whose candidates were taken over, with the serial of the assembly that scored
+    them.
     """
 
     serial: int

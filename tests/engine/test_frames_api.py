@@ -223,6 +223,29 @@ def test_why_of_a_past_assembly_answers_from_what_was_kept_whatever_has_changed(
         assert not absent.admitted and absent.fell_at == "candidates"
 
 
+def test_why_of_a_block_over_budget_names_the_budget_that_takes_it(tmp_path: Path) -> None:
+    with consolidated(tmp_path) as memory:
+        for name, budget in (("ATTENTION", 60), ("SESSION", 90)):
+            frame = memory.assemble(name, query="dome valve QX-7741-B", budget=budget, reinforce=False)
+            over = {c.block.id for c in frame.candidates if c.fate == "over_budget"}
+            over -= {c.block.id for c in frame.selected}
+            assert over
+            falls = [memory.why(frame.query, block, frame=name, budget=budget) for block in over]
+            told = [fall for fall in falls if fall.budget_change is not None]
+            assert told
+            for fall in told:
+                assert fall.budget_change is not None
+                larger = memory.assemble(
+                    name, query=frame.query, budget=budget + fall.budget_change, reinforce=False
+                )
+                assert fall.block.id in {c.block.id for c in larger.selected}
+                score = next(one for one in fall.layers if one.layer == "score")
+                assert score.value is not None and score.needed is not None
+                assert (score.verdict == "passed") == (score.value >= score.needed)
+        taken = frame.selected[0].block.id
+        assert memory.why(frame.query, taken, frame=name, budget=budget).budget_change is None
+
+
 def test_so_many_assemblies_keep_their_candidates_as_the_settings_say(tmp_path: Path) -> None:
     write_notes(tmp_path)
     for keep in (2, 0):

@@ -55,6 +55,7 @@ def test_a_block_that_nothing_finds_falls_out_at_a_finder(memory: Memory) -> Non
     fall = memory.why("QX-7741-B boiler valve", ident(memory, "c"), top_k=10)
     verdicts = {v.layer: v for v in fall.layers}
     assert verdicts["keyword"].verdict == "missed" and verdicts["keyword"].value == 0.0
+    assert verdicts["fuzzy"].verdict == "skipped"  # no word is a typo: nothing that it could have missed
     assert fall.admitted or fall.fell_at in ("keyword", "fuzzy", "vector", "graph")
 
 

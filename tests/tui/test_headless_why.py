@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,19 @@ def test_why_in_a_frame_and_of_an_unknown_block(amgs: Amgs) -> None:
     assert "dropped out at prefilter" in amgs.out
     assert amgs("why", "dome", "ffffffffff") == 2
     assert amgs("why", "dome", "stall.md", "--frame", "NOBODY") == 2
+
+
+def test_why_of_a_block_over_budget_names_a_budget_that_takes_it(amgs: Amgs) -> None:
+    asked = ("dome encoder stalled", "--budget")
+    assert amgs("frame", "assemble", "ATTENTION", "--query", *asked, "50", "--format", "json") == 0
+    over = [c["block"]["id"] for c in json.loads(amgs.out)["candidates"] if c["fate"] == "over_budget"]
+    assert over
+    assert amgs("why", asked[0], over[0], "--frame", "ATTENTION", "--budget", "50") == 0
+    assert "fuzzy      skipped" in amgs.out and "no change of weights" not in amgs.out
+    (more,) = re.findall(r"^(\d+) more tokens? in the budget would admit it", amgs.out, re.MULTILINE)
+    for least, said in ((int(more) - 1, "over budget"), (int(more), "admitted for")):
+        assert amgs("why", asked[0], over[0], "--frame", "ATTENTION", "--budget", str(50 + least)) == 0
+        assert said in amgs.out
 
 
 def test_a_search_says_what_it_read_a_typo_as(amgs: Amgs) -> None:

@@ -117,7 +117,8 @@ def _state(block: Block) -> DiagnosisStep:
 
 
 def _layer(layer: str, verdict: str, because: str) -> DiagnosisStep:
-    return DiagnosisStep(layer, None if verdict == "switched off" else verdict == "passed", because)
+    held = {"passed": True, "missed": False}.get(verdict)
+    return DiagnosisStep(layer, held, because)
 
 
 # --- the cause --------------------------------------------------------------------------------------------

@@ -203,7 +203,7 @@ def _lexical(
     else:
         result = fuzzy(request.text, query, index, allowed, settings.fuzzy_pool)
         if not result.corrections:
-            return LayerVerdict(layer, "missed", None, None, "no word of the query was taken for a typo")
+            return LayerVerdict(layer, "skipped", None, None, "no word of the query was taken for a typo")
         pool = result.hits
         own = fuzzy(request.text, query, index, only, 1).hits.get(number, LexicalHit(0.0)).share
         words = with_stems({each.known for each in result.corrections}, block.content, index)

@@ -57,9 +57,9 @@ class Explanation:
     there, in the unit of that layer. rank: where its score stands among `of` candidates, 1 the best; 0 when the
     pre-filter turned it away. places: how many are admitted. score, needed: its composite and that of the last
     admitted. change: the smallest change of weights that would admit it; None where it is admitted, or where no
-    weights can. budget_change: tokens by which a larger budget admits what was over it; None where it was not, or where
-    even twice the budget does not. evidence_change: as change, for the fitted weights of the evidence. form: of its text, in words; gate:
-    how much its neighbours may say for it, in [0, 1]; both only where evidence was weighed.
+    weights can. budget_change: how many more tokens of budget admit what is over it; None for others, and where twice
+    the budget does not. evidence_change: as change, for the fitted weights of the evidence. form: of its text, in
+    words; gate: how much its neighbours may say for it, in [0, 1]; both only where evidence was weighed.
     as_of: the instant of a past assembly that was explained from what is kept of it; None for now.
     """
 

@@ -111,6 +111,12 @@ def _rank(result: Explanation) -> str:
     return f"“{cut(result.block.title, 40)}”: {said}{rank}"
 
 
+def _or_budget(result: Explanation) -> str:
+    """What else was tried and admits it no more than other weights do."""
+    over = result.candidate is not None and result.candidate.fate == "over_budget"
+    return "and no budget up to twice as large " if over else ""
+
+
 @entry(page=_followed, sentence=_rank)
 def explanation(result: Explanation) -> ResultTable:
     asked = f"{result.query!r} in {result.frame}" if result.frame else repr(result.query)
@@ -123,6 +129,9 @@ def explanation(result: Explanation) -> ResultTable:
     if result.form:
         beside = f"; its neighbours and the rest of its conversation count {result.gate:.0%}"
         notes.append(f"a {result.form}{beside if result.gate > 0 else ''}")
+    if result.budget_change is not None:
+        told = plural(result.budget_change, "more token", "more tokens")
+        notes.append(f"{told} in the budget would admit it")
     if result.change is not None:
         wanted = ",".join(f"{getattr(result.change.weights, name):.4f}" for name in COMPONENTS)
         notes.append(
@@ -131,8 +140,8 @@ def explanation(result: Explanation) -> ResultTable:
         )
     elif result.as_of is not None:
         notes.append(f"as it was at {result.as_of:%Y-%m-%d %H:%M}, from what was kept with the assembly")
-    elif not result.admitted and result.fell_at in ("score", "selection"):
-        notes.append("no change of weights was found that admits it")
+    elif result.budget_change is None and result.fell_at in ("score", "selection"):
+        notes.append(f"no change of weights {_or_budget(result)}was found that admits it")
     if result.evidence_change is not None:
         change = result.evidence_change
         most = sorted(change.weights.items(), key=lambda one: -abs(one[1][1] - one[1][0]))[:_MOST_CHANGES]

@@ -245,9 +245,13 @@ class Workstation(App[None], inherit_bindings=False):
 
         They come here because they were on their way through another widget when it took the focus.
         """
-        if isinstance(self.focused, LineInput) and event.is_printable and event.character:
+        if not event.is_printable or not event.character:
+            return
+        if isinstance(self.focused, LineInput):
             event.prevent_default()
             self.focused.replace(event.character, *self.focused.selection)
+        elif self.pages.type_ahead(event.character):
+            event.prevent_default()
 
     def on_prompt_left(self) -> None:
         self.main.close_prompt()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
@@ -13,7 +13,7 @@ from textual.geometry import Offset
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from amgs_app.row_filter import ListFilter
 from amgs_tui.panes import PANE_TYPES
@@ -83,6 +83,8 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         self.prompt = Prompt()
         self._on_screen: tuple[str, ...] = ()
         self._last_focused = PANES[0]
+        self._put_off: list[Callable[[], None]] = []
+        """What opens once no line is typed any more."""
         self.moves = 0
         """How often the operator has gone to another pane by themselves."""
 
@@ -183,6 +185,28 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         """Give the place of the line back to the status line and the key bar, the focus to the pane."""
         self.remove_class("-asking")
         self.focus_last_pane()
+        self._show_put_off()
+
+    @property
+    def typing(self) -> bool:
+        """Whether what is typed goes into a line: that of the screen, or one of a dialog."""
+        return self.asking or isinstance(self.app.focused, Input)
+
+    def once_typed(self, show: Callable[[], None]) -> None:
+        """Open what would take the keys; while a line is being typed, only when it is left."""
+        if self.typing:
+            self._put_off.append(show)
+        else:
+            show()
+
+    def on_screen_resume(self) -> None:
+        if not self.asking:
+            self._show_put_off()
+
+    def _show_put_off(self) -> None:
+        waiting, self._put_off = self._put_off, []
+        for show in waiting:
+            show()
 
     # --- layout -------------------------------------------------------------------------------------------
 
@@ -272,7 +296,10 @@ class MainScreen(Screen[Any], inherit_bindings=False):
     def go(self, name: str) -> None:
         """Give a pane the focus, and the large place where there is one."""
         self.body.main = self._last_focused = self.tabs.active = name
-        self.set_focus(self.pane(name))  # at once: the next key may already wait
+        if (
+            not self.asking
+        ):  # a line that is being typed keeps the keys, and gives them to the pane when it is left
+            self.set_focus(self.pane(name))  # at once: the next key may already wait
         self.rearrange()
 
     def bring(self, name: str) -> None:

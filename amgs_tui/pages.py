@@ -116,6 +116,13 @@ class Pages:
         if not first:
             self._host.submit("block latest", {"limit": LATEST}, slot="finder", origin="screen")
 
+    def type_ahead(self, letter: str) -> bool:
+        """Give the block finder a letter that was typed before its line was there; False when it is closed."""
+        if self._finder is None or self._app.screen is not self._finder:
+            return False
+        self._finder.type_ahead(letter)
+        return True
+
     def offered(self, blocks: tuple[Block, ...]) -> bool:
         """Give the block finder the latest blocks; False when it is closed."""
         if self._finder is None:

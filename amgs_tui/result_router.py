@@ -1,7 +1,8 @@
 """What each result does to the screen: the panes that show it, the header, a page of its own, the status line.
 
-A result comes to the front only where the operator has stayed since they asked for it. An error stands in the status
-line or in a toast, or in a dialog when nothing can go on."""
+A result comes to the front only where the operator has stayed since they asked for it, and takes no key from a line
+that is being typed: its page waits until the line is left. An error stands in the status line or in a toast, or in a
+dialog when nothing can go on."""
 
 from __future__ import annotations
 
@@ -157,7 +158,7 @@ class ResultRouter:
             case "frame last":
                 state.last_frame = state.last_frame or result.frame
             case "undo" if event.request.slot == ASKING:
-                self._pages.ask_to_undo(result)
+                self._screen.once_typed(lambda: self._pages.ask_to_undo(result))
             case "select":
                 if event.request.slot != AS_LEFT:
                     self._screen.select(result.block.id)
@@ -226,10 +227,10 @@ class ResultRouter:
         """Results that are shown in front of the panes."""
         pipe = self._command_line.pipe_of(event.request)
         if pipe is not None:
-            self._pages.read_as(event.request.title, event.result, pipe)
+            self._screen.once_typed(lambda: self._pages.read_as(event.request.title, event.result, pipe))
             return
         if event.command == "traffic" and event.result.served:
-            self._pages.traffic(event.result.events)
+            self._screen.once_typed(lambda: self._pages.traffic(event.result.events))
             return
         if event.command == "block find" and self._pages.found(event.result.blocks):
             return
@@ -241,7 +242,7 @@ class ResultRouter:
             from amgs_app.render.catalogue import entry_of
 
             if not entry_of(type(event.result)).quiet:
-                self._pages.read(event.command, event.result)
+                self._screen.once_typed(lambda: self._pages.read(event.command, event.result))
 
     def _operator_finished(self, event: Finished) -> None:
         """Say what came of it, show the pane that has it, and have the others look again."""
@@ -294,7 +295,7 @@ class ResultRouter:
             self._screen.look_at_stale()
         if failure.request.origin == "operator" or failure.request.slot == ASKING:
             if failure.detail:
-                self._notices.fault(failure)
+                self._screen.once_typed(lambda: self._notices.fault(failure))
             else:
                 self._notices.error(failure.title, failure.message, failure.way_out)
 

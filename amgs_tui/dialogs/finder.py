@@ -61,6 +61,8 @@ class Finder(ModalScreen[str | None]):
         """What the rows answer."""
         self._entered = ""
         """What was entered before its rows were there: the best of them is meant."""
+        self._ahead = ""
+        """What was typed before the line was there."""
 
     def compose(self) -> ComposeResult:
         with Vertical() as frame:
@@ -71,9 +73,18 @@ class Finder(ModalScreen[str | None]):
             yield OptionList()
 
     def on_mount(self) -> None:
-        self.query_one(Input).focus()
         self.query_one(OptionList).can_focus = False
         self._offer()
+        line = self.query_one(Input)
+        line.insert_text_at_cursor(self._ahead)
+        self.set_focus(line)  # at once: keys that were typed ahead belong to the line
+
+    def type_ahead(self, letter: str) -> None:
+        """Take a letter that was on its way through another widget, or came before the line was there."""
+        if self.is_mounted:
+            self.query_one(Input).insert_text_at_cursor(letter)
+        else:
+            self._ahead += letter
 
     def on_input_changed(self, event: Input.Changed) -> None:
         text = self._asked = event.value.strip()

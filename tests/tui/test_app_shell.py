@@ -194,6 +194,64 @@ async def test_nothing_typed_ahead_is_lost_or_taken_for_a_key() -> None:
         assert asked.arguments["query"] == "quit c" and len(world.raw) == 8
 
 
+async def test_a_block_is_found_by_letters_that_come_in_one_burst_with_the_key_of_the_finder() -> None:
+    async with drive(World(consolidated=6), (120, 40)) as driven:
+        for key in ("slash", *"mirror"):
+            driven.app.post_message(events.Key(key, "/" if key == "slash" else key))
+        await driven.settle()
+        finder = driven.app.screen
+        assert isinstance(finder, Finder) and finder.query_one(Input).value == "mirror"
+        assert "Mirror cleaning procedure" in driven.text
+
+
+@pytest.mark.parametrize(
+    ("line", "leave"),
+    [
+        ("frame assemble SESSION --query dome", "escape"),
+        ("block find dome", "escape"),
+        ("block find dome", "enter"),
+        ("show graph", "escape"),
+    ],
+)
+async def test_a_result_takes_no_key_from_a_line_that_is_being_typed(line: str, leave: str) -> None:
+    world = World(consolidated=6)
+    world.held = {line.partition(" SESSION")[0].removesuffix(" dome").removesuffix(" graph")}
+    async with drive(world, (120, 40)) as driven:
+        await driven.pilot.press("colon")
+        driven.app.query_one("#prompt-input", Input).value = line
+        await driven.pilot.press("enter")
+        await driven.until(lambda: any(request.line == line for request in world.calls))
+        await driven.pilot.press("colon", *"the")
+        world.release()
+        await driven.settle()
+        await driven.pilot.press(*"me")
+        typed = driven.app.query_one("#prompt-input", Input)
+        assert typed.value == "theme" and driven.app.screen is driven.app.main
+        assert not driven.app.dispatcher.unanswered
+        await driven.press(leave)
+        if line.startswith("block"):
+            assert isinstance(driven.app.screen, TextReader) and "Dome motor log" in driven.text
+        else:
+            assert driven.app.main.focused_pane is not None
+
+
+async def test_a_page_waits_until_the_block_finder_is_closed() -> None:
+    world = World(consolidated=6)
+    world.held = {"bookmarks"}
+    async with drive(world, (120, 40)) as driven:
+        await driven.pilot.press("colon")
+        driven.app.query_one("#prompt-input", Input).value = "bookmarks"
+        await driven.pilot.press("enter")
+        await driven.until(lambda: "bookmarks" in world.commands())
+        await driven.pilot.press("slash", *"mir")
+        world.release()
+        await driven.settle()
+        finder = driven.app.screen
+        assert isinstance(finder, Finder) and finder.query_one(Input).value == "mir"
+        await driven.press("escape")
+        assert isinstance(driven.app.screen, TextReader) and "0 bookmarks" in driven.text
+
+
 async def test_a_mistyped_verb_is_explained_and_nothing_happens() -> None:
     world = World()
     async with drive(world, (120, 40)) as driven:

@@ -294,7 +294,9 @@ class ContextChoosing(ListPane):
         if span is not None:
             mine = any(span.first <= last_of(one) <= span.last for one in self.wish.keep)
             drop = not mine and getattr(span, "because", "") == "restored"
-            self.ask(operations.conversation.keep(self.wish.conversation, span.handle, drop=drop))
+            budget = self.context.budget if self.context is not None else None
+            keep = operations.conversation.keep
+            self.ask(keep(self.wish.conversation, span.handle, drop=drop, budget=budget))
 
     def action_single(self) -> None:
         """List each message, or neighbours with the same fate as one; the cursor stays with its message."""

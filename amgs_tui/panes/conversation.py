@@ -198,7 +198,9 @@ follows the agents: what the model had in front of it when it answered, and what
             return notice(canvas, "No request yet", (), words)
         if self.context is None:
             keys = (":conversation add NAME FILE", "amgs gateway --upstream URL")
-            words = "A conversation is kept word for word; here you see what of it a model reads, and why."
+            words = (
+                "A conversation is kept word for word; here you see which parts of it a model reads, and why."
+            )
             return notice(canvas, "No conversation yet", keys, words)
         return self._figure(canvas).render()
 

@@ -123,7 +123,9 @@ class ExchangeFollowing(ContextReading):
             super().action_restore()
             return
         stays = getattr(span, "because", "") == "restored"
-        self.ask(operations.conversation.keep(exchange.conversation, span.handle, drop=stays))
+        budget = self.context.budget if self.context is not None else None
+        keep = operations.conversation.keep
+        self.ask(keep(exchange.conversation, span.handle, drop=stays, budget=budget))
 
     def action_live(self) -> None:
         """To the newest request, where there is one."""

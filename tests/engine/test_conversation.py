@@ -622,6 +622,9 @@ def test_what_is_kept_in_every_context_is_journalled_and_goes_with_its_messages(
     entry = memory.conversation.keep("ship", f"#{gone.first}")
     assert entry.kept == memory.conversation.stats("ship").kept == (f"#{gone.first}",)
     assert memory.conversation.keep("ship", f"#{gone.first}").operation is None, "it is kept already"
+    assert not memory.conversation.keep("ship", f"#{gone.first}", budget=600).impossible
+    small = memory.conversation.keep("ship", f"#{gone.first}", budget=40).impossible
+    assert small.startswith("What must be kept takes") and small.endswith("; the budget is 40.")
 
     def has() -> bool:
         found = memory.conversation.optimise("ship", budget=600)

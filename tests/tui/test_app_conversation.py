@@ -112,6 +112,13 @@ async def test_a_restored_span_stays_until_it_is_let_go_and_what_cannot_be_chang
         await driven.press("r")
         assert not pane.wish.keep
 
+        await driven.press("b")
+        await driven.type("300", "enter")
+        place = next(n for n, one in enumerate(pane.spans) if fate_of(one) == "dropped" and one.tokens > 300)
+        await driven.press("home", *["down"] * place, "K")
+        assert "a context of this budget cannot keep" in driven.text
+        assert pane.wish.conversation == "ship" and pane.context.budget == 300
+
 
 async def test_the_gateway_is_followed_until_something_is_looked_at() -> None:
     world = talking("chat-1", "chat-2")

@@ -18,7 +18,7 @@ from amgs.conversation.relevance import Relevance, relevance
 from amgs.conversation.segments import topic_spans
 from amgs.conversation.survival import elements, handled, of_context, of_pieces, survival
 from amgs.conversation.tokens import MessageCounter
-from amgs.errors import UnknownConversationError, UsageError
+from amgs.errors import ImpossibleBudgetError, UnknownConversationError, UsageError
 from amgs.lifecycle import revision
 from amgs.log import journal
 from amgs.storage.messages import StoredMessage
@@ -373,9 +373,12 @@ class Conversations(ConversationContents):
             sum(counter.count(source(one)) for one in found),
         )
 
-    def keep(self, conversation: str, handle: str = "", *, drop: bool = False) -> ConversationKept:
+    def keep(
+        self, conversation: str, handle: str = "", *, drop: bool = False, budget: int | None = None
+    ) -> ConversationKept:
         """Keep messages whole in every context of a conversation from now on, the gateway's next request too, as long
-        as the budget holds them. drop: no longer; all of them without a handle. `undo` takes it back.
+        as the budget holds them. drop: no longer; all of them without a handle. `undo` takes it back. budget: of a
+        context, in tokens, of which it is said whether it can hold them.
 
         Raises UnknownConversationError.
         """
@@ -385,7 +388,14 @@ class Conversations(ConversationContents):
             wanted = self._numbers(conversation, [handle] if handle else [], messages)
             if drop and not handle:
                 wanted = self._standing(conversation, messages)
-            return standing.change(storage, conversation, wanted, now, drop=drop)
+            made = standing.change(storage, conversation, wanted, now, drop=drop)
+        if drop or budget is None:
+            return made
+        try:
+            self.optimise(conversation, budget=budget, strategy="mask", keep=made.kept)
+        except ImpossibleBudgetError as error:
+            return replace(made, impossible=error.message)
+        return made
 
     def stats(self, conversation: str) -> ConversationStats:
         """What a conversation holds, by role and in tokens."""

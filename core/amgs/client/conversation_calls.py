@@ -159,10 +159,19 @@ def references(conversation: str, handle: str = "", *, least: float = 0.75) -> A
     )
 
 
-def keep(conversation: str, handle: str = "", *, drop: bool = False) -> Ask[ConversationKept]:
-    """Keep messages whole in every context of a conversation from now on, or, with `drop`, no longer."""
+def keep(
+    conversation: str, handle: str = "", *, drop: bool = False, budget: int | None = None
+) -> Ask[ConversationKept]:
+    """Keep messages whole in every context of a conversation from now on, or, with `drop`, no longer. budget: of a
+    context, in tokens, of which it is said whether it can hold them.
+    """
     return operation(
-        "conversation_keep", writes=True, conversation=conversation, handle=handle or None, drop=drop
+        "conversation_keep",
+        writes=True,
+        conversation=conversation,
+        handle=handle or None,
+        drop=drop,
+        budget=budget,
     )
 
 

@@ -214,10 +214,10 @@ def _drafted(material: Material, budget: int) -> Draft:
         draft.keep(atom, told)
     if draft.used > budget:
         largest = max((p for a in critical for p in a), key=lambda p: material.costs[p])
-        number = material.messages[largest].number
+        number, size = material.messages[largest].number, material.costs[largest]
+        most = f", {size:,} of them {handle(number, number)}" if 2 * size > draft.used else ""
         raise ImpossibleBudgetError(
-            f"What must be kept takes {draft.used:,} tokens, {material.costs[largest]:,} of them "
-            f"{handle(number, number)}; the budget is {budget:,}.",
+            f"What must be kept takes {draft.used:,} tokens{most}; the budget is {budget:,}.",
             way_out=f"Give at least {draft.used:,} tokens, or shorten or unpin what must be kept.",
         )
     return draft

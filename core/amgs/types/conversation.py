@@ -84,12 +84,14 @@ class ConversationAdded:
 class ConversationKept:
     """What every context of a conversation keeps whole because somebody said so, as handles in order.
 
-    operation: of the journal, by which `undo` takes the change back; None where nothing changed.
+    operation: of the journal, by which `undo` takes the change back; None where nothing changed. impossible: why no
+    context within the budget that was asked about can keep them.
     """
 
     conversation: str
     kept: tuple[str, ...]
     operation: int | None = None
+    impossible: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -356,11 +356,15 @@ def keep(
     drop: Annotated[
         bool, Option("--drop", help="Stop keeping these; without a HANDLE, stop keeping any.")
     ] = False,
+    budget: Annotated[
+        int | None,
+        Option("--budget", metavar="TOKENS", min=1, help="Say whether a context of so many tokens can."),
+    ] = None,
 ) -> ConversationKept:
     """Have every context keep messages whole from now on, as long as the budget holds them: what a model reads next
     through the gateway, and what `conversation optimise` shows. `undo` takes it back.
     """
-    return engine.memory.conversation.keep(conversation, handle, drop=drop)
+    return engine.memory.conversation.keep(conversation, handle, drop=drop, budget=budget)
 
 
 @operation(

@@ -219,7 +219,11 @@ def _ways(result: SpanReason) -> list[tuple[str, object]]:
         more = result.budget_needed - result.budget
         made.append(("a larger budget", f"{result.budget_needed:,} tokens, {more:,} more"))
     worth = result.worth_needed
-    told = "no worth would do at this budget" if worth is None else f"{worth:.2f} would do at this budget"
+    told = (
+        "it cannot fit this budget, whatever its worth"
+        if worth is None
+        else f"{worth:.2f} would do at this budget"
+    )
     made.append(("more worth", told))
     if result.impossible:
         made.append(("keeping it", result.impossible))
@@ -339,7 +343,12 @@ def conversation_stats(result: ConversationStats) -> ResultTable:
 def conversation_kept(result: ConversationKept) -> ResultTable:
     done = f", as operation {result.operation}" if result.operation is not None else ""
     kept = f"every context keeps {', '.join(result.kept)}" if result.kept else "nothing is kept by hand"
-    return facts(f"{result.conversation}: {kept}{done}", [("kept", ", ".join(result.kept) or "nothing")])
+    if result.impossible:
+        kept = f"a context of this budget cannot keep {', '.join(result.kept)}; larger ones do"
+    pairs = [("kept", ", ".join(result.kept) or "nothing")]
+    if result.impossible:
+        pairs.append(("this budget", result.impossible))
+    return facts(f"{result.conversation}: {kept}{done}", pairs)
 
 
 @entry(figure=tabled)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -44,10 +45,14 @@ def test_a_living_memory_is_counted_side_by_side() -> None:
         decay = side(memory, "decay")
         assert (
             decay.told
-            == f"{blocks - ahead.already_below} of {blocks} above 0.05, {ahead.falling} drop below it in 7 days"
+            == f"{ahead.already_below} of {blocks} below 0.05, {ahead.falling} more drop below it in 7 days"
         )
         of_use = any(row.uses for row in ahead.rows)
-        assert decay.standing == ("watch" if of_use else "well")
+        most_faded = 2 * ahead.already_below > blocks
+        assert decay.standing == ("watch" if of_use or most_faded else "well")
+        young = replace(ahead, already_below=blocks // 2, rows=())
+        assert health.of_decay(young, blocks).standing == "well"
+        assert health.of_decay(replace(young, already_below=blocks // 2 + 1), blocks).standing == "watch"
         assert side(memory, "budget").standing == "unknown"
         frame = memory.assemble("ATTENTION", query="owl")
         assert f"{frame.tokens} of" in side(memory, "budget").told

@@ -213,6 +213,49 @@ def test_rows_are_dropped_from_the_least_important_up() -> None:
         rows = plan_rows(VIEW, height)
         assert rows.total <= height
         assert (rows.lod, rows.heat, rows.act) >= (1, 1, 1)
+        assert rows.legend or not (rows.past or rows.axis or rows.source or rows.gain)
+
+
+def test_what_the_signs_mean_is_on_every_map_however_narrow() -> None:
+    for canvas in (Canvas(120, 40), Canvas(80, 24), Canvas(60, 15)):
+        plain = focus.lod_map(VIEW, canvas).plain
+        assert "▲ expanded" in plain and "▽ collapsed" in plain
+
+
+def test_a_sentence_above_the_map_says_what_the_model_reads() -> None:
+    tiles = [(0, 1024, 2), *((1024 + at * 32, 1056 + at * 32, 1) for at in range(17)), (1568, 2063, 0)]
+    entries = tuple(_entry(place, *tile) for place, tile in enumerate(tiles))
+    view = replace(VIEW, entries=entries, used=486, lifetime=2063)
+    told = (
+        "The model reads 486 positions: the last 495 tokens word for word, 544 before them as 17 gists, "
+        "1,024 before them as 1 gist."
+    )
+    for picture in (focus.focus(view, Canvas(140, 40)), focus.lod_map(view, Canvas(140, 40))):
+        assert picture.plain.split("\n")[1].strip() == told
+    short = focus.focus(view, Canvas(80, 24)).plain.split("\n")[1].strip()
+    assert short == "Reads 486: 495 of 2,063 tokens word for word, 1,568 as 18 gists."
+    opened = replace(view, entries=tuple(replace(one, level=place % 2) for place, one in enumerate(entries)))
+    assert "of 2,063 tokens word for word" in focus.focus(opened, Canvas(140, 40)).plain
+
+
+def test_the_parts_of_a_score_are_said_in_words_and_none_has_a_bar_for_nothing() -> None:
+    parts = (("question_words", 0.4), ("far_prose", -0.1), ("open", -0.001), ("asked", 0.002))
+    told = replace(samples.explanation(VIEW, 17), parts=parts)
+    lines = focus.why(told, Canvas(80, 30)).plain.split("\n")
+    row = {
+        words: next(line for line in lines if words in line)
+        for words in (
+            "words of the question",
+            "far back, in prose",
+            "it is tokens now",
+            "a question is asked",
+        )
+    }
+    assert "█" in row["words of the question"].split("│")[1]
+    assert "█" in row["far back, in prose"].split("│")[0]
+    for nothing in ("it is tokens now", "a question is asked"):
+        left, right = row[nothing].split("│")
+        assert "█" not in left and not right.strip()
 
 
 def test_the_header_says_whether_this_is_the_present() -> None:
@@ -228,7 +271,13 @@ def test_predicted_time_of_a_fixed_clock_is_not_told() -> None:
 
 def test_the_inspector_answers_why_down_to_the_measurement() -> None:
     plain = focus.why(samples.explanation(VIEW, 17), Canvas(80, 14), titles=samples.TITLES).plain
-    for words in ("L0 tokens", "7,488–7,519", "score +.51", "similarity", "it was carried out, rank 1 of 9"):
+    for words in (
+        "L0 tokens",
+        "7,488–7,519",
+        "score +.51",
+        "like the latest text",
+        "it was carried out, rank 1 of 9",
+    ):
         assert words in plain
     for words in (
         "▲ +31 tok ≈ 46 ms",

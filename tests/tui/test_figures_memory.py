@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 
 from amgs.lifecycle.plan_editing import PlanDraft
-from amgs.types import COMPONENTS, Frame, FramePart, LayerReport
+from amgs.types import COMPONENTS, ForecastRow, Frame, FramePart, LayerReport
 from amgs_app.render.figures import (
     block,
     calibration,
@@ -22,6 +23,7 @@ from amgs_app.render.figures import (
 )
 from amgs_app.render.figures.candidates import PART_SIGNS
 from amgs_app.render.figures.canvas import Canvas, ink
+from amgs_app.render.figures.format import share
 from amgs_app.render.figures.glyphs import gauge_pieces
 from amgs_app.render.figures.graph import relation_letters
 from amgs_app.render.figures.graph_layout import PlacedNode, place
@@ -91,10 +93,16 @@ def test_the_five_parts_have_five_signs_with_or_without_unicode() -> None:
     for canvas in (Canvas(120, 30), Canvas(120, 30, symbols="ascii")):
         legend = _line(frame.frame(FRAME, canvas).plain, "8 in, 6 out")
         signs = [
-            legend[legend.index(word) - 1] for word in ("recency", "central", "confid", "similar", "reinf")
+            legend[: legend.index(word)].rstrip()[-1]
+            for word in ("recency", "centrality", "confidence", "similarity", "use ")
         ]
         assert len(set(signs)) == 5
         assert " " not in signs
+
+
+def test_letters_for_the_parts_stand_apart_from_their_words() -> None:
+    plain = frame.frame(FRAME, Canvas(120, 40, symbols="ascii")).plain
+    assert "R recency  C centrality  F confidence  S similarity  N use" in plain
 
 
 def test_every_candidate_has_its_fate_and_the_reason() -> None:
@@ -205,6 +213,18 @@ def test_the_selected_block_is_shown_whole_under_the_list() -> None:
     assert raw[3].id[:8] in plain
 
 
+def test_a_block_that_nothing_used_is_said_to_be_so() -> None:
+    item = replace(samples.block(3), created_at=samples.NOW, last_reinforced_at=samples.NOW)
+    assert "used never" in block.block(item, Canvas(80, 24), now=samples.NOW).plain
+    later = samples.NOW + timedelta(hours=2)
+    assert (
+        "used 2 h"
+        in block.block(
+            replace(item, last_reinforced_at=later), Canvas(80, 24), now=later + timedelta(hours=2)
+        ).plain
+    )
+
+
 def test_a_block_card_tells_how_it_fades_and_what_it_is_tied_to() -> None:
     item = samples.BLOCKS[0]
     edges = [live.edge for live in samples.neighbourhood().edges]
@@ -260,6 +280,26 @@ def test_blocks_without_room_are_counted_not_dropped_silently() -> None:
     assert drawn + hidden == 35
 
 
+def test_where_it_is_narrow_many_neighbours_are_listed_and_not_drawn() -> None:
+    many = samples.neighbourhood(9, 0)
+    narrow = graph.neighbourhood(many, Canvas(56, 24)).plain
+    assert "●" not in narrow and narrow.count("▸ ") >= 9
+    assert "●" in graph.neighbourhood(many, Canvas(64, 24)).plain
+    assert "●" in graph.neighbourhood(samples.neighbourhood(7, 0), Canvas(56, 24)).plain
+
+
+def test_a_sentence_above_the_graph_names_the_strongest_edge() -> None:
+    result = samples.neighbourhood()
+    own = [live for live in result.edges if result.center.id in live.edge.key[:2]]
+    best = max(own, key=lambda live: live.strength)
+    (told,) = [
+        line for line in graph.neighbourhood(result, Canvas(120, 40)).plain.split("\n") if "strongest" in line
+    ]
+    assert told.strip().startswith(
+        f"{len(own)} edges touch this block; the strongest, {best.edge.relation_type} "
+    )
+
+
 def test_faded_edges_are_drawn_with_fewer_dots() -> None:
     near = samples.neighbourhood(1, 0)
     dots = []
@@ -287,6 +327,22 @@ def test_the_forecast_lists_the_soonest_first_and_both_histograms() -> None:
     assert [row.split()[0] for row in rows] == sorted(row.split()[0] for row in rows)
     assert "41 already below" in plain and "nothing is removed before prune" in plain
     assert "now" in plain and "in 30 days" in plain
+
+
+def test_blocks_that_were_never_used_stand_below_a_line_in_the_forecast() -> None:
+    rows = samples.forecast().rows
+    split = [replace(row, uses=3 if place < 4 else 0) for place, row in enumerate(rows)]
+
+    def lines(given: list[ForecastRow], selected: str | None = None) -> list[str]:
+        told = replace(samples.forecast(), rows=tuple(given))
+        return decay.forecast(told, Canvas(80, 24), selected=selected).plain.split("\n")
+
+    drawn = lines(split)
+    place = next(n for n, line in enumerate(drawn) if "never used" in line)
+    assert split[3].block.title[:12] in drawn[place - 1] and split[4].block.title[:12] in drawn[place + 1]
+    assert any(split[-1].block.title[:12] in line for line in lines(split, split[-1].block.id))
+    for uses in (0, 3):
+        assert not any("never used" in line for line in lines([replace(row, uses=uses) for row in rows]))
 
 
 def test_the_outlook_names_what_each_category_keeps_and_loses() -> None:
@@ -385,6 +441,33 @@ def test_the_parts_of_the_brier_score_and_the_latest_outcomes_are_told() -> None
         assert words in plain
     assert "→ ✓" in plain and "→ ✗" in plain and "→ ·" in plain
     assert "40" in plain.split("\n")[-2]
+
+
+@pytest.mark.parametrize(("width", "word"), [(80, False), (120, True)])
+def test_the_list_of_forecasts_names_its_columns(width: int, word: bool) -> None:
+    plain = calibration.calibration(
+        replace(samples.reliability(), outcomes=0), Canvas(width, 24), now=samples.NOW, cases=samples.cases()
+    ).plain
+    heads, first = next(
+        pair for pair in pairwise(plain.split("\n")) if "block" in pair[0] and "Brier" in pair[0]
+    )
+    case = samples.cases()[0]
+    assert heads.index("block") == first.index(case.title[:8])
+    assert heads.index("frame") == first.index(case.outcome.frame)
+    assert ("came" in heads) == word and first.index(share(case.outcome.predicted)) == heads.index("said")
+
+
+def test_a_sentence_says_whether_forecasts_were_too_sure() -> None:
+    bins = samples.reliability().bins
+    sure = [replace(one, rate=max(0.0, one.mean_predicted - 0.2)) for one in bins]
+    assert calibration.what_came_true(sure).endswith("too sure.")
+    assert calibration.what_came_true([replace(one, rate=one.mean_predicted) for one in bins]).endswith(
+        "right on average."
+    )
+    assert (
+        "on average, and"
+        in calibration.calibration(samples.reliability(), Canvas(120, 40), now=samples.NOW).plain
+    )
 
 
 def test_each_part_of_the_brier_score_has_its_way_through_time() -> None:

@@ -60,7 +60,7 @@ async def test_dropping_below_the_threshold_is_told_without_alarm(tmp_path: Path
         assert "below 0.05" in driven.text and "nothing is removed before prune" in driven.text
         assert "will fall" not in driven.text
         await driven.press("7")
-        assert "above 0.05" in driven.text and "alive" not in driven.text
+        assert "below 0.05" in driven.text and "alive" not in driven.text
 
 
 async def test_what_was_used_stands_first_in_the_list_of_what_drops(tmp_path: Path, notes: Path) -> None:

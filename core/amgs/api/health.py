@@ -142,14 +142,17 @@ def of_diversity(categories: Mapping[str, int]) -> HealthLine:
 
 
 def of_decay(ahead: Forecast, blocks: int) -> HealthLine:
-    """How much is above the threshold, and what drops below it next: worth a look if it was of use."""
+    """How much is above the threshold, and what drops below it next: worth a look if it was of use, or if
+    more has faded than not.
+    """
     if not blocks:
         return HealthLine("decay", "unknown", "no blocks yet", "consolidate")
-    alive = blocks - ahead.already_below
-    told = f"{alive:,} of {blocks:,} above {ahead.threshold:g}, {ahead.falling:,} drop below it in {ahead.days:g} days"
+    faded = 2 * ahead.already_below > blocks
+    told = f"{ahead.already_below:,} of {blocks:,} below {ahead.threshold:g}"
+    told += f", {ahead.falling:,} more drop below it in {ahead.days:g} days"
     return HealthLine(
         "decay",
-        "watch" if any(row.uses for row in ahead.rows) else "well",
+        "watch" if faded or any(row.uses for row in ahead.rows) else "well",
         told,
         f"decay forecast --days {ahead.days:g}",
     )

@@ -33,6 +33,7 @@ from amgs.text.entities import Entity, EntityRecogniser
 from amgs.text.intervals import dates_told
 from amgs.text.loading import load
 from amgs.text.markdown import links
+from amgs.text.plural import plural
 from amgs.text.prose import prose
 from amgs.types import (
     Block,
@@ -376,7 +377,10 @@ def run(
                 )
             except Cancelled as stop:
                 if so_far is None:
-                    raise
+                    raise Cancelled(
+                        f"{stop.message} Nothing was kept: {plural(int(waiting.size), 'block')} still raw.",
+                        way_out="`consolidate` begins anew.",
+                    ) from stop
                 raise Cancelled(
                     f"Stopped after {so_far.operation.blocks} blocks of {waiting.size}.",
                     way_out=f"They are consolidated; `undo {so_far.operation.id}` reverts that.",

@@ -42,7 +42,9 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class PieceRevision:
-    """What becomes of one text. by: the id of its successor. because: in words."""
+    """What becomes of one text. by: the id of its successor. because: in words. before, after: what it said and what
+    its successor says.
+    """
 
     kind: Revised
     block_id: str
@@ -50,6 +52,8 @@ class PieceRevision:
     source: str
     because: str = ""
     by: str = ""
+    before: str = ""
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +290,10 @@ class _Plan:
         title = self.blocks[block_id].title
         if heir is None:
             return PieceRevision("archived", block_id, title, source, "its source no longer holds it")
-        return PieceRevision("superseded", block_id, title, source, heir.because, heir.successor)
+        before, after = (self._piece(each, source).content for each in (block_id, heir.successor))
+        return PieceRevision(
+            "superseded", block_id, title, source, heir.because, heir.successor, before, after
+        )
 
     def _new(self, block_id: str, source: str, heirs: set[str]) -> Block:
         """A block that is not there yet; what takes the place of another, or joins a known source, holds from now."""

@@ -21,6 +21,8 @@ WORDS_ALONE = (
 
 def hint(engine: Engine, result: Any) -> str:
     """One sentence about what the result of a command lacks; empty where nothing is to be said."""
+    if waiting := _came(result):
+        return f"{_wait(waiting)}: `amgs consolidate` takes {_them(waiting)} into the memory."
     if not isinstance(result, SearchResult | Frame | Overview):
         return ""
     said = _lacking(result, engine.memory.counts(), EMPTY, "`amgs consolidate`")
@@ -31,9 +33,31 @@ def hint(engine: Engine, result: Any) -> str:
 
 def hint_by_keys(result: Any, counts: Mapping[str, int]) -> str:
     """The same about a frame or a search on the screen, in keys. counts: the blocks of each status."""
+    if waiting := _came(result):
+        return f"{_wait(waiting)}: key 1, then c, takes {_them(waiting)} into the memory."
     if not isinstance(result, SearchResult | Frame):
         return ""
     return _lacking(result, counts, "The memory is empty: key 1, then i, ingests a folder.", "key 1, then c,")
+
+
+def _came(result: Any) -> int:
+    """How many new texts a revision brought that replaces what is held: they answer nothing yet."""
+    if getattr(result, "plan", None) is None:
+        return 0
+    from amgs.lifecycle.revision import Revision
+
+    if not isinstance(result, Revision) or result.operation is None:
+        return 0
+    pieces = result.plan.pieces
+    return result.plan.count("added") + len({one.by for one in pieces if one.kind == "superseded"})
+
+
+def _wait(number: int) -> str:
+    return "1 block waits in the inbox" if number == 1 else f"{number:,} blocks wait in the inbox"
+
+
+def _them(number: int) -> str:
+    return "it" if number == 1 else "them"
 
 
 def _lacking(result: Any, counts: Mapping[str, int], empty: str, consolidate: str) -> str:
@@ -42,7 +66,7 @@ def _lacking(result: Any, counts: Mapping[str, int], empty: str, consolidate: st
     waiting = counts.get("raw", 0)
     if not waiting or (isinstance(result, Frame) and result.name == "INBOX"):
         return ""
-    said, whose = ("1 block waits", "it") if waiting == 1 else (f"{waiting:,} blocks wait", "them")
+    said, whose = _wait(waiting), _them(waiting)
     if isinstance(result, SearchResult):
-        return f"{said} in the inbox, found by words alone: {consolidate} makes {whose} found by meaning too."
-    return f"{said} in the inbox: {consolidate} takes {whose} into the memory."
+        return f"{said}, found by words alone: {consolidate} makes {whose} found by meaning too."
+    return f"{said}: {consolidate} takes {whose} into the memory."

@@ -98,7 +98,7 @@ def block_detail(result: BlockDetail) -> ResultTable:
         ("relevance", result.relevance),
         ("decay", f"{result.profile} (λ {block.decay_lambda:g} per hour)"),
         ("created", block.created_at),
-        ("reinforced", block.last_reinforced_at),
+        ("last used", block.last_reinforced_at if block.last_reinforced_at > block.created_at else "never"),
         ("self", block.is_self_component),
         ("edges", f"{result.edges_out} out, {result.edges_in} in"),
     ]

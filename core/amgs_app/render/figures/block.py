@@ -68,7 +68,10 @@ def block(
     )
     told = [
         ("created", f"{minute(item.created_at)} ({ago(item.created_at, now)})"),
-        ("reinforced", ago(item.last_reinforced_at, now)),
+        (
+            "used",
+            "never" if item.last_reinforced_at <= item.created_at else ago(item.last_reinforced_at, now),
+        ),
     ]
     if fades is not None:
         told.append((f"below {share(threshold)}", day(fades)))

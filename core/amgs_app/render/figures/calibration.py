@@ -97,6 +97,9 @@ def _calibration(
         draw_forecasts(body.part(0, y), cases, now=now, cursor=cursor, title=title, empty=empty)
         return sheet
     bins = result.bins
+    if body.height >= SENTENCE_FROM and (words := what_came_true(bins)):
+        body.put(1, 0, words, ink(sheet.palette.text), width=body.width - 2)
+        body = body.part(0, 1)
     if body.width >= 74 and body.height >= 9:
         left = min(body.width * 11 // 20, body.height * 3 + 8)
         _diagram(body.part(0, 0, left), bins, chosen)
@@ -109,6 +112,24 @@ def _calibration(
         y = _parts(side, result) if side.height >= (10 if chosen is None else 14) else 0
         draw_forecasts(side.part(0, y), cases, now=now, cursor=cursor, title=title, empty=empty)
     return sheet
+
+
+SENTENCE_FROM = 13
+"""Lines from which a sentence above the diagram says what it shows."""
+_CLOSE = 0.02
+"""A mean that is off by no more is called right."""
+
+
+def what_came_true(bins: Sequence[ReliabilityBin]) -> str:
+    """What the diagram shows, in a sentence; empty where nothing was judged."""
+    judged = sum(one.count for one in bins)
+    if not judged:
+        return ""
+    said = sum(one.count * one.mean_predicted for one in bins) / judged
+    came = sum(one.count * one.rate for one in bins) / judged
+    off = said - came
+    told = "right on average" if abs(off) <= _CLOSE else "too sure" if off > 0 else "too careful"
+    return f"The forecasts said {share(said)} on average, and {share(came)} came true: {told}."
 
 
 _NONE = "u useful, x useless: judge the marked block"

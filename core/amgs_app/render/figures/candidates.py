@@ -30,10 +30,10 @@ _PART_SIGNS_ASCII: Mapping[str, str] = {
 }
 _PART_WORDS = {
     "recency": "recency",
-    "centrality": "central",
-    "confidence": "confid",
-    "similarity": "similar",
-    "reinforcement": "reinf",
+    "centrality": "centrality",
+    "confidence": "confidence",
+    "similarity": "similarity",
+    "reinforcement": "use",
 }
 _NOTHING: Mapping[str, float] = {}
 
@@ -213,13 +213,14 @@ def _sign(region: Region, part: str) -> str:
 
 def _legend(region: Region, room: int) -> list[Piece]:
     """The five parts with their signs, in words as long as they fit."""
+    gap = " " if region.symbols == "ascii" else ""  # letters beside letters: `R recency  C centrality`
     for letters in (13, 3, 1):
         pieces: list[Piece] = []
         for name in COMPONENTS:
             colour = ink(region.palette.part(name))
             pieces += [
                 (_sign(region, name), colour),
-                (f"{_PART_WORDS[name][:letters]} ", ink(region.palette.muted)),
+                (f"{gap}{_PART_WORDS[name][:letters]}{gap} ", ink(region.palette.muted)),
             ]
         if sum(width_of(text) for text, _ in pieces) <= room:
             return pieces

@@ -165,7 +165,8 @@ def _falling(
     palette = region.palette
     muted = ink(palette.muted)
     place = next((at for at, row in enumerate(rows) if row.block.id == selected), None)
-    page = ListPage.around(rows, region.height - 1, place, offset)
+    unused = _unused_from(rows)
+    page = ListPage.around(rows, region.height - 1 - bool(unused), place, offset)
     bar_w = min(20, region.width // 8) if region.width >= 76 else 0
     date_w = 11 if region.width >= 84 else 0
     title_x = 1 + date_w + 6 + 2
@@ -202,7 +203,22 @@ def _falling(
         if bar_w:
             gauge(line, end + 1, 0, bar_w, row.relevance_now, ink(palette.heat_high))
 
-    page.draw(region.part(0, 1), paint)
+    above = max(0, min(unused - page.first, len(page.rows))) if unused else len(page.rows)
+    used, rest = page.parted(above)
+    used.draw(region.part(0, 1), paint)
+    if unused and rest.rows:
+        if page.first <= unused:
+            region.rule(1 + above, "never used")
+            above += 1
+        rest.draw(region.part(0, 1 + above), paint)
+
+
+def _unused_from(rows: Sequence[ForecastRow]) -> int:
+    """The place from which on the rows are of blocks that were never used, where used ones stand before them; 0 where
+    the rows do not fall into these two groups.
+    """
+    first = next((place for place, row in enumerate(rows) if not row.uses), 0)
+    return 0 if any(row.uses for row in rows[first:]) else first
 
 
 def _histograms(region: Region, result: Forecast) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 from rich.text import Text
 
 from amgs.text.plural import plural
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.focus_columns import Axis, columns, offset_for
+from amgs_app.render.figures.focus_columns import Axis, columns, offset_for, pieces
 from amgs_app.render.figures.focus_inspector import inspect
 from amgs_app.render.figures.focus_map import GUTTER, column_note, draw_map, plan_rows
 from amgs_app.render.figures.focus_tokens import draw_tokens, token_lines
@@ -57,6 +58,9 @@ def focus(
     names = titles or {}
     _head(sheet, view)
     top = 1
+    if sheet.height >= SENTENCE_FROM:
+        sheet.put(1, 1, what_is_read(view, sheet.width - 2), ink(sheet.palette.text), width=sheet.width - 2)
+        top = 2
     below = _below(sheet.height)
     room = sheet.height - top - 1 - below
     lines = token_lines(sheet, view, tokens, selected) if tokens is not None else []
@@ -95,9 +99,13 @@ def lod_map(
         return notice(canvas, *_EMPTY)
     sheet = Figure(canvas)
     _head(sheet, view)
-    rows = plan_rows(view, sheet.height - 1)
+    top = 1
+    if sheet.height >= SENTENCE_FROM:
+        sheet.put(1, 1, what_is_read(view, sheet.width - 2), ink(sheet.palette.text), width=sheet.width - 2)
+        top = 2
+    rows = plan_rows(view, sheet.height - top)
     draw_map(
-        sheet.part(0, 1),
+        sheet.part(0, top),
         view,
         axis=axis,
         zoom=zoom,
@@ -140,6 +148,44 @@ def entry_at(
         return None
     here: list[int] = cut_up.entry[int(cut_up.first[place]) : int(cut_up.last[place])].tolist()
     return min(here, key=lambda index: (view.entries[index].level, index))
+
+
+SENTENCE_FROM = 12
+"""Lines from which a sentence above the map says what it shows."""
+
+
+def what_is_read(view: FocusView, width: int) -> str:
+    """What the model has before it, in a sentence of at most so many cells: from the end backwards where it falls into
+    few stretches, else summed up.
+    """
+    tokens, levels, entries = pieces(view)
+    whole, rest = int(tokens[levels == 0].sum()), int(tokens[levels > 0].sum())
+    gists = len(np.unique(entries[levels > 0]))
+    read = f"The model reads {plural(view.used, 'position')}"
+    summed = f"{count(whole)} of {plural(whole + rest, 'token')} word for word"
+    summed += f", {count(rest)} as {plural(gists, 'gist')}" if gists else ""
+    told = [f"{read}: {summed}.", f"Reads {count(view.used)}: {summed}."]
+    told.append(f"Reads {count(view.used)}: {count(whole)} tokens word for word, {plural(gists, 'gist')}.")
+    ends = np.flatnonzero(np.diff(levels)) + 1
+    if len(ends) < MOST_STRETCHES and levels[-1] == 0:
+        parts = [np.split(each, ends)[::-1] for each in (tokens, levels, entries)]
+        stretches = [
+            _stretch(int(level[0]), int(size.sum()), len(np.unique(which)), last=place == 0)
+            for place, (size, level, which) in enumerate(zip(*parts, strict=True))
+        ]
+        told.insert(0, f"{read}: {', '.join(stretches)}.")
+    return next((one for one in told if width_of(one) <= width), told[-1])
+
+
+MOST_STRETCHES = 4
+"""Stretches of one level that a sentence can tell one by one."""
+
+
+def _stretch(level: int, tokens: int, entries: int, *, last: bool) -> str:
+    if last:
+        return f"the last {plural(tokens, 'token')} word for word"
+    how = "word for word" if level == 0 else f"as {plural(entries, 'gist')}"
+    return f"{count(tokens)} before them {how}"
 
 
 INSPECTED = 11

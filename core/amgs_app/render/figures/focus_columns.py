@@ -89,6 +89,16 @@ def columns(view: FocusView, width: int, axis: Axis, zoom: float, offset: int) -
     )
 
 
+def pieces(view: FocusView) -> tuple[Ints, Ints, Ints]:
+    """(pieces,) each: its tokens, its level, and the number of its entry, in the order of the lifetime."""
+    table = _kept(view.entries, lambda: _rows(view.entries))
+    return (
+        (table[:, 1] - table[:, 0]).astype(np.int64),
+        table[:, 2].astype(np.int64),
+        table[:, 6].astype(np.int64),
+    )
+
+
 def window(view: FocusView, axis: Axis, zoom: float, offset: int) -> tuple[int, int]:
     """The lifetime tokens [start, end) that the map shows."""
     if not view.entries:

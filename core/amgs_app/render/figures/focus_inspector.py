@@ -16,6 +16,26 @@ LEAST_PART = 0.005
 LEAST_LINES = 3
 """Free lines from which the parts of a score have a line each."""
 MOST_BAR = 24
+PART_WORDS: Mapping[str, str] = {
+    "question": "the search for the question",
+    "question_words": "words of the question",
+    "question_best": "most of those words",
+    "question_meaning": "meaning of the question",
+    "asked": "a question is asked",
+    "open": "it is tokens now",
+    "level": "level of detail",
+    "width": "length of the span",
+    "far_prose": "far back, in prose",
+    "near_prose": "near the end, in prose",
+    "far_code": "far back, in code",
+    "near_code": "near the end, in code",
+    "attention": "trained attention",
+    "similarity": "like the latest text",
+    "lexical": "words of the latest text",
+    "recency": "how late it stands",
+    "bridge": "linked to an open span",
+}
+"""What the parts of a score are, in words."""
 
 
 def inspect(
@@ -101,9 +121,10 @@ def _parts(region: Region, explanation: EntryExplanation, room: int) -> list[lis
     most = max((abs(value) for _, value in rows), default=0.0) or 1.0
     lines = [total]
     for name, value in rows:
-        drawn = bar(abs(value) / most, half, region.symbols) if value > 0 else ""
+        drawn = bar(value / most, half, region.symbols) if value >= LEAST_PART else ""
         # to the left in whole cells: the signs for parts of a cell begin at its left edge
-        whole = bar(1.0, max(1, round(-value / most * half)), region.symbols) if value < 0 and half else ""
+        cells = max(1, round(-value / most * half)) if value <= -LEAST_PART and half else 0
+        whole = bar(1.0, cells, region.symbols) if cells else ""
         left = whole.rjust(half)
         heat = ink(palette.heat(1.0 if value >= 0 else -1.0))
         line: list[Piece] = [(f"  {name:<{widest}} ", muted), (f"{signed(value):>5} ", plain)]
@@ -113,8 +134,8 @@ def _parts(region: Region, explanation: EntryExplanation, room: int) -> list[lis
 
 
 def _words(name: str) -> str:
-    """`question_meaning` as people write it."""
-    return clean(name).replace("_", " ")
+    """What a part of a score is."""
+    return PART_WORDS.get(name) or clean(name).replace("_", " ")
 
 
 def _told(region: Region, explanation: EntryExplanation, names: Mapping[str, str]) -> list[list[Piece]]:

@@ -54,7 +54,7 @@ class Rows:
 
 
 def plan_rows(view: FocusView, height: int) -> Rows:
-    """Share out the lines: level, heat and action always, the past last and most."""
+    """Share out the lines: level, heat, action and what the signs mean always, the past last and most."""
     measured = any(entry.delta_nll is not None for entry in view.entries)
     wanted = {"lod": 1, "source": 0, "axis": 0, "heat": 0, "act": 0, "gain": 0, "past": 0, "legend": 0}
     sky = min(view.levels, 4) + 1
@@ -62,6 +62,7 @@ def plan_rows(view: FocusView, height: int) -> Rows:
     steps = [
         ("heat", 1),
         ("act", 1),
+        ("legend", 1),  # without it the letters of `act` say nothing
         ("axis", 1),
         ("source", 1 if view.sources else 0),
         ("past", min(2, history)),
@@ -69,7 +70,6 @@ def plan_rows(view: FocusView, height: int) -> Rows:
         ("heat", 1),
         ("lod", sky - 1),
         ("past", min(2, history - 2)),
-        ("legend", 1),
         ("past", history - 4),
     ]
     left = height - 1
@@ -350,10 +350,6 @@ def _legend(region: Region, y: int, cut: Columns, view: FocusView) -> None:
     palette = region.palette
     muted = ink(palette.muted)
     pieces: list[Piece] = []
-    for level in range(min(view.levels, 4) + 1):
-        pieces += [(str(level), _digit(region, level)), (SHADES[level], _solid(region, level)), (" ", muted)]
-    if region.width >= 70:
-        pieces.append(("fine to coarse  ", muted))
     marks = set(cut.mark)
     for mark, sign, colour, word in (
         ("expand", ACTION_SIGNS["expand"], palette.heat_high, "expanded"),
@@ -375,6 +371,11 @@ def _legend(region: Region, y: int, cut: Columns, view: FocusView) -> None:
                 (REASON_LETTERS[reason], ink(palette.warn)),
                 (f" {_REASON_WORDS.get(reason, reason)}  ", muted),
             ]
+    # last, where a narrow map cuts it off: the levels have their digits on the map
+    for level in range(min(view.levels, 4) + 1):
+        pieces += [(str(level), _digit(region, level)), (SHADES[level], _solid(region, level)), (" ", muted)]
+    if region.width >= 70:
+        pieces.append(("fine to coarse", muted))
     region.pieces(GUTTER, y, pieces)
 
 

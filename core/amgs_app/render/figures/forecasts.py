@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from amgs.types import ForecastCase
@@ -11,6 +11,12 @@ from amgs_app.render.figures.format import age, optional, share, short_id
 from amgs_app.render.figures.glyphs import verdict_sign
 from amgs_app.render.figures.list_page import ListPage
 from amgs_app.row_fields import verdict_of
+
+HEADED_FROM = 5
+"""Lines from which the columns have heads."""
+WORDED_FROM = 90
+"""Cells from which what came of a forecast is said in a word, too."""
+_HEADS = {"frame": "frame", "asked": "asked", "category": "category", "relations": "led here by"}
 
 
 def draw_forecasts(
@@ -23,12 +29,30 @@ def draw_forecasts(
     empty: str = "No forecast is here.",
 ) -> None:
     """The forecasts under a rule with a title, so that the one under the cursor is in view."""
-    page = ListPage.around(cases, region.height - 1, cursor)
+    heads = 1 if region.height >= HEADED_FROM and cases else 0
+    page = ListPage.around(cases, region.height - 1 - heads, cursor)
     region.rule(0, title, page.note)
     if not cases:
         region.put(1, 1, empty, ink(region.palette.muted), width=region.width - 2)
     columns = _columns(region.width, page.rows)
-    page.draw(region.part(0, 1), lambda line, case, chosen: _row(line, case, now, columns, chosen=chosen))
+    if heads:
+        _heads(region.part(0, 1, None, 1), columns)
+    page.draw(
+        region.part(0, 1 + heads), lambda line, case, chosen: _row(line, case, now, columns, chosen=chosen)
+    )
+
+
+def _heads(line: Region, columns: Mapping[str, int]) -> None:
+    """What each column holds."""
+    muted = ink(line.palette.muted)
+    line.put(1, 0, "age", muted, width=6, align="right")
+    tail = "said → came    Brier" if line.width >= WORDED_FROM else "said   Brier"
+    x = line.width - width_of(tail)
+    line.put(x, 0, tail, muted)
+    for name in reversed(columns):
+        x -= columns[name] + 2
+        line.put(x, 0, _HEADS[name], muted, width=columns[name])
+    line.put(8, 0, "block", muted, width=max(0, x - 9))
 
 
 def _columns(width: int, cases: Sequence[ForecastCase]) -> dict[str, int]:
@@ -54,7 +78,7 @@ def _row(region: Region, case: ForecastCase, now: datetime, columns: dict[str, i
     muted = ink(palette.muted)
     outcome = case.outcome
     sign, style = verdict_sign(outcome.actual, palette)
-    word = verdict_of(outcome.actual) if region.width >= 90 else ""
+    word = verdict_of(outcome.actual) if region.width >= WORDED_FROM else ""
     tail: list[Piece] = [
         (share(outcome.predicted), ink(palette.text, bold=True)),
         (" → ", muted),

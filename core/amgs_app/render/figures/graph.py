@@ -30,6 +30,9 @@ STRONG, FADING = 0.3, 0.1
 CROWDED = 2
 """Edges per block from which only the telling ones are drawn."""
 MOST_RINGS = 3
+LISTED_BELOW = 60
+MOST_DRAWN = 7
+"""Cells below which more neighbours than so many are listed and not drawn: their lines would cross everywhere."""
 _DOTS = {1: "●", 2: "○", 3: "·"}
 
 
@@ -70,9 +73,12 @@ def neighbourhood(
         result = _only(result, shown)
     letters = relation_letters(result.edges)
     y = 1
+    if result.edges and sheet.height >= SENTENCE_FROM and draft is None:
+        sheet.put(1, y, strongest(result), ink(sheet.palette.text), width=sheet.width - 2)
+        y += 1
     if result.edges and sheet.height >= 12:
-        _legend(sheet, 1, result.edges, letters)
-        y = 2
+        _legend(sheet, y, result.edges, letters)
+        y += 1
     body = sheet.part(0, y)
     if not result.edges:
         lines = (
@@ -90,8 +96,9 @@ def neighbourhood(
         return sheet.render()
     ids = [block.id for block in _ranked(result)][1:] if shown is None else shown
     numbers = {each: at for at, each in enumerate(ids, start=1)}
-    drawing, table = _split(body, len(result.edges))
-    _rings(drawing, result, letters, numbers, selected, now)
+    drawing, table = _split(body, result)
+    if drawing is not None:
+        _rings(drawing, result, letters, numbers, selected, now)
     if table is not None:
         spare = table.height - len(result.edges) - 2
         below = min(spare, len(result.blocks) + 2) if result.centrality and spare >= 6 else 0
@@ -100,6 +107,24 @@ def neighbourhood(
         if below:
             centrality_table(table.part(0, table.height - below), result, numbers, selected)
     return sheet.render()
+
+
+SENTENCE_FROM = 14
+"""Lines from which a sentence above the picture says what it shows."""
+
+
+def strongest(result: Neighbourhood) -> str:
+    """What the picture shows, in a sentence."""
+    titles = {block.id: clean(block.title) for block in result.blocks}
+    center = result.center.id
+    own = [live for live in result.edges if center in live.edge.key[:2]]
+    if not own:
+        return "No edge of this block is among those shown."
+    best = max(own, key=lambda live: (live.strength, live.edge.key))
+    far = best.edge.target_id if best.edge.source_id == center else best.edge.source_id
+    told = f"{plural(len(own), 'edge')} {'touches' if len(own) == 1 else 'touch'} this block"
+    kind = clean(best.edge.relation_type)
+    return f"{told}; the strongest, {kind} {share(best.strength)}, joins it to “{titles.get(far, far[:8])}”."
 
 
 def stats(result: GraphStats, canvas: Canvas) -> Text:
@@ -229,10 +254,13 @@ def _legend(sheet: Figure, y: int, edges: Sequence[LiveEdge], letters: Mapping[s
     facts_line(sheet, y, pieces, gap=2, x=1)
 
 
-def _split(body: Region, edges: int) -> tuple[Region, Region | None]:
+def _split(body: Region, result: Neighbourhood) -> tuple[Region | None, Region | None]:
     """The drawing, and where the table of edges goes: beside it when wide, below it when there are lines to
-    spare.
+    spare. Where the place is narrow and the neighbours are many, the table alone: it says more.
     """
+    edges = len(result.edges)
+    if body.width < LISTED_BELOW and len(result.blocks) > MOST_DRAWN + 1:
+        return None, body
     if body.width >= 100:
         table = min(72, max(44, body.width * 2 // 5))
         return body.part(0, 0, body.width - table - 1), body.part(body.width - table, 0)

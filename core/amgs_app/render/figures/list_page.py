@@ -36,6 +36,13 @@ class ListPage(Generic[R]):
         """`1–12 of 97`, or nothing when all are shown."""
         return scroll_note(self.first, len(self.rows), self.total)
 
+    def parted(self, at: int) -> tuple[ListPage[R], ListPage[R]]:
+        """The first `at` rows that are shown, and the others."""
+        return (
+            ListPage(self.rows[:at], self.first, self.total, self.cursor),
+            ListPage(self.rows[at:], self.first + at, self.total, self.cursor),
+        )
+
     def draw(self, region: Region, paint: Callable[[Region, R, bool], None]) -> None:
         """Each row on a line from the top of the region; paint(line, row, chosen) leaves the first cell to the mark."""
         palette = region.palette

@@ -180,7 +180,13 @@ def _stations(
         life,
         window,
         decode,
-        _Station("feedback", f"Brier {optional(status.brier)}", known, "goal .15", quiet=not status.outcomes),
+        _Station(
+            "feedback",
+            f"Brier {optional(status.brier)}",
+            known,
+            "goal: below .15",
+            quiet=not status.outcomes,
+        ),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -26,20 +27,27 @@ _WIDE = 76
 
 @dataclass(frozen=True, slots=True)
 class RevisionRow:
-    """What becomes of one text, or why a file is not taken in; block_id is empty where no block is meant."""
+    """What becomes of one text, or why a file is not taken in; block_id is empty where no block is meant. before,
+    after: what a text said and what its successor says.
+    """
 
     what: str
     title: str
     source: str
     because: str
     block_id: str = ""
+    before: str = ""
+    after: str = ""
 
 
 def rows_of(plan: RevisionPlan) -> tuple[RevisionRow, ...]:
     """A row for each text that does not just stay, after what is refused; one for all that stay."""
     rows = [RevisionRow("rejected", one.reason, one.source, one.reason) for one in plan.refused]
     rows += [RevisionRow("warning", one.reason, one.source, one.reason) for one in plan.warnings]
-    rows += [RevisionRow(one.kind, one.title, one.source, one.because, one.block_id) for one in plan.pieces]
+    rows += [
+        RevisionRow(one.kind, one.title, one.source, one.because, one.block_id, one.before, one.after)
+        for one in plan.pieces
+    ]
     if plan.kept:
         stay = "stays as it is" if plan.kept == 1 else "stay as they are"
         rows.append(RevisionRow(UNCHANGED, f"{plural(plan.kept, 'text')} {stay}", "", ""))
@@ -61,7 +69,11 @@ def revision(plan: RevisionPlan, canvas: Canvas, *, operation: int | None = None
     facts_line(sheet, 0, facts, x=1)
     rows = rows_of(plan)
     cursor = max(0, min(cursor, len(rows) - 1))
-    detail = 4 if sheet.height >= 12 else 0
+    detail = 0
+    if sheet.height >= 12:
+        chosen = rows[cursor] if rows else None
+        changed = len(changes(chosen.before, chosen.after)) if chosen is not None else 0
+        detail = min(4 + changed, max(4, sheet.height // 2))
     page = ListPage.around(rows, sheet.height - 2 - detail, cursor)
     sheet.rule(1, "revision", page.note)
     if not rows:
@@ -108,5 +120,28 @@ def _detail(region: Region, row: RevisionRow) -> None:
     region.rule(0, row.what, short_id(row.block_id), strong=True)
     room = region.width - 2
     region.put(1, 1, cut_middle(clean(row.source or row.title), room), ink(palette.muted))
-    for y, line in enumerate(wrap(clean(row.because), room, region.height - 2), start=2):
+    changed = changes(row.before, row.after)
+    said = wrap(clean(row.because), room, 1 if changed else region.height - 2)
+    for y, line in enumerate(said, start=2):
         region.put(1, y, line, ink(palette.text))
+    y = 2 + len(said)
+    for sign, words in changed:
+        colour = palette.good if sign == "+" else palette.bad
+        for at, line in enumerate(wrap(clean(words), max(8, room - 2), max(1, region.height - y))):
+            if y < region.height:
+                region.put(1, y, "  " if at else f"{sign} ", ink(colour, bold=True))
+                region.put(3, y, line, ink(colour))
+                y += 1
+
+
+def changes(before: str, after: str) -> list[tuple[str, str]]:
+    """The lines that differ, in the order of the text: those that went with −, those that came with +."""
+    if not before and not after:
+        return []
+    old, new = before.splitlines(), after.splitlines()
+    found: list[tuple[str, str]] = []
+    for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            found += [("−", line) for line in old[a:b] if line.strip()]
+            found += [("+", line) for line in new[c:d] if line.strip()]
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,27 @@ def test_a_program_that_never_comes_to_its_end_is_an_error(
         pytest.raises(AmgsError, match="did not come"),
     ):
         tui._until(terminal, "a sign that is not drawn")
+
+
+SLOW_TO_ANSWER = "import time; time.sleep(3); print('Consolidated 60', flush=True); time.sleep(60)"
+AT_WORK = "while True: pass"
+
+
+def test_a_program_that_others_keep_from_working_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tui, "PATIENCE", 1.5)
+    with Terminal([SLOW_TO_ANSWER], 80, 24, program=(sys.executable, "-S", "-c")) as terminal:
+        tui._until(terminal, "onsolidated 60")
+    with (
+        Terminal([AT_WORK], 80, 24, program=(sys.executable, "-S", "-c")) as terminal,
+        pytest.raises(AmgsError, match="did not come"),
+    ):
+        tui._until(terminal, "onsolidated 60")
+
+
+def test_a_program_that_does_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("amgs_app.benches.terminal.LONGEST", 1.0)
+    with Terminal(["input()"], 80, 24, program=(sys.executable, "-S", "-c")) as terminal:
+        assert not terminal.come("onsolidated 60", tui.PATIENCE)
 
 
 def test_the_map_is_drawn_from_a_real_working_context() -> None:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Final, Self
@@ -23,6 +23,9 @@ from amgs_app.benches.cold_start import started_before
 _ESCAPES: Final = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|[@-Z\\-_])"
 )
+
+LONGEST: Final = 1800.0
+"""Seconds until a program is given up that draws nothing and uses no processor time either."""
 
 
 class Terminal:
@@ -71,6 +74,11 @@ class Terminal:
         os.close(self._ours)
 
     @property
+    def process(self) -> int:
+        """The id of the program's process."""
+        return self._child.pid
+
+    @property
     def seen(self) -> str:
         """What was drawn since the last key."""
         return _plain(self._drawn)
@@ -113,6 +121,25 @@ class Terminal:
             if not ready or not self._take():
                 return None
         return time.perf_counter() - began
+
+    def come(self, sign: str, processor: float) -> bool:
+        """Wait until a pattern is among what was drawn since the last key; gives whether it came.
+
+        processor: see `patience`.
+        """
+        patient = self.patience(processor)
+        while not re.search(sign, self.seen):
+            ready, _, _ = select.select([self._ours], [], [], 1.0)
+            if not patient() or (ready and not self._take()):
+                return False
+        return True
+
+    def patience(self, processor: float) -> Callable[[], bool]:
+        """Tells from now on whether the program is still to be waited for: while it has used fewer seconds of processor
+        time than these, however slowly other programs let it work, and at most LONGEST.
+        """
+        began, until = self.processor(), time.perf_counter() + LONGEST
+        return lambda: time.perf_counter() < until and not self.processor() - began > processor
 
     def resident(self) -> float:
         """MiB of memory that the program and what it started hold now; NaN where the system does not say."""

@@ -52,6 +52,7 @@ PANE_TURNS: Final = 4
 PACE: Final = 0.07
 """Seconds between two keys: as fast as a held key repeats."""
 PATIENCE: Final = 180.0
+"""Seconds of the program's own processor time: what other programs take beside it does not count."""
 SLOWEST: Final = 5.0
 CURSOR: Final = "▸"
 WORDS: Final = tuple(
@@ -122,8 +123,7 @@ def _starts(store: Path, model: str) -> dict[str, float]:
     times = []
     for _ in range(STARTS):
         with Terminal(_arguments(store, model), 120, 40) as terminal:
-            if terminal.wait("quit", PATIENCE) is None:  # the last word of the key bar, the lowest line
-                raise AmgsError("The program did not draw its first picture.")
+            _until(terminal, "quit")  # the last word of the key bar, the lowest line
             times.append((perf_counter() - terminal.began) * 1000)
     return {"first_paint_ms": statistics.median(times), "first_paint_ms_worst": max(times)}
 
@@ -207,8 +207,8 @@ class _Walk:
         self.terminal.read(0.3)
         times: list[float] = []
         row, by = 0, 1
-        until = perf_counter() + PATIENCE
-        while perf_counter() < until:
+        patient = self.terminal.patience(PATIENCE)
+        while patient():
             if self.terminal.ever(end):
                 return times
             by = 1 if row <= 0 else -1 if row >= self.LAST else by
@@ -223,7 +223,7 @@ class _Walk:
 
 
 def _until(terminal: Terminal, sign: str) -> None:
-    if terminal.wait(sign, PATIENCE) is None:
+    if not terminal.come(sign, PATIENCE):
         raise AmgsError(f"The program did not come to {sign!r}.")
 
 

@@ -32,6 +32,16 @@ FRAME: Final = "SESSION"
 QUESTION: Final = "what made the azimuth encoder slip?"
 ANSWER: Final = "dialogues/2025-05-16-dome.md#39"
 """Where that is answered: the cause, in one sentence."""
+VERDICTS: Final = 25
+"""So many forecasts of the shipped store have their outcome: enough for a picture of how well they are calibrated."""
+_READ: Final = 5
+"""So many blocks of a frame are judged, as a person would who reads its beginning."""
+NEW_NOTES: Final = (
+    "Fox tracks behind the hen house this morning, two animals, one of them small.",
+    "To do: a tin of grease for the dome before the open night on Saturday.",
+    "The cable car stands still until noon because of the wind; the visitors come with the one at two.",
+)
+"""Written down since the rest was consolidated; they wait in the inbox."""
 _ROOT: Final = "/shipped/sample_corpus"
 """Where the notes of the shipped store are said to lie. No such folder is there, so that `ingest` takes the user's for
 the one that was moved.
@@ -88,6 +98,9 @@ def build(store: Path, models: TextModels) -> dict[str, Any]:
         with Memory.open(Path(folder) / "first.duckdb", **given) as memory:
             memory.ingest_folder(corpus.path)
             memory.consolidate()
+            verdicts = _judge(memory, corpus.path)
+            for note in NEW_NOTES:
+                memory.ingest_text(note)
             memory.exchange.export(export)
         # A file that was written once holds nothing of what it held before: not where this machine has the notes.
         text = export.read_text(encoding="utf-8").replace(json.dumps(str(corpus.path)), json.dumps(_ROOT))
@@ -104,10 +117,30 @@ def build(store: Path, models: TextModels) -> dict[str, Any]:
                 "schema": status.schema_version,
                 "blocks": sum(status.blocks.values()),
                 "edges": status.edges,
+                "verdicts": verdicts,
                 "embedder": models.embedder.name,
                 "recogniser": models.recogniser.name,
                 "question": QUESTION,
             }
+
+
+def _judge(memory: Memory, corpus: Path) -> int:
+    """Ask the first questions that the corpus can answer, and say of what each frame begins with whether it answers:
+    whether the question's own list of sources names it. Gives how many verdicts that were.
+    """
+    given = 0
+    for line in (corpus / "questions.jsonl").read_text(encoding="utf-8").splitlines():
+        asked = json.loads(line)
+        if not asked["answers"]:
+            continue
+        frame = memory.assemble("ATTENTION", query=asked["question"])
+        for each in frame.selected[: min(_READ, VERDICTS - given)]:
+            useful = not set(asked["answers"]).isdisjoint(each.block.meta.get("sources", ()))
+            memory.feedback(each.block.id, useful=useful, assembly_id=frame.id)
+            given += 1
+        if given == VERDICTS:
+            break
+    return given
 
 
 def digest_of_notes(folder: Path) -> str:

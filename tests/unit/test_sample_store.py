@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from amgs_app import operations, sample_build, sample_store
 from amgs_app.corpus import sample_corpus
 from amgs_app.engine import Engine, Options
 from amgs_app.operator import Operator
+from amgs_app.render.figures.calibration import ENOUGH
 from amgs_app.row_fields import listed
 
 
@@ -54,7 +56,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 
 def test_a_first_session_finds_the_sample_consolidated_and_whole(engine: Engine) -> None:
-    assert engine.memory.counts() == {"consolidated": 693}
+    assert engine.memory.counts() == {"consolidated": 693, "raw": len(sample_build.NEW_NOTES)}
     assert engine.sample_time and engine.clock.now().isoformat().startswith("2026-03-01T09:0")
     assert engine.memory.verify().ok
     assert {one.pieces > 0 and Path(one.place).is_file() for one in engine.memory.sources.list()} == {True}
@@ -71,8 +73,30 @@ def test_its_first_row_answers_its_question(engine: Engine) -> None:
     assert sample_build.ANSWER in first.block.meta["sources"] and "Cause: nylon sleeve" in first.block.content
 
 
+def test_its_verdicts_are_those_of_its_questions(engine: Engine) -> None:
+    lines = (sample_corpus().path / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    answers = {asked["question"]: set(asked["answers"]) for asked in map(json.loads, lines)}
+    settled = engine.memory.calibration.cases(settled=True)
+    assert len(settled) == sample_build.VERDICTS >= ENOUGH
+    judged = [
+        (
+            not answers[case.asked].isdisjoint(engine.block(case.outcome.block_id).meta["sources"]),
+            case.outcome.actual,
+        )
+        for case in settled
+    ]
+    assert all(answering == bool(outcome) for answering, outcome in judged)
+    assert {answering for answering, _ in judged} == {True, False}
+
+
+def test_its_inbox_has_something_to_consolidate(engine: Engine) -> None:
+    plan = engine.memory.lifecycle.plan_consolidation()
+    assert {item.block.content for item in plan.items} == set(sample_build.NEW_NOTES)
+
+
 def test_it_ships_what_its_notes_give(engine: Engine, tmp_path: Path) -> None:
     """Vectors and names are taken from it; texts, categories, edges and sources are made of the notes anew."""
+    engine.close()
     with open_storage(engine.store_path, read_only=True) as storage:
         ids = [block.id for block in storage.blocks.select(BlockFilter())]
         shipped = _Remembered(storage.blocks.get(ids, embeddings=True).values())

@@ -49,7 +49,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     BINDINGS: ClassVar[list[Any]] = [
         shown("e", "ask", "ask", "frame.ask", "Ask a question: assembles the frame for it"),
         shown("enter", "read", "read", "frame.read", "Read this block; without a frame: ask"),
-        shown("o", "open", "open", "frame.open", "Make this frame the model's lifetime context"),
+        shown("o", "open", "open", "frame.open", "Make this frame the model's lifetime context (about a minute)"),
         shown("u", "feedback('useful')", "useful", "frame.useful", "This block was useful"),
         shown("x", "feedback('useless')", "useless", "frame.useless", "This block was useless"),
         shown("f", "choose", "frame", "frame.choose", "Choose which frame is assembled"),

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from amgs_focus.tree.gist_tree import LifetimeTree
     from amgs_focus.views import FocusView
 
+READING_IN = "reading in"
+"""What the focus engine reports before each text of a lifetime."""
+
 
 class OpenContext:
     """At most one focus runtime, its trace, and the folder that keeps its lifetime.
@@ -98,6 +101,7 @@ class OpenContext:
         """
         from amgs_focus.tree.gist_tree import LifetimeTree
 
+        progress = None if progress is None else _one_total(progress, len(segments))
         model, gist = self._models.base(progress), self._models.gist()
         settings = self._settings().focus
         tree = None
@@ -256,3 +260,22 @@ class OpenContext:
             "Single commands on the command line keep none open: use `amgs shell`, "
             "a script (`amgs run FILE`), or a folder (`focus open --lifetime DIR`).",
         )
+
+
+def _one_total(progress: Progress, texts: int) -> Progress:
+    """One count for the whole opening: the model, then each text.
+
+    The phases count for themselves, anew with every text, so that nobody could tell from them how long it takes.
+    """
+    from amgs.types import Progress
+
+    place = 0
+
+    def report(done: int, total: int, doing: str) -> None:
+        nonlocal place
+        del total
+        if doing == READING_IN:
+            place = 1 + done
+        progress(place, 1 + texts, doing if not place else READING_IN)
+
+    return Progress(report)

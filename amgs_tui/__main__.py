@@ -24,9 +24,10 @@ def main() -> None:
     """The entry point of the `amgs` command."""
     try:
         code = run(sys.argv[1:])
-    except Exception:  # a fault of the program; Python would end with 1, which says that a check does not hold
+    except Exception:  # noqa: BLE001 - said in full below
         from amgs_app.exit_codes import ExitCode
 
+        # A fault of the program. Python would end with 1, which says that a check does not hold.
         sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
         code = ExitCode.FAILED
     sys.exit(code)

@@ -1,4 +1,5 @@
-"""The exit codes of the `amgs` command and what each means: `--help`, the man page and the documents tell them from here.
+"""The exit codes of the `amgs` command and what each means: `--help`, the man page and the documents tell
+them from here.
 
 The errors of both engines carry the number of one of them.
 """

@@ -31,7 +31,10 @@ TERMS: Final[Words] = (
     ),
     ("use, reinforcement", "The block proved useful, or a model kept it open: its relevance is 1 again."),
     ("prune", "Archive blocks that are faded, peripheral, unused and low-confidence. Only on command."),
-    ("archive", "Take a block out of retrieval but keep it. `undo` and `block set --status consolidated` bring it back."),
+    (
+        "archive",
+        "Take a block out of retrieval but keep it. `undo` and `block set --status consolidated` bring it back.",
+    ),
     (
         "frame",
         "An assembled context: the blocks chosen for a question within a budget of tokens, as one text.",

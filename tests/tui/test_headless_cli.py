@@ -329,7 +329,7 @@ def test_ctrl_c_stops_and_loses_nothing(amgs: Amgs, tmp_path: Path) -> None:
 
 
 def test_a_reader_that_leaves_early_is_no_fault() -> None:
-    line = " ".join(f"'{word}'" for word in command("help"))
+    line = " ".join(f"'{word}'" for word in command("help", "--all"))
     done = subprocess.run(
         ["bash", "-c", f"{line} | head -n 1"], capture_output=True, text=True, env=environment(), check=False
     )

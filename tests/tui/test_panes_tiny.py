@@ -158,7 +158,7 @@ async def test_question_mark_twice_opens_the_glossary(tmp_path: Path, notes: Pat
         ("measure", "measure"),
         ("U", "undo"),
         ("forget", "prune"),
-        ("ask", "search"),
+        ("recall", "search"),
         ("remember", "ingest"),
     ],
 )

@@ -44,8 +44,8 @@ def test_help_alone_is_a_short_overview_that_names_the_first_word_of_every_comma
     ("word", "first", "further"),
     [
         ("erase", "block delete", "conversation clear"),
-        ("forget", "block delete", "decay forecast"),
-        ("forget", "source delete", "pack forget"),
+        ("forget", "block delete", "pack forget"),
+        ("forget", "decay forecast", "pack forget"),
         ("forget", "prune", "focus forget"),
         ("delete", "block delete", "frame delete"),
         ("export", "export", "pack export"),
@@ -71,7 +71,7 @@ def test_a_mistyped_word_still_gets_a_guess_and_a_synonym_typed_as_a_command_its
 ) -> None:
     with pytest.raises(LineError, match=r"Did you mean search\b"):
         told(registry, "help serach")
-    with pytest.raises(LineError, match="Did you mean .*block delete"):
+    with pytest.raises(LineError, match=r"Did you mean .*block delete"):
         registry.parse("forget")
 
 

@@ -73,8 +73,8 @@ class Diagnosing:
     ) -> Diagnosis:
         """Find the one cause for which an answer missed a fact, and the fix that brings it in and moves fewest others.
 
-        answer: what was answered, "" where that is not known. missed: the fact, as the memory would say it. read: what the working
-        context held when the answer was decoded. The others: see `DiagnosisArguments`.
+        answer: what was answered, "" where that is not known. missed: the fact, as the memory would say it. read: what
+        the working context held when the answer was decoded. The others: see `DiagnosisArguments`.
         Raises UsageError where nothing tells which question was asked, or several blocks hold the fact alike, and
         TypeError for a name that is none of the arguments.
         """

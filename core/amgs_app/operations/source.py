@@ -90,7 +90,7 @@ def update(
 @operation(
     "source delete",
     summary="Archive what only these sources hold.",
-    synonyms=("erase", "forget", "remove"),
+    synonyms=("erase", "remove", "drop"),
     example="source delete notes/old.md --dry-run",
     pane="inbox",
     writes=True,

@@ -71,8 +71,8 @@ class FocusRuntime:
         """An empty lifetime, or the given tree's with the encoder that it has.
 
         The gist defaults to the encoder shipped for the model, or else to the pointer gist; the scorer to the
-        similarity baseline. search: looks up what a question is about. Raises WindowBudgetError when the window cannot hold
-        what the tree holds already.
+        similarity baseline. search: looks up what a question is about. Raises WindowBudgetError when the window
+        cannot hold what the tree holds already.
         """
         self._model = model
         self._scorer = scorer or TailSimilarity()

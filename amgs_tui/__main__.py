@@ -28,7 +28,7 @@ def main() -> None:
         from amgs_app.exit_codes import ExitCode
 
         # A fault of the program. Python would end with 1, which says that a check does not hold.
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        sys.excepthook(*sys.exc_info())
         code = ExitCode.FAILED
     sys.exit(code)
 

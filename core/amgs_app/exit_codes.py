@@ -15,7 +15,7 @@ class ExitCode(IntEnum):
 
     meaning: str
 
-    def __new__(cls, code: int, meaning: str) -> ExitCode:
+    def __new__(cls, code: int, meaning: str = "") -> ExitCode:
         made = int.__new__(cls, code)
         made._value_ = code
         made.meaning = meaning

@@ -61,6 +61,7 @@ def actions_of(
 
 def _commands(host: Host, registry: Registry | None) -> Iterator[Action]:
     """Every command; one that needs an argument opens the command line with it."""
+    run: Callable[[], object]
     for operation in registry or ():
         if any(parameter.required for parameter in operation.parameters):
             name, run = f"{operation.name} …", partial(host.command, f"{operation.name} ")

@@ -98,7 +98,7 @@ def decide(
         verdict = "useful" if useful else "useless"
         told = f"“{block.title}” {verdict}, forecast {outcome.predicted:.2f}"
         rows = _reinforced(storage, [block_id], USEFUL, outcome.frame, now) if useful else []
-        _write(storage, now, told, rows, (outcome,), prior_strength)
+        _write(storage, now, told, (), (outcome,), {row.key: row for row in rows}, prior_strength)
         return outcome
 
 
@@ -120,11 +120,11 @@ def settle(
     with storage.transaction():
         rows = _reinforced(storage, reinforced, event_type, source, now)
         useful = [i for i, yes in verdicts.items() if yes and i not in reinforced]
-        rows += _reinforced(storage, useful, USEFUL, source, now)
+        by_verdict = {row.key: row for row in _reinforced(storage, useful, USEFUL, source, now)}
         outcomes = tuple(_decided(storage, block_id, useful, now) for block_id, useful in verdicts.items())
         if rows or outcomes:
             told = f"{plural(len(outcomes), 'verdict')}, {plural(len(rows), 'block')} reinforced, by {source}"
-            _write(storage, now, told, rows, outcomes, prior_strength)
+            _write(storage, now, told, rows, outcomes, by_verdict, prior_strength)
         return outcomes
 
 
@@ -144,13 +144,17 @@ def _write(
     told: str,
     rows: Sequence[JournalRow],
     outcomes: Sequence[Outcome],
+    reinforced: Mapping[str, JournalRow],
     prior_strength: float,
 ) -> None:
-    """Write the operation of these outcomes, with what the edges learned from them."""
+    """Write the operation of these outcomes, with what the edges learned from them. reinforced: rows of the blocks that
+    a verdict reinforced, by id.
+    """
     planned = learning.changes(storage, prior_strength, [o.prediction_id for o in outcomes])
     of_edges, learned = learning.put(storage, planned, now)
     told += f", {len(learned)} edge{'' if len(learned) == 1 else 's'} corrected" if learned else ""
-    entry = journal.write(storage, KIND, now, told, [*rows, *map(journal.verdict_row, outcomes), *of_edges])
+    verdicts = [journal.verdict_row(o, reinforced.get(o.block_id)) for o in outcomes]
+    entry = journal.write(storage, KIND, now, told, [*rows, *verdicts, *of_edges])
     if learned:
         storage.edge_forecasts.count_in(entry.id, learned)
 

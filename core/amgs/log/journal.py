@@ -47,16 +47,31 @@ def made_row(block_id: str) -> JournalRow:
     return JournalRow("block", block_id, None, _MADE)
 
 
-def verdict_row(outcome: Outcome) -> JournalRow:
-    """The journal row of a forecast that was given its outcome."""
-    after = {
+def verdict_row(outcome: Outcome, reinforced: JournalRow | None = None) -> JournalRow:
+    """The journal row of a forecast that was given its outcome. reinforced: the `clock_row` of its block, where the
+    verdict reinforced it.
+    """
+    after: dict[str, Any] = {
         "block": outcome.block_id,
         "predicted": outcome.predicted,
         "actual": outcome.actual,
         "brier": outcome.brier,
         "decided_at": as_utc(outcome.at).isoformat(),
     }
-    return JournalRow("forecast", outcome.prediction_id, "{}", json.dumps(after, sort_keys=True))
+    before = "{}"
+    if reinforced is not None:
+        before, after["reinforced"] = reinforced.before or before, json.loads(reinforced.after or "{}")
+    return JournalRow("forecast", outcome.prediction_id, before, json.dumps(after, sort_keys=True))
+
+
+def reinforcement_in(verdict: JournalRow) -> JournalRow | None:
+    """The `clock_row` that a `verdict_row` carries."""
+    after = json.loads(verdict.after or "{}")
+    if "reinforced" not in after:
+        return None
+    return JournalRow(
+        "clock", after["block"], verdict.before, json.dumps(after["reinforced"], sort_keys=True)
+    )
 
 
 def clock_row(block: Block, event_type: str, at: datetime, source: str) -> JournalRow:

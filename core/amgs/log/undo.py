@@ -15,7 +15,7 @@ from typing import Any
 
 from amgs.clock import parse_instant
 from amgs.errors import StoreCorruptError, UsageError
-from amgs.log.journal import KEPT, STATE, VALIDITY
+from amgs.log.journal import KEPT, STATE, VALIDITY, reinforcement_in
 from amgs.storage.journal import ERASED, JournalRow, JournalTarget
 from amgs.storage.protocol import Storage
 from amgs.types import Block, Edge, EdgeKey, JournalEntry, UndoPlan
@@ -193,6 +193,8 @@ def _put_back(storage: Storage, operation_id: int) -> None:
         _drop_edges_of_unlinked(storage, [r.key for r in rows if r.before and r.after])
     for rows in pages("forecast"):
         storage.forecasts.reopen([r.key for r in rows])
+        for reinforced in filter(None, map(reinforcement_in, rows)):
+            _turn_back(storage, reinforced)
     for rows in pages("clock"):
         for row in rows:
             _turn_back(storage, row)
@@ -297,15 +299,21 @@ def _put_forward(storage: Storage, number: int) -> None:
             verdict = json.loads(row.after or "{}")
             at = parse_instant(verdict["decided_at"])
             storage.forecasts.decide(row.key, verdict["actual"], verdict["brier"], at)
+            if (reinforced := reinforcement_in(row)) is not None:
+                _reinforce_again(storage, reinforced)
     if any(storage.journal.pages(number, "forecast")):
         for rows in storage.journal.pages(number, "edge"):
             storage.edge_forecasts.count_in(number, [_edge_key(row.key) for row in rows])
     for rows in storage.journal.pages(number, "clock"):
         for row in rows:
-            event = json.loads(row.after or "{}")
-            at = parse_instant(event["at"])
-            storage.blocks.reinforce([row.key], at)
-            storage.reinforcements.append([row.key], event["event_type"], at, event["source"])
+            _reinforce_again(storage, row)
+
+
+def _reinforce_again(storage: Storage, row: JournalRow) -> None:
+    event = json.loads(row.after or "{}")
+    at = parse_instant(event["at"])
+    storage.blocks.reinforce([row.key], at)
+    storage.reinforcements.append([row.key], event["event_type"], at, event["source"])
 
 
 def _put_own_edges(storage: Storage, number: int) -> None:

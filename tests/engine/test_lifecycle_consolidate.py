@@ -311,6 +311,17 @@ def test_batches_see_what_the_batches_before_them_brought(tmp_path: Path) -> Non
         assert edges == {(e.source_id, e.target_id, e.relation_type) for e in whole.edges()}
 
 
+def test_stopping_in_the_first_batch_says_that_nothing_was_kept(tmp_path: Path) -> None:
+    with open_memory() as memory:
+        memory.ingest_folder(write_notes(tmp_path))
+        progress = Progress()
+        progress.cancel()
+        with pytest.raises(Cancelled, match=r"Nothing was kept: 6 blocks are still raw\."):
+            for _ in memory.consolidate_in_batches(progress=progress):
+                pass
+        assert memory.status().blocks == {"raw": 6}
+
+
 def test_stopping_keeps_the_batches_that_were_committed(tmp_path: Path) -> None:
     with open_memory(settings=IN_TWOS) as memory:
         memory.ingest_folder(write_notes(tmp_path))

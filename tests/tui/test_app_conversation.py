@@ -110,7 +110,7 @@ async def test_a_restored_span_stays_until_it_is_let_go_and_what_cannot_be_chang
         await driven.type("20", "enter")
         assert pane.context.budget == 1300 and "must be kept" in driven.text
         await driven.press("r")
-        assert not pane.wish.keep
+        assert not pane_of(driven).wish.keep
 
         await driven.press("b")
         await driven.type("300", "enter")

@@ -9,7 +9,9 @@ from itertools import pairwise
 import pytest
 
 from amgs.lifecycle.plan_editing import PlanDraft
-from amgs.types import COMPONENTS, ForecastRow, Frame, FramePart, LayerReport
+from amgs.lifecycle.revision import PieceRevision, Revision, RevisionPlan
+from amgs.types import COMPONENTS, ForecastRow, Frame, FramePart, JournalEntry, LayerReport
+from amgs_app.operations.hints import hint_by_keys
 from amgs_app.render.figures import (
     block,
     calibration,
@@ -20,6 +22,7 @@ from amgs_app.render.figures import (
     overview,
     plan,
     recalibration,
+    revision,
 )
 from amgs_app.render.figures.candidates import PART_SIGNS
 from amgs_app.render.figures.canvas import Canvas, ink
@@ -204,6 +207,20 @@ def test_a_draft_shows_what_was_corrected_beside_what_was_proposed() -> None:
     assert "turn the slit away" in plain  # the text to judge the category by
     mine = next(line for line in plain.split("\n") if line.startswith("~"))
     assert "Motor log (copy)" in mine and "→ mine" in mine and "was observation" in mine
+
+
+def test_a_revision_shows_what_changed_in_the_chosen_text_and_what_waits_in_the_inbox() -> None:
+    piece = PieceRevision(
+        "superseded", "a" * 64, "The motor", "motor.md", "says it anew", "b" * 64,
+        "The motor runs.\nIts gears are old.", "The motor runs.\nIts gears are new.",
+    )  # fmt: skip
+    found = RevisionPlan("notes", (piece,), 3, 1, samples.NOW, 7)
+    plain = revision.revision(found, Canvas(80, 24)).plain
+    assert "− Its gears are old." in plain and "+ Its gears are new." in plain
+    assert "runs" not in plain
+    done = Revision(found, JournalEntry(9, "revise", samples.NOW, "1 superseded", 1, 0))
+    assert hint_by_keys(done, {}).startswith("1 block waits in the inbox: key 1, then c,")
+    assert not hint_by_keys(Revision(found, None), {})
 
 
 def test_the_selected_block_is_shown_whole_under_the_list() -> None:

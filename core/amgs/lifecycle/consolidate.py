@@ -377,8 +377,9 @@ def run(
                 )
             except Cancelled as stop:
                 if so_far is None:
+                    verb = "is" if waiting.size == 1 else "are"
                     raise Cancelled(
-                        f"{stop.message} Nothing was kept: {plural(int(waiting.size), 'block')} still raw.",
+                        f"{stop.message} Nothing was kept: {plural(int(waiting.size), 'block')} {verb} still raw.",
                         way_out="`consolidate` begins anew.",
                     ) from stop
                 raise Cancelled(

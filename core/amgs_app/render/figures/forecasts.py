@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from amgs.types import ForecastCase
@@ -42,7 +42,7 @@ def draw_forecasts(
     )
 
 
-def _heads(line: Region, columns: Mapping[str, int]) -> None:
+def _heads(line: Region, columns: dict[str, int]) -> None:
     """What each column holds."""
     muted = ink(line.palette.muted)
     line.put(1, 0, "age", muted, width=6, align="right")

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from amgs.api.sources import SourceSummary
-    from amgs.calibration.results import Usefulness
     from amgs.frames.shipping import Origin
     from amgs.lifecycle.proposals import Proposal
     from amgs.lifecycle.revision import Revision
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
         Neighbourhood,
         PastSearch,
     )
+    from amgs.types.calibration import Usefulness
     from amgs.types.conversation import ConversationSummary, Message
     from amgs.types.edge_draft import EdgeDraft
     from amgs.types.gateway import GatewayExchange

@@ -21,7 +21,6 @@ from amgs.calibration.results import (
     OutcomeGroups,
     Sighting,
     Tuning,
-    Usefulness,
     WeightTest,
 )
 from amgs.errors import UsageError
@@ -33,6 +32,7 @@ from amgs.retrieval import waterfall
 from amgs.storage.forecasts import ForecastGroup
 from amgs.storage.monitors import MonitorValue
 from amgs.types import ForecastCase, FrameDefinition, Outcome, Progress, Reliability, Weights
+from amgs.types.calibration import Usefulness
 from amgs.types.entropy import entropy
 
 _RECENT = 20

@@ -9,7 +9,6 @@ from datetime import timedelta
 import numpy as np
 
 from amgs.api.context import MemoryContext
-from amgs.calibration.forecasts import usefulness
 from amgs.calibration.questions import Labelled, Question, label
 from amgs.calibration.questions import recall as recall_of
 from amgs.clock import as_utc
@@ -132,7 +131,7 @@ class Simulation:
         asked = self._asked(questions, progress)
         found = prune.futures(
             under,
-            signals(facts, central, usefulness(context.storage), context.clock.now()),
+            signals(facts, central, context.storage.forecasts.judged(), context.clock.now()),
             tried,
             own,
             days=days,

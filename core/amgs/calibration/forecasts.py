@@ -11,7 +11,6 @@ import numpy as np
 from amgs.calibration import edges as learning
 from amgs.calibration.brier import brier_score
 from amgs.calibration.recalibrate import read_curve
-from amgs.calibration.results import Usefulness
 from amgs.errors import UsageError
 from amgs.log import journal
 from amgs.log.reinforcement import reinforce
@@ -19,6 +18,7 @@ from amgs.storage.journal import JournalRow
 from amgs.storage.protocol import Storage
 from amgs.text.plural import plural
 from amgs.types import Candidate, EdgeKey, Frame, Outcome
+from amgs.types.calibration import Usefulness
 
 
 def log(
@@ -67,8 +67,8 @@ def of_scores(storage: Storage, scores: Sequence[float]) -> list[float]:
     return list(scores) if known is None else mapped
 
 
-def usefulness(storage: Storage, ids: Sequence[str] | None = None) -> dict[str, Usefulness]:
-    """What verdicts say of these blocks, or of all; one without a verdict is left out: nothing is known of it."""
+def usefulness(storage: Storage, ids: Sequence[str]) -> dict[str, Usefulness]:
+    """What verdicts say of these blocks; one without a verdict is left out: nothing is known of it."""
     return {i: Usefulness(*counts) for i, counts in storage.forecasts.judged(ids).items()}
 
 

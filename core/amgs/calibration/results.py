@@ -49,23 +49,6 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True)
-class Usefulness:
-    """What verdicts say of one block: `useful` of `verdicts`. It is no part of the block's confidence, which says how
-    sure its category is.
-    """
-
-    useful: int
-    verdicts: int
-
-    @property
-    def mean(self) -> float:
-        """The chance that the block proves useful when it is shown next: the mean of the Beta posterior whose prior is
-        one useful and one useless showing.
-        """
-        return (self.useful + 1) / (self.verdicts + 2)
-
-
-@dataclass(frozen=True, slots=True)
 class EdgeChange:
     """An edge whose confidence changes: `count` verdicts on what it led to, `hits` of them useful."""
 

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.calibration.forecasts import usefulness
 from amgs.clock import as_utc
 from amgs.decay import falls_below, relevance_at
 from amgs.errors import StoreError
@@ -127,7 +126,7 @@ def plan(
     centrality: by running number, in [0, 1].
     """
     facts = storage.block_columns.facts(_LIVE)
-    seen = signals(facts, centrality, usefulness(storage), now)
+    seen = signals(facts, centrality, storage.forecasts.judged(), now)
     bounds = limits(seen, settings)
     first = expendable(seen, bounds)
     # Peers of a note hold each other up by their edges: what a nearer twin tells as well may go all the same.
@@ -209,7 +208,7 @@ def explain(
     """How a block stands to each of the four limits, and what keeps it; of any status."""
     block = storage.blocks.get([block_id])[block_id]
     facts = storage.block_columns.facts(_LIVE)
-    judged = usefulness(storage)
+    judged = storage.forecasts.judged()
     seen = signals(facts, centrality, judged, now)
     bounds = limits(seen, settings)
     number = storage.blocks.numbers_of([block_id])[block_id]

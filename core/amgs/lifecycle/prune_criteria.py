@@ -9,9 +9,9 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.calibration.results import Usefulness
 from amgs.settings import PruningSettings
 from amgs.storage.block_columns import BlockFacts
+from amgs.types.calibration import Usefulness
 
 SIGNS = ("relevance", "centrality", "reinforcement", "confidence")
 
@@ -44,13 +44,13 @@ class Signals:
 def signals(
     facts: BlockFacts,
     centrality: Mapping[int, float],
-    judged: Mapping[str, Usefulness],
+    judged: Mapping[str, tuple[int, int]],
     now: datetime,
 ) -> Signals:
-    """The signals of the blocks at an instant. centrality: by running number, in [0, 1]. judged: what verdicts say of
-    blocks, by id.
+    """The signals of the blocks at an instant. centrality: by running number, in [0, 1]. judged: (times useful,
+    verdicts) of blocks, by id.
     """
-    useful = [judged[i].mean if i in judged else np.nan for i in map(str, facts.ids)]
+    useful = [Usefulness(*judged[i]).mean if i in judged else np.nan for i in map(str, facts.ids)]
     hours = np.maximum(int(now.timestamp() * 1e6) - facts.reinforced, 0) / 3.6e9
     return Signals(
         relevance=np.exp(-facts.decay_lambda * hours),

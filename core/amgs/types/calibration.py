@@ -21,6 +21,23 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Usefulness:
+    """What verdicts say of one block: `useful` of `verdicts`. It is no part of the block's confidence, which says how
+    sure its category is.
+    """
+
+    useful: int
+    verdicts: int
+
+    @property
+    def mean(self) -> float:
+        """The chance that the block proves useful when it is shown next: the mean of the Beta posterior whose prior is
+        one useful and one useless showing.
+        """
+        return (self.useful + 1) / (self.verdicts + 2)
+
+
+@dataclass(frozen=True, slots=True)
 class ReliabilityBin:
     """Forecasts in [low, high): how many, their mean, the rate at which they came true with a 95 % interval."""
 

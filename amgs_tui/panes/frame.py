@@ -49,7 +49,9 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     BINDINGS: ClassVar[list[Any]] = [
         shown("e", "ask", "ask", "frame.ask", "Ask a question: assembles the frame for it"),
         shown("enter", "read", "read", "frame.read", "Read this block; without a frame: ask"),
-        shown("o", "open", "open", "frame.open", "Make this frame the model's lifetime context (about a minute)"),
+        shown(
+            "o", "open", "open", "frame.open", "Make this frame the model's lifetime context (about a minute)"
+        ),
         shown("u", "feedback('useful')", "useful", "frame.useful", "This block was useful"),
         shown("x", "feedback('useless')", "useless", "frame.useless", "This block was useless"),
         shown("f", "choose", "frame", "frame.choose", "Choose which frame is assembled"),
@@ -309,7 +311,9 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     def action_missed(self) -> None:
         """Ask which fact is missing from what was found, and diagnose that."""
         self._missing = True
-        hint = "Type the missing fact in the words of its note; enter finds out why it is not here, esc cancels."
+        hint = (
+            "Type the missing fact in the words of its note; enter finds out why it is not here, esc cancels."
+        )
         self.host.ask_line(self.NAME, "missed ?", hint=hint, replace=True)
 
     @property

@@ -91,7 +91,9 @@ def check_agents(names: Sequence[str]) -> tuple[AgentName, ...]:
     """The agents of these names, all of them for none; raises UsageError."""
     unknown = [name for name in names if name not in AGENTS]
     if unknown:
-        raise UsageError(f"There is no agent {unknown[0]!r}.", way_out=f"The agents are: {', '.join(AGENTS)}.")
+        raise UsageError(
+            f"There is no agent {unknown[0]!r}.", way_out=f"The agents are: {', '.join(AGENTS)}."
+        )
     return tuple(each for each in AGENTS if not names or each in names)
 
 

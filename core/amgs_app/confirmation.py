@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from amgs_app.calls.call import Call
     from amgs_app.operator import Operator
 
+
 def agreed(operator: Operator, call: Call[Any]) -> bool:
     """Whether the command may go on: asked where it asks and somebody can answer, else yes.
 

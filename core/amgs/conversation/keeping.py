@@ -109,7 +109,11 @@ def held(
     found = storage.messages.held(conversation, first, last)
     if not found and not storage.messages.count(conversation):
         known = [one.name for one in storage.messages.conversations()]
-        told = f"The conversations are: {', '.join(known[:5])}{', …' if len(known) > 5 else ''}." if known else "None is held."
+        told = (
+            f"The conversations are: {', '.join(known[:5])}{', …' if len(known) > 5 else ''}."
+            if known
+            else "None is held."
+        )
         raise UnknownConversationError(f"There is no conversation {conversation[:60]!r}.", way_out=told)
     return found
 

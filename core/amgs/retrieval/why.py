@@ -51,7 +51,10 @@ def why(
 def refused_by(block: Block, wanted: BlockFilter) -> str:
     """The first condition of the pre-filter that a block does not meet, in words; empty when it meets all."""
     conditions = (
-        (block.status in wanted.statuses, f"it is {block.status}; only {' or '.join(wanted.statuses)} blocks are taken"),
+        (
+            block.status in wanted.statuses,
+            f"it is {block.status}; only {' or '.join(wanted.statuses)} blocks are taken",
+        ),
         (
             wanted.categories is None or block.category in wanted.categories,
             f"its category is {block.category}; only {' or '.join(wanted.categories or ())} is taken",

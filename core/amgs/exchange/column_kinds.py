@@ -88,23 +88,6 @@ def _check_instants(*texts: str | None) -> None:
             parse_instant(text)
 
 
-class _VerdictState(BaseModel):
-    """A verdict as the journal keeps it; of a forecast that is open there is nothing to keep."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    block: Id = "0" * 64
-    predicted: Share = 0.0
-    actual: Share = 0.0
-    brier: Share = 0.0
-    decided_at: str = "1970-01-01"
-
-    @model_validator(mode="after")
-    def _fits(self) -> _VerdictState:
-        _check_instants(self.decided_at)
-        return self
-
-
 class _ClockState(BaseModel):
     """A reinforcement as the journal keeps it."""
 
@@ -118,6 +101,27 @@ class _ClockState(BaseModel):
     @model_validator(mode="after")
     def _fits(self) -> _ClockState:
         _check_instants(self.last_reinforced_at, self.at)
+        return self
+
+
+class _VerdictState(BaseModel):
+    """A verdict as the journal keeps it; of a forecast that is open there is nothing to keep but the clock of a block
+    that the verdict reinforced.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    block: Id = "0" * 64
+    predicted: Share = 0.0
+    actual: Share = 0.0
+    brier: Share = 0.0
+    decided_at: str = "1970-01-01"
+    last_reinforced_at: str | None = None
+    reinforced: _ClockState | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> _VerdictState:
+        _check_instants(self.decided_at, self.last_reinforced_at)
         return self
 
 

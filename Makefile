@@ -32,18 +32,10 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Benches need data that does not ship: conversations in LoCoMo's format, and novels as .txt, one of them unseen in
-# training. They take hours; each is a verb of its own (amgs help bench).
+# One benchmark on data that does not ship, with its own options: make bench NAME=locomo ARGS="--data DIR --json".
 bench: $(STAMP)
-	@test -n "$(DATA)" -a -n "$(BOOKS)" -a -n "$(NOVEL)" || \
-		{ echo "make bench DATA=conversations BOOKS=folder-of-novels NOVEL=one-unseen.txt" >&2; exit 2; }
-	$(BIN)/amgs bench locomo --data "$(DATA)"
-	$(BIN)/amgs bench metrics
-	$(BIN)/amgs bench ingest --data "$(BOOKS)"
-	$(BIN)/amgs bench search --blocks 10000,100000,1000000 --data "$(BOOKS)"
-	$(BIN)/amgs bench tui
-	for name in gist policy c1c2 budget passkey scale latency stability; do \
-		$(BIN)/amgs bench focus-$$name --text "$(NOVEL)" || exit 1; done
+	@test -n "$(NAME)" || { $(BIN)/python -m benchmarks --help; exit 2; }
+	$(BIN)/python -m benchmarks $(NAME) $(ARGS)
 
 # The pictures in docs/ and the README are made by the program itself.
 snapshots: $(STAMP)

@@ -1,4 +1,4 @@
-"""Everything that the operator can do, for the palette: keys, commands, themes, benchmarks."""
+"""Everything that the operator can do, for the palette: keys, commands, themes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from textual.binding import Binding
 
-from amgs_tui.dialogs.palette import BENCHES, Action
+from amgs_tui.dialogs.palette import Action
 from amgs_tui.widgets.keybar import named
 from amgs_tui.widgets.tabs import TITLES
 
@@ -29,7 +29,7 @@ def actions_of(
     app: App[Any], host: Host, screen: MainScreen, appearance: Appearance, registry: Registry | None
 ) -> list[Action]:
     """Everything that can be done: keys of the focused pane, keys everywhere, keys of the other panes, commands,
-    themes, benchmarks.
+    themes.
     """
     focused = screen.focused_pane
 
@@ -52,11 +52,11 @@ def actions_of(
         if pane is not focused:
             found += keys_of(pane)
     commands = [*_commands(host, registry)]
-    found += [each for each in commands if not each.name.startswith(BENCHES)]
+    found += commands
     for name, palette in appearance.palettes.items():
         text = f"Use the {'dark' if palette.dark else 'light'} colour theme {palette.title}"
         found.append(Action(f"theme {name}", text, partial(host.submit, line=f"theme {name}")))
-    return found + [each for each in commands if each.name.startswith(BENCHES)]
+    return found
 
 
 def _commands(host: Host, registry: Registry | None) -> Iterator[Action]:

@@ -16,7 +16,7 @@ import shlex
 import statistics
 from typing import NamedTuple
 
-from amgs_app.benches.terminal import Terminal
+from benchmarks.terminal import Terminal
 
 REST_SECONDS = 5.0
 TIMEOUT_SECONDS = 60.0

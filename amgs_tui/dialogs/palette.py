@@ -17,8 +17,6 @@ from textual.widgets.option_list import Option
 from amgs.text.plural import plural
 from amgs_app.spelling import near, nearness
 
-BENCHES: Final = "bench "
-"""What the names of the benchmarks begin with: they are listed only where their names are typed, and last."""
 NARROW_NAMES: Final = 20
 """Cells for the names where the screen is narrow; a longer one pushes its own description aside."""
 LOOSEST: Final = 4
@@ -50,7 +48,7 @@ class Action:
 def matching(actions: Sequence[Action], typed: str) -> list[Action]:
     """The actions that have every typed word: by name or synonym before by text, of equals those that are offered now,
     then those whose name has the typed letters in their order, the closest together first. Where there are none, those
-    whose name has a word like each typed one. A benchmark is found by its name alone.
+    whose name has a word like each typed one.
     """
     words = _folded(typed).split()
     letters = "".join(words)
@@ -58,12 +56,12 @@ def matching(actions: Sequence[Action], typed: str) -> list[Action]:
     for place, action in enumerate(actions):
         name, synonyms = _folded(action.name.removesuffix(" …")), [_folded(one) for one in action.synonyms]
         everything = " ".join((name, _folded(f"{action.text} {action.where}"), *synonyms))
-        bench, key = action.name.startswith(BENCHES), typed.strip() in action.keys.split()
-        if key or all(word in (name if bench else everything) for word in words):
+        key = typed.strip() in action.keys.split()
+        if key or all(word in everything for word in words):
             other, *rank = nearness(name, synonyms, words)
-            ranked.append((bench, other and not key, *rank, not action.ready, 0, place, action))
-        elif not bench and 0 < (spread := _spread(name, letters)) <= LOOSEST * len(letters):
-            ranked.append((bench, True, True, 1, 0, not action.ready, spread, place, action))
+            ranked.append((other and not key, *rank, not action.ready, 0, place, action))
+        elif 0 < (spread := _spread(name, letters)) <= LOOSEST * len(letters):
+            ranked.append((True, True, 1, 0, not action.ready, spread, place, action))
     if ranked:
         return [entry[-1] for entry in sorted(ranked, key=lambda entry: entry[:-1])]
     meant = {word: _meant(word, actions) for word in words}
@@ -147,7 +145,7 @@ class ActionPalette(ModalScreen[Action | None]):
         if typed.strip():
             self._listed = matching(self._actions, typed)
         else:
-            self._listed = [action for action in self._actions if not action.name.startswith(BENCHES)]
+            self._listed = list(self._actions)
         most = NARROW_NAMES if self.app.size.width < 100 else 28
         wide = min(most, max((len(action.name) for action in self._listed), default=0))
         listed = self.query_one(OptionList)

@@ -99,18 +99,27 @@ _FRONT_ENDS: Mapping[str, Callable[..., int]] = {
 """What runs operations and is none, by its word."""
 
 
-def run(arguments: Sequence[str], screen: Screen | None = None) -> int:
+def run(
+    arguments: Sequence[str],
+    screen: Screen | None = None,
+    *,
+    registry: Registry | None = None,
+    program: str = "amgs",
+) -> int:
     """Carry out a command line and give its exit code.
 
-    screen: None where none is installed. Says errors on stderr, raises only faults of the program.
+    screen: None where none is installed. registry: other operations than the workstation's, and no front ends.
+
+    Says errors on stderr, raises only faults of the program.
     """
     # Libraries that load models draw their own progress bars on stderr, across the screen; ours is enough.
     os.environ.setdefault("TQDM_DISABLE", "1")
     # Pydantic would look through every installed package for plugins.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
-        command = typer.main.get_command(build(_needed(arguments)))
-        code = command.main(list(arguments), prog_name="amgs", standalone_mode=False, obj=screen)
+        app = build(_needed(arguments)) if registry is None else build(registry, front_ends=False)
+        command = typer.main.get_command(app)
+        code = command.main(list(arguments), prog_name=program, standalone_mode=False, obj=screen)
         sys.stdout.flush()
         return int(code or 0)
     except typer.TyperException as error:
@@ -130,19 +139,32 @@ def run(arguments: Sequence[str], screen: Screen | None = None) -> int:
         return complain(error)
 
 
-def build(registry: Registry | None = None) -> typer.Typer:
-    """The command line: global options, `run`, `shell`, and every operation of the registry."""
+def build(registry: Registry | None = None, *, front_ends: bool = True) -> typer.Typer:
+    """The command line: global options, every operation of the registry, and the front ends, such as `run`."""
     registry = standard() if registry is None else registry
     app = typer.Typer(
         name="amgs",
         cls=PlainGroup,
-        help=_HELP,
-        epilog=_EXAMPLES,
+        help=_HELP if front_ends else None,
+        epilog=_EXAMPLES if front_ends else None,
         suggest_commands=False,
         invoke_without_command=True,
         pretty_exceptions_enable=False,
     )
     app.callback(invoke_without_command=True)(_root)
+    if front_ends:
+        _add_front_ends(app)
+    panel_of = {noun: panel for panel, nouns in PANELS.items() for noun in nouns}
+    nouns = sorted(
+        registry.nouns().items(),
+        key=lambda each: list(panel_of).index(each[0]) if each[0] in panel_of else 99,
+    )
+    for noun, operations in nouns:
+        _add_below(app, operations, 0, panel_of.get(noun))
+    return app
+
+
+def _add_front_ends(app: typer.Typer) -> None:
     for name, command in _FRONT_ENDS.items():
         app.command(
             name,
@@ -156,14 +178,6 @@ def build(registry: Registry | None = None) -> typer.Typer:
         "new", cls=PlainCommand, help=inspect.getdoc(new_token), epilog=_shown(EXAMPLES["token new"])
     )(_with_globals(new_token))
     app.add_typer(token, name="token", rich_help_panel=FRONT_ENDS)
-    panel_of = {noun: panel for panel, nouns in PANELS.items() for noun in nouns}
-    nouns = sorted(
-        registry.nouns().items(),
-        key=lambda each: list(panel_of).index(each[0]) if each[0] in panel_of else 99,
-    )
-    for noun, operations in nouns:
-        _add_below(app, operations, 0, panel_of.get(noun))
-    return app
 
 
 def _needed(arguments: Sequence[str]) -> Registry | None:

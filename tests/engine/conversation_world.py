@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from amgs_app.benches.conversation.histories import WORDS
+from benchmarks.conversation.histories import WORDS
 
 
 def agent(turns: int = 12) -> list[dict[str, Any]]:

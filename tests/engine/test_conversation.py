@@ -31,12 +31,12 @@ from amgs.errors import (
 from amgs.types.context_settings import CONTEXT_CONFIGURATIONS
 from amgs.types.conversation import CONTEXT_STRATEGIES, ContextStrategy, Message, OptimisedContext
 from amgs.types.conversation_views import SUMMARY_LEVELS
-from amgs_app.benches.conversation.histories import history
+from benchmarks.conversation.histories import history
 from tests.engine.conversation_world import agent
 from tests.engine.memory_world import open_memory
 
 HISTORIES = 200
-"""Random histories for each strategy; `bench conversation` draws ten thousand."""
+"""Random histories for each strategy; `conversation` draws ten thousand."""
 
 
 @pytest.fixture(scope="module")

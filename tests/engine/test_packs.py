@@ -21,8 +21,8 @@ from amgs.packs.keeping import pack_id
 from amgs.packs.pruning import choose
 from amgs.storage.sql.assemblies import SqlAssemblies
 from amgs.types.packs import PackKept, PackMember
-from amgs_app.benches.packs.continuum import RULES, invented, present
 from amgs_app.render.catalogue import table_of
+from benchmarks.packs.continuum import RULES, invented, present
 from tests.engine.memory_world import NOW, consolidated, open_memory
 
 

@@ -11,15 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import TextError
-from amgs_focus.evaluation.budget import Streamed, focused
-from amgs_focus.evaluation.flops import ModelCost, counted
 from amgs_focus.evaluation.gist import draw_windows
-from amgs_focus.evaluation.needles import CHOICES, choose, facts, pass_keys, plant
-from amgs_focus.evaluation.places import lifetime_of
-from amgs_focus.evaluation.retrieval import ChunkRetrieval
-from amgs_focus.evaluation.stale import stale_answer, stale_reads
 from amgs_focus.evaluation.statistics import resampled, spearman
-from amgs_focus.evaluation.tiled import TiledStore
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.model.base_model import turns_keys
@@ -27,6 +20,13 @@ from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import Action, NodeRef
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
+from benchmarks.focus_evaluation.budget import Streamed, focused
+from benchmarks.focus_evaluation.flops import ModelCost, counted
+from benchmarks.focus_evaluation.needles import CHOICES, choose, facts, pass_keys, plant
+from benchmarks.focus_evaluation.places import lifetime_of
+from benchmarks.focus_evaluation.retrieval import ChunkRetrieval
+from benchmarks.focus_evaluation.stale import stale_answer, stale_reads
+from benchmarks.focus_evaluation.tiled import TiledStore
 from tests.focus.focus_world import MODEL, SMALL, Told, small_tree
 
 torch.set_num_threads(1)

@@ -14,7 +14,6 @@ import torch
 from numpy.typing import NDArray
 
 from amgs_focus.errors import TraceError
-from amgs_focus.evaluation.asking import asked, stands_whole
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.question_likelihood import ASK, question_likelihoods
@@ -32,6 +31,7 @@ from amgs_focus.tree.files import VECTORS
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.node_set import NodeSet
 from amgs_focus.tree.retention import act_of
+from benchmarks.focus_evaluation.asking import asked, stands_whole
 from tests.focus.focus_world import MODEL, StillClock
 
 SETTINGS = FocusSettings(block_size=16, window=160, cadence=8)

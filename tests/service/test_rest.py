@@ -119,7 +119,7 @@ def test_every_operation_on_the_memory_has_a_route_and_a_name_of_its_own() -> No
         "verify",
         "undo",
     } <= offered
-    assert {"export", "import", "snapshot", "select", "bench locomo"} & offered == set()
+    assert {"export", "import", "snapshot", "select"} & offered == set()
 
 
 def test_a_store_that_is_served_says_where_even_one_that_is_new(

@@ -201,7 +201,6 @@ def test_what_is_not_there_is_an_error(
 def test_only_what_is_like_the_word_is_suggested() -> None:
     assert standard().suggest("forcast") == ("decay forecast", "pack forecast", "calibration forecasts")
     assert standard().suggest("serch")[0] == "search"
-    assert "bench" not in standard().suggest("serch")
     assert standard().suggest("xyzzy") == ()
 
 
@@ -244,7 +243,7 @@ def test_every_command_stands_under_a_heading_and_every_group_is_described() -> 
 def test_help_groups_commands_and_gives_examples(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["--help"]) == 0
     said = capsys.readouterr().out
-    assert [said.index(heading) for heading in ("Build a memory", "Maintain", "Benchmarks", "Examples")]
+    assert [said.index(heading) for heading in ("Build a memory", "Maintain", "Examples")]
     assert "Explore the graph" in said
     assert "show / find" not in said
     assert "verb" not in said

@@ -11,12 +11,12 @@ import pytest
 
 from amgs.types import Progress
 from amgs_app import cli
-from amgs_app.benches import focus_c1c2
-from amgs_app.benches.focus_texts import TokenCorpus
 from amgs_focus.lens.baseline import TailSimilarity
+from benchmarks import focus_c1c2
+from benchmarks.focus_texts import TokenCorpus
+from tests.benchmarks.rigs import focus_rig
 from tests.focus.focus_world import MODEL
 from tests.focus.lens_samples import scorer
-from tests.tui.bench_rigs import focus_rig
 
 MANUAL = (Path(__file__).parents[2] / "docs" / "lensnet.md").read_text(encoding="utf-8")
 WORDS = "the lamp stood by the river and the quilt lay on the stone while Ember told a fable at noon. "

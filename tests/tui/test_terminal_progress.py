@@ -9,9 +9,9 @@ import signal
 from pathlib import Path
 
 from amgs.types import Progress
-from amgs_app.benches.terminal import Terminal
 from amgs_app.engine import Engine, Options
 from amgs_focus.records import Segment
+from benchmarks.terminal import Terminal
 
 
 def test_decoding_counts_its_tokens_and_stops_when_it_is_asked_to(tmp_path: Path) -> None:

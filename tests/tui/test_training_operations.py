@@ -15,7 +15,6 @@ from pydantic import BaseModel
 from amgs_app import cli
 from amgs_app.engine import Engine, Options
 from amgs_app.models import gist_encoder
-from amgs_app.operations.bench_rigs import encoder_of
 from amgs_app.operator import Operator
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
@@ -25,6 +24,7 @@ from amgs_focus.model.loading import load
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import Segment
 from amgs_focus.training.run_config import GistConfig, RunConfig, parse_config
+from benchmarks.commands.rigs import encoder_of
 from tests.focus.model_world import write_model
 from tests.focus.training_world import LAMPS
 

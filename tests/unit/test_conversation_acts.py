@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from amgs.conversation.acts import acts
 from amgs.conversation.questions import is_question
 from amgs.text.sentences import sentences
-from amgs_app.benches.conversation.acts import closed_requests
-from amgs_app.benches.conversation.fit_questions import fit_questions
+from benchmarks.conversation.acts import closed_requests
+from benchmarks.conversation.fit_questions import fit_questions
 
 
 @pytest.mark.parametrize(

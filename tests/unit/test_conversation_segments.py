@@ -14,8 +14,8 @@ from amgs.conversation.boundaries import boundaries
 from amgs.conversation.cohesion import depths
 from amgs.conversation.segments import PAUSE, linked, segments, sittings, topic_changes
 from amgs.text.embedding import HashingEmbedder
-from amgs_app.benches.conversation.segment_metrics import Cuts, cuts_of, half_length, pk, window_diff
-from amgs_app.benches.conversation.segments import topic_cuts
+from benchmarks.conversation.segment_metrics import Cuts, cuts_of, half_length, pk, window_diff
+from benchmarks.conversation.segments import topic_cuts
 
 
 def _cuts(written: str) -> Cuts:

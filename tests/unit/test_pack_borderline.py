@@ -19,12 +19,12 @@ from amgs.packs.borderline import BAND, band, dealt
 from amgs.text.answer_reader import AnswerLosses
 from amgs.text.embedding import HashingEmbedder
 from amgs.types import Progress
-from amgs_app.benches.packs import credit
-from amgs_app.benches.packs.borderline import METHODS, measure_borderline
-from amgs_app.benches.rig import MemoryRig
 from amgs_focus.model.tiny import TinyModel
+from benchmarks.packs import credit
+from benchmarks.packs.borderline import METHODS, measure_borderline
+from benchmarks.rig import MemoryRig
+from tests.benchmarks.test_pruning import question
 from tests.engine.memory_world import NOW
-from tests.unit.test_bench_pruning import question
 
 NOTE = "The motor stalled. The motor is old. The motor is loud. The grease was stiff. Goats ate. Rain fell."
 

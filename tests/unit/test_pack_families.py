@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.calibration.listwise import fit_classes
 from amgs.graph.view import GraphView, materialise
 from amgs.packs.families import FAMILY_OF, family_of, links, rows_of
 from amgs.packs.intents import packaged, rule
 from amgs.packs.walks import DAMPING, FamilyWalks
 from amgs.storage.edges import EdgeColumns
 from amgs.types.pack_families import FAMILIES, INTENTS
-from amgs_app.benches.packs.intents import calibration_error, macro_f1
+from benchmarks.listwise import fit_classes
+from benchmarks.packs.intents import calibration_error, macro_f1
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 EDGES = [(1, 2, "related"), (2, 3, "related"), (3, 4, "next"), (4, 5, "next"), (5, 1, "mentions_same")]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from amgs.text.language import foreign_function_words, foreign_question, foreign_text
-from amgs_app.benches.languages import report
+from benchmarks.languages import report
 
 ENGLISH = (
     "When did Caroline go to the support group?",

@@ -21,7 +21,7 @@ from amgs.types import Vector
 FEATURES = ("depth", "apart", "opens", "closed", "asked", "length")
 WEIGHTS: tuple[float, ...] = (2.49, 3.45, 0.99, 1.01, -0.72, 0.58)
 BIAS = -0.34
-"""Fitted by `bench conversation`, which prints them: each form of conversation counts the same there."""
+"""Fitted by `python -m benchmarks conversation`, which prints them: each form of conversation counts the same there."""
 _PRICE = 0.1
 """Wrong pairs that a cut has to save: this where it is certain, more by its surprisal in nats. Of cuts that are right
 about as many pairs it leaves the fewest and likeliest.

@@ -22,7 +22,7 @@ PAUSE = timedelta(hours=3)
 """A pause so long ends what was talked of: after it another sitting begins."""
 LINKED = 0.3
 """So alike, in the mean, are the topics of a thread: of halves of one topic 5 to 35 % are, of different topics 0 to 4 %
-(`bench conversation`).
+(`python -m benchmarks conversation`).
 """
 _TERMS = 5
 _MOST_CLUSTERED = 1_000

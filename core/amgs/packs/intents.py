@@ -2,7 +2,7 @@
 words. English.
 
 `intent_weights.json`: fitted on the questions of five conversations of LoCoMo (Maharana et al. 2024) and their
-categories by `python -m amgs_app.benches.packs.fit_intents`; what it does on conversations and on chats that took no
+categories by `python -m benchmarks.packs.fit_intents`; what it does on conversations and on chats that took no
 part stands in docs/results/packs.md.
 """
 

@@ -1,6 +1,6 @@
 """From evidence to one number: how well a block matches a query, in [0, 1].
 
-The weights are fitted, not felt: `python -m amgs_app.benches.fit` makes them from labelled questions.
+The weights are fitted, not felt: `python -m benchmarks.fit` makes them from labelled questions.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-HERE: Final = frozenset({"help", "settings", "bench", "export", "migrate", "namespace"})
+HERE: Final = frozenset({"help", "settings", "export", "migrate", "namespace"})
 """First words of operations that ask nothing of a memory, or write a file of this machine without being told which."""
 OPERATIONS_PATH: Final = "/v1/attach/operations/"
 

@@ -57,9 +57,6 @@ NOUNS = (
     "report",
     "workspace",
     "utility",
-    "bench",
-    "bench_servers",
-    "bench_focus",
 )
 """The modules with operations, in the order in which `help` lists them."""
 
@@ -81,9 +78,6 @@ them the other modules need not be imported.
 
 if TYPE_CHECKING:
     from amgs_app.operations import agents as agents
-    from amgs_app.operations import bench as bench
-    from amgs_app.operations import bench_focus as bench_focus
-    from amgs_app.operations import bench_servers as bench_servers
     from amgs_app.operations import block as block
     from amgs_app.operations import calibration as calibration
     from amgs_app.operations import consolidation_plan as consolidation_plan

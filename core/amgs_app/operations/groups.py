@@ -66,7 +66,6 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "settings",
             "help",
         ),
-        "Benchmarks": ("bench",),
     }
 )
 """The first words of commands, by the heading they stand under."""
@@ -94,7 +93,6 @@ NOUNS: Mapping[str, str] = MappingProxyType(
         "focus": "Run a language model over a lifetime context and steer its detail.",
         "focus train": "Train gists, a lens or a LoRA adapter.",
         "layout": "Arrange the panes and keep arrangements.",
-        "bench": "Run the benchmarks.",
     }
 )
 """What the commands under a word are about, where the word alone is no command."""

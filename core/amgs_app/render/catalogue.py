@@ -56,6 +56,8 @@ NOUNS = (
 )
 """The modules under `entries`. They import no engine: a type is known by its name, of which there is one."""
 
+_INCLUDED: list[str] = []
+
 _OFTEN = ("search",)
 """Where results are looked for first: importing every module takes longer than a quick command."""
 
@@ -112,21 +114,32 @@ def entry(
     return mark
 
 
+def include(module: str) -> None:
+    """Take the entries of another module too: those of a program that stands on this one."""
+    if module not in _INCLUDED:
+        _INCLUDED.append(module)
+        entries.cache_clear()
+
+
 @cache
 def entries() -> Mapping[str, ResultEntry[Any]]:
     """Every entry, by the name of its type."""
     found: dict[str, ResultEntry[Any]] = {}
-    for noun in NOUNS:
-        for kind, each in _entries_in(noun).items():
+    for module in (*(_module(noun) for noun in NOUNS), *_INCLUDED):
+        for kind, each in _entries_in(module).items():
             if found.setdefault(kind, each) is not each:
                 raise ValueError(f"{kind} has two entries.")
     return found
 
 
 @cache
-def _entries_in(noun: str) -> Mapping[str, ResultEntry[Any]]:
-    module = import_module(f"amgs_app.render.entries.{noun}")
-    return {each.kind: each for each in vars(module).values() if isinstance(each, ResultEntry)}
+def _entries_in(module: str) -> Mapping[str, ResultEntry[Any]]:
+    found = vars(import_module(module)).values()
+    return {each.kind: each for each in found if isinstance(each, ResultEntry)}
+
+
+def _module(noun: str) -> str:
+    return f"amgs_app.render.entries.{noun}"
 
 
 def entry_of(kind: type) -> ResultEntry[Any]:
@@ -135,8 +148,8 @@ def entry_of(kind: type) -> ResultEntry[Any]:
     Raises TypeError for what is no frozen dataclass either, which is a fault of the program.
     """
     for noun in _OFTEN:
-        if kind.__name__ in _entries_in(noun):
-            return _entries_in(noun)[kind.__name__]
+        if kind.__name__ in _entries_in(_module(noun)):
+            return _entries_in(_module(noun))[kind.__name__]
     known = entries()
     for each in kind.__mro__:
         if each.__name__ in known:

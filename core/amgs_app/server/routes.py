@@ -73,9 +73,9 @@ NAMED: Final[tuple[tuple[Method, str, str, tuple[tuple[str, str], ...]], ...]] =
 
 _OF_ONE_PERSON: Final = frozenset(
     {"show", "theme", "settings", "select", "snapshot", "record", "save", "expect", "layout", "filter"}
-    | {"sort", "bookmark", "bookmarks", "help", "bench", "namespace"}
+    | {"sort", "bookmark", "bookmarks", "help", "namespace"}
 )
-"""First words of what is about one person's screen and files, or measures this machine."""
+"""First words of what is about one person's screen and files."""
 _HEAVY: Final = frozenset(("focus", "tune", "simulate", "montecarlo"))
 """Nouns of what may take the whole machine for minutes: only who operates the memory starts it."""
 _ANSWERED: Final = frozenset(("status", "why"))

@@ -29,7 +29,7 @@ CONFIDENCE: Mapping[CorefCue, float] = {
 }
 """Counted over the gold mentions of eight episodes of character-identification (Friends, development half), rounded;
 for an antecedent the scorer says it, for who is meant by "we" it is multiplied by that of who is spoken to. What the
-counts of seven episodes say of the eighth is in `bench conversation`.
+counts of seven episodes say of the eighth is in `python -m benchmarks conversation`.
 """
 ABSTAINS_BELOW = 0.75
 """Least confidence that is told by default: nine in ten answers above it are right on the same episodes."""

@@ -1,4 +1,4 @@
-"""The workstation: the overview, layouts, settings, scripts, benches, help."""
+"""The workstation: the overview, layouts, settings, scripts, help."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-    from amgs_app.bench_results import BenchResult, BenchTable
     from amgs_app.layout import Layout
     from amgs_app.operator import Operator
     from amgs_app.overview import Overview
@@ -50,21 +49,6 @@ def _layout(layout: Layout) -> tuple[str, str, str]:
 def _told(value: object) -> str:
     """A setting as TOML writes it."""
     return json.dumps(value, ensure_ascii=False)
-
-
-def _aligned(table: BenchTable) -> list[str]:
-    """A bench's further table as lines: the first column to the left, the others to the right."""
-    from amgs_app.bench_results import cell
-
-    lines = [list(table.columns), *([cell(value) for value in row] for row in table.rows)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(table.columns))]
-    return [
-        "  ".join(
-            text.ljust(width) if i == 0 else text.rjust(width)
-            for i, (text, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in lines
-    ]
 
 
 def _drawn(operator: Operator, result: Overview, canvas: Canvas) -> Text:
@@ -210,19 +194,6 @@ def page_written(result: PageWritten) -> ResultTable:
 @entry(quiet=True)
 def saved(result: Saved) -> ResultTable:
     return sheet(f"Saved {result.lines:,} lines", "file*", [(result.file,)])
-
-
-@entry()
-def bench_result(result: BenchResult) -> ResultTable:
-    rows = []
-    for name, value in result.metrics.items():
-        goal = result.goals.get(name)
-        said = "" if goal is None else f"{goal.op} {goal.value:g}: {'met' if goal.met else 'missed'}"
-        rows.append((name, f"{value:.4g}", said))
-    notes = [line for table in result.tables for line in ("", table.title, *_aligned(table))]
-    at = f", commit {result.commit}" if result.commit else ""
-    title = f"bench {result.bench} on {result.machine}{at}"
-    return replace(sheet(title, "metric found:n goal*", rows), notes=tuple(notes))
 
 
 @entry()

@@ -1,0 +1,122 @@
+"""What several benches take, and the rigs they run on, made of the session's engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from amgs_app.calls.marks import Option, Takes
+
+if TYPE_CHECKING:
+    from amgs.text.embedding import Embedder
+    from amgs.types import Progress
+    from amgs_app.engine import Engine
+    from amgs_focus.gist.gistnet import GistEncoder
+    from amgs_focus.lens.scoring import FocusScorer
+    from amgs_focus.model.base_model import BaseModel
+    from benchmarks.focus_rig import FocusRig
+    from benchmarks.frame import Bench
+    from benchmarks.rig import MemoryRig
+
+Books = Annotated[Path | None, Option("--data", metavar="DIR", help="A folder of books as .txt files.")]
+WorkFolder = Annotated[
+    Path | None,
+    Option("--work", metavar="DIR", help="Keep the stores here for the next run."),
+    Takes("folder", made=True),
+]
+
+
+def given(data: Path | None, missing: str, way_out: str) -> Path:
+    """The folder that a bench cannot do without; raises UsageError when none was given."""
+    from amgs.errors import UsageError
+
+    if data is None:
+        raise UsageError(missing, way_out=way_out)
+    return data
+
+
+def sizes_of(blocks: str) -> tuple[int, ...]:
+    """The sizes of stores that were listed; raises UsageError for what is none."""
+    from amgs.errors import UsageError
+
+    listed = [size.strip() for size in blocks.replace("_", "").split(",")]
+    if not all(size.isdecimal() and int(size) >= 100 for size in listed):
+        raise UsageError(
+            f"{blocks!r} is not a list of sizes.",
+            way_out="Give numbers of at least 100: `--blocks 10000,100000`.",
+        )
+    return tuple(map(int, listed))
+
+
+def memory_rig(engine: Engine, progress: Progress) -> MemoryRig:
+    """The rig of a bench of the memory engine, with the models of the session."""
+    from amgs_app.models import text_models
+    from benchmarks.rig import MemoryRig
+
+    embedder, _, count_tokens = text_models(engine.model_spec, engine.settings.model, lambda: None)
+    return MemoryRig(progress=progress, seed=engine.seed, embedder=embedder, count_tokens=count_tokens)
+
+
+def focus_rig(
+    engine: Engine,
+    progress: Progress,
+    bench: Bench,
+    *,
+    text: Sequence[Path] | None = None,
+    code: bool = False,
+    gist: Path | None = None,
+    lens: Path | None = None,
+    out: Path | None = None,
+    quick: bool = False,
+    read: bool = True,
+    scored: bool = True,
+) -> FocusRig:
+    """What the options that the benches share ask for. read, scored: whether the bench needs a text, and a scorer.
+
+    Raises UsageError where a text is needed and none is named.
+    """
+    from amgs_app.folders import data_folder
+    from amgs_focus.lens.question_search import QuestionSearch
+    from benchmarks.focus_rig import FocusRig
+    from benchmarks.focus_texts import held_out_code, read_texts
+
+    model = engine.load_model(progress)
+    corpora = [read_texts(model, text, bench.name)] if read else []
+    encoder = engine.text_encoder()
+    return FocusRig(
+        progress=progress,
+        seed=engine.seed,
+        model=model,
+        corpora=[*corpora, held_out_code(model)] if code else corpora,
+        encoder=encoder_of(engine, model, gist),
+        scorers=scorers_of(engine, model, lens) if scored else (),
+        out=data_folder(engine.settings.paths) / "bench" if out is None else out,
+        search=None if encoder is None else QuestionSearch(encoder),
+        quick=quick,
+    )
+
+
+def embedder_of(engine: Engine) -> Embedder:
+    """The application's, for retrieval by meaning."""
+    from amgs_app.models import text_models
+
+    return text_models(engine.model_spec, engine.settings.model, lambda: None)[0]
+
+
+def scorers_of(engine: Engine, model: BaseModel, lens: Path | None = None) -> list[FocusScorer]:
+    """That of `lens` or of the settings first, then the baseline, where that is another."""
+    from amgs_focus.lens.baseline import TailSimilarity
+    from amgs_focus.lens.checkpoint import for_model
+
+    own = for_model(model, str(lens) if lens else engine.settings.focus.lens, engine.checkpoints)
+    return [own] if own.name == TailSimilarity.name else [own, TailSimilarity()]
+
+
+def encoder_of(engine: Engine, model: BaseModel, gist: Path | None) -> GistEncoder:
+    """The checkpoint that was named, else what the settings say; raises CheckpointError."""
+    from amgs_app.models import gist_encoder
+
+    told = engine.settings.model
+    named = told if gist is None else told.model_copy(update={"gists": str(gist)})
+    return gist_encoder(model, named, engine.checkpoints)

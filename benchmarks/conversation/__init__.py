@@ -1,0 +1,1 @@
+"""`conversation`: what is measured of conversations, one file a subject."""

@@ -1,0 +1,127 @@
+"""Questions: found as they are written, and by their words alone where the marks were taken away.
+
+MRDA's annotators (`mrda/val_set.txt`) wrote the marks they judged by, so that a mark alone is nearly the answer there;
+`question_f1` says how the program does on the text as it is, `question_f1_unmarked` what its words tell. The words were
+fitted on `mrda/train_set.txt` alone: chats and parliaments are forms they never saw.
+
+What closes a request is measured on an agent's invented history, its reports of two thirds of the requests in another
+order: a report must be laid to its own request, and the rest must stay open.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from amgs.conversation.acts import acts
+from amgs.conversation.questions import ASKING, after_fillers, is_question, question_words
+from benchmarks.bench_results import BenchTable, Comparator
+from benchmarks.conversation.act_data import (
+    AskedSentence,
+    read_chats,
+    read_meetings,
+    read_utterances,
+    unmarked,
+)
+from benchmarks.conversation.histories import agent
+from benchmarks.rig import MemoryRig
+from benchmarks.subject import SubjectResult
+
+GOALS: Mapping[str, tuple[Comparator, float]] = {"question_f1": (">=", 0.80)}
+_WH = frozenset({"what", "who", "where", "when", "why", "which", "how", "whose", "whom"})
+
+Judge = Callable[[AskedSentence], bool]
+
+
+def measure_acts(rig: MemoryRig, data: Path) -> SubjectResult | None:
+    """F1 of questions by form; None where there is neither `mrda/` nor chats."""
+    forms = _forms(data)
+    if not forms:
+        return None
+    unmarked_judges: dict[str, Judge] = {
+        "all": lambda _: True,
+        "question word first": lambda one: _first(one) in _WH,
+        "question word or auxiliary first, after fillers": lambda one: _first(one) in ASKING,
+        "ours": lambda one: is_question(unmarked(one)),
+    }
+    metrics: dict[str, float] = {}
+    rows: list[tuple[str | float, ...]] = []
+    for name, utterances in forms.items():
+        judges = {f"without marks: {method}": judge for method, judge in unmarked_judges.items()}
+        if name == "mrda":
+            judges = {
+                "as written: ends with ?": lambda one: one.text.rstrip().endswith("?"),
+                "as written: ours": lambda one: is_question(one.text),
+                **judges,
+            }
+        for method, judge in judges.items():
+            precision, recall, f1 = _scores(utterances, judge)
+            rows.append((name, method, 100 * f1, 100 * precision, 100 * recall, str(len(utterances))))
+            if method == "as written: ours":
+                metrics["question_f1"] = f1
+            elif method == "without marks: ours":
+                metrics["question_f1_unmarked" if name == "mrda" else f"question_f1_unmarked_{name}"] = f1
+    columns = ("form", "judged", "F1", "precision", "recall", "sentences")
+    closed = closed_requests(rig.seed)
+    metrics["requests_closed_right"] = closed["amgs"][0]
+    tables = (
+        BenchTable("Questions", columns, tuple(rows)),
+        BenchTable(
+            "Requests of an invented history, closed or rightly open, percent",
+            ("method", "right", "closed by another's report"),
+            tuple((name, *values) for name, values in closed.items()),
+        ),
+    )
+    return SubjectResult(metrics, GOALS, tables)
+
+
+def closed_requests(seed: int) -> dict[str, tuple[float, float]]:
+    """(requests closed by their own report or rightly open, closed by another's) in percent, by method."""
+    said, _ = agent(seed)
+    asked = [str(one["content"]) for one in said if one["role"] == "user"]
+    told = [str(one["content"]) for one in said if one["role"] == "assistant" and one["content"]]
+    order = random.Random(seed).sample(range(len(asked)), 2 * len(asked) // 3)
+    found = acts([*asked, *(told[n] for n in order)], ["user"] * len(asked) + ["assistant"] * len(order))
+    ours = {act.place: act.closed_by for act in found if act.kind == "goal"}
+    right = {n: len(asked) + order.index(n) if n in order else None for n in range(len(asked))}
+    methods: dict[str, list[int | None]] = {
+        "amgs": [ours.get(n) for n in right],
+        "the next report": [len(asked) + n if n < len(order) else None for n in right],
+        "never": [None for _ in right],
+    }
+    return {
+        name: (
+            100 * float(np.mean([by == right[n] for n, by in enumerate(closers)])),
+            100 * float(np.mean([by is not None and by != right[n] for n, by in enumerate(closers)])),
+        )
+        for name, closers in methods.items()
+    }
+
+
+def _forms(data: Path) -> dict[str, list[AskedSentence]]:
+    forms: dict[str, list[AskedSentence]] = {}
+    heard = sorted(p for p in (data / "mrda").glob("*_set.txt") if not p.name.startswith("train"))
+    if heard:
+        forms["mrda"] = [one for path in heard for one in read_utterances(path)]
+    for name in ("realtalk", "locomo"):
+        if any((data / name).glob("*.json")):
+            forms[name] = read_chats(data / name)
+    for path in sorted((data / "qmsum").glob("*.jsonl"))[:1]:
+        forms["qmsum"] = read_meetings(path)
+    return forms
+
+
+def _first(one: AskedSentence) -> str:
+    words = after_fillers(question_words(one.text))
+    return words[0] if words else ""
+
+
+def _scores(utterances: Sequence[AskedSentence], judge: Judge) -> tuple[float, float, float]:
+    """Precision, recall and F1."""
+    true = np.array([one.asks for one in utterances])
+    said = np.array([judge(one) for one in utterances])
+    both = float((true & said).sum())
+    return both / max(1, said.sum()), both / max(1, true.sum()), 2 * both / max(1, said.sum() + true.sum())

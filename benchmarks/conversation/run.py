@@ -1,0 +1,77 @@
+"""`conversation`: every subject whose data is there, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from amgs.errors import InputError
+from amgs.extras import install_line, installed
+from benchmarks.bench_results import BenchResult, BenchTable
+from benchmarks.conversation.acts import measure_acts
+from benchmarks.conversation.aliases import measure_aliases
+from benchmarks.conversation.answers import QUESTIONS, measure_answers
+from benchmarks.conversation.coreference import measure_coreference
+from benchmarks.conversation.dates import measure_dates
+from benchmarks.conversation.evidence import measure_evidence
+from benchmarks.conversation.peers import measure_peers
+from benchmarks.conversation.segments import measure_segments
+from benchmarks.conversation.survival import measure_survival
+from benchmarks.frame import Bench
+from benchmarks.rig import MemoryRig
+from benchmarks.subject import Measure, SubjectResult, joined, measured
+
+if TYPE_CHECKING:
+    from amgs_focus.model.base_model import BaseModel
+
+BENCH = Bench("conversation")
+SUBJECTS: Mapping[str, Measure] = {
+    "acts": measure_acts,
+    "aliases": measure_aliases,
+    "coreference": measure_coreference,
+    "dates": measure_dates,
+    "evidence": measure_evidence,
+    "peers": measure_peers,
+    "segments": measure_segments,
+}
+"""By name; None where the folder lacks the data of a subject."""
+
+
+def run(
+    rig: MemoryRig, data: Path, model: Callable[[], BaseModel] | None = None, questions: int = QUESTIONS
+) -> BenchResult:
+    """Measure what a folder has data for; raises InputError when it has none.
+
+    model: gives the language model that judges answers to so many questions; without it none are judged.
+    """
+    found = measured(rig, data, SUBJECTS)
+    if model is not None:
+        rig.progress(len(SUBJECTS), len(SUBJECTS), "answers")
+        judged = _judged(rig, data, model, questions)
+        if judged is not None:
+            found["answers"] = judged
+    if not found:
+        raise InputError(
+            f"{data} holds no data that conversations are measured with.",
+            way_out="Give --data the folder that holds coref/, temporal/, segmentation/, mrda/, locomo/ and the rest.",
+        )
+    rig.progress(len(SUBJECTS), len(SUBJECTS), "survival")
+    found["survival"] = measure_survival(rig)
+    every = joined(found.values())
+    return BENCH.result({"subjects": list(found)}, dict(every.metrics), every.tables, goals=dict(every.goals))
+
+
+def _judged(
+    rig: MemoryRig, data: Path, model: Callable[[], BaseModel], questions: int
+) -> SubjectResult | None:
+    """What answers to questions lose; a sentence instead where there is no model to say it."""
+    if not installed("torch"):
+        told = f"No language model is installed: {install_line('focus')}"
+        return SubjectResult({}, tables=(BenchTable("Answers", ("not run",), ((told,),)),))
+    from amgs_focus.errors import ModelMissingError
+
+    try:
+        return measure_answers(rig, data, model, questions)
+    except ModelMissingError as error:
+        return SubjectResult({}, tables=(BenchTable("Answers", ("not run",), ((str(error),),)),))

@@ -1,0 +1,280 @@
+"""A conversation that nobody here wrote, and what its failures are planted in: a copy of its memory for each.
+
+Each failure is planted by an operation that people use, on a turn of its own. Only questions are taken whose turn the
+whole memory has in its frame and no other turn says the fact of, so that what was planted is the one cause.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from amgs.diagnosis import wording
+from amgs.memory import Memory
+from amgs.types import Frame
+from amgs.types.diagnosis import DiagnosisCause
+from benchmarks import diagnose_facts
+from benchmarks.diagnose_facts import FactsFound
+from benchmarks.locomo_data import ADVERSARIAL, Conversation, source_of
+from benchmarks.rig import MemoryRig
+from benchmarks.stores import BenchClock
+
+FRAME = "ATTENTION"
+PLANTED: tuple[tuple[DiagnosisCause, int], ...] = (
+    ("not stored", 5),
+    ("not consolidated", 5),
+    ("superseded", 4),
+    ("set aside", 4),
+    ("not found", 4),
+    ("out-voted", 4),
+    ("over budget", 4),
+    ("left out of the conversation", 6),
+    ("collapsed", 4),
+)
+"""Forty. Of the six that a conversation left out, two were left out of calls that the gateway recorded."""
+_OTHERS = 12
+"""Questions of the same conversation that nothing is done to."""
+TALK = "talk"
+"""What the conversation is called where it is held as messages."""
+_EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
+_STORE = "whole.duckdb"
+_TELLING = 2
+"""An answer of so many telling words is said again by a turn that holds them all; one word is in many turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedFailure:
+    """A question, the fact that its answer misses, and why. source, block: of the turn that says the fact; said: its
+    longest sentence. retold: whether the fact is told in other words than the turn's. asked: the question as it is
+    asked, which may be in other words. place: the how-maniest of its cause. called: whether it was left out of a
+    recorded call, the second; the first left out nothing.
+    """
+
+    cause: DiagnosisCause
+    question: str
+    asked: str
+    source: str
+    block: str
+    said: str
+    fact: str
+    retold: bool
+    place: int = 0
+    called: bool = False
+    budget: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FailureWorld:
+    """A conversation in a memory, in a folder of its own, and what is to be planted in copies of it. others: questions
+    that nothing is done to, with the blocks and sentences of their turns. spare: failures whose cause is yet to be
+    given, for those that cannot be planted. ambiguous: questions that were passed over, since another turn says the
+    fact too. facts: what became of all retold facts, before anything was planted.
+    """
+
+    rig: MemoryRig
+    conversation: Conversation
+    folder: Path
+    wanted: tuple[PlantedFailure, ...]
+    others: tuple[tuple[str, str, str], ...]
+    spare: tuple[tuple[PlantedFailure, PlantedFailure], ...]
+    ambiguous: int
+    facts: FactsFound
+
+    @contextmanager
+    def memory(self) -> Iterator[Memory]:
+        """A copy of the whole memory, gone at the end."""
+        with TemporaryDirectory(prefix="amgs-bench-") as folder:
+            shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+            with _opened(self.rig, self.conversation, Path(folder)) as memory:
+                yield memory
+
+    @contextmanager
+    def talk(self) -> Iterator[Memory]:
+        """A memory that holds the conversation as messages; its speakers take turns as user and assistant."""
+        clock = BenchClock(self.conversation.now)
+        with Memory.open(":memory:", clock=clock, embedder=self.rig.embedder) as memory:
+            memory.conversation.add(TALK, messages(self.conversation))
+            yield memory
+
+
+@contextmanager
+def world(
+    rig: MemoryRig, conversation: Conversation, path: Path, share: Mapping[DiagnosisCause, int]
+) -> Iterator[FailureWorld]:
+    """So many failures of each cause that are to be planted in a conversation, drawn by the rig's seed."""
+    chance = random.Random(f"{rig.seed} {conversation.name}")
+    observed = _retold(path)
+    retold = observed or {source: fact for fact, source in diagnose_facts.answered(conversation)}
+    with TemporaryDirectory(prefix="amgs-bench-") as folder:
+        with _opened(rig, conversation, Path(folder)) as whole:
+            whole.ingest_many(conversation.drafts)
+            whole.apply_consolidation(whole.plan_consolidation(progress=rig.progress))
+            looked_for = diagnose_facts.found(whole, conversation, retold, rig.seed)
+            every = list(_answered(whole, conversation, retold))
+            twice = _said_twice(conversation, every, observed, retold)
+            answered = [one for one in every if one.source not in twice]
+            chance.shuffle(answered)
+            wanted: list[PlantedFailure] = []
+            for cause, count in _fitting(share, len(answered)).items():
+                for place in range(count):
+                    own = _failures(whole, conversation, answered.pop(), retold)[len(wanted) % 2]
+                    called = cause == "left out of the conversation" and place % 4 > 1
+                    wanted.append(replace(own, cause=cause, place=place, called=called))
+            others = tuple(
+                (one.text, whole.resolve_source(one.source)[0], _said(conversation, one.source))
+                for one in answered[:_OTHERS]
+            )
+            for question, _, _ in others:  # they are logged, and an answer that is given moves later ones
+                whole.assemble(FRAME, query=question)
+            spare = tuple(_failures(whole, conversation, one, retold) for one in answered[_OTHERS:])
+        yield FailureWorld(
+            rig,
+            conversation,
+            Path(folder),
+            tuple(wanted),
+            others,
+            spare,
+            len(twice),
+            looked_for,
+        )
+
+
+def _opened(rig: MemoryRig, conversation: Conversation, folder: Path) -> Memory:
+    return Memory.open(folder / _STORE, clock=BenchClock(conversation.now), embedder=rig.embedder)
+
+
+def messages(conversation: Conversation) -> list[dict[str, Any]]:
+    """A conversation as messages; its speakers take turns as user and assistant."""
+    first = str(conversation.drafts[0].meta["speaker"])
+    return [
+        {
+            "role": "user" if d.meta["speaker"] == first else "assistant",
+            "content": d.content.rpartition("\n(")[0],
+        }
+        for d in conversation.drafts
+    ]
+
+
+def look(memory: Memory, question: str, budget: int | None = None) -> Frame:
+    """What a question gets, without a trace."""
+    return memory.assemble(FRAME, query=question, budget=budget, reinforce=False)
+
+
+def has(frame: Frame, block: str, said: str) -> bool:
+    """Whether a frame says a sentence, by its block."""
+    return any(c.block.id == block and said in c.excerpt for c in frame.selected)
+
+
+def _fitting(share: Mapping[DiagnosisCause, int], questions: int) -> dict[DiagnosisCause, int]:
+    """The share, or where there are not so many questions, a part of each; a quarter of the questions is left alone."""
+    room, wanted = questions - min(_OTHERS, questions // 4), sum(share.values())
+    return {cause: min(count, count * room // max(wanted, 1)) for cause, count in share.items()}
+
+
+# --- choosing ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _AnsweredTurn:
+    """A question whose one turn is in the frame."""
+
+    text: str
+    source: str
+    answer: str
+
+
+def _answered(
+    memory: Memory, conversation: Conversation, retold: Mapping[str, str]
+) -> Iterator[_AnsweredTurn]:
+    """Questions whose one turn is in the frame, one a turn."""
+    seen: set[str] = set()
+    for one in conversation.questions:
+        source = one.evidence[0]
+        if one.category == ADVERSARIAL or len(one.evidence) > 1 or source in seen or source not in retold:
+            continue
+        said, told = _said(conversation, source), _said(conversation, source, retold[source])
+        blocks = memory.resolve_source(source)
+        if len(said.split()) < 6 or not blocks:
+            continue
+        frame = look(memory, one.text)
+        if has(frame, blocks[0], said) and has(frame, blocks[0], told):
+            seen.add(source)
+            yield _AnsweredTurn(one.text, source, one.answer)
+
+
+def _said_twice(
+    conversation: Conversation,
+    turns: Sequence[_AnsweredTurn],
+    observed: Mapping[str, str],
+    facts: Mapping[str, str],
+) -> frozenset[str]:
+    """The turns whose fact another turn says too, as far as words and the annotations of the data tell: in the words of
+    the fact or of the answer, or somebody retold both turns alike. Without its turn such a fact is still stored.
+    """
+    held = {str(d.meta["source"]): (d.content, wording.stems(d.content)) for d in conversation.drafts}
+    retold = {source: wording.stems(text) for source, text in observed.items()}
+    found: set[str] = set()
+    for turn in turns:
+        fact, answer = facts[turn.source], wording.stems(turn.answer) if turn.answer else frozenset()
+        wanted = [(one, wording.stems(one)) for one in (fact, _said(conversation, turn.source))]
+        for source, (text, words) in held.items():
+            if source == turn.source:
+                continue
+            saying = (one for one, stems in wanted if _most(stems, words) and wording.says(text, one))
+            alike = (
+                source in retold
+                and _most(wanted[0][1], retold[source])
+                and wording.says(observed[source], fact)
+            )
+            if next(saying, None) or alike or (len(answer) >= _TELLING and answer <= words):
+                found.add(turn.source)
+                break
+    return frozenset(found)
+
+
+def _most(wanted: frozenset[str], held: frozenset[str]) -> bool:
+    return len(wanted & held) >= wording.MOST_WORDS * len(wanted)
+
+
+def _failures(
+    memory: Memory, conversation: Conversation, turn: _AnsweredTurn, retold: Mapping[str, str]
+) -> tuple[PlantedFailure, PlantedFailure]:
+    """A question with its fact in the turn's own words, and as others retold it; the cause is yet to be given."""
+    (block,) = memory.resolve_source(turn.source)[:1]
+    own, fact = _said(conversation, turn.source), retold[turn.source]
+    said = _said(conversation, turn.source, fact)
+    asked = turn.text
+    return (
+        PlantedFailure("not stored", asked, asked, turn.source, block, own, own, retold=False),
+        PlantedFailure("not stored", asked, asked, turn.source, block, said, fact, retold=True),
+    )
+
+
+def _said(conversation: Conversation, source: str, fact: str = "") -> str:
+    """The longest sentence of a turn, as it was said; of a fact that was retold, the one with most of its words."""
+    text = next(d.content for d in conversation.drafts if d.meta["source"] == source)
+    said = re.sub(r"\s*\[[^\]]*\]\s*$", "", text.rpartition("\n(")[0].partition(": ")[2])
+    told = wording.stems(fact) if fact else frozenset()
+    return max(re.split(r"(?<=[.!?])\s+", said), key=lambda one: (len(told & wording.stems(one)), len(one)))
+
+
+def _retold(path: Path) -> dict[str, str]:
+    """What others wrote that turns say, by source; nothing of it is taken into a memory before it is diagnosed."""
+    given: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found: dict[str, str] = {}
+    for name, sessions in given.items():
+        if not name.endswith("_observation") or not isinstance(sessions, dict):
+            continue
+        for told in (pair for pairs in sessions.values() for pair in pairs):
+            places = _EVIDENCE.findall(str(told[1]))
+            if len(places) == 1:
+                found.setdefault(source_of(int(places[0][0]), int(places[0][1])), str(told[0]))
+    return found

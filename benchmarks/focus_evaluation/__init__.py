@@ -1,0 +1,1 @@
+"""What the benchmarks of the working context measure, in parts that several share."""

@@ -1,0 +1,188 @@
+"""`focus-stability`: whether the working context keeps still, under real scores and under scores made to
+shake it.
+
+A text streams through refocuses, one every cadence of tokens. Counted a run: actions (what the allocator applied,
+room made for tokens to come included) an entry outside the tail, the mean over the refocuses; how many refocuses
+entries outside the tail kept their level, stays that still run as long as they are by then; actions that undo one
+of the last `cooldown` refocuses on the same node; nodes that went back and forth three times within eight
+refocuses. A metric is the worst of its runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from amgs_focus.errors import TextError
+from amgs_focus.lens.scoring import FocusScorer
+from amgs_focus.settings import FocusSettings
+from amgs_focus.tree.gist_tree import LifetimeTree
+from benchmarks.bench_results import BenchResult, BenchTable
+from benchmarks.focus_evaluation.stability import SHAKES, Adversary, Noisy, Steadiness, steadiness, stream
+from benchmarks.focus_rig import FocusRig
+from benchmarks.frame import Bench
+
+BENCH = Bench(
+    "focus-stability",
+    {
+        "swap_rate": ("<=", 0.25),
+        "mean_residency": (">=", 3.0),
+        "ping_pongs": ("<=", 0),
+        "oscillations": ("<=", 0),
+        "swap_rate_noisy": ("<=", 0.25),
+        "mean_residency_noisy": (">=", 3.0),
+        "ping_pongs_noisy": ("<=", 0),
+        "oscillations_noisy": ("<=", 0),
+    },
+)
+REFOCUSES = 64
+LIFETIMES = (1024, 8192, 65536)
+WINDOWS = (256, 512)
+NOISE = 0.5
+SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StabilityRun:
+    """One run: what it was made with and what came of it. shaken: its scores were made to disturb."""
+
+    scorer: str
+    shaken: bool
+    policy: str
+    window: int
+    lifetime: int
+    found: Steadiness
+
+
+def run(
+    rig: FocusRig,
+    *,
+    refocuses: int = REFOCUSES,
+    lifetimes: Sequence[int] = LIFETIMES,
+    windows: Sequence[int] = WINDOWS,
+    settings: FocusSettings | None = None,
+) -> BenchResult:
+    """Stream the corpus behind lifetimes of several lengths. A quick run takes a quarter of the refocuses and the two
+    shortest lifetimes.
+
+    Lifetimes that the text is too short for are left out. Raises TextError when it is too short for each.
+    """
+    settings = settings or FocusSettings()
+    refocuses, lifetimes = (refocuses // 4, lifetimes[:2]) if rig.quick else (refocuses, lifetimes)
+    tokens = rig.text
+    fitting = [size for size in lifetimes if size + refocuses * settings.cadence <= len(tokens)]
+    if not fitting:
+        needed = lifetimes[0] + refocuses * settings.cadence
+        raise TextError(
+            f"{rig.corpus.name} has {len(tokens)} tokens; {needed} are needed.", way_out="Give a longer text."
+        )
+    runs: list[StabilityRun] = []
+    for size in fitting:
+        tree = LifetimeTree(rig.model, rig.encoder, block_size=settings.block_size)
+        rig.progress(len(runs), len(runs) + 1, f"a lifetime of {size:,} tokens")
+        tree.append(tokens[:size], progress=rig.progress)
+        future = tokens[size : size + refocuses * settings.cadence]
+        for window in windows:
+            for policy in ("greedy", "exact"):
+                used = settings.model_copy(update={"window": window, "policy": policy})
+                for scorer, shaken in _scorers(rig.scorers):
+                    doing = f"{scorer.name}, window {window}, {size:,} tokens"
+                    rig.progress(len(runs), len(runs) + 1, doing)
+                    found = steadiness(stream(tree, scorer, used, future, rig.clock), used)
+                    runs.append(StabilityRun(scorer.name, shaken, policy, window, size, found))
+        tree.close()
+    told = {
+        "model": rig.model.card.name,
+        "gist": rig.encoder.name,
+        "text": rig.corpus.name,
+        "lifetimes": fitting,
+        "windows": list(windows),
+        "refocuses": refocuses,
+        "noise": NOISE,
+        "seed": SEED,
+        **settings.model_dump(exclude={"window", "policy", "seed"}),
+    }
+    real, shaken_ones = ([one for one in runs if one.shaken is which] for which in (False, True))
+    metrics = {**_worst(real, ""), **_worst(shaken_ones, "_noisy")}
+    return BENCH.result(told, metrics, (_table(runs), _all(runs)))
+
+
+def _scorers(real: Sequence[FocusScorer]) -> Iterator[tuple[FocusScorer, bool]]:
+    """Every scorer of a setting, each with its own draws: the real ones, the same with noise, adversaries."""
+    for scorer in real:
+        yield scorer, False
+        yield Noisy(scorer, NOISE, SEED), True
+    for shake in SHAKES:
+        yield Adversary(shake, SEED), True
+
+
+def _worst(runs: Sequence[StabilityRun], ending: str) -> dict[str, float]:
+    """The worst that any of the runs did, by metric."""
+    chosen = [one.found for one in runs]
+    return {
+        f"swap_rate{ending}": max(one.swap_rate for one in chosen),
+        f"mean_residency{ending}": min(one.mean_residency for one in chosen),
+        f"ended_residency{ending}": min(
+            (one.ended_residency for one in chosen if one.ended), default=float("nan")
+        ),
+        f"ping_pongs{ending}": sum(one.ping_pongs for one in chosen),
+        f"oscillations{ending}": sum(one.oscillations for one in chosen),
+        f"actions_per_refocus{ending}": max(one.actions for one in chosen),
+    }
+
+
+def _table(runs: Sequence[StabilityRun]) -> BenchTable:
+    """The worst over lifetimes, windows and policies for each scorer."""
+    rows = []
+    for name in dict.fromkeys(one.scorer for one in runs):
+        worst = _worst([one for one in runs if one.scorer == name], "")
+        rows.append(
+            (
+                name,
+                f"{worst['swap_rate']:.3f}",
+                f"{worst['mean_residency']:.1f}",
+                f"{worst['ended_residency']:.1f}",
+                f"{worst['ping_pongs']:.0f}",
+                f"{worst['oscillations']:.0f}",
+                f"{worst['actions_per_refocus']:.2f}",
+            )
+        )
+    columns = (
+        "scores",
+        "actions an entry",
+        "residency",
+        "of ended stays",
+        "ping-pongs",
+        "oscillations",
+        "actions a refocus",
+    )
+    return BenchTable("The worst run of each scorer", columns, tuple(rows))
+
+
+def _all(runs: Sequence[StabilityRun]) -> BenchTable:
+    rows = [
+        (
+            one.scorer,
+            one.policy,
+            str(one.window),
+            f"{one.lifetime:,}",
+            f"{one.found.swap_rate:.3f}",
+            f"{one.found.swap_rate_most:.3f}",
+            f"{one.found.mean_residency:.1f}",
+            f"{one.found.ended_residency:.1f} ({one.found.ended})",
+            f"{one.found.actions:.2f}",
+        )
+        for one in runs
+    ]
+    columns = (
+        "scores",
+        "policy",
+        "window",
+        "lifetime",
+        "actions an entry",
+        "at most",
+        "residency",
+        "of ended stays",
+        "actions a refocus",
+    )
+    return BenchTable("Every run", columns, tuple(rows))

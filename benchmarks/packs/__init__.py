@@ -1,0 +1,1 @@
+"""`packs`: what packs promise, measured; one file a subject."""

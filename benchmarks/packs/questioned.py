@@ -1,0 +1,106 @@
+"""Memories whose texts are packed without a look at any question, and what is asked of them.
+
+A pack is six messages of a session in a row (LoCoMo, REALTALK), or three paragraphs whose titles follow each other
+(HotpotQA, MuSiQue, the paragraphs of all questions in one memory).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from amgs.identity import block_id
+from amgs.memory import Memory
+from amgs.types import Block
+from benchmarks.conversation import evidence_data
+from benchmarks.packs import pruning_data
+from benchmarks.packs.routing import packed
+from benchmarks.rig import MemoryRig
+from benchmarks.stores import STILL, BenchClock
+
+_IN_A_PACK = 3
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """wanted: (id, start, end) of what answers. group: what is drawn as one for an interval."""
+
+    text: str
+    answer: str
+    group: str
+    wanted: tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionedPacks:
+    """A memory with its corpus. memories: how many of that corpus there are. share: into how many parts the questions
+    that `pipeline` has a model judge are shared; 0: none are. blocks: in the order of time.
+    """
+
+    corpus: str
+    memories: int
+    share: int
+    memory: Memory
+    blocks: Sequence[Block]
+    asked: Sequence[AskedQuestion]
+
+
+def questioned_packs(rig: MemoryRig, data: Path) -> Iterator[QuestionedPacks]:
+    """Each memory of four corpora as far as a folder has them, open until the next is asked for."""
+    count = cache(rig.count_tokens)
+    corpora = {name: evidence_data.read(data, name) for name in ("locomo", "realtalk")}
+    there = sum(bool(found) for found in corpora.values())
+    for corpus, conversations in corpora.items():
+        for one in conversations:
+            clock = BenchClock(one.now)
+            with Memory.open(":memory:", clock=clock, embedder=rig.embedder, count_tokens=count) as memory:
+                memory.conversation.add(one.name, one.messages)
+                memory.apply_consolidation(memory.plan_consolidation())
+                packed(one, memory)
+                stored = memory._opened.storage.messages.held(one.name)
+                own = {each.message.number: each.blocks for each in stored}
+                held = memory._opened.storage.blocks.get([i for ids in own.values() for i in ids])
+                asked = [
+                    AskedQuestion(question.text, question.answer, one.name, wanted)
+                    for question in one.questions
+                    if (
+                        wanted := tuple(
+                            (i, 0, len(held[i].content))
+                            for number in sorted(question.evidence)
+                            for i in own.get(number, ())
+                        )
+                    )
+                ]
+                latest_last = sorted(held.values(), key=lambda block: block.created_at)
+                yield QuestionedPacks(
+                    corpus, len(conversations), there * len(conversations), memory, latest_last, asked
+                )
+    for corpus in ("hotpotqa", "musique"):
+        questions = [one for one in pruning_data.read(data, corpus) if any(u.supports for u in one.units)]
+        if questions:
+            drafts = {block_id(draft.content): draft for one in questions for draft in one.paragraphs}
+            with Memory.open(
+                ":memory:", clock=BenchClock(STILL), embedder=rig.embedder, count_tokens=count
+            ) as memory:
+                memory.ingest_many(drafts.values())
+                memory.apply_consolidation(memory.plan_consolidation())
+                ids = sorted(drafts, key=lambda one: (str(drafts[one].meta["title"]), one))
+                for place in range(0, len(ids), _IN_A_PACK):
+                    memory.packs.keep(f"row {place:05d}", blocks=ids[place : place + _IN_A_PACK])
+                held = memory._opened.storage.blocks.get(ids)
+                asked = [
+                    AskedQuestion(
+                        one.text,
+                        one.answer,
+                        f"question {number}",
+                        tuple(
+                            (block_id(one.paragraphs[u.paragraph].content), u.start, u.end)
+                            for u in one.units
+                            if u.supports
+                        ),
+                    )
+                    for number, one in enumerate(questions)
+                ]
+                yield QuestionedPacks(corpus, 1, 0, memory, [held[one] for one in ids], asked)

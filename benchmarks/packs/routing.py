@@ -1,0 +1,171 @@
+"""Routing: how much of what answers a question stands in the packs that it is given, whole, in 512 and 1,024 tokens.
+
+A pack is six messages of a session in a row of LoCoMo or REALTALK, cut without a look at any question.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from amgs.conversation.keeping import sessions
+from amgs.memory import Memory
+from amgs.packs.facets import Facets
+from amgs.packs.routing import AGENTS, RouteItem, route
+from benchmarks.bench_results import BenchTable, Comparator
+from benchmarks.conversation import evidence_data
+from benchmarks.conversation.evidence_data import QuestionedConversation
+from benchmarks.rig import MemoryRig
+from benchmarks.stores import BenchClock
+from benchmarks.subject import SubjectResult
+
+BUDGETS = (512, 1024)
+OURS = "amgs"
+_ROW = 6
+_RRF = 60
+_RESAMPLES = 1_000
+GOALS: Mapping[str, tuple[Comparator, float]] = {"routing_ahead_of_best": (">=", 0.0)}
+
+Choice = Callable[[Facets, int], list[str]]
+
+
+def measure_routing(rig: MemoryRig, data: Path) -> SubjectResult | None:
+    """Recall of the evidence by method and budget; None where there are no dialogues."""
+    by: dict[tuple[str, int, str], list[tuple[str, float]]] = {}
+    for corpus in ("locomo", "realtalk"):
+        conversations = evidence_data.read(data, corpus)
+        for place, one in enumerate(conversations):
+            rig.progress(place, len(conversations), f"{corpus} {one.name}")
+            for budget, method, recall in _measured(one, rig):
+                by.setdefault((corpus, budget, method), []).append((one.name, recall))
+    if not by:
+        return None
+    metrics: dict[str, float] = {}
+    rows: list[tuple[str | float, ...]] = []
+    least = []
+    for (corpus, budget, method), found in by.items():
+        ours = [recall for _, recall in by[corpus, budget, OURS]]
+        gain = [a - b for a, (_, b) in zip(ours, found, strict=True)]
+        low, high = interval([name for name, _ in found], gain)
+        mean = 100.0 * float(np.mean([recall for _, recall in found]))
+        rows.append((corpus, budget, method, len(found), mean, f"[{100 * low:+.1f}, {100 * high:+.1f}]"))
+        if method == OURS:
+            metrics[f"routing_recall_{corpus}_{budget}"] = mean
+        else:
+            metrics[f"routing_{corpus}_{budget}_{method.split(',')[0].replace(' ', '_')}"] = mean
+            least += [low] if method in _BESIDE else []
+    metrics["routing_ahead_of_best"] = 100.0 * min(least)
+    columns = ("corpus", "tokens", "method", "questions", "evidence, percent", "amgs less it, 95 %")
+    return SubjectResult(
+        metrics, GOALS, (BenchTable("Evidence in the packs of a question", columns, tuple(rows)),)
+    )
+
+
+def _alone(agent: str) -> Choice:
+    """What one agent would choose: by its own term for each token, redundancy weighed, or by its own score."""
+    weights = {name: float(name == agent) for name in AGENTS}
+    return lambda given, budget: [one.id for one in route(given.items, given.shares, budget, weights).chosen]
+
+
+def _ranked(given: Facets, agent: str) -> list[RouteItem]:
+    """All items by one agent's score, the best first."""
+    score: dict[str, Callable[[RouteItem], float]] = {
+        "relevance": lambda one: float(np.dot(one.covers, given.shares)),
+        "efficiency": lambda one: -one.tokens,
+        "quality": lambda one: one.quality,
+        "recency": lambda one: one.recency,
+        "domain": lambda one: one.domain,
+    }
+    return sorted(given.items, key=lambda one: (-score[agent](one), one.id))
+
+
+def _filled(items: Sequence[RouteItem], budget: int) -> list[str]:
+    chosen, used = [], 0
+    for one in items:
+        if used + one.tokens <= budget:
+            chosen.append(one.id)
+            used += one.tokens
+    return chosen
+
+
+def _fused(given: Facets, budget: int) -> list[str]:
+    """Reciprocal rank fusion of the five agents' rankings."""
+    score: dict[str, float] = {}
+    for agent in AGENTS:
+        for rank, one in enumerate(_ranked(given, agent), 1):
+            score[one.id] = score.get(one.id, 0.0) + 1.0 / (_RRF + rank)
+    return _filled(sorted(given.items, key=lambda one: (-score[one.id], one.id)), budget)
+
+
+def _best_member(given: Facets, budget: int) -> list[str]:
+    """The packs with the likeliest messages, whatever else is chosen and whatever they cost."""
+    shares = np.array(given.shares)
+    best = {one.id: float((shares * np.array(one.covers)).max(initial=0.0)) for one in given.items}
+    return _filled(sorted(given.items, key=lambda one: (-best[one.id], one.id)), budget)
+
+
+METHODS: Mapping[str, Choice] = {
+    OURS: lambda given, budget: [one.id for one in route(given.items, given.shares, budget).chosen],
+    **{f"{agent} alone": _alone(agent) for agent in AGENTS},
+    "reciprocal rank fusion": _fused,
+    "likeliest message, redundancy ignored": _best_member,
+}
+_BESIDE = tuple(name for name in METHODS if name != OURS)
+
+
+def _measured(one: QuestionedConversation, rig: MemoryRig) -> list[tuple[int, str, float]]:
+    clock = BenchClock(one.now)
+    with Memory.open(":memory:", clock=clock, embedder=rig.embedder, count_tokens=rig.count_tokens) as memory:
+        memory.conversation.add(one.name, one.messages)
+        memory.apply_consolidation(memory.plan_consolidation())
+        pack_of = packed(one, memory)
+        found: list[tuple[int, str, float]] = []
+        chance = random.Random(rig.seed)
+        for question in one.questions:
+            wanted = [pack_of.get(number, "") for number in question.evidence]
+            given, *_ = memory.packs._facets(question.text)
+            mixed = sorted(given.items, key=lambda one: one.id)
+            chance.shuffle(mixed)
+            for budget in BUDGETS:
+                chosen = {name: choose(given, budget) for name, choose in METHODS.items()}
+                chosen["at random"] = _filled(mixed, budget)
+                for name, ids in chosen.items():
+                    found.append((budget, name, sum(pack in ids for pack in wanted) / len(wanted)))
+    return found
+
+
+def packed(one: QuestionedConversation, memory: Memory) -> dict[int, str]:
+    """Keep rows of messages as packs; the pack of each message by its number."""
+    stored = memory._opened.storage.messages.held(one.name)
+    pack_of: dict[int, str] = {}
+    numbers = sessions([each.message for each in stored])
+    row: list[int] = []
+    for place, each in enumerate(stored):
+        row.append(place)
+        last = place + 1 == len(stored) or numbers[place + 1] != numbers[place]
+        if len(row) == _ROW or last:
+            name = f"row {each.message.number:05d}"
+            blocks = [block for n in row for block in stored[n].blocks]
+            if blocks:
+                memory.packs.keep(name, blocks=blocks)
+                pack_of |= {stored[n].message.number: name for n in row}
+            row = []
+    return pack_of
+
+
+def interval(names: Sequence[str], gains: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of a mean, by drawing conversations."""
+    by: dict[str, list[float]] = {}
+    for name, gain in zip(names, gains, strict=True):
+        by.setdefault(name, []).append(gain)
+    groups = list(by.values())
+    draw = np.random.default_rng(0)
+    means = []
+    for _ in range(_RESAMPLES):
+        picked = [groups[n] for n in draw.integers(len(groups), size=len(groups))]
+        means.append(float(np.mean(np.concatenate(picked))))
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(low), float(high)

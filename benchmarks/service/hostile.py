@@ -1,0 +1,148 @@
+"""What must never work: acknowledged texts lost by a kill, and a caller who sees another namespace."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import httpx2
+
+from benchmarks.service.process import ServerProcess
+
+SECRET: Final = "the harbour master keeps the key under the blue stone"
+_TEXTS_A_ROUND = 3
+
+
+def lost_after_kill(
+    start: Callable[[], ServerProcess], rounds: int, progress: Callable[[int], None]
+) -> tuple[int, int, bool]:
+    """Take texts in, kill the server right after the last acknowledgement, start it anew: how many acknowledged texts
+    were lost, how many there were, and whether the store verifies at the end.
+    """
+    acknowledged: list[str] = []
+    missing: set[str] = set()
+    server = start()
+    try:
+        for number in range(rounds):
+            progress(number)
+            with server.client() as http:
+                for part in range(_TEXTS_A_ROUND):
+                    text = f"Round {number}, entry {part}: the tide stood at {number * 7 + part} inches."
+                    answer = http.post("/v1/memory/ingest", json={"content": text})
+                    acknowledged += answer.json()["added"] if answer.status_code == 201 else []
+            server.kill()
+            server = start()
+            with server.client() as http:
+                latest = acknowledged[-_TEXTS_A_ROUND:]
+                missing.update(i for i in latest if http.get(f"/v1/memory/{i}").status_code != 200)
+        with server.client() as http:
+            missing.update(i for i in acknowledged if http.get(f"/v1/memory/{i}").status_code != 200)
+            sound = http.post("/v1/operations/verify", json={}).json()
+    finally:
+        server.stop()
+    return len(missing), len(acknowledged), bool(sound.get("ok", not sound.get("faults")))
+
+
+def escapes(http: httpx2.Client, hidden: str, block: str, files: Path, count: int, seed: int) -> list[str]:
+    """Requests by a caller of one namespace that gave something away of another, or of the machine.
+
+    hidden: the other namespace. block: an id that only it holds. files: a file of the machine that holds the secret.
+    """
+    chance = random.Random(seed)
+    found = []
+    for _, (method, path, headers, body) in zip(
+        range(count), _attempts(chance, hidden, block, files), strict=False
+    ):
+        try:
+            answer = http.request(method, path, headers=headers, json=body)
+        except (httpx2.HTTPError, UnicodeError, ValueError):
+            continue  # the client itself refuses to send it
+        if SECRET in answer.text or answer.status_code >= 500:
+            found.append(f"{method} {path} {headers}: {answer.status_code}")
+    return found
+
+
+def token_file(keys: Mapping[str, str]) -> str:
+    """A file of tokens. keys: by namespace the token that may read and write it."""
+    return "".join(
+        f'[{name}]\nsha256 = "{hashlib.sha256(key.encode()).hexdigest()}"\nnamespaces = ["{name}"]\nmay = "write"\n'
+        for name, key in keys.items()
+    )
+
+
+Attempt = tuple[str, str, dict[str, str], dict[str, str] | None]
+
+
+def _attempts(chance: random.Random, hidden: str, block: str, files: Path) -> Iterator[Attempt]:
+    """Ways to name what is not one's own: traversal, encodings, look-alikes, swapped headers, paths of the machine."""
+    names = [
+        hidden,
+        hidden.upper(),
+        f"../{hidden}",
+        f"./{hidden}",
+        f"{hidden}/",
+        f"{hidden}.duckdb",
+        f"{hidden}%00",
+        quote(f"../{hidden}", safe=""),
+        quote(quote(f"../{hidden}", safe=""), safe=""),
+        f"own/../{hidden}",
+        f"own\\..\\{hidden}",
+        f" {hidden}",
+        f"{hidden} ",
+        f"{hidden},own",
+        f"own,{hidden}",
+        "".join(chr(ord(c) + 0xFEE0) for c in hidden),
+        hidden.replace("o", "о"),
+        hidden + "\u200b",
+        "*",
+        "",
+        "/",
+        "..",
+    ]
+    paths = [str(files), f"file://{files}", f"../{files.name}", f"own.files/../../{files.name}"]
+    while True:
+        name = chance.choice(names)
+        whole = chance.choice(
+            [block, block[:12], block[:4], block.upper(), quote(block[:8] + "/../" + block)]
+        )
+        yield chance.choice(
+            [
+                ("POST", "/v1/memory/search", {"AMGS-Namespace": _sendable(name)}, {"query": "harbour key"}),
+                ("GET", f"/v1/memory/{whole}", {"AMGS-Namespace": _sendable(name)}, None),
+                ("GET", f"/v1/memory/{whole}", {}, None),
+                ("GET", f"/v1/memory/{quote(name, safe='')}", {}, None),
+                ("GET", f"/v1/frame/{quote(name, safe='')}/cached", {}, None),
+                ("POST", "/v1/operations/block_show", {}, {"block": whole}),
+                ("POST", "/v1/operations/block_show", {}, {"block": chance.choice(paths)}),
+                ("POST", "/v1/operations/source_show", {}, {"source": chance.choice(paths)}),
+                ("POST", "/v1/operations/source_update", {}, {"source": "x", "file": chance.choice(paths)}),
+                ("POST", "/v1/operations/ingest", {}, {"batch": str(files.parent)}),
+                ("POST", "/v1/memory/ingest", {}, {"content": chance.choice(paths)}),
+                ("POST", "/v1/operations/import", {}, {"path": chance.choice(paths)}),
+                ("POST", "/v1/frame/assemble", {"AMGS-Namespace": _sendable(name)}, {"name": "INBOX"}),
+                (
+                    "GET",
+                    f"/v1/events?after=0&namespace={quote(name, safe='')}",
+                    {"Authorization": "Bearer x"},
+                    None,
+                ),
+                ("POST", "/v1/operations/pack_list", {"AMGS-Namespace": _sendable(name)}, {}),
+                ("POST", "/v1/operations/pack_show", {"AMGS-Namespace": _sendable(name)}, {"name": whole}),
+                ("GET", "/v1/journal?limit=1000", {"AMGS-Namespace": _sendable(name)}, None),
+                ("GET", "/v1/lifecycle/status", {"AMGS-Namespace": _sendable(name)}, None),
+                ("POST", "/v1/operations/find", {"AMGS-Namespace": _sendable(name)}, {"text": "harbour"}),
+                ("POST", "/v1/plans/consolidate", {"AMGS-Namespace": _sendable(name)}, {}),
+                ("GET", f"/v1/graph/neighbours/{whole}", {"AMGS-Namespace": _sendable(name)}, None),
+                ("GET", f"/v1/../{quote(name, safe='')}/memory/{whole}", {}, None),
+                ("GET", f"/{quote(str(files), safe='')}", {}, None),
+            ]
+        )
+
+
+def _sendable(name: str) -> str:
+    """A header's value: what is not Latin is sent as its UTF-8 bytes."""
+    return name.encode().decode("latin-1").replace("\0", "")

@@ -1,1 +1,0 @@
-"""`bench conversation`: what is measured of conversations, one file a subject."""

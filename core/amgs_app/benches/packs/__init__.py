@@ -1,1 +1,0 @@
-"""`bench packs`: what packs promise, measured; one file a subject."""

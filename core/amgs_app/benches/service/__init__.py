@@ -1,1 +1,0 @@
-"""`bench service`: a real server in a process of its own, asked over loopback by many clients, killed and attacked."""

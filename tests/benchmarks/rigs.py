@@ -1,0 +1,40 @@
+"""Rigs for benches in tests: the tiny model with pointers for gists and the baseline for a scorer, hashed words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from amgs.text.embedding import HashingEmbedder
+from amgs.text.tokens import approximate_tokens
+from amgs.types import Progress
+from amgs_focus.gist.gistnet import GistEncoder, PointerEncoder
+from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.lens.scoring import FocusScorer
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.model.tiny import TinyModel
+from benchmarks.focus_rig import FocusRig
+from benchmarks.focus_texts import TokenCorpus
+from benchmarks.rig import MemoryRig
+
+
+def focus_rig(
+    out: Path,
+    *corpora: TokenCorpus,
+    model: BaseModel | None = None,
+    encoder: GistEncoder | None = None,
+    scorers: Sequence[FocusScorer] = (),
+    progress: Progress | None = None,
+) -> FocusRig:
+    return FocusRig(
+        model=model or TinyModel(),
+        encoder=encoder or PointerEncoder(),
+        scorers=scorers or [TailSimilarity()],
+        corpora=corpora,
+        out=out,
+        progress=progress or Progress(),
+    )
+
+
+def memory_rig() -> MemoryRig:
+    return MemoryRig(embedder=HashingEmbedder(), count_tokens=approximate_tokens)

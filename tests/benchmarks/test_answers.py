@@ -1,0 +1,116 @@
+"""`conversation`, answers and peers: what a model loses, what is asked of what, what others' figures say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from amgs.text.embedding import HashingEmbedder
+from amgs.text.tokens import approximate_tokens
+from amgs_focus.evaluation.answers import ContextReader
+from amgs_focus.model.tiny import TinyModel
+from benchmarks.conversation.answer_data import around, drawn, stretches
+from benchmarks.conversation.answers import measure_answers
+from benchmarks.conversation.peers import distilled, measure_peers
+from benchmarks.packs import pipeline
+from benchmarks.rig import MemoryRig
+
+THINGS = ("mast", "keel", "rope", "sail", "tide", "harbour", "lantern", "compass", "anchor", "deck")
+RIG = MemoryRig(embedder=HashingEmbedder(), count_tokens=approximate_tokens)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A folder of LoCoMo's layout: two sessions of twenty turns, six questions."""
+    made: dict[str, object] = {}
+    asked = []
+    for session in (1, 2):
+        made[f"session_{session}_date_time"] = f"1:56 pm on {session} May, 2023"
+        made[f"session_{session}"] = [
+            {
+                "speaker": ("Ann", "Ben")[n % 2],
+                "dia_id": f"D{session}:{n + 1}",
+                "text": f"The {thing} of ship {session} is {n} years old today, as Kim said.",
+            }
+            for n, thing in enumerate(THINGS * 2)
+        ]
+        for n in (4, 9, 15):
+            question = f"How old is the {THINGS[n % 10]} of ship {session}?"
+            asked.append(
+                {"question": question, "category": 4, "evidence": [f"D{session}:{n + 1}"], "answer": str(n)}
+            )
+    asked.append({"question": "Who swam?", "category": 5, "evidence": ["D1:1"], "adversarial_answer": "Kim"})
+    (tmp_path / "locomo").mkdir()
+    (tmp_path / "locomo" / "1.json").write_text(json.dumps({**made, "qa": asked}))
+    return tmp_path
+
+
+def test_an_answer_costs_what_the_model_says_of_it_and_the_context_stays_as_it_was() -> None:
+    model = TinyModel()
+    reader = ContextReader(model, "The mast is red.")
+    (first,) = reader.nll("Which colour?", ["red"])
+    before = [*model.sinks(), *model.encode("The mast is red."), *model.encode(model.turn("Which colour?"))]
+    said = model.encode("red")
+    with torch.no_grad():
+        states = model.forward(model.embed(torch.tensor([[*before, *said[:-1]]])))[0, len(before) - 1 :]
+        logs = torch.log_softmax(model.logits(states).double(), dim=-1)
+    assert first == pytest.approx(-float(logs.gather(1, torch.tensor(said)[:, None]).mean()), abs=1e-4)
+    assert reader.nll("Which colour?", ["blue", "red"])[1] == pytest.approx(first, abs=1e-4)
+
+
+def test_a_stretch_holds_the_evidence_and_the_nearest_sessions_that_fit() -> None:
+    assert around([2], [5, 5, 5, 5, 5], 16) == (1, 2, 3)
+    assert around([0, 4], [5, 5, 5, 5, 5], 12) == (0, 4)
+    assert around([2], [5, 5, 50, 5, 5], 16) == ()
+
+
+def test_answers_are_judged_after_every_context_beside_their_controls(data: Path) -> None:
+    found = stretches(data / "locomo", approximate_tokens)
+    assert sum(len(one.questions) for one in found) == 6
+    assert sum(len(one.questions) for one in drawn(found, 2, seed=0)) == 2
+    judged = measure_answers(RIG, data, TinyModel, 2)
+    assert judged is not None
+    shown = {(row[0], row[1]): row for row in judged.tables[0].rows}
+    assert shown["all", "nothing"][4] == 0.0 and shown["all", "the whole stretch"][4] == 1.0
+    assert np.isfinite([judged.metrics[name] for name in ("gap_kept_7", "gap_random", "gap_shuffled")]).all()
+    assert measure_answers(RIG, data / "locomo", TinyModel, 2) is None
+
+
+def test_a_random_seventh_preserves_what_others_measure_and_not_the_evidence(data: Path) -> None:
+    found = measure_peers(RIG, data)
+    assert found is not None
+    metrics = found.metrics
+    assert metrics["seed_preservation_random"] > 0.9 and metrics["seed_entity_recall_random"] == 100.0
+    assert metrics["seed_evidence_random"] < metrics["seed_evidence_amgs"]
+
+
+def test_the_peer_leaves_turns_and_folds_many_of_them() -> None:
+    pytest.importorskip("distil")
+    lines = [f"Ann: the {thing} was mended on day {n}" for n, thing in enumerate(THINGS * 6)]
+    text, held = distilled(lines, 1)
+    assert held.all() and text.split("\n") == lines
+    _, folded = distilled(lines, 60)
+    assert folded.size == 60 and folded.sum() < 30
+
+
+def test_a_text_of_all_packs_is_measured_beside_a_frame_of_as_many_tokens(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert pipeline.measure_pipeline(RIG, tmp_path / "nowhere") is None
+    monkeypatch.setattr(pipeline, "BUDGET", 150)
+    made = pipeline.measure_pipeline(RIG, data, TinyModel, questions=1)
+    assert made is not None
+    found = made.metrics
+    assert found["pipeline_locomo_ceiling"] == 100 > found["pipeline_locomo_random"]
+    assert found["pipeline_locomo_ceiling"] >= found["pipeline_locomo_recall"] > 0
+    recalls, nats = made.tables
+    assert [row[1] for row in recalls.rows] == list(pipeline.METHODS)
+    assert all(0 < float(row[-1]) <= 150 and row[2] == 6 for row in recalls.rows)
+    assert [row[2] for row in nats.rows] == [1] * (len(pipeline.METHODS) + 2)
+    # the answer half way through the list says the same, so that it gains as much
+    assert found["pipeline_locomo_nats_shuffled"] == pytest.approx(found["pipeline_locomo_nats_recall"])
+    assert set(made.goals) == {"pipeline_ahead_of_session_least", "pipeline_nats_ahead_of_session_least"}

@@ -1,0 +1,86 @@
+"""The subject "coreference" of `conversation` on a scene and examples made up here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from amgs.conversation.coreference.antecedents import RuleScorer
+from amgs.conversation.coreference.passage import Kind
+from amgs.errors import InputError
+from benchmarks.conversation.coreference import measured
+from benchmarks.conversation.coreference_data import GapExample, read_friends, read_gap
+from benchmarks.conversation.coreference_judging import JudgedMention, gap_f1, is_right, precision_at
+
+ADA, BEN = "Ada Moor", "Ben Orsa"
+SAID = [
+    (ADA, [["Ben", ",", "I", "met", "Joshua", "."], ["He", "likes", "you", "."]]),
+    (BEN, [["We", "know", "him", "."]]),
+]
+MEANT = [
+    [[[0, 1, BEN], [2, 3, ADA], [4, 5, "Joshua Burgin"]], [[0, 1, "Joshua Burgin"], [2, 3, BEN]]],
+    [[[0, 1, ADA, BEN], [2, 3, "Joshua Burgin"]]],
+]
+GAP_HEAD = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    utterances = [
+        {
+            "speakers": [who],
+            "transcript": " ".join(w for s in words for w in s),
+            "tokens": words,
+            "character_entities": m,
+        }
+        for (who, words), m in zip(SAID, MEANT, strict=True)
+    ]
+    episodes = {"episodes": [{"episode_id": "e1", "scenes": [{"utterances": utterances}]}]}
+    (tmp_path / "character-identification-dev.json").write_text(json.dumps(episodes))
+    (tmp_path / "gap-validation.tsv").write_text(
+        GAP_HEAD + "1\tEmily told Thomas that she left.\tshe\t23\tEmily\t0\tTRUE\tThomas\t11\tFALSE\tu\n"
+    )
+    return tmp_path
+
+
+def test_everybody_of_a_scene_is_found_and_the_controls_stand_beside(folder: Path) -> None:
+    found = measured([RuleScorer()], folder, 1)
+    assert found is not None
+    assert found.metrics["friends_accuracy"] == 100.0
+    assert found.metrics["gap_f1"] == 100.0
+    assert found.metrics["friends_simple_rules"] < 100.0
+    ways = [row[0] for row in found.tables[0].rows]
+    assert {"rules", "simple rules", "somebody of the scene", "shuffled annotation"} <= set(ways)
+
+
+def test_a_folder_without_either_gives_nothing_and_another_layout_an_error(tmp_path: Path) -> None:
+    assert measured([RuleScorer()], tmp_path, 1) is None
+    wrong = tmp_path / "gap-validation.tsv"
+    wrong.write_text(GAP_HEAD + "1\tEmily left.\tshe\t3\tEmily\t0\tTRUE\tEmily\t0\tFALSE\tu\n")
+    with pytest.raises(InputError, match="GAP"):
+        read_gap(wrong)
+    wrong.write_text("{}")
+    with pytest.raises(InputError, match="episodes"):
+        read_friends(wrong)
+
+
+def test_several_people_must_be_exactly_those_annotated() -> None:
+    people = frozenset((ADA, BEN))
+    assert is_right((ADA, BEN), people, (ADA, BEN), Kind.WE)
+    assert not is_right((ADA,), people, (ADA, BEN), Kind.WE)
+    assert is_right((ADA,), people, (ADA, BEN), Kind.YOU)
+    assert is_right(("Joshua",), frozenset(("Joshua Burgin",)), (ADA, BEN), Kind.NAME)
+    assert not is_right((), people, (), Kind.I)
+
+
+def test_f1_counts_each_name_and_precision_takes_the_most_confident() -> None:
+    example = GapExample("", (0, 0), ((0, 0), (0, 0)), (True, False), feminine=True)
+    assert gap_f1([example, example], [(True, False), (True, True)]).precision == pytest.approx(200 / 3)
+    judged = [
+        JudgedMention("", "", "", "", right, confidence, "", ("x",), frozenset())
+        for right, confidence in ((True, 0.9), (False, 0.5), (True, 0.5), (False, 0.1))
+    ]
+    assert precision_at(judged, 0.25) == 100.0
+    assert precision_at(judged, 0.5) == 75.0

@@ -1,0 +1,452 @@
+"""The benches of the focus engine on the tiny model: every metric that is asked for, and rows that are kept."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from amgs.errors import InputError, UsageError
+from amgs.text.embedding import HashingEmbedder
+from amgs_app.render.catalogue import table_of
+from amgs_app.render.encode import to_json
+from amgs_focus.gist.gistnet import BLOCK, PointerEncoder
+from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.lens.question_search import QuestionSearch
+from amgs_focus.lens.scoring import FocusScorer, LensView
+from amgs_focus.model.tiny import TinyModel
+from amgs_focus.settings import FocusSettings
+from amgs_focus.window.scores import Scores
+from benchmarks import (
+    focus_ablation,
+    focus_budget,
+    focus_ceiling,
+    focus_gist,
+    focus_latency,
+    focus_locomo,
+    focus_longbench,
+    focus_passkey,
+    focus_policy,
+    focus_questions,
+    focus_reads,
+    focus_scale,
+)
+from benchmarks.__main__ import run as run_benchmark
+from benchmarks.bench_results import BenchResult
+from benchmarks.focus_evaluation.ceiling import CeilingPlan, continuations, optimised_gists
+from benchmarks.focus_evaluation.planted_facts import FactQuestion
+from benchmarks.focus_texts import TokenCorpus, read_texts
+from benchmarks.ledger import Ledger
+from benchmarks.locomo_data import read_folder
+from tests.benchmarks.rigs import focus_rig
+
+torch.set_num_threads(1)
+
+TEXT = "".join(
+    f"On day {day} the keeper of light {day % 7} wrote {day * day} words, and slept. " for day in range(90)
+)
+
+
+class Told:
+    """A scorer that asks for nothing."""
+
+    name = "nothing"
+    version = 0
+
+    def score(self, view: LensView) -> Scores:
+        return Scores(np.zeros(view.context.used - 4), {})
+
+
+class CountedPointer(PointerEncoder):
+    """Counts the blocks it summed up."""
+
+    blocks = 0
+
+    def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        self.blocks += len(tokens)
+        return super().encode_tokens(embeddings, tokens)
+
+
+class Counted(TinyModel):
+    """Counts its passes."""
+
+    passes = 0
+
+    def forward(self, embeddings: torch.Tensor, cache: object = None) -> torch.Tensor:
+        self.passes += 1
+        return super().forward(embeddings, cache)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("text") / "keeper.txt"
+    file.write_text(TEXT, encoding="utf-8")
+    return file
+
+
+def test_rows_are_kept_and_a_run_that_was_cut_short_goes_on(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, "some", {"seed": 1})
+    assert ledger.once("a", lambda: {"nll": 1.5}) == {"nll": 1.5}
+    with ledger.path.open("a") as file:
+        file.write('{"key": "b", "nl')
+    again = Ledger(tmp_path, "some", {"seed": 1})
+    assert again.once("a", lambda: {"nll": 9.0}) == {"nll": 1.5}
+    assert again.once("b", lambda: {"nll": 2.5}) == {"nll": 2.5}
+    lines = again.path.read_text().splitlines()
+    assert json.loads(lines[0]) == {"seed": 1}
+    assert [json.loads(line)["key"] for line in lines[1:]] == ["a", "b"]
+    assert Ledger(tmp_path, "some", {"seed": 2}).path != again.path
+
+
+def test_the_gist_bench_gives_every_metric_and_measures_nothing_twice(text: Path, tmp_path: Path) -> None:
+    model = Counted()
+    prose = read_texts(model, text, "focus-gist")
+    code = TokenCorpus("code", ("a", "b"), (prose.documents[0][:1500], prose.documents[0][:60]), "2")
+    rig = focus_rig(tmp_path, prose, code, model=model)
+    found = focus_gist.run(rig, windows=4)
+    shapes = ("2_0_32", "4_1_64", "6_2_64")
+    kinds = ("gap_recovered", "gap_nats", "content_share")
+    asked = {f"{kind}_{shape}" for kind in kinds for shape in shapes}
+    asked |= {"l2_harm_nats", "l2_harm_nats_code", "gap_nats_2_0_32_code", "content_share_4_1_64_code"}
+    assert asked <= set(found.metrics)
+    assert set(focus_gist.BENCH.goals) == set(found.goals)
+    assert [row[0] for row in found.tables[-1].rows] == ["1", "2", "4", "8"]
+    assert all("untrained" in str(row[1]) for row in found.tables[-1].rows)
+    assert json.loads(to_json(found))["bench"] == "focus-gist"
+    assert any("recovered" in line for line in table_of(found).notes)
+    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
+    assert all(set(row) > {"key", "drop", "gist"} for row in rows)
+    main = [row for row in rows if "/4_1_64/pointer-1/" in row["key"]]
+    assert main and all({"shuffled", "other", "constant"} <= set(row) for row in main)
+    titles = [table.title for table in found.tables]
+    assert sum(title.startswith("What gists that know nothing") for title in titles) == 2
+    assert [title for title in titles if title.startswith("By document")] == ["By document of code"]
+    passes = model.passes
+    assert focus_gist.run(rig, windows=4).metrics.keys() == asked | (found.metrics.keys())
+    assert model.passes == passes
+
+
+def test_the_ceiling_bench_moves_gists_toward_their_own_block_and_measures_nothing_twice(
+    text: Path, tmp_path: Path
+) -> None:
+    model = Counted()
+    rig = focus_rig(tmp_path, read_texts(model, text, "focus-ceiling"), model=model)
+    plan = CeilingPlan(samples=2, read=1, steps=12, rate=0.3)
+    found = focus_ceiling.run(rig, blocks=8, plan=plan)
+    (table,) = found.tables
+    assert [row[1] for row in table.rows] == ["4", "2"]
+    means = dict(zip(table.columns, table.rows[0], strict=True))
+    assert means["gist"] != means["optimised"] != means["optimised, shuffled"]
+    passes = model.passes
+    focus_ceiling.run(rig, blocks=8, plan=plan)
+    assert model.passes == passes
+
+
+def test_gists_that_learned_a_continuation_explain_it_better_than_the_pointers_they_began_as() -> None:
+    model, plan = TinyModel(), CeilingPlan(samples=1, read=1, steps=40, rate=0.5)
+    ids = torch.randint(0, 256, (2, BLOCK), generator=torch.Generator().manual_seed(1))
+    best = optimised_gists(model, PointerEncoder(), ids, span=BLOCK, horizon=8, plan=plan)
+    sinks = model.embed(torch.tensor(model.sinks())).expand(2, -1, -1)
+    full = torch.cat([sinks, model.embed(ids)], dim=1)
+    said, taught = continuations(model, full, 8, 1, torch.Generator().manual_seed(plan.seed))
+    lesson = model.logits(taught[:, 0].flatten(0, 1)).log_softmax(-1)
+
+    def apart(gists: torch.Tensor) -> float:
+        entries = torch.cat([sinks, gists.to(sinks), model.embed(said[:, 0, :-1])], dim=1)
+        heard = model.logits(model.forward(entries)[:, -8:].flatten(0, 1)).log_softmax(-1)
+        return float((lesson.exp() * (lesson - heard)).sum(-1).mean())
+
+    assert apart(best) < 0.9 * apart(model.embed(ids)[:, -1:])
+
+
+def test_the_policy_bench_puts_every_policy_between_the_oracle_and_recency(
+    text: Path, tmp_path: Path
+) -> None:
+    rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-policy"))
+    settings = focus_policy.SETTINGS.model_copy(update={"horizon": 8})
+    found = focus_policy.run(rig, places=3, lifetime=1300, settings=settings)
+    assert {"regret", "regret_bm25", "spearman"} <= set(found.metrics)
+    table = {row[0]: row for row in found.tables[0].rows}
+    policies = {"tail-similarity", "random", "recency", "oldest first", "BM25 to the tail"}
+    by_rank = {f"{name}, filled by rank" for name in policies}
+    assert policies | by_rank | {"static", "oracle", "greedy oracle"} == set(table)
+    assert str(table["oracle"][2]).startswith("0.00") and str(table["recency"][2]).startswith("1.00")
+    assert str(table["greedy oracle"][4]).startswith("0.00")
+    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
+    for row in rows:
+        assert max(row["worth"].values()) == row["worth"]["oracle"]
+        assert min(row["nll"].values()) == row["nll"]["greedy oracle"] < row["nll"]["recency"]
+        assert len(row["gains"]) == len(row["predicted"]["random"]) > 20
+        assert len({row["opened"][name] for name in by_rank}) == 1, "each fills the same room"
+        oldest, latest = row["predicted"]["oldest first"], row["predicted"]["recency"]
+        assert np.argsort(oldest).tolist() == np.argsort(latest)[::-1].tolist()
+
+
+def test_with_facts_the_policy_bench_asks_and_the_search_opens_what_answers(
+    text: Path, tmp_path: Path
+) -> None:
+    facts = [
+        FactQuestion("Zoë hid the zither by the quay.", "Where is it?", "zither quay Zoë hid"),
+        FactQuestion("Quinn vexed the xylophone jury.", "Who was it?", "xylophone jury Quinn vexed"),
+    ]
+    rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-policy"))
+    settings = focus_policy.SETTINGS.model_copy(update={"horizon": 8})
+    with pytest.raises(UsageError, match="text encoder"):
+        focus_policy.run(rig, places=2, lifetime=700, settings=settings, facts=facts)
+    rig = replace(rig, search=QuestionSearch(HashingEmbedder()))
+    found = focus_policy.run(rig, places=2, lifetime=700, settings=settings, facts=facts)
+    assert {"regret_asked", "regret_asked_built_chance", "spearman_asked_oldest"} <= set(found.metrics)
+    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
+    for row in rows:
+        alone = row["predicted"]["search alone"]
+        assert len(set(alone)) > len(alone) // 2, "every block has a rank"
+        assert len(row["gains"]) == len(row["predicted"]["search and lens"])
+        assert row["worth"]["search alone"] != row["worth"]["recency"]
+        assert row["nll"]["as a session refocuses"] >= row["nll"]["greedy oracle"]
+
+
+def test_pass_keys_are_asked_at_every_depth_and_lifetimes_are_kept(text: Path, tmp_path: Path) -> None:
+    prose = read_texts(TinyModel(), text, "focus-passkey")
+    settings = FocusSettings(window=384)
+
+    encoder = CountedPointer()
+
+    def run(scorer: FocusScorer) -> BenchResult:
+        sizes = {"4k": 2048, "1M": 10**6}
+        rig = focus_rig(tmp_path, prose, encoder=encoder, scorers=[scorer])
+        return focus_passkey.run(rig, sizes=sizes, keys=4, settings=settings)
+
+    found = run(TailSimilarity())
+    assert {"ceiling", "expanded_rate_4k", "answered_rate_4k"} <= set(found.metrics)
+    assert found.settings["left_out"] == ["1M"] and "expanded_rate_1M" not in found.metrics
+    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
+    asked = [row for row in rows if row["key"].startswith("4k")]
+    assert [row["across"] for row in asked] == [False, True, False, True]
+    assert [int(4 * row["depth"]) for row in asked] == [0, 1, 2, 3]
+    made = encoder.blocks
+    nothing = run(Told())
+    assert nothing.metrics["expanded_rate_4k"] == 0.0
+    assert made > 64 and encoder.blocks - made < 32  # the questions alone
+
+
+def test_the_budget_bench_compares_systems_with_the_same_entries(text: Path, tmp_path: Path) -> None:
+    rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-budget"))
+    found = focus_budget.run(
+        rig, HashingEmbedder(), places=2, windows=[256], lifetime=1300, future=64, longest=600
+    )
+    systems = ("focus", "window", "rag", "dense")
+    asked = {f"{kind}_{system}_256" for kind in ("nll", "fact_acc") for system in systems}
+    assert asked | {"fact_acc_grid_256", "fact_gain_rag_low_256"} <= set(found.metrics)
+    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
+    for row in rows:
+        if row["key"].startswith("prose"):
+            assert row["used_256"] <= 256 - 32 and 0 < row["dirty_256"] <= row["used_256"]
+        else:
+            assert len(row["focus_256"]) == len(row["sight_256"]) == focus_budget.FACTS
+            assert len(row["rag_shown_256"]) == len(row["grid_256"]) == focus_budget.FACTS
+    assert [table.title.split()[0] for table in found.tables] == ["NLL", "Planted", "Planted", "10⁹"]
+
+
+class CountingClock:
+    """A millisecond passes at each look: what a bench makes of its times can then be told exactly."""
+
+    looks = 0
+
+    def perf(self) -> float:
+        self.looks += 1
+        return self.looks / 1000
+
+
+def test_the_latency_bench_splits_a_block_into_its_parts(text: Path, tmp_path: Path) -> None:
+    prose = read_texts(TinyModel(), text, "focus-latency")
+    rig = replace(focus_rig(tmp_path, prose), clock=CountingClock())
+    settings = FocusSettings(full_read_every=2)
+    found = focus_latency.run(rig, rounds=2, cadences=(32, 64), lifetime=1300, window=384, settings=settings)
+    asked = {"control_share", "prefill_share", "block_ms_focus", "block_ratio", "block_ms_frozen"}
+    assert {*asked, "prefill_share_32_in_full"} <= set(found.metrics)
+    assert all(value > 0 for value in found.metrics.values())
+    assert found.metrics["prefill_share_32"] == found.metrics["prefill_share"]
+    row = found.tables[0].rows[0]
+    parts = [float(cell) for cell in row[1:7]]
+    assert sum(parts) == pytest.approx(float(row[7])) and all(part >= 0 for part in parts)
+    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
+    refocuses = {row["key"]: row["refocuses"] for row in rows if row["key"].endswith("/0")}
+    assert refocuses == {"32/0": 8, "64/0": 4, "32, in full/0": 4}
+    anew = {row["key"]: row["dirty"] for row in rows}
+    assert anew["32/0"] < anew["32, in full/0"]
+
+
+def test_the_bench_of_stale_reads_compares_the_same_refocuses(text: Path, tmp_path: Path) -> None:
+    rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-reads"))
+    settings = FocusSettings(window=384)
+    found = focus_reads.run(rig, places=2, every=(1, 3), lifetime=1300, parts=8, settings=settings)
+    assert found.metrics["computed_share_3"] < 100
+    assert abs(found.metrics["stale_nats_3"]) < 1
+    prose, ages, asked = found.tables
+    assert [row[0] for row in prose.rows] == ["1", "3"] and prose.rows[0][2] == ""
+    by_age = {str(row[0]): row[-1] for row in ages.rows}
+    assert set(by_age) <= {"0", "1", "2"} and by_age["0"] == "+0.0000"
+    assert [row[0] for row in asked.rows][-1] == "difference"
+
+
+def test_a_refocus_reads_no_more_of_a_lifetime_a_hundred_times_as_long(text: Path, tmp_path: Path) -> None:
+    rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-scale"))
+    sizes = {"10k": 10_240, "1M": 1_048_576}
+    found = focus_scale.run(rig, sizes=sizes, real=4096, rounds=4)
+    named = {"refocus_p50_ms_10k", "refocus_p50_ms_1M", "scale_ratio", "gist_tokens_per_s"}
+    assert named <= set(found.metrics)
+    assert found.metrics["reads_ratio"] < 2
+    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
+    for row in rows:
+        for asked in (focus_scale.ASKED, focus_scale.UNASKED):
+            assert row[asked]["rows"] < 40_000 and row[asked]["visited"] < 40_000
+            assert len(row[asked]["each"]) == 4
+    assert {"scale_ratio", "scale_ratio_unasked"} <= set(found.metrics)
+    assert {str(line[0]).rsplit(", ", 1)[1] for line in found.tables[0].rows} == {"asked", "unasked"}
+    assert "synthetic" in found.settings["lifetimes"]
+
+
+def test_the_ablation_bench_asks_with_every_variant(text: Path, tmp_path: Path) -> None:
+    rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-ablation"))
+    rig = replace(rig, search=QuestionSearch(HashingEmbedder()))
+    found = focus_ablation.run(rig, places=2, lifetime=1300)
+    variants = {row[0] for row in found.tables[0].rows}
+    asked = {"as it is", "no cooldown", "one pass", "all at once", "no action", "noisy scores"}
+    assert variants == asked | {"looked up", "looked up no insets"}
+    assert set(focus_ablation.BENCH.goals) == set(found.goals)
+    assert found.metrics["actions"] >= 1, "a scorer that opens nothing would tell nothing"
+    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
+    still = [row["actions"] for row in rows if row["key"].endswith("no action")]
+    acting = [row["actions"] for row in rows if row["key"].endswith("as it is")]
+    assert all(few < many for few, many in zip(still, acting, strict=True))
+    assert 0 <= found.metrics["answered_as_it_is"] <= 100
+
+
+def conversation(folder: Path, name: str, places: list[str]) -> None:
+    """A conversation of one session in LoCoMo's format, with a question for each place and an adversarial one."""
+    turns = [
+        {"speaker": "Ann", "dia_id": f"D1:{number}", "text": f"In year {number} I lived in {place}."}
+        for number, place in enumerate(places)
+    ]
+    asked = [
+        {
+            "question": f"Where did Ann live in year {n}?",
+            "answer": place,
+            "evidence": [f"D1:{n}"],
+            "category": 4,
+        }
+        for n, place in enumerate(places)
+    ]
+    asked.append(
+        {"question": "Where did Bob live?", "adversarial_answer": "x", "evidence": ["D1:0"], "category": 5}
+    )
+    told = {"session_1_date_time": "1:56 pm on 8 May, 2023", "session_1": turns, "qa": asked}
+    (folder / f"{name}.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+PLACES = ["Rome", "Oslo", "Lima", "Bonn", "Bern", "Kyiv", "Doha", "Bath", "Graz", "Pisa"]
+
+
+def test_conversations_are_asked_with_seven_wrong_answers_of_other_questions(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    conversation(data, "1", PLACES)
+    conversation(data, "2", [place.upper() for place in PLACES[:3]])
+    rig = focus_rig(tmp_path / "rows")
+    settings = FocusSettings(window=256)
+    found = focus_locomo.run(rig, HashingEmbedder(), data, questions=4, settings=settings)
+    assert found.settings["questions"] == 4 + 3 and found.settings["chance"] == 12.5
+    systems = ("focus", "window", "rag", "dense", "none", "evidence")
+    assert {f"acc_{system}" for system in systems} | {"acc_sum_none", "focus_above_rag_low"} <= set(
+        found.metrics
+    )
+    assert "acc_gain_none" not in found.metrics
+    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
+    for row in rows:
+        assert row["category"] == 4 and row["used"] <= 256 - 32
+        assert all(len(losses) == len(row["lengths"]) == 8 for losses in row["nll"].values())
+        assert (row["shown"]["none"], row["shown"]["evidence"]) == (0, 1)
+    again = focus_locomo.run(rig, HashingEmbedder(), data, questions=4, settings=settings)
+    assert again.metrics == found.metrics
+    with pytest.raises(InputError, match="too few different answers"):
+        focus_locomo.run(rig, HashingEmbedder(), data / "2.json", questions=4, settings=settings)
+
+
+def test_the_eight_answers_hold_the_right_one_once_and_others_of_its_kind(tmp_path: Path) -> None:
+    conversation(tmp_path, "1", PLACES)
+    conversation(tmp_path, "2", [place.upper() for place in PLACES[:3]])
+    first, second = read_folder(tmp_path)
+    turns = {f"session-1#{number}": (10 * number, 10 * number + 9) for number in range(len(PLACES))}
+    for one in (first, second):
+        chosen = focus_locomo.choice_questions(one, (first, second), turns, 20)
+        assert chosen == focus_locomo.choice_questions(one, (first, second), turns, 20)
+        for question in chosen:
+            told = [option.casefold() for option in question.options]
+            assert len(set(told)) == len(told) == 8
+            assert question.options[question.right] == one.questions[question.number].answer
+            assert question.evidence == (turns[one.questions[question.number].evidence[0]],)
+    assert len({question.right for question in focus_locomo.choice_questions(first, (), turns, 20)}) > 2
+
+
+def test_long_documents_are_asked_in_both_formats(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "qasper.jsonl").write_text(
+        json.dumps({"input": "Who wrote?", "context": TEXT[:900], "answers": ["the keeper"], "length": 9})
+        + "\n"
+    )
+    choice = {"input": "Which?", "context": TEXT[:900], "answer": "sea", "options": ["sea", "land"], "id": 1}
+    (data / "longbook_choice_eng.jsonl").write_text(json.dumps(choice) + "\n\n")
+    rig = focus_rig(tmp_path)
+    found = focus_longbench.run(rig, data, settings=FocusSettings(window=256))
+    assert set(found.metrics) == {
+        f"{file}_{system}" for file in ("qasper", "longbook_choice_eng") for system in ("focus", "window")
+    }
+    assert all(0 <= value <= 100 for value in found.metrics.values())
+    assert focus_longbench.token_f1("The Keeper!", ["keeper", "a sailor"]) == 1.0
+    assert focus_longbench.token_f1("keeper of light", ["the keeper"]) == pytest.approx(0.5)
+    assert focus_longbench.token_f1("", ["x"]) == 0.0
+    with pytest.raises(InputError, match="holds none"):
+        focus_longbench.run(rig, tmp_path)
+    (data / "qasper.jsonl").write_text('{"input": 3}\n')
+    with pytest.raises(InputError, match=r"Line 1 of qasper\.jsonl"):
+        focus_longbench.read_cases(data / "qasper.jsonl")
+
+
+def test_a_bench_without_its_text_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run_benchmark(["--model", "tiny", "focus-gist"]) != 0
+    assert "--text" in capsys.readouterr().err
+    assert run_benchmark(["--model", "tiny", "focus-gist", "--text", str(tmp_path / "no.txt")]) != 0
+    assert "no.txt" in capsys.readouterr().err
+
+
+def test_questions_are_asked_in_own_and_in_other_words_beside_their_controls(
+    text: Path, tmp_path: Path
+) -> None:
+    facts = [
+        FactQuestion("Zoë hid the zither by the quay.", "Where did Zoë hide the zither?", "zither quay zone"),
+        FactQuestion("Quinn vexed the xylophone jury.", "Whom did Quinn vex?", "xylophone jury quiz"),
+    ]
+    prose = read_texts(TinyModel(), text, "focus-questions")
+    rig = focus_rig(tmp_path, prose)
+    settings = FocusSettings(window=384)
+    sizes = {"7k": 4096, "256k": 10**6}
+    found = focus_questions.run(rig, facts, HashingEmbedder(), sizes=sizes, settings=settings)
+    assert found.settings["left_out"] == ["256k"]
+    assert found.metrics["opened_own_words_7k"] == 1.0 >= found.metrics["opened_own_words_chance_7k"]
+    assert found.goals["opened_own_words_7k"].met and "opened_own_words_256k" not in found.metrics
+    again = focus_questions.run(rig, facts, HashingEmbedder(), sizes=sizes, settings=settings)
+    assert again.metrics == found.metrics
+
+
+def test_a_file_of_facts_says_which_line_is_short(tmp_path: Path) -> None:
+    file = tmp_path / "facts.tsv"
+    file.write_text("A is B.\tWhat is A?\tWhich one is it?\n\nC is D.\tWhat is C?\n", encoding="utf-8")
+    with pytest.raises(InputError, match="fact 2 has 2 of 3 columns"):
+        focus_questions.read_facts(file)
+    held_out = Path(__file__).parents[1] / "focus" / "facts" / "held-out.tsv"
+    assert len(focus_questions.read_facts(held_out)) == 40

@@ -1,0 +1,173 @@
+"""`documents`, `multihop`, `facts` and `inference` on texts made up here: what is asked or
+concluded, what is right, and what the controls say beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from amgs.errors import InputError
+from amgs.ingest.raw_blocks import RawBlock
+from amgs.text.entities import RuleRecogniser
+from benchmarks import documents, facts, inference, multihop
+from benchmarks.__main__ import run as run_benchmark
+from benchmarks.document_data import read_projects
+from benchmarks.ranked import METHODS
+from benchmarks.retold import retold
+from tests.benchmarks.rigs import memory_rig
+
+LONG = (
+    "The {0} is kept dry, and whoever turns the {0} writes down the hour, the place and the weather of that day. "
+    * 3
+)
+
+MANUAL = f"""---
+date: 2026-03-01
+---
+# Handbook
+
+Words before the first section.
+
+## Winding the lantern
+
+{LONG.format("lantern")}
+
+```
+## no heading, but code
+```
+
+## Too short
+
+Nothing much.
+
+### Mending `sails`
+
+{LONG.format("sail")}
+"""
+
+
+@pytest.fixture
+def projects(tmp_path: Path) -> Path:
+    for name, text in (("harbour", MANUAL), ("empty", "# Only a title\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "guide.md").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_heading_over_enough_words_is_asked_for_and_stands_in_no_block(projects: Path) -> None:
+    (project,) = read_projects(projects)
+    assert [q.text for q in project.questions] == [
+        "Winding the lantern in harbour",
+        "Mending sails in harbour",
+    ]
+    contents = {str(draft.meta["source"]): draft.content for draft in project.drafts}
+    for question in project.questions:
+        assert all("##" not in contents[s].replace("## no heading", "") for s in question.sources)
+    held = "\n".join(contents.values())
+    assert "Winding the" not in held and "## Too short" in held and "## no heading, but code" in held
+    assert {draft.meta["title"] for draft in project.drafts} == {"Handbook"}
+    assert [draft.meta.get("follows") for draft in project.drafts[:2]] == [None, "guide.md#1"]
+
+
+def test_sections_are_found_by_their_headings_and_chance_is_no_better(projects: Path) -> None:
+    found = documents.run(memory_rig(), projects)
+    assert found.metrics["mrr_hybrid"] == 1.0 and found.metrics["hit1"] == 1.0
+    assert found.metrics["hybrid_over_best"] >= 1.0
+    assert [row[0] for row in found.tables[1].rows] == list(METHODS)
+
+
+def test_supporting_paragraphs_are_those_the_files_name(tmp_path: Path) -> None:
+    hotpot = [
+        {
+            "question": "Where was the builder of the Copper Mill born?",
+            "supporting_facts": [["Copper Mill", 0], ["Ida Voss", 1]],
+            "context": [
+                ["Copper Mill", ["The Copper Mill was built by Ida Voss."]],
+                ["Ida Voss", ["Ida Voss built a mill.", " She was born in Torn."]],
+                ["Lime Kiln", ["A kiln burns lime."]],
+            ],
+        }
+    ]
+    (tmp_path / "hotpotqa.json").write_text(json.dumps(hotpot), encoding="utf-8")
+    (pool,) = multihop.read_sets(tmp_path)
+    assert pool.questions[0].sources == ("paragraph-1", "paragraph-2")
+    assert multihop.run(memory_rig(), tmp_path).metrics == {"recall10_hotpotqa": 100.0}
+    (tmp_path / "musique.json").write_text('[{"question": "no paragraphs"}]', encoding="utf-8")
+    with pytest.raises(InputError, match="musique"):
+        multihop.read_sets(tmp_path)
+
+
+def test_a_fact_is_found_among_documents_and_bad_lines_are_named(tmp_path: Path) -> None:
+    among = tmp_path / "among"
+    among.mkdir()
+    (among / "manual.md").write_text(MANUAL, encoding="utf-8")
+    file = tmp_path / "facts.tsv"
+    file.write_text(
+        "The gate opens with 8830.\twhat opens the gate\twhich digits open it\n", encoding="utf-8"
+    )
+    found = facts.run(memory_rig(), file, among)
+    assert found.metrics == {"hit1_own_words": 1.0, "hit1_other_words": 1.0}
+    file.write_text("one cell only\n", encoding="utf-8")
+    with pytest.raises(InputError, match="Line 1"):
+        facts.read_facts(file)
+
+
+def test_findings_are_right_where_they_were_planted_or_a_reader_says_so(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a-kiln.md").write_text(
+        "The kiln at the quarry burns 41 sacks of coal a week.\n", encoding="utf-8"
+    )
+    (notes / "kiln.md").write_text(
+        "The kiln at the quarry now burns 38 sacks of coal a week, not 41.\n", encoding="utf-8"
+    )
+    labels = tmp_path / "labels.tsv"
+    labels.write_text("category\tkiln.md\tnote\n", encoding="utf-8")
+    plain = inference.run(memory_rig(), notes, RuleRecogniser(), labels).metrics
+    assert plain["blocks"] == 22 and plain["sure_foreign"] == 1 and plain["labelled"] == 1
+    assert plain["planted_recall"] >= 0.8 > plain["simplest_planted_recall"] > 0
+    labels.write_text("supersedes\ta-kiln.md\tkiln.md\tright\n", encoding="utf-8")
+    read = inference.run(memory_rig(), notes, RuleRecogniser(), labels).metrics
+    assert read["sure_precision"] > plain["sure_precision"]
+    assert read["simplest_precision"] > plain["simplest_precision"]
+    labels.write_text("no label\n", encoding="utf-8")
+    with pytest.raises(InputError, match="no label"):
+        inference.run(memory_rig(), notes, RuleRecogniser(), labels)
+
+
+def test_a_sentence_told_again_differs_by_its_value_or_by_its_name_or_by_neither() -> None:
+    at = datetime(2025, 1, 1, tzinfo=UTC)
+    drafts = [
+        RawBlock(
+            f"We saw that {name} Mill has {n} windows on the river side.", at, {"source": f"{name}.md#1"}
+        )
+        for name, n in (("Orsa", 41), ("Brenta", 57), ("Morla", 63))
+    ]
+    made = retold(drafts, seed=1)
+    assert sorted(one.telling for one in made) == ["changed", "other", "same"]
+    for one in made:
+        origin = next(d for d in drafts if d.meta["source"] == one.origin)
+        value, name = origin.content.split()[6], origin.content.split()[3]
+        assert (value in one.draft.content) is (one.telling == "same")
+        assert (name in one.draft.content) is (one.telling != "other")
+        assert one.draft.created_at is not None and one.draft.created_at > at
+    assert [one.draft.content for one in retold(drafts, seed=1)] == [one.draft.content for one in made]
+
+
+@pytest.mark.parametrize(
+    ("words", "missing"),
+    [
+        ("documents", "--data"),
+        ("multihop", "--data"),
+        ("conversation", "--data"),
+        ("facts", "--among"),
+        ("inference", "--data"),
+    ],
+)
+def test_missing_data_is_said(words: str, missing: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_benchmark(["--model", "tiny", words]) != 0
+    assert missing in capsys.readouterr().err

@@ -1,0 +1,61 @@
+"""The fits find what made the labels, and agree with the slope of their own loss."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.listwise import LabelledRows, fit_logistic, fit_ranking
+
+
+def questions(truth: list[float], count: int = 120, seed: int = 0) -> list[LabelledRows]:
+    """Questions whose relevant candidate is drawn from the softmax under the true weights."""
+    chance = np.random.default_rng(seed)
+    made = []
+    for _ in range(count):
+        values = chance.normal(size=(30, len(truth)))
+        likely = np.exp(values @ np.array(truth))
+        relevant = np.zeros(30, dtype=np.bool_)
+        relevant[chance.choice(30, p=likely / likely.sum())] = True
+        made.append(LabelledRows(values, relevant))
+    return made
+
+
+def test_the_ranking_finds_the_weights_that_made_the_labels() -> None:
+    truth = [2.0, -1.0, 0.0]
+    found = fit_ranking(questions(truth, 600), ridge=0.0)
+    assert found == pytest.approx(truth, abs=0.25)
+
+
+def test_at_the_optimum_the_loss_is_flat() -> None:
+    data, ridge = questions([1.0, 0.5]), 1e-2
+    best = fit_ranking(data, ridge=ridge)
+
+    def loss(weights: np.ndarray) -> float:
+        total = ridge * float(weights @ weights)
+        for q in data:
+            scores = q.values @ weights
+            total += float(np.log(np.exp(scores).sum()) - scores[q.relevant].mean()) / len(data)
+        return total
+
+    for direction in np.eye(2):
+        slope = (loss(best + 1e-5 * direction) - loss(best - 1e-5 * direction)) / 2e-5
+        assert abs(slope) < 1e-4
+
+
+def test_questions_without_an_answer_teach_nothing() -> None:
+    data = questions([1.0, -1.0])
+    empty = LabelledRows(np.ones((5, 2)), np.zeros(5, dtype=np.bool_))
+    assert fit_ranking([*data, empty]) == pytest.approx(fit_ranking(data))
+    with pytest.raises(ValueError, match="no question"):
+        fit_ranking([empty])
+
+
+def test_the_logistic_tells_two_clouds_apart() -> None:
+    chance = np.random.default_rng(1)
+    labels = chance.random(400) < 0.2
+    values = chance.normal(size=(400, 2)) + np.where(labels, 1.5, 0.0)[:, None]
+    weights, intercept = fit_logistic(values, labels)
+    guessed = values @ weights + intercept > 0
+    assert bool((weights > 0).all())
+    assert (guessed == labels).mean() > 0.8

@@ -1,0 +1,96 @@
+"""The measures of the benches, against cases that can be counted by hand and a plain computation."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amgs.errors import InputError
+from benchmarks import measures
+from benchmarks.conversation.aliases import aliases_in
+from benchmarks.frame import Bench, markdown, meets
+from benchmarks.references import Bm25, fused_ranks, with_neighbours
+
+A, B, C = frozenset("a"), frozenset("bx"), frozenset("c")
+
+
+def test_each_measure_by_hand() -> None:
+    ranked = ["z", "x", "a", "b"]
+    assert measures.recall(ranked, [A, B, C], 2) == pytest.approx(1 / 3)
+    assert measures.recall(ranked, [A, B, C], 4) == pytest.approx(2 / 3)
+    assert measures.hit(ranked, [A], 2) == 0.0
+    assert measures.reciprocal_rank(ranked, [A, B]) == 0.5
+    assert measures.reciprocal_rank(ranked, [C]) == 0.0
+    # x and b are one item and gain once; ideal has two items at the top.
+    gained = 1 / math.log2(3) + 1 / math.log2(4)
+    assert measures.ndcg(ranked, [A, B], 10) == pytest.approx(gained / (1 + 1 / math.log2(3)))
+
+
+def test_pairs_of_names_are_counted_against_who_bears_them(tmp_path: Path) -> None:
+    rows = [
+        ("PROP_PER 0 3", "Ann"),
+        ("Ann-1 0 3", "Ann"),
+        ("PROP_PER 9 17", "Ann Lima"),
+        ("Ann-1 9 17", "Ann Lima"),
+    ]
+    rows += [
+        ("PROP_PER 20 22", "Bo"),
+        ("PROP_PER 30 37", "Bo Lima"),
+        ("NOM_PER 40 43", "she"),
+        ("Bo-2 20 22", "Bo"),
+    ]
+    text = "\n".join(f"T{n}\t{kind}\t{said}" for n, (kind, said) in enumerate(rows))
+    (tmp_path / "litbank").mkdir()
+    (tmp_path / "litbank" / "b_brat.ann").write_text(text, encoding="utf-8")
+    found = aliases_in(tmp_path)
+    assert found is not None, "a name with an odd checksum is judged"
+    # Six pairs, one of them right; "Bo" and "Bo Lima" are said too.
+    assert found.metrics == {"alias_precision_litbank": 50.0, "alias_recall_litbank": 100.0}
+    (tmp_path / "litbank" / "b_brat.ann").write_text("T1\tPROP_PER\tAnn", encoding="utf-8")
+    with pytest.raises(InputError):
+        aliases_in(tmp_path)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=30))
+def test_auroc_is_the_chance_that_a_positive_wins(given_: list[tuple[int, bool]]) -> None:
+    ups = [s for s, yes in given_ if yes]
+    downs = [s for s, yes in given_ if not yes]
+    wins = [1.0 if u > d else 0.5 if u == d else 0.0 for u in ups for d in downs]
+    plain = sum(wins) / len(wins) if wins else 0.5
+    assert measures.auroc([s for s, _ in given_], [y for _, y in given_]) == pytest.approx(plain)
+
+
+def test_the_interval_holds_the_mean_and_is_the_same_each_time() -> None:
+    groups = {"one": [1.0, 0.0, 1.0], "two": [0.0, 0.0], "three": [1.0]}
+    low, high = measures.interval(groups)
+    assert low <= 0.5 <= high
+    assert (low, high) == measures.interval(groups)
+    assert measures.interval({"one": [0.25, 0.75]}) == (0.5, 0.5)
+    assert all(math.isnan(x) for x in measures.interval({}))
+
+
+def test_a_neighbour_lends_its_score_only_within_a_session() -> None:
+    scores = np.array([0.0, 1.0, 0.0, 2.0])
+    assert with_neighbours(scores, ["s", "s", "s", "t"]).tolist() == pytest.approx([0.3, 1.0, 0.3, 2.0])
+
+
+def test_bm25_prefers_the_rare_word_and_fusion_the_agreement() -> None:
+    bm25 = Bm25(["the dome stalled", "the dome turned", "a goat and a dome"])
+    assert int(np.argmax(bm25.scores("which goat?"))) == 2
+    assert bm25.scores("the of which").tolist() == [0.0, 0.0, 0.0]
+    fused = fused_ranks(np.array([3.0, 2.0, 1.0]), np.array([1.0, 3.0, 2.0]))
+    assert int(np.argmax(fused)) == 1
+
+
+def test_a_goal_that_could_not_be_measured_is_missed() -> None:
+    assert meets(80.0, ">=", 79.0) and not meets(80.0, "<=", 79.0)
+    assert not meets(float("nan"), ">=", 0.0)
+    found = Bench("x", {"a": (">=", 2.0), "c": (">=", 0.0)}).result({}, {"a": 1.0, "b": 2.0})
+    assert not found.goals["a"].met
+    assert set(found.goals) == {"a"}  # nothing is said of what this run did not measure
+    assert "| `a` | 1 | >= 2: missed |" in markdown(found)

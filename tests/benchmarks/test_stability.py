@@ -1,0 +1,62 @@
+"""The stability bench on the tiny model: what it counts, and that it sees what it should."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from amgs_focus.errors import TextError
+from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.model.tiny import TinyModel
+from amgs_focus.settings import FocusSettings
+from amgs_focus.tree.gist_tree import LifetimeTree
+from benchmarks import focus_stability
+from benchmarks.focus_evaluation.stability import Adversary, steadiness, stream
+from benchmarks.focus_texts import TokenCorpus
+from benchmarks.rig import Stopwatch
+from tests.benchmarks.rigs import focus_rig
+
+TEXT = "".join(
+    f"On day {day} the keeper of light {day % 7} wrote {day * day} words, and slept. " for day in range(90)
+)
+
+
+def test_the_stability_bench_counts_what_moves_under_real_and_under_shaken_scores(tmp_path: Path) -> None:
+    small = FocusSettings(block_size=4, window=48, cadence=4, tail_blocks=2, horizon=8)
+    tokens = tuple(TinyModel().encode(TEXT))
+    rig = focus_rig(tmp_path, TokenCorpus("told", ("told",), (tokens,), "0"))
+    lifetimes = (200, 1000, 10**6)
+    found = focus_stability.run(rig, refocuses=24, lifetimes=lifetimes, windows=(48,), settings=small)
+    assert set(focus_stability.BENCH.goals) <= set(found.metrics)
+    assert found.settings["lifetimes"] == [200, 1000]  # the text is too short for the third
+    for ending in ("", "_noisy"):
+        assert found.metrics[f"swap_rate{ending}"] > 0
+        assert found.metrics[f"ping_pongs{ending}"] == found.metrics[f"oscillations{ending}"] == 0
+    assert [row[0] for row in found.tables[0].rows] == [
+        "tail-similarity",
+        "tail-similarity + noise 0.5",
+        "chance",
+        "in turn",
+        "contrary",
+        "undoing",
+    ]
+    assert len(found.tables[1].rows) == 2 * 2 * 6
+    with pytest.raises(TextError, match="longer text"):
+        focus_stability.run(rig, lifetimes=(10**6,))
+
+
+def test_without_its_hysteresis_the_stability_bench_says_so() -> None:
+    loose = FocusSettings(block_size=4, window=48, cadence=4, tail_blocks=2, cooldown=0)
+    model = TinyModel()
+    tokens = tuple(model.encode(TEXT))
+    tree = LifetimeTree(model, PointerEncoder(), block_size=4)
+    tree.append(tokens[:600])
+    records = stream(tree, Adversary("undoing"), loose, tokens[600:800], Stopwatch())
+    assert tree.length == 600
+    shaken = steadiness(records, loose.model_copy(update={"cooldown": 2}))
+    assert shaken.ping_pongs > 0
+    assert shaken.oscillations > 0
+    held = loose.model_copy(update={"cooldown": 2})
+    calm = steadiness(stream(tree, Adversary("undoing"), held, tokens[600:800], Stopwatch()), held)
+    assert (calm.ping_pongs, calm.oscillations) == (0, 0)

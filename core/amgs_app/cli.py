@@ -21,6 +21,7 @@ from amgs_app.calls.operation import Operation
 from amgs_app.calls.parsing import callback_of, for_typer
 from amgs_app.calls.plain_values import PlainCommand, PlainGroup
 from amgs_app.calls.registry import Registry
+from amgs_app.calls.retired import retired
 from amgs_app.exit_codes import IN_ONE_LINE, ExitCode
 from amgs_app.front_ends import one_shot, open_shell, open_workstation, run_script, serve_web
 from amgs_app.global_options import (
@@ -123,7 +124,7 @@ def run(
         sys.stdout.flush()
         return int(code or 0)
     except typer.TyperException as error:
-        return _complain_of_usage(error)
+        return _complain_of_usage(error, _command_words(arguments))
     except (KeyboardInterrupt, typer.Abort):
         sys.stderr.write("\nStopped.\n")
         return ExitCode.STOPPED
@@ -184,17 +185,22 @@ def _needed(arguments: Sequence[str]) -> Registry | None:
     """The operations that a command line can mean, None for all: one that names its first word right after the global
     options needs no others, and a front end none at all. To make all their commands takes 0.3 s.
     """
-    words = iter(arguments)
-    for word in words:
-        if not word.startswith("-"):
-            return Registry(()) if word in _FRONT_ENDS else beginning_with(word)
-        flag, equals, _ = word.removeprefix("--").partition("=")
+    first = next(iter(_command_words(arguments)), None)
+    if first is None:
+        return None
+    return Registry(()) if first in _FRONT_ENDS else beginning_with(first)
+
+
+def _command_words(arguments: Sequence[str]) -> Sequence[str]:
+    """The arguments from the command on, without the global options before it; none where one of them is unknown."""
+    place = 0
+    while place < len(arguments) and arguments[place].startswith("-"):
+        flag, equals, _ = arguments[place].removeprefix("--").partition("=")
         name = flag.replace("-", "_")
         if name not in ANNOTATIONS:
-            return None
-        if not equals and name not in SWITCHES:
-            next(words, None)
-    return None
+            return ()
+        place += 1 if equals or name in SWITCHES else 2
+    return arguments[place:]
 
 
 def _add_below(
@@ -329,8 +335,12 @@ def _globals(context: typer.Context) -> Globals:
     return found if isinstance(found, Globals) else Globals()
 
 
-def _complain_of_usage(error: typer.TyperException) -> int:
-    """An argument that Typer cannot read: what is wrong, and where the help is."""
+def _complain_of_usage(error: typer.TyperException, words: Sequence[str]) -> int:
+    """What Typer cannot read: what is wrong, and where the help is. words: the command as it was typed."""
+    gone = retired(words)
+    if gone is not None and " ".join(words[: gone[1]]) not in standard():
+        sys.stderr.write(f"amgs: {gone[0]}\n")
+        return ExitCode.USAGE
     text = " ".join(error.format_message().split()).replace("Value error, ", "")
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "amgs"

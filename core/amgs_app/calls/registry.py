@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from amgs_app.calls.call import Call
 from amgs_app.calls.operation import Operation
+from amgs_app.calls.retired import retired
 from amgs_app.line import LineError, Word, split
 from amgs_app.spelling import near
 
@@ -95,11 +96,15 @@ class Registry:
 
     def _choose(self, words: list[Word], line: str) -> tuple[Operation[..., Any], list[Word]]:
         chosen, count = self.find(words)
-        if chosen is None:
+        gone = retired(words)
+        if chosen is None or (gone is not None and gone[1] > count):
             self._refuse(words, line)
         return chosen, words[count:]
 
     def _refuse(self, words: Sequence[Word], line: str) -> NoReturn:
+        gone = retired(words)
+        if gone is not None:
+            raise LineError(gone[0], line=line, column=words[0].column)
         noun = self.nouns().get(words[0]) if words else None
         if noun and noun[0].name != words[0]:
             known = ", ".join(" ".join(one.words[1:]) for one in noun)

@@ -10,6 +10,7 @@ from amgs_app import operations
 from amgs_app.calls.call import Call
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import Operation, operation
+from amgs_app.calls.retired import retired
 from amgs_app.layout import PaneState
 from amgs_app.overview import Overview
 from amgs_app.pane_names import Pane
@@ -218,7 +219,10 @@ def help_command(
     if typed in ways:
         told = f"A way to work with a memory: `amgs {typed} --help` explains it."
         return HelpList((VerbHelp(typed, typed, "", told, (), example=EXAMPLES[typed]),))
-    chosen, _ = registry.find(words)
+    chosen, count = registry.find(words)
+    gone = retired(words)
+    if gone is not None and gone[1] > count:
+        raise UsageError(gone[0])
     found = found_by(registry, typed) if len(words) == 1 or chosen is None else []
     if chosen is not None:
         also = tuple(_explained(each) for each in found if each is not chosen)

@@ -17,7 +17,7 @@ from amgs.decay import PROFILES
 from amgs.lifecycle.linking import MENTIONS_SAME, NEXT, RELATED
 from amgs.storage.bulk import BulkBlocks, BulkEdges
 from amgs.storage.opening import open_storage
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text.embedding import Embedder
 from amgs.types import Progress, Vector
 from benchmarks.large_corpus import Books, Slice, paragraph_vectors, sample_of, vectors_of

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from amgs.memory import Memory
 from amgs.storage.opening import open_storage
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import SearchResult
 from benchmarks.bench_results import BenchResult, BenchTable, Comparator
 from benchmarks.cold_start import cold_start

@@ -12,7 +12,7 @@ import numpy as np
 from amgs.clock import FixedClock
 from amgs.memory import Memory
 from amgs.settings import Settings
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.storage.tables import TableColumn
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from amgs.errors import AmgsError, InputError, StoreError
 from amgs.memory import Memory
-from amgs.storage.sql.tables import SqlTables
+from amgs.storage.tables import TableStorage
 from tests.engine.memory_world import consolidated, open_memory
 from tests.engine.test_exchange import FORMS, rows
 
@@ -206,7 +206,7 @@ def test_a_row_is_refused_before_the_first_is_written(
     def never(*_: object) -> None:
         raise AssertionError("a row was written")
 
-    monkeypatch.setattr(SqlTables, "insert", never)
+    monkeypatch.setattr(TableStorage, "insert", never)
     path = changed(exports, tmp_path / "changed", put("reinforcement_log", "block_id", 3, -1))
     with open_memory() as memory, pytest.raises(InputError, match="reinforcement_log, row"):
         memory.exchange.load(path)

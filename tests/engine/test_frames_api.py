@@ -13,7 +13,7 @@ from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.memory import Memory
 from amgs.settings import FrameSettings, Settings
-from amgs.storage.sql.migrations import MIGRATIONS
+from amgs.storage.migrations import MIGRATIONS
 from amgs.types import BlockFilter, ChildFrame, SelectionRule, Weights
 from tests.engine.memory_world import NOW, consolidated, open_memory, write_notes
 

@@ -11,8 +11,7 @@ import pytest
 
 from amgs.clock import FixedClock
 from amgs.memory import Memory
-from amgs.storage.edges import EdgeColumns
-from amgs.storage.sql.edges import SqlEdges
+from amgs.storage.edges import EdgeColumns, EdgeStorage
 from tests.engine.memory_world import NOW as AT
 from tests.engine.memory_world import write_notes
 from tests.engine.test_derived_caught_up import check
@@ -58,13 +57,13 @@ def used(memory: Memory) -> set[str]:
 def whole_reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows with each time that all edges are read."""
     read: list[str] = []
-    table = SqlEdges.table
+    table = EdgeStorage.table
 
-    def reading(self: SqlEdges) -> EdgeColumns:
+    def reading(self: EdgeStorage) -> EdgeColumns:
         read.append("table")
         return table(self)
 
-    monkeypatch.setattr(SqlEdges, "table", reading)
+    monkeypatch.setattr(EdgeStorage, "table", reading)
     return read
 
 

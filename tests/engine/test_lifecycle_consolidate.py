@@ -12,7 +12,7 @@ from amgs.clock import FixedClock
 from amgs.errors import Cancelled, StoreError, UnknownBlockError, UsageError
 from amgs.memory import Memory
 from amgs.settings import ConsolidationSettings, Settings
-from amgs.storage.sql.journal import SqlJournal
+from amgs.storage.journal import JournalStorage
 from amgs.text.embedding import HashingEmbedder
 from amgs.types import Block, BlockFilter, Edge, Progress
 from tests.engine.memory_world import NOW, consolidated, open_memory, write_notes
@@ -290,13 +290,13 @@ def test_a_large_inbox_goes_in_batches_that_one_undo_takes_back(tmp_path: Path) 
 def test_an_undo_that_goes_page_by_page_takes_back_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = SqlJournal.pages
+    whole = JournalStorage.pages
     with open_memory() as memory:
         memory.ingest_folder(write_notes(tmp_path))
         before = snapshot(memory)
         done = memory.apply_consolidation(memory.plan_consolidation())
         assert done.edges > 2
-        monkeypatch.setattr(SqlJournal, "pages", lambda self, done, what: whole(self, done, what, 2))
+        monkeypatch.setattr(JournalStorage, "pages", lambda self, done, what: whole(self, done, what, 2))
         memory.undo(done.id)
         assert snapshot(memory) == before
         assert memory.verify().ok

@@ -111,7 +111,7 @@ def rows_of(place: Path | str) -> dict[str, list[str]]:
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches of three rows, so that a small memory is copied in many."""
-    monkeypatch.setattr("amgs.storage.sql.tables.BATCH", 3)
+    monkeypatch.setattr("amgs.storage.tables.BATCH", 3)
 
 
 def stopped_at(place: str | Path, source: Path, table: str) -> None:

@@ -19,7 +19,7 @@ from amgs.errors import InputError, NotFoundError, UnknownBlockError, UnknownPac
 from amgs.packs.continuum import PackWorth, needed, to_forget, together, transitions
 from amgs.packs.keeping import pack_id
 from amgs.packs.pruning import choose
-from amgs.storage.sql.assemblies import SqlAssemblies
+from amgs.storage.assemblies import AssemblyStorage
 from amgs.types.packs import PackKept, PackMember
 from amgs_app.render.catalogue import table_of
 from benchmarks.packs.continuum import RULES, invented, present
@@ -380,12 +380,12 @@ def test_the_history_of_frames_reads_no_more_than_it_shows_and_counts_all(
     for name in ("SESSION", "TASK", "SESSION"):
         memory.context("why did the dome stall?", frame=name)
     read: list[int | None] = []
-    latest = SqlAssemblies.latest
+    latest = AssemblyStorage.latest
 
-    def noted(log: SqlAssemblies, limit: int | None = None, *, name: str | None = None) -> Any:
+    def noted(log: AssemblyStorage, limit: int | None = None, *, name: str | None = None) -> Any:
         read.append(limit)
         return latest(log, limit, name=name)
 
-    monkeypatch.setattr(SqlAssemblies, "latest", noted)
+    monkeypatch.setattr(AssemblyStorage, "latest", noted)
     past = memory.frames.history("session", limit=1)
     assert (len(past.assemblies), past.total, read) == (1, 2, [1])

@@ -19,9 +19,9 @@ from amgs.clock import FixedClock
 from amgs.derived.indexes import Derived
 from amgs.errors import StoreLockedError, StoreTooNewError, UsageError
 from amgs.memory import Memory
+from amgs.storage.migrations import LATEST
 from amgs.storage.opening import open_storage
 from amgs.storage.postgres import lease
-from amgs.storage.sql.migrations import LATEST
 from amgs.types import BlockFilter
 from tests.engine.memory_world import NOW, consolidated, open_memory
 from tests.engine.storage.samples import block, put

@@ -14,7 +14,7 @@ import pytest
 from amgs.errors import StoreCorruptError, StoreError, StoreLockedError, StoreTooNewError
 from amgs.storage.duckdb import files
 from amgs.storage.duckdb.storage import DuckDBStorage
-from amgs.storage.sql.migrations import LATEST, MIGRATIONS
+from amgs.storage.migrations import LATEST, MIGRATIONS
 
 SPECIFIED = {
     "memory_blocks": "id content status category confidence decay_lambda embedding meta created_at "

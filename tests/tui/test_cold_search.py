@@ -25,9 +25,9 @@ UNNEEDED = (
     "tokenizers",
     "usearch",
     "amgs_app.attached.remote_engine",
-    "amgs.storage.sql.reinforcements",
-    "amgs.storage.sql.monitors",
-    "amgs.storage.sql.tasks",
+    "amgs.storage.reinforcements",
+    "amgs.storage.monitors",
+    "amgs.storage.tasks",
 )
 SEARCH = ("search", "dome", "--layer", "keyword", "--layer", "fuzzy", "--top-k", "3")
 

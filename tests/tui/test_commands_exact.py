@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amgs.memory import Memory
-from amgs.storage.sql.frames import SqlFrames
+from amgs.storage.frames import FrameStorage
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import look_of, standard
 from amgs_app.operator import Operator
@@ -93,13 +93,13 @@ def test_a_frame_is_assembled_from_definitions_that_are_read_once(
     session: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
-    everything = SqlFrames.everything
+    everything = FrameStorage.everything
 
     def counted(self: Any) -> Any:
         read.append(1)
         return everything(self)
 
-    monkeypatch.setattr(SqlFrames, "everything", counted)
+    monkeypatch.setattr(FrameStorage, "everything", counted)
     do(session, "frame assemble attention --query dome")
     assert len(read) == 1
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amgs.memory import Memory
-from amgs.storage.sql.blocks import SqlBlocks
+from amgs.storage.blocks import BlockStorage
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import look_of, standard
 from amgs_app.operator import Operator
@@ -43,21 +43,21 @@ def carried_out(session: Operator, line: str) -> Any:
 def blocks_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
     """The ids of the blocks that are read, contents and all, while it lasts."""
     read: set[str] = set()
-    get, select = SqlBlocks.get, SqlBlocks.select
+    get, select = BlockStorage.get, BlockStorage.select
 
-    def counted_get(self: SqlBlocks, *given: Any, **options: Any) -> Any:
+    def counted_get(self: BlockStorage, *given: Any, **options: Any) -> Any:
         found = get(self, *given, **options)
         read.update(found)
         return found
 
-    def counted_select(self: SqlBlocks, *given: Any, **options: Any) -> Any:
+    def counted_select(self: BlockStorage, *given: Any, **options: Any) -> Any:
         found = select(self, *given, **options)
         read.update(block.id for block in found)
         return found
 
     with monkeypatch.context() as patched:
-        patched.setattr(SqlBlocks, "get", counted_get)
-        patched.setattr(SqlBlocks, "select", counted_select)
+        patched.setattr(BlockStorage, "get", counted_get)
+        patched.setattr(BlockStorage, "select", counted_select)
         yield read
 
 

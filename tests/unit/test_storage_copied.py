@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from amgs.storage.connection import SqlConnection
 from amgs.storage.opening import open_storage
-from amgs.storage.sql.connection import SqlConnection
 from tests.postgres_server import namespace
 
 NUMBERS = "generate_series(1, 50) AS n"

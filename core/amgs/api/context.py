@@ -16,7 +16,7 @@ from amgs.frames import registry
 from amgs.frames.registry import Definitions
 from amgs.retrieval.search_log import SearchLog
 from amgs.settings import Settings
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text.embedding import Embedder
 from amgs.text.entities import EntityRecogniser
 from amgs.types import Block

@@ -20,7 +20,7 @@ from amgs.identity import block_id
 from amgs.ingest import raw_blocks
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.lifecycle import verify
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.storage.tables import BATCH, TableColumn
 from amgs.text.plural import plural
 from amgs.types import Progress

@@ -20,7 +20,7 @@ from amgs.frames.compare import compare, weights_of
 from amgs.frames.registry import Definitions
 from amgs.frames.results import CachedFrame, FrameComparison, History, PastAssembly, Replay
 from amgs.storage.assemblies import AssemblyRecord
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import Explanation, Frame, FrameDefinition, Weights
 
 _SHORTEST_PREFIX = 4

@@ -15,7 +15,7 @@ from amgs.lifecycle import consolidate, decay_forecast, prune
 from amgs.lifecycle import verify as sound
 from amgs.lifecycle.schedule import Due
 from amgs.storage.assemblies import AssemblyRecord
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text.plural import plural
 from amgs.types import (
     BlockFilter,

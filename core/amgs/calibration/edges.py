@@ -10,7 +10,7 @@ from amgs.calibration.results import EdgeChange
 from amgs.log import journal
 from amgs.storage.edge_forecasts import EdgeVerdicts
 from amgs.storage.journal import JournalRow
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import Edge, EdgeKey
 
 

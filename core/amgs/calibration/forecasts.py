@@ -15,7 +15,7 @@ from amgs.errors import UsageError
 from amgs.log import journal
 from amgs.log.reinforcement import reinforce
 from amgs.storage.journal import JournalRow
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text.plural import plural
 from amgs.types import Candidate, EdgeKey, Frame, Outcome
 from amgs.types.calibration import Usefulness

@@ -12,7 +12,7 @@ from amgs.calibration.questions import Labelled, held_out, recall
 from amgs.calibration.results import Metric
 from amgs.frames.compare import jaccard
 from amgs.storage.assemblies import AssemblyRecord
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text.plural import plural
 
 K = 10

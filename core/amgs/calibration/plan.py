@@ -17,7 +17,7 @@ from amgs.calibration.results import CalibrationPlan, EdgeChange, Fit
 from amgs.errors import UsageError
 from amgs.log import journal
 from amgs.settings import CalibrationSettings
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text.plural import plural
 from amgs.types import JournalEntry
 
@@ -60,7 +60,7 @@ def make(storage: Storage, method: Method, settings: CalibrationSettings, now: d
     """The plan for a store as it stands."""
     return plan(
         storage.forecasts.scored(),
-        learning.changes(storage, settings.prior_strength),
+        learning.changes(storage),
         method=method,
         settings=settings,
         now=now,

@@ -16,7 +16,7 @@ from amgs.ingest.pieces import cut
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.log import journal
 from amgs.storage.messages import StoredMessage
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text.plural import plural
 from amgs.text.tokens import approximate_tokens
 from amgs.types.conversation import ConversationAdded, Message

@@ -25,7 +25,7 @@ from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import RetrievalRequest, gather
 from amgs.settings import Settings
 from amgs.storage.messages import StoredMessage
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import STATUSES, BlockFilter, Vector
 from amgs.types.conversation import RELEVANCE_LAYERS, RelevanceLayer
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from amgs.conversation.handles import handle, runs
 from amgs.errors import ImpossibleBudgetError
 from amgs.log import journal
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types.conversation import ConversationKept, OptimisedContext
 
 KIND = "keep"

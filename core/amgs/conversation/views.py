@@ -12,7 +12,7 @@ from amgs.conversation.handles import handle
 from amgs.conversation.segments import TopicSegment, segments, sittings
 from amgs.conversation.summaries import summary
 from amgs.storage.messages import StoredMessage
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text.embedding import Embedder, normalised
 from amgs.types import Vector
 from amgs.types.conversation_views import (

@@ -13,7 +13,7 @@ from amgs.index.ascending import joined, replaced, without
 from amgs.index.id_map import IdMap
 from amgs.storage.block_columns import ScoringColumns, ScoringFacts
 from amgs.storage.blocks import NumberedBlock
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import BlockFilter
 
 _FILTERS_KEPT = 32

@@ -19,7 +19,7 @@ from amgs.graph.view import GraphView, materialise
 from amgs.settings import GraphSettings
 from amgs.storage.centrality import CentralityOrigin
 from amgs.storage.edges import EdgeColumns
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import BlockFilter
 
 LIVE = BlockFilter(statuses=("raw", "consolidated"))

@@ -16,7 +16,7 @@ from amgs.identity import file_of
 from amgs.index.block_features import NOBODY
 from amgs.index.entity_index import EntityIndex, lay_out
 from amgs.storage.blocks import NumberedBlock
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text.name_uses import NameReading, read_names
 from amgs.types import BlockFilter, Progress
 from amgs.types.block import heading_path

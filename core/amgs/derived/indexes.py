@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from amgs.graph.view import GraphView
     from amgs.index.id_map import IdMap
     from amgs.settings import Settings
-    from amgs.storage.protocol import Storage
+    from amgs.storage.store import Storage
     from amgs.text.embedding import Embedder
     from amgs.types import Fault, Progress, Vector
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from amgs.graph.view import GraphView
     from amgs.index.vector import VectorIndex
     from amgs.retrieval.sequence_index import SequenceIndex
-    from amgs.storage.protocol import Storage
+    from amgs.storage.store import Storage
 
 WORTH_KEEPING = 2000
 """From this many blocks on, derived arrays are kept; below, deriving is faster than loading."""

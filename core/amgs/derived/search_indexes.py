@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from amgs.derived.kept import KeptArrays
     from amgs.derived.roll import Roll
     from amgs.index.lexical import LexicalIndex
-    from amgs.storage.protocol import Storage
+    from amgs.storage.store import Storage
     from amgs.text.embedding import Embedder
 
 

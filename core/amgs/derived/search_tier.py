@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from amgs.index.lexical import LexicalIndex
     from amgs.index.vector_base import Base
     from amgs.settings import RetrievalSettings
-    from amgs.storage.protocol import Storage
+    from amgs.storage.store import Storage
     from amgs.text.embedding import Embedder
 
 SEARCHABLE = BlockFilter(statuses=("raw", "consolidated", "archived"))

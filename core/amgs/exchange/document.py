@@ -19,7 +19,7 @@ from amgs.exchange.values import (
     outward,
     unreadable,
 )
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.storage.tables import TableColumn
 
 FORM = "amgs memory"

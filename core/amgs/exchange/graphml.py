@@ -23,7 +23,7 @@ from amgs.exchange.values import (
     outward,
     unreadable,
 )
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.storage.tables import TableColumn
 
 _SPACE = "http://graphml.graphdrawing.org/xmlns"

@@ -22,7 +22,7 @@ from amgs.errors import StoreCorruptError, StoreError, UsageError
 from amgs.lifecycle import verify
 from amgs.storage.meta import MIGRATION
 from amgs.storage.opening import MEMORY, is_address, open_storage
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.storage.tables import TableColumn, TableRow
 from amgs.types import Fault, Progress
 

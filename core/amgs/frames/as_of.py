@@ -10,7 +10,7 @@ from datetime import datetime
 from amgs.log.undo import undo
 from amgs.storage.assemblies import AssemblyRecord
 from amgs.storage.opening import copy_in_memory
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import EdgeKey
 
 

@@ -20,7 +20,7 @@ from amgs.storage.frames import encode
 
 if TYPE_CHECKING:
     from amgs.frames.registry import Definitions
-    from amgs.storage.protocol import Storage
+    from amgs.storage.store import Storage
     from amgs.types import FrameDefinition
 
 _KEY = "shipped_frames"

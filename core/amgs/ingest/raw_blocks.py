@@ -11,8 +11,8 @@ from typing import Any
 from amgs.identity import block_id, canonical, file_of
 from amgs.ingest import metadata
 from amgs.log import journal
-from amgs.storage.protocol import Storage
 from amgs.storage.sources import SourceName, SourcePiece
+from amgs.storage.store import Storage
 from amgs.types import Block, IngestReport, JournalEntry, Progress, Refusal, Skipped
 
 KIND = "ingest"

@@ -13,8 +13,8 @@ from pathlib import Path, PurePath
 
 from amgs.identity import block_id, file_of
 from amgs.ingest.raw_blocks import FolderContents, RawBlock
-from amgs.storage.protocol import Storage
 from amgs.storage.sources import SourceName
+from amgs.storage.store import Storage
 
 
 @dataclass(frozen=True, slots=True)

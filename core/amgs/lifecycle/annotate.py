@@ -11,7 +11,7 @@ from amgs.decay import PROFILES
 from amgs.errors import UnknownBlockError, UsageError
 from amgs.ingest.metadata import tagged
 from amgs.log import journal
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import Block, Edge, JournalEntry
 
 NOTE = "annotate"

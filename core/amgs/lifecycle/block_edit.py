@@ -10,7 +10,7 @@ from amgs.decay import check_lambda
 from amgs.errors import UnknownBlockError, UsageError
 from amgs.ingest.metadata import of_the_engine
 from amgs.log import journal
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import Block, Status
 
 KIND = "edit"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from amgs.lifecycle.block_edit import KIND
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text.claims import terms
 from amgs.types import Block, BlockFilter
 

@@ -14,7 +14,7 @@ import numpy as np
 from amgs.errors import UsageError
 from amgs.log import journal
 from amgs.storage.journal import JournalRow
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import Block, Edge, EdgeKey, JournalEntry
 
 _FIELDS = (

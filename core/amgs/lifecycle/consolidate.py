@@ -25,7 +25,7 @@ from amgs.lifecycle.self_detection import is_self_component, owner
 from amgs.log import journal
 from amgs.settings import DEFAULT_PROFILES, ConsolidationSettings, ProfileSettings
 from amgs.storage.blocks import NumberedBlock
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text import names
 from amgs.text.embedding import Embedder
 from amgs.text.embedding_text import embedding_text

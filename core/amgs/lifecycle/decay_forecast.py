@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from amgs.decay import check_lambda, falls_below, hours_between, relevance
 from amgs.errors import UsageError
 from amgs.storage.block_columns import FadingColumns
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import (
     Block,
     BlockFilter,

@@ -11,7 +11,7 @@ from amgs.errors import UsageError
 from amgs.lifecycle.annotate import DEFAULT_WEIGHT, EDGE, joinable, made_edge
 from amgs.lifecycle.block_edit import checked_confidence
 from amgs.lifecycle.change import Change, carry_out
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import Edge, JournalEntry
 from amgs.types.edge_draft import EdgeDraft, EdgeEdit
 

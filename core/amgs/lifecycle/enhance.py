@@ -17,7 +17,7 @@ from amgs.lifecycle.edge_health import EdgeUsage
 from amgs.lifecycle.proposals import ASKED_FOR, KINDS, EnhancementPlan, Proposal, proposal_id
 from amgs.lifecycle.similarity import Pair, pairs
 from amgs.settings import EnhancementSettings
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text.embedding import Embedder
 from amgs.text.plural import plural
 from amgs.types import Block, BlockFilter, Edge, EdgeKey, JournalEntry, Progress, Vector

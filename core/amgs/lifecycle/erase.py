@@ -16,7 +16,7 @@ from typing import Any
 from amgs.errors import StoreError
 from amgs.lifecycle.change import Change, carry_out
 from amgs.storage.journal import ERASED
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import Block, JournalEntry, Verification
 
 KIND = "delete"

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text.embedding_text import embedding_text
 from amgs.types import Vector
 

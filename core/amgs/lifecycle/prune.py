@@ -28,7 +28,7 @@ from amgs.settings import PruningSettings
 from amgs.storage.blocks import NumberedBlock
 from amgs.storage.deleted_blocks import LEDGER
 from amgs.storage.journal import PROPOSAL
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text.plural import plural
 from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry
 

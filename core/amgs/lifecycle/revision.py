@@ -21,8 +21,8 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.linking import NEXT
 from amgs.lifecycle.successors import HeldText, Succession, successions
-from amgs.storage.protocol import Storage
 from amgs.storage.sources import SourceName, SourcePiece
+from amgs.storage.store import Storage
 from amgs.types import Block, Edge, JournalEntry, Refusal, Skipped
 
 KIND = "revise"

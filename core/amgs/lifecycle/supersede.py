@@ -22,7 +22,7 @@ from amgs.lifecycle.linking import LINKS_TO, MENTIONS_SAME
 from amgs.lifecycle.merge_split import merge
 from amgs.lifecycle.similarity import Pair, pairs
 from amgs.settings import EnhancementSettings, ReviewSettings
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text.embedding import Embedder
 from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry, Progress, Review, Vector
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from amgs.identity import block_id
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import STATUSES, Fault, Progress, Vector
 
 _NORM_TOLERANCE = 1e-3

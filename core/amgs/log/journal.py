@@ -11,8 +11,8 @@ from amgs.clock import EPOCH, as_utc
 from amgs.decay import profile_name
 from amgs.errors import UsageError
 from amgs.storage.journal import JournalRow, JournalTarget
-from amgs.storage.protocol import Storage
 from amgs.storage.signature import signature
+from amgs.storage.store import Storage
 from amgs.types import Block, BlockChange, Edge, JournalEntry, JournalEntryDetail, Outcome
 from amgs.types.lifecycle import MADE_BY
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from amgs.errors import UnknownBlockError
 from amgs.graph.view import GraphView
 from amgs.log import journal
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text.plural import plural
 from amgs.types import EdgeKey, JournalEntry
 

@@ -17,7 +17,7 @@ from amgs.clock import parse_instant
 from amgs.errors import StoreCorruptError, UsageError
 from amgs.log.journal import KEPT, STATE, VALIDITY, reinforcement_in
 from amgs.storage.journal import ERASED, JournalRow, JournalTarget
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import Block, Edge, EdgeKey, JournalEntry, UndoPlan
 
 _BY_HAND = re.compile(r", (\d+) (?:edited|corrected by hand)$")

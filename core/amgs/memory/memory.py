@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from amgs.api.diversity import Diversity
     from amgs.clock import Clock
     from amgs.conversation.summaries import AbstractiveSummariser
-    from amgs.storage.protocol import Storage
+    from amgs.storage.store import Storage
     from amgs.text.answer_reader import AnswerReader
     from amgs.types import Health, Progress, StoreStatus, Verification
     from amgs.types.topology import NamespaceSize

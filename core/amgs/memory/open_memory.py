@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from amgs.api.context import MemoryContext
 from amgs.clock import Clock
 from amgs.settings import Settings
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 
 if TYPE_CHECKING:
     from amgs.api.calibration import Calibration

@@ -15,7 +15,7 @@ from amgs.lifecycle.merge_split import DERIVED, derived
 from amgs.packs import partition
 from amgs.packs.keeping import origins_of
 from amgs.packs.learnings import LearningText, in_time, learnings
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text.embedding import Embedder
 from amgs.text.embedding_text import embedding_text
 from amgs.types import Block

@@ -8,7 +8,7 @@ from datetime import datetime
 from amgs.decay import hours_between, relevance_at
 from amgs.packs import continuum
 from amgs.packs.proposals import PackView
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import Block
 from amgs.types.packs import PackUsage
 

@@ -21,7 +21,7 @@ from amgs.types import Block, Explanation, LayerVerdict, Weights
 
 if TYPE_CHECKING:
     from amgs.retrieval.waterfall import Gathered
-    from amgs.storage.protocol import Storage
+    from amgs.storage.store import Storage
 
 STORED = 200
 """So many candidates of a search are kept, the best."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from amgs.decay import hours_between
 from amgs.lifecycle.change import Change
 from amgs.simulation.draws import ALIVE, Floats, Places, Spread, Wiring, check, luck, spread, stays, top
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import BlockFilter, Edge, Progress
 
 _MOST_MOVED = 10

@@ -1,4 +1,4 @@
-"""What was assembled, compactly, so that it can be replayed."""
+"""The tables `assemblies` and `frame_versions`: what was assembled, compactly, so that it can be replayed."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import Any
 
-from amgs.storage.frames import encode
-
-if TYPE_CHECKING:
-    from amgs.types import EdgeKey, FrameDefinition, Weights
+from amgs.clock import as_utc
+from amgs.storage.connection import SqlConnection, stored
+from amgs.storage.frames import decode, encode
+from amgs.types import COMPONENTS, EdgeKey, FrameDefinition, Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,41 +55,128 @@ def version_of(definitions: Sequence[FrameDefinition]) -> str:
     return hashlib.sha256(version_text(definitions).encode()).hexdigest()[:16]
 
 
-class AssemblyStorage(Protocol):
+_COLUMNS = (
+    "serial, id, frame_name, query, timestamp, budget, weights::VARCHAR, tokens, entropy_bits, selected, "
+    "walked, definition, setup, last_number, last_operation, undone, kept::VARCHAR"
+)
+
+
+class AssemblyStorage:
     """The log of assemblies, and the definitions as they were."""
+
+    def __init__(self, connection: SqlConnection) -> None:
+        self._connection = connection
 
     def standing(self) -> tuple[int, int, int]:
         """(number of the newest block, id of the newest operation, how many operations are undone)."""
-        ...
+        number = self._connection.value("SELECT coalesce(max(number), 0) FROM memory_blocks")
+        last, undone = self._connection.rows(
+            "SELECT coalesce(max(id), 0), count(*) FILTER (WHERE undone) FROM operations"
+        )[0]
+        return int(number), int(last), int(undone)
 
     def next_serial(self) -> int:
         """The serial that the next assembly will have, from 1."""
-        ...
+        return int(self._connection.value("SELECT coalesce(max(serial), 0) + 1 FROM assemblies"))
 
     def append(self, one: AssemblyRecord) -> None:
         """Log an assembly."""
-        ...
+        weights = (
+            None if one.weights is None else json.dumps({n: getattr(one.weights, n) for n in COMPONENTS})
+        )
+        self._connection.execute(
+            "INSERT INTO assemblies VALUES (?, ?, ?, ?, ?, ?, ?::JSON, ?, ?, ?::VARCHAR[], ?::VARCHAR[], ?, ?, "
+            "?, ?, ?, ?::JSON)",
+            [
+                one.serial,
+                one.id,
+                one.name,
+                one.query,
+                stored(one.as_of),
+                one.budget,
+                weights,
+                one.tokens,
+                one.entropy_bits,
+                list(one.selected),
+                [" ".join(key) for key in one.walked],
+                one.definition,
+                one.setup,
+                one.last_number,
+                one.last_operation,
+                one.undone,
+                json.dumps(dict(one.kept)),
+            ],
+            structural=False,
+        )
 
     def latest(self, limit: int | None = None, *, name: str | None = None) -> tuple[AssemblyRecord, ...]:
         """The latest assemblies, of one frame when it is named, the newest first."""
-        ...
+        condition = "" if name is None else " WHERE frame_name = ?"
+        sql = f"SELECT {_COLUMNS} FROM assemblies{condition} ORDER BY serial DESC"
+        if limit is not None:
+            sql += f" LIMIT {int(limit)}"
+        return tuple(_assembly(row) for row in self._connection.rows(sql, [] if name is None else [name]))
 
     def count(self, *, name: str | None = None) -> int:
         """How many assemblies are logged, of one frame when it is named."""
-        ...
+        condition = "" if name is None else " WHERE frame_name = ?"
+        sql = f"SELECT count(*) FROM assemblies{condition}"
+        return int(self._connection.value(sql, [] if name is None else [name]))
 
     def by_serial(self, serials: Iterable[int]) -> dict[int, AssemblyRecord]:
         """The assemblies with these serials."""
-        ...
+        sql = f"SELECT {_COLUMNS} FROM assemblies WHERE serial IN (SELECT unnest(?::BIGINT[]))"
+        found = (_assembly(row) for row in self._connection.rows(sql, [list(serials)]))
+        return {one.serial: one for one in found}
 
     def matching(self, prefix: str) -> tuple[AssemblyRecord, ...]:
         """Assemblies whose id begins so, the newest first."""
-        ...
+        sql = f"SELECT {_COLUMNS} FROM assemblies WHERE starts_with(id, ?) ORDER BY serial DESC"
+        return tuple(_assembly(row) for row in self._connection.rows(sql, [prefix]))
+
+    # --- definitions as they were -------------------------------------------------------------------------
 
     def keep_version(self, definitions: Sequence[FrameDefinition]) -> str:
         """Keep definitions under their hash, once; returns it. Inside a transaction."""
-        ...
+        mark = version_of(definitions)
+        if not self._connection.value("SELECT count(*) FROM frame_versions WHERE hash = ?", [mark]):
+            self._connection.execute(
+                "INSERT INTO frame_versions VALUES (?, ?::JSON)",
+                [mark, version_text(definitions)],
+                structural=False,
+            )
+        return mark
 
     def version(self, mark: str) -> tuple[FrameDefinition, ...]:
         """The definitions kept under a hash, () when there are none."""
-        ...
+        text = self._connection.value(
+            "SELECT definitions::VARCHAR FROM frame_versions WHERE hash = ?", [mark]
+        )
+        return () if text is None else tuple(decode(one) for one in json.loads(text))
+
+
+def _assembly(row: Sequence[Any]) -> AssemblyRecord:
+    weights = None if row[6] is None else Weights(**json.loads(row[6]))
+    walked: list[EdgeKey] = []
+    for key in row[10]:
+        source, target, relation = str(key).split(" ", 2)
+        walked.append((source, target, relation))
+    return AssemblyRecord(
+        int(row[0]),
+        str(row[1]),
+        str(row[2]),
+        str(row[3]),
+        as_utc(row[4]),
+        int(row[5]),
+        weights,
+        int(row[7]),
+        float(row[8]),
+        tuple(str(i) for i in row[9]),
+        tuple(walked),
+        str(row[11]),
+        str(row[12]),
+        int(row[13]),
+        int(row[14]),
+        int(row[15]),
+        {} if row[16] is None else {str(name): int(serial) for name, serial in json.loads(row[16]).items()},
+    )

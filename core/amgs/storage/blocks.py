@@ -1,13 +1,24 @@
-"""Blocks: content that never changes under its hash, and metadata that does (AMGS §3.1)."""
+"""The table `memory_blocks`: content that never changes under its hash, and metadata that does (AMGS §3.1)."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
+from amgs.clock import as_utc, microseconds_of
+from amgs.storage.connection import SqlConnection, microseconds, stored
+from amgs.storage.filters import FADED, texts_of, where
+from amgs.storage.meta import MetaStorage
 from amgs.types import Block, BlockFilter, Vector
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 BlockOrder = Literal["created", "reinforced", "id", "arrival"]
 
@@ -32,38 +43,152 @@ class BlockDescription:
     meta: Mapping[str, Any]
 
 
-class BlockStorage(Protocol):
+_HIGHEST = "highest_number"
+_ORDERS: Mapping[str, str] = {
+    "created": "created_at DESC, number DESC",
+    "reinforced": "last_reinforced_at DESC, number DESC",
+    "id": "id",
+    "arrival": "number",
+}
+_PLAIN = (
+    "id, content, created_at, last_reinforced_at, category, confidence, decay_lambda, status, "
+    "is_self_component, "
+    "meta::VARCHAR, valid_from, valid_to"
+)
+
+_PLACES = texts_of("meta->'sources'")
+"""Every place of its sources that a block stands at."""
+
+
+class BlockStorage:
     """Blocks one by one: written, found by id, number, filter or source, and counted."""
+
+    def __init__(self, connection: SqlConnection, meta: MetaStorage) -> None:
+        self._connection = connection
+        self._meta = meta
+
+    # --- writing ------------------------------------------------------------------------------------------
 
     def insert(self, blocks: Sequence[Block]) -> tuple[str, ...]:
         """Add the blocks that are not there yet, without embedding; returns their ids in the order given.
 
         Ids given twice count once. About 100,000 blocks a second.
         """
-        ...
+        known = self.existing([b.id for b in blocks])
+        fresh = [b for b in {b.id: b for b in reversed(blocks)}.values() if b.id not in known][::-1]
+        if not fresh:
+            return ()
+        first = self._highest_number() + 1
+        self._connection.execute(
+            "INSERT INTO memory_blocks SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
+            "make_timestamp(unnest(?::BIGINT[])), "
+            "make_timestamp(unnest(?::BIGINT[])), unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), "
+            "unnest(?::DOUBLE[]), NULL, "
+            "unnest(?::VARCHAR[]), unnest(?::BOOLEAN[]), unnest(?::VARCHAR[])::JSON, 0, unnest(?::BIGINT[]), ?, "
+            "make_timestamp(unnest(?::BIGINT[])), make_timestamp(unnest(?::BIGINT[]))",
+            [
+                [b.id for b in fresh],
+                [b.content for b in fresh],
+                microseconds([b.created_at for b in fresh]),
+                microseconds([b.last_reinforced_at for b in fresh]),
+                [b.category for b in fresh],
+                [b.confidence for b in fresh],
+                [b.decay_lambda for b in fresh],
+                [b.status for b in fresh],
+                [b.is_self_component for b in fresh],
+                [_dump(b.meta) for b in fresh],
+                list(range(first, first + len(fresh))),
+                self._connection.revision(),
+                [_instant_in(b.valid_from) for b in fresh],
+                [_instant_in(b.valid_to) for b in fresh],
+            ],
+        )
+        return tuple(b.id for b in fresh)
 
     def update(self, blocks: Sequence[Block], embeddings: Vector | None = None) -> None:
         """Write the metadata of blocks that exist: category, confidence, λ, status, self flag, meta.
 
         embeddings: (n, d), written along when given. Content, created_at and the reinforcement clock stay.
         """
-        ...
+        if not blocks:
+            return
+        import pyarrow as pa
+
+        columns = {
+            "id": [b.id for b in blocks],
+            "category": [b.category for b in blocks],
+            "confidence": [b.confidence for b in blocks],
+            "decay_lambda": [b.decay_lambda for b in blocks],
+            "status": [b.status for b in blocks],
+            "self": [b.is_self_component for b in blocks],
+            "meta": [_dump(b.meta) for b in blocks],
+            "valid_from": pa.array([_instant_in(b.valid_from) for b in blocks], pa.int64()),
+            "valid_to": pa.array([_instant_in(b.valid_to) for b in blocks], pa.int64()),
+        }
+        table = pa.table(columns)
+        also = ""
+        if embeddings is not None:
+            table = table.append_column("embedding", _rows(embeddings))
+            also = "embedding = n.embedding, "
+        revision = self._connection.revision()
+        with self._connection.arrays("new_metadata", table):
+            self._connection.execute(
+                "UPDATE memory_blocks SET category = n.category, confidence = n.confidence, "
+                "decay_lambda = n.decay_lambda, status = n.status, is_self_component = n.self, "
+                "valid_from = make_timestamp(n.valid_from), valid_to = make_timestamp(n.valid_to), "
+                f"meta = n.meta::JSON, {also}revision = ? FROM new_metadata AS n WHERE memory_blocks.id = n.id",
+                [revision],
+            )
 
     def set_embeddings(self, ids: Sequence[str], embeddings: Vector | None) -> None:
         """Write the embeddings (n, d) of n blocks; None takes them away."""
-        ...
+        if not ids:
+            return
+        if embeddings is None:
+            self._connection.execute(
+                "UPDATE memory_blocks SET embedding = NULL, revision = ? WHERE id IN (SELECT "
+                "unnest(?::VARCHAR[]))",
+                [self._connection.revision(), list(ids)],
+            )
+            return
+        revision = self._connection.revision()
+        import pyarrow as pa
+
+        with self._connection.arrays("vectors", pa.table({"id": list(ids), "embedding": _rows(embeddings)})):
+            self._connection.execute(
+                "UPDATE memory_blocks SET embedding = v.embedding, revision = ? FROM vectors AS v "
+                "WHERE memory_blocks.id = v.id",
+                [revision],
+            )
 
     def reinforce(self, ids: Sequence[str], at: datetime) -> None:
         """Reset the decay clock of blocks and count the event; a clock that went back never moves it back."""
-        ...
+        self._connection.clock_changes.note(ids)
+        self._connection.execute(
+            "UPDATE memory_blocks SET last_reinforced_at = greatest(last_reinforced_at, ?), "
+            "reinforcements = reinforcements + 1 WHERE id IN (SELECT unnest(?::VARCHAR[]))",
+            [stored(at), list(ids)],
+            structural=False,
+        )
 
     def turn_back(self, block_id: str, at: datetime, before: datetime) -> None:
         """Put the decay clock of a block back to `before`, where it still stands at the instant `at`."""
-        ...
+        self._connection.clock_changes.note([block_id])
+        self._connection.execute(
+            "UPDATE memory_blocks SET last_reinforced_at = ? WHERE id = ? AND last_reinforced_at = ?",
+            [stored(before), block_id, stored(at)],
+            structural=False,
+        )
 
     def recount(self, ids: Sequence[str]) -> None:
         """Set the counters of reinforcement to what the log says: for blocks that come back."""
-        ...
+        self._connection.clock_changes.note(ids)
+        self._connection.execute(
+            "UPDATE memory_blocks SET reinforcements = (SELECT count(*) FROM reinforcement_log AS l "
+            "WHERE l.block_id = memory_blocks.id) WHERE id IN (SELECT unnest(?::VARCHAR[]))",
+            [list(ids)],
+            structural=False,
+        )
 
     def delete(self, ids: Sequence[str]) -> None:
         """Take blocks out for good: for undoing what made them, and for hard pruning.
@@ -71,35 +196,77 @@ class BlockStorage(Protocol):
         Their running numbers are not given out again: an index that has not caught up yet would take the next
         block for the one that left.
         """
-        ...
+        if not ids:
+            return
+        self._meta.put(_HIGHEST, str(self._highest_number()))
+        self._connection.execute(
+            "DELETE FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)]
+        )
+
+    def _highest_number(self) -> int:
+        """The highest running number ever given."""
+        return max(
+            int(self._connection.value("SELECT coalesce(max(number), 0) FROM memory_blocks")),
+            int(self._meta.get(_HIGHEST) or 0),
+        )
+
+    # --- reading ------------------------------------------------------------------------------------------
 
     def existing(self, ids: Iterable[str]) -> set[str]:
         """Which of the ids the store holds."""
-        ...
+        found = self._connection.rows(
+            "SELECT id FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)]
+        )
+        return {str(row[0]) for row in found}
 
     def get(self, ids: Iterable[str], *, embeddings: bool = False) -> dict[str, Block]:
         """The blocks with these ids, by id; unknown ids are missing from the answer."""
-        ...
+        wanted = list(ids)
+        if not wanted:
+            return {}
+        sql = f"SELECT {_selection(embeddings)} FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))"
+        return {row[0]: _block(row) for row in self._connection.rows(sql, [wanted])}
 
     def by_number(self, wanted: Sequence[int]) -> tuple[NumberedBlock, ...]:
         """The blocks with these running numbers, rising; unknown numbers are left out."""
-        ...
+        if not len(wanted):
+            return ()
+        sql = (
+            f"SELECT number, reinforcements, {_PLAIN} FROM memory_blocks "
+            "WHERE number IN (SELECT unnest(?::BIGINT[])) ORDER BY number"
+        )
+        found = self._connection.rows(sql, [[int(n) for n in wanted]])
+        return tuple(NumberedBlock(int(row[0]), _block(row[2:]), int(row[1])) for row in found)
 
     def described(self, wanted: BlockFilter, batch: int = 10_000) -> Iterator[BlockDescription]:
         """The blocks that pass the filter without their texts, in order of arrival, read in batches."""
-        ...
+        condition, parameters = where(wanted)
+        sql = (
+            "SELECT number, id, created_at, status, meta::VARCHAR FROM memory_blocks "
+            f"WHERE number > ? AND {condition} ORDER BY number LIMIT ?"
+        )
+        last = -1
+        while found := self._connection.rows(sql, [last, *parameters, batch]):
+            last = int(found[-1][0])
+            for number, block, created, status, meta in found:
+                yield BlockDescription(
+                    int(number), str(block), as_utc(created), str(status), json.loads(meta)
+                )
 
     def contents_of(self, ids: Sequence[str]) -> dict[str, str]:
         """The texts of blocks, by id; unknown ids are missing from the answer."""
-        ...
+        sql = "SELECT id, content FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))"
+        return {str(i): str(content) for i, content in self._connection.rows(sql, [list(ids)])}
 
     def numbers_of(self, ids: Sequence[str]) -> dict[str, int]:
         """The running number of each id that exists."""
-        ...
+        sql = "SELECT id, number FROM memory_blocks WHERE id IN (SELECT unnest(?::VARCHAR[]))"
+        return {str(i): int(n) for i, n in self._connection.rows(sql, [list(ids)])}
 
     def expand(self, prefix: str, limit: int = 10) -> tuple[str, ...]:
         """Ids that begin with `prefix`, at most `limit`, sorted."""
-        ...
+        sql = "SELECT id FROM memory_blocks WHERE starts_with(id, ?) ORDER BY id LIMIT ?"
+        return tuple(str(row[0]) for row in self._connection.rows(sql, [prefix, limit]))
 
     def select(
         self,
@@ -111,50 +278,148 @@ class BlockStorage(Protocol):
         embeddings: bool = False,
     ) -> tuple[Block, ...]:
         """Blocks that pass the filter; `created` and `reinforced` give the latest first."""
-        ...
+        condition, parameters = where(wanted)
+        by = f"ORDER BY {_ORDERS[order]}"
+        if limit is not None:
+            # Sorted by number alone: of all the others that a page leaves out, no text is read.
+            page = f"SELECT number FROM memory_blocks WHERE {condition} {by} LIMIT {int(limit)} OFFSET {int(offset)}"
+            condition = f"number IN ({page})"
+        sql = f"SELECT {_selection(embeddings)} FROM memory_blocks WHERE {condition} {by}"
+        if offset and limit is None:
+            sql += f" OFFSET {int(offset)}"
+        return tuple(_block(row) for row in self._connection.rows(sql, parameters))
 
     def earliest(self, wanted: BlockFilter) -> datetime | None:
         """When the oldest block that passes the filter was created; None where none does."""
-        ...
+        condition, parameters = where(wanted)
+        found = self._connection.rows(
+            f"SELECT min(created_at) FROM memory_blocks WHERE {condition}", parameters
+        )[0][0]
+        return None if found is None else as_utc(found)
 
     def count(self, wanted: BlockFilter) -> int:
         """How many blocks pass the filter."""
-        ...
+        condition, parameters = where(wanted)
+        return int(
+            self._connection.value(f"SELECT count(*) FROM memory_blocks WHERE {condition}", parameters)
+        )
 
     def texts(self, wanted: Sequence[int]) -> list[tuple[int, str, Mapping[str, Any]]]:
         """(number, content, what meta says of its title and headings) of the blocks with these numbers, rising."""
-        ...
+        sql = (
+            "SELECT number, content, meta->>'title', meta->>'document', meta->>'headings' FROM memory_blocks "
+            "WHERE number IN (SELECT unnest(?::BIGINT[])) ORDER BY number"
+        )
+        return [
+            (int(n), str(content), _titles(*titles))
+            for n, content, *titles in self._connection.rows(sql, [[int(n) for n in wanted]])
+        ]
 
     def with_source(self, source: str) -> tuple[str, ...]:
         """Ids of the blocks that came from a source, from `source#part`, or that it repeats.
 
         In order of arrival.
         """
-        ...
+        found = self._connection.rows(
+            "SELECT id FROM memory_blocks WHERE meta->>'source' = ? OR (starts_with(meta->>'source', ? || '#') AND "
+            "regexp_replace(meta->>'source', '(#[0-9]+){1,2}$', '') = regexp_replace(?, '(#[0-9]+){1,2}$', '')) "
+            f"OR ? = ANY({_PLACES}) ORDER BY number",
+            [source, source, source, source],
+        )
+        return tuple(str(row[0]) for row in found)
 
     def has_source(self, sources: Sequence[str]) -> bool:
         """Whether a block has one of these sources, written just so."""
-        ...
+        found = "SELECT 1 FROM memory_blocks WHERE meta->>'source' IN (SELECT unnest(?::VARCHAR[])) LIMIT 1"
+        return bool(self._connection.rows(found, [list(sources)]))
 
     def outlines(self) -> list[tuple[str, str, str]]:
         """(id, title, first 200 characters) of every block that is not pruned, in order of arrival.
 
         For the finder.
         """
-        ...
+        found = self._connection.rows(
+            "SELECT id, coalesce(meta->>'title', ''), left(content, 200) FROM memory_blocks "
+            "WHERE status <> 'pruned' ORDER BY number"
+        )
+        return [(str(i), str(t), str(c)) for i, t, c in found]
 
     def by_status(self) -> dict[str, int]:
         """How many blocks have each status."""
-        ...
+        return {
+            str(s): int(n)
+            for s, n in self._connection.rows(
+                "SELECT status, count(*) FROM memory_blocks GROUP BY 1 ORDER BY 1"
+            )
+        }
 
     def by_category(self) -> dict[str, int]:
         """How many consolidated blocks each category has."""
-        ...
+        found = self._connection.rows(
+            "SELECT category, count(*) FROM memory_blocks WHERE status = 'consolidated' GROUP BY 1 ORDER BY 2 "
+            "DESC, 1"
+        )
+        return {str(c): int(n) for c, n in found}
 
     def marked(self, name: str) -> list[tuple[str, str, str]]:
         """(id, value, category) of the blocks with a value under this name in their meta, in order of arrival."""
-        ...
+        found = self._connection.rows(
+            "SELECT id, meta->>?, category FROM memory_blocks WHERE contains(meta::VARCHAR, ?) "
+            "AND meta->>? IS NOT NULL "
+            "ORDER BY number",
+            [name, f'"{name}"', name],
+        )
+        return [(str(i), str(value), str(category)) for i, value, category in found]
 
     def mean_relevance(self, now: datetime) -> float:
         """Mean of e^(-λt) over the consolidated blocks; 0 when there are none."""
-        ...
+        value = self._connection.value(
+            f"SELECT avg({FADED}) FROM memory_blocks WHERE status = 'consolidated'",
+            [stored(now)],
+        )
+        return 0.0 if value is None else float(value)
+
+
+def _rows(embeddings: Vector) -> pa.FixedSizeListArray:
+    """Embeddings (n, d) as an Arrow column of n lists; nothing is copied."""
+    import pyarrow as pa  # here and above: late, a program that only reads starts without it
+
+    flat = pa.array(np.ascontiguousarray(embeddings, dtype=np.float32).reshape(-1))
+    return pa.FixedSizeListArray.from_arrays(flat, embeddings.shape[1])
+
+
+# --- rows -------------------------------------------------------------------------------------------------
+def _selection(embeddings: bool) -> str:
+    return f"{_PLAIN}, embedding" if embeddings else _PLAIN
+
+
+def _block(row: Sequence[Any]) -> Block:
+    return Block(
+        id=row[0],
+        content=row[1],
+        created_at=as_utc(row[2]),
+        last_reinforced_at=as_utc(row[3]),
+        category=row[4],
+        confidence=row[5],
+        decay_lambda=row[6],
+        status=row[7],
+        is_self_component=row[8],
+        meta=json.loads(row[9]),
+        valid_from=None if row[10] is None else as_utc(row[10]),
+        valid_to=None if row[11] is None else as_utc(row[11]),
+        embedding=np.asarray(row[12], dtype=np.float32) if len(row) > 12 and row[12] is not None else None,
+    )
+
+
+def _instant_in(instant: datetime | None) -> int | None:
+    return None if instant is None else microseconds_of(as_utc(instant))
+
+
+def _dump(meta: Mapping[str, Any]) -> str:
+    return json.dumps(dict(meta), ensure_ascii=False, sort_keys=True)
+
+
+def _titles(title: str | None, document: str | None, headings: str | None) -> dict[str, Any]:
+    """What meta says of a block's title, without the rest of it."""
+    given = {"title": title, "document": document, "headings": json.loads(headings) if headings else None}
+    return {key: value for key, value in given.items() if value}

@@ -1,4 +1,4 @@
-"""Edges: typed, weighted, directed relations that decay on their own (AMGS §3.2).
+"""The table `edges`: typed, weighted, directed relations that decay on their own (AMGS §3.2).
 
 An edge is known by its source, target and relation; there is one of each at most.
 """
@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.clock import as_utc
+from amgs.storage.connection import SqlConnection, microseconds, stored
+from amgs.storage.filters import FADED
 from amgs.types import Edge, EdgeKey
 
 
@@ -49,86 +52,251 @@ class WalkColumns:
     reinforced: NDArray[np.int64]
 
 
-class EdgeStorage(Protocol):
+_COLUMNS = (
+    "source_id, target_id, relation_type, weight, confidence, created_at, last_reinforced_at, decay_lambda"
+)
+_KEYS = (
+    "SELECT unnest(?::VARCHAR[]) AS source_id, unnest(?::VARCHAR[]) AS target_id, "
+    "unnest(?::VARCHAR[]) AS relation_type"
+)
+_OF_KEYS = (
+    f"JOIN (SELECT DISTINCT * FROM ({_KEYS}) AS given) AS k USING (source_id, target_id, relation_type)"
+)
+
+
+class EdgeStorage:
     """Edges one by one and as columns."""
+
+    def __init__(self, connection: SqlConnection) -> None:
+        self._connection = connection
+
+    # --- writing ------------------------------------------------------------------------------------------
 
     def insert(self, edges: Sequence[Edge]) -> tuple[Edge, ...]:
         """Add the edges whose key is not there yet; returns those added. Keys given twice count once."""
-        ...
+        unique = list({e.key: e for e in reversed(edges)}.values())[::-1]
+        known = self.existing([e.key for e in unique])
+        fresh = tuple(e for e in unique if e.key not in known)
+        if fresh:
+            self._append(fresh)
+        return fresh
 
     def put(self, edges: Sequence[Edge]) -> None:
         """Write edges, in place of those with the same key."""
-        ...
+        unique = list({e.key: e for e in edges}.values())
+        if unique:
+            self.delete([e.key for e in unique])
+            self._append(unique)
 
     def delete(self, keys: Iterable[EdgeKey]) -> None:
         """Take edges out; unknown keys are passed over."""
-        ...
+        keys = list(keys)
+        self._connection.edge_changes.note(keys)
+        self._connection.execute(
+            f"DELETE FROM edges USING ({_KEYS}) AS k WHERE edges.source_id = k.source_id AND edges.target_id = "
+            "k.target_id "
+            "AND edges.relation_type = k.relation_type",
+            _split(keys),
+        )
 
     def reinforce(self, keys: Iterable[EdgeKey], at: datetime) -> None:
         """Reset the decay clock of edges that were walked."""
-        ...
+        self._connection.execute(
+            "UPDATE edges SET last_reinforced_at = greatest(edges.last_reinforced_at, ?) FROM "
+            f"({_KEYS}) AS k WHERE edges.source_id = k.source_id AND edges.target_id = k.target_id "
+            "AND edges.relation_type = k.relation_type",
+            [stored(at), *_split(keys)],
+            structural=False,
+        )
+
+    # --- reading ------------------------------------------------------------------------------------------
 
     def existing(self, keys: Iterable[EdgeKey]) -> set[EdgeKey]:
         """Which of the keys the store holds."""
-        ...
+        found = self._connection.rows(
+            f"SELECT source_id, target_id, relation_type FROM edges {_OF_KEYS}",
+            _split(keys),
+        )
+        return {(str(s), str(t), str(r)) for s, t, r in found}
 
     def get(self, keys: Iterable[EdgeKey]) -> dict[EdgeKey, Edge]:
         """The edges with these keys, by key."""
-        ...
+        found = self._connection.rows(
+            f"SELECT {_COLUMNS} FROM edges {_OF_KEYS}",
+            _split(keys),
+        )
+        return {e.key: e for e in map(_edge, found)}
 
     def everything(self) -> tuple[Edge, ...]:
         """All edges, sorted by source, target and relation."""
-        ...
+        return tuple(
+            _edge(r) for r in self._connection.rows(f"SELECT {_COLUMNS} FROM edges ORDER BY 1, 2, 3")
+        )
 
     def touching(self, ids: Iterable[str]) -> tuple[Edge, ...]:
         """Edges that begin or end at one of the blocks."""
-        ...
+        wanted = list(ids)
+        found = self._connection.rows(
+            f"SELECT {_COLUMNS} FROM edges WHERE source_id IN (SELECT unnest(?::VARCHAR[])) "
+            "OR target_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY 1, 2, 3",
+            [wanted, wanted],
+        )
+        return tuple(_edge(row) for row in found)
 
     def table(self) -> EdgeColumns:
         """The edge list for materialising the graph (AMGS §5.3), sorted by source, target and relation."""
-        ...
+        with self._connection.snapshot():
+            found = self._connection.rows("SELECT DISTINCT relation_type FROM edges")
+            return self._columns("", [], [str(row[0]) for row in found], whole=True)
+
+    def rows(self, keys: Iterable[EdgeKey]) -> EdgeColumns:
+        """Of the `table` the rows with these keys."""
+        split = _split(keys)
+        return self._columns(_OF_KEYS, split, split[2])
 
     def changed(self, since: int) -> frozenset[EdgeKey] | None:
         """The keys of the edges that were written or taken out after revision `since`, and maybe of a few more; None
         where it is not known: what a session before this one did, and whole stores.
         """
-        ...
+        return self._connection.edge_changes.after(since)
 
-    def rows(self, keys: Iterable[EdgeKey]) -> EdgeColumns:
-        """Of the `table` the rows with these keys."""
-        ...
+    def _columns(
+        self, only: str, parameters: list[list[str]], relations: Iterable[str], *, whole: bool = False
+    ) -> EdgeColumns:
+        """The rows in order; a relation comes as a number, since texts are dear where there are many."""
+        names = sorted(set(relations), key=lambda name: name.encode("utf-8", "surrogatepass"))
+        c = self._connection.columns(
+            "SELECT s.number AS source, t.number AS target, "
+            "array_position(?::VARCHAR[], e.relation_type) - 1 AS relation, e.weight, "
+            "e.confidence, epoch_us(e.created_at) AS created, epoch_us(e.last_reinforced_at) AS reinforced, "
+            "e.decay_lambda "
+            f"FROM (SELECT * FROM edges {only}) AS e JOIN memory_blocks s ON s.id = e.source_id JOIN memory_blocks t "
+            "ON t.id = e.target_id "
+            "WHERE s.status NOT IN ('archived', 'pruned') AND t.status NOT IN ('archived', 'pruned') ORDER BY "
+            "1, 2, 3",
+            [names, *parameters],
+            whole=whole,
+        )
+        named = np.array(names, dtype=object)
+        return EdgeColumns(
+            source=np.asarray(c["source"], dtype=np.int64),
+            target=np.asarray(c["target"], dtype=np.int64),
+            relation=named[np.asarray(c["relation"], dtype=np.int64)],
+            weight=np.asarray(c["weight"], dtype=np.float64),
+            confidence=np.asarray(c["confidence"], dtype=np.float64),
+            created=np.asarray(c["created"], dtype=np.int64),
+            reinforced=np.asarray(c["reinforced"], dtype=np.int64),
+            decay_lambda=np.asarray(c["decay_lambda"], dtype=np.float64),
+        )
 
     def walked(self, since: int) -> WalkColumns:
         """The edges walked at or after an instant (microseconds since 1970), each once."""
-        ...
+        c = self._connection.columns(
+            "SELECT s.number AS source, t.number AS target, w.relation_type AS relation, "
+            "epoch_us(max(w.timestamp)) AS reinforced FROM edge_walks w "
+            "JOIN memory_blocks s ON s.id = w.source_id JOIN memory_blocks t ON t.id = w.target_id "
+            "WHERE w.timestamp >= make_timestamp(?) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+            [since],
+        )
+        return WalkColumns(
+            source=np.asarray(c["source"], dtype=np.int64),
+            target=np.asarray(c["target"], dtype=np.int64),
+            relation=np.asarray(c["relation"], dtype=object),
+            reinforced=np.asarray(c["reinforced"], dtype=np.int64),
+        )
 
     def count(self) -> int:
         """How many edges there are."""
-        ...
+        return int(self._connection.value("SELECT count(*) FROM edges"))
 
     def faded(self, now: datetime, below: float) -> int:
         """How many edges have a strength (weight × confidence × decay) under a value."""
-        ...
+        return int(
+            self._connection.value(
+                f"SELECT count(*) FROM edges WHERE weight * confidence * {FADED} < ?",
+                [stored(now), below],
+            )
+        )
 
     def leading_to(self, ids: Sequence[str]) -> dict[str, int]:
         """How many edges lead to each of these blocks; those without one are left out."""
-        ...
+        found = self._connection.rows(
+            "SELECT target_id, count(*) FROM edges WHERE target_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY 1",
+            [list(ids)],
+        )
+        return {str(target): int(count) for target, count in found}
 
     def alone(self) -> int:
         """How many consolidated blocks no edge touches."""
-        ...
+        return int(
+            self._connection.value(
+                "SELECT count(*) FROM memory_blocks WHERE status = 'consolidated' AND id NOT IN "
+                "(SELECT source_id FROM edges UNION SELECT target_id FROM edges)"
+            )
+        )
 
     def dangling(self) -> tuple[tuple[EdgeKey, str], ...]:
         """Edges that end at a block that is missing or pruned, each with what is wrong.
 
         Empty in a sound store.
         """
-        ...
+        found = self._connection.rows(
+            "SELECT e.source_id, e.target_id, e.relation_type, "
+            "CASE WHEN s.id IS NULL THEN 'its source does not exist' WHEN t.id IS NULL THEN 'its target does "
+            "not exist' "
+            "WHEN s.status = 'pruned' THEN 'its source is pruned' ELSE 'its target is pruned' END "
+            "FROM edges e LEFT JOIN memory_blocks s ON s.id = e.source_id LEFT JOIN memory_blocks t ON t.id = "
+            "e.target_id "
+            "WHERE s.id IS NULL OR t.id IS NULL OR s.status = 'pruned' OR t.status = 'pruned' ORDER BY 1, 2, 3"
+        )
+        return tuple(((str(s), str(t), str(r)), str(why)) for s, t, r, why in found)
 
     def repeated(self) -> tuple[EdgeKey, ...]:
         """Keys that more than one edge has; empty in a sound store."""
-        ...
+        found = self._connection.rows(
+            "SELECT source_id, target_id, relation_type FROM edges GROUP BY 1, 2, 3 HAVING count(*) > 1 ORDER BY "
+            "1, 2, 3"
+        )
+        return tuple((str(s), str(t), str(r)) for s, t, r in found)
 
     def out_of_range(self) -> tuple[tuple[EdgeKey, str], ...]:
         """Edges with numbers that no edge may have, each with what is wrong; empty in a sound store."""
-        ...
+        found = self._connection.rows(
+            "SELECT * FROM (SELECT source_id, target_id, relation_type, "
+            "CASE WHEN source_id = target_id THEN 'it ends where it begins' "
+            "WHEN NOT weight BETWEEN 0 AND 1 THEN 'its weight is ' || weight "
+            "WHEN NOT confidence BETWEEN 0 AND 1 THEN 'its confidence is ' || confidence "
+            "WHEN NOT (decay_lambda >= 0 AND isfinite(decay_lambda)) THEN 'its decay constant is ' || decay_lambda "
+            "END AS what FROM edges) AS seen WHERE what IS NOT NULL ORDER BY 1, 2, 3"
+        )
+        return tuple(((str(s), str(t), str(r)), str(what)) for s, t, r, what in found)
+
+    # --- rows ---------------------------------------------------------------------------------------------
+
+    def _append(self, edges: Sequence[Edge]) -> None:
+        self._connection.edge_changes.note([e.key for e in edges])
+        self._connection.execute(
+            f"INSERT INTO edges ({_COLUMNS}) SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
+            "unnest(?::VARCHAR[]), "
+            "unnest(?::DOUBLE[]), unnest(?::DOUBLE[]), make_timestamp(unnest(?::BIGINT[])), "
+            "make_timestamp(unnest(?::BIGINT[])), unnest(?::DOUBLE[])",
+            [
+                [e.source_id for e in edges],
+                [e.target_id for e in edges],
+                [e.relation_type for e in edges],
+                [e.weight for e in edges],
+                [e.confidence for e in edges],
+                microseconds([e.created_at for e in edges]),
+                microseconds([e.last_reinforced_at for e in edges]),
+                [e.decay_lambda for e in edges],
+            ],
+        )
+
+
+def _split(keys: Iterable[EdgeKey]) -> list[list[str]]:
+    wanted = list(keys)
+    return [[k[0] for k in wanted], [k[1] for k in wanted], [k[2] for k in wanted]]
+
+
+def _edge(row: Sequence[Any]) -> Edge:
+    return Edge(row[0], row[1], row[2], row[3], row[4], as_utc(row[5]), as_utc(row[6]), row[7])

@@ -1,13 +1,47 @@
-"""What a store can do so that a text is nowhere in it any more."""
+"""Erasing what tables keep of blocks, and writing the database anew, so that a text is nowhere in it any more."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import Protocol
+import json
+from collections.abc import Callable, Collection, Sequence
+
+from amgs.storage.connection import SqlConnection
+from amgs.storage.deleted_blocks import LEDGER
+from amgs.storage.filters import texts_of
+from amgs.storage.meta import MetaStorage
+
+_UNFINISHED = "erasure_unfinished"
+_IDS = "(SELECT unnest(?::VARCHAR[]))"
+_OWN_ROWS = (
+    f"((target IN ('block', 'clock') AND key IN {_IDS}) OR (target = 'edge' AND "
+    f"(split_part(key, ' ', 1) IN {_IDS} OR split_part(key, ' ', 2) IN {_IDS})))"
+)
+_BY_ID = {
+    "scores_cache": ("block_id",),
+    "reinforcement_log": ("block_id",),
+    "edge_walks": ("source_id", "target_id"),
+    "undone_blocks": ("id",),
+    "undone_edges": ("source_id", "target_id"),
+    "reviews": ("older_id", "newer_id"),
+    "prepared_vectors": ("block_id",),
+    LEDGER: ("block_id",),
+    "centrality": ("block_id",),
+}
+"""Tables whose rows go, and the columns that name a block."""
+_DIGITS = 16
+"""Of an id: what was kept of searches and assemblies names blocks by so many."""
+_BLANK = "(erased)"
+_OWN = f"{texts_of('blocks')} && ?::VARCHAR[]"
+_OWN_MESSAGES = f"(SELECT DISTINCT conversation, number, added_by FROM messages WHERE {_OWN})"
+"""Messages that the blocks are pieces of."""
 
 
-class ErasureStorage(Protocol):
+class ErasureStorage:
     """Rows that tell of blocks, beside the blocks and edges themselves; and the file that they lay in."""
+
+    def __init__(self, connection: SqlConnection, meta: MetaStorage) -> None:
+        self._connection = connection
+        self._meta = meta
 
     def take(self, ids: Collection[str], tells: Callable[[str], bool]) -> dict[str, int]:
         """Delete what is kept of these blocks outside `memory_blocks` and `edges`: logs, the journal's rows, what an
@@ -16,16 +50,33 @@ class ErasureStorage(Protocol):
         tells: whether a free text (a summary, a query) gives away what they said; such a text is blanked.
         Gives the number of rows deleted or blanked by table. Forecasts stay, which hold figures and ids alone.
         """
-        ...
+        every = list(ids)
+        changed = self._take_journal(every, tells)
+        for table, columns in _BY_ID.items():
+            condition = " OR ".join(f"{column} IN {_IDS}" for column in columns)
+            changed[table] = self._delete(table, condition, [every] * len(columns))
+        changed |= self._take_sources(every)
+        changed["exchanges"] = self._take_exchanges(every, tells)
+        changed["mentions"] = self._take_mentions(every, tells)
+        changed["messages"] = self._take_messages(every)
+        changed |= self._take_packs(every, tells)
+        changed |= self._take_texts(every, tells)
+        # Other programs that hold these blocks derive everything anew.
+        self._delete("outbox", "true", [])
+        self._connection.edge_changes.forget()
+        self._connection.clock_changes.forget()
+        self._meta.put(_UNFINISHED, "yes")
+        return {table: rows for table, rows in changed.items() if rows}
 
     def holds(self, word: str) -> bool:
         """Whether a block of the store has this word or a longer one, whatever the case."""
-        ...
+        sql = "SELECT count(*) FROM memory_blocks WHERE contains(lower(content), lower(?))"
+        return bool(self._connection.value(sql, [word]))
 
     @property
     def unfinished(self) -> bool:
         """Whether rows were taken and the file was not written anew since, so that it may still hold their bytes."""
-        ...
+        return self._meta.get(_UNFINISHED) is not None
 
     def compact(self, wait: float = 5.0) -> bool:
         """Write the file anew without freed pages, as large as what it holds; it needs that much room on the disk.
@@ -33,4 +84,151 @@ class ErasureStorage(Protocol):
         Waits at most so many seconds for readers in other threads; False, and nothing is done, where one of them is not
         through then. Raises StoreError when there is no room.
         """
-        ...
+        return self._connection.compact(wait, ("DELETE FROM meta WHERE key = ?", [_UNFINISHED]))
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _delete(self, table: str, condition: str, parameters: Sequence[object]) -> int:
+        rows = int(self._connection.value(f"SELECT count(*) FROM {table} WHERE {condition}", parameters))
+        if rows:
+            self._connection.execute(f"DELETE FROM {table} WHERE {condition}", parameters)
+        return rows
+
+    def _take_journal(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
+        """The rows of the blocks and of their edges, and what the summaries of their operations say."""
+        own = [ids] * 3
+        touched = self._connection.rows(
+            "SELECT o.id, o.summary, any_value(o.blocks + o.edges) = count(*), "
+            f"count(*) FILTER (WHERE target = 'edge'), count(*) FROM operation_rows r "
+            f"JOIN operations o ON o.id = r.operation_id WHERE {_OWN_ROWS} "
+            "GROUP BY o.id, o.summary",
+            own,
+        )
+        blanked = 0
+        for number, summary, whole, edges, rows in touched:
+            # What was about these blocks alone may name a text of theirs that is known no more.
+            blank = bool(whole) or tells(str(summary))
+            blanked += blank
+            self._connection.execute(
+                "UPDATE operations SET blocks = blocks - ?, edges = edges - ?, summary = ? WHERE id = ?",
+                [rows - edges, edges, _BLANK if blank else summary, number],
+            )
+        return {"operation_rows": self._delete("operation_rows", _OWN_ROWS, own), "operations": blanked}
+
+    def _take_sources(self, ids: list[str]) -> dict[str, int]:
+        """Where the blocks stood in their sources, and the sources of nothing else."""
+        found = self._connection.rows(
+            f"SELECT DISTINCT source FROM source_blocks WHERE block_id IN {_IDS}", [ids]
+        )
+        names = [str(row[0]) for row in found]
+        rows = self._delete("source_blocks", f"block_id IN {_IDS}", [ids])
+        bare = f"name IN {_IDS} AND name NOT IN (SELECT source FROM source_blocks)"
+        return {"source_blocks": rows, "sources": self._delete("sources", bare, [names])}
+
+    def _take_exchanges(self, ids: list[str], tells: Callable[[str], bool]) -> int:
+        """Requests that held messages of which the blocks are pieces, and those whose records give the texts away."""
+        own = "SELECT 1 FROM messages m WHERE m.conversation = e.conversation AND m.number <= e.last AND "
+        own += f"{texts_of('m.blocks')} && ?::VARCHAR[]"
+        found = self._connection.rows(f"SELECT number FROM exchanges e WHERE EXISTS ({own})", [ids])
+        rest = self._connection.rows("SELECT number, record FROM exchanges")
+        gone = {int(row[0]) for row in found} | {int(n) for n, record in rest if tells(str(record))}
+        return self._delete("exchanges", "number IN (SELECT unnest(?::BIGINT[]))", [sorted(gone)])
+
+    def _take_mentions(self, ids: list[str], tells: Callable[[str], bool]) -> int:
+        """What words of the blocks' messages mean, and what was told by them, or tells what they said."""
+        rows = self._connection.rows(
+            "SELECT n.rowid, n.means::VARCHAR, own.number IS NOT NULL OR told.number IS NOT NULL FROM mentions n "
+            f"LEFT JOIN {_OWN_MESSAGES} own ON own.conversation = n.conversation AND own.number = n.number "
+            f"AND own.added_by IS NOT DISTINCT FROM n.said_by "
+            f"LEFT JOIN {_OWN_MESSAGES} told ON told.conversation = n.conversation AND "
+            "told.number = CAST(n.antecedent->>0 AS BIGINT)",
+            [ids, ids],
+        )
+        gone = [int(row) for row, means, own in rows if own or tells(" ".join(json.loads(means)))]
+        return self._delete("mentions", "rowid IN (SELECT unnest(?::BIGINT[]))", [gone])
+
+    def _take_messages(self, ids: list[str]) -> int:
+        """The texts of messages that the blocks are pieces of; their places stay, so that no number changes."""
+        rows = self._connection.rows(
+            f"SELECT conversation, number, added_by, calls::VARCHAR FROM messages WHERE {_OWN}", [ids]
+        )
+        for conversation, number, added_by, calls in rows:
+            bare = json.dumps([[call[0], call[1], "{}"] for call in json.loads(calls)], ensure_ascii=False)
+            self._connection.execute(
+                "UPDATE messages SET content = ?, speaker = '', blocks = '[]', calls = ? WHERE conversation = ? "
+                "AND number = ? AND added_by IS NOT DISTINCT FROM ?",
+                [_BLANK, bare, conversation, number, added_by],
+            )
+        return len(rows)
+
+    def _take_packs(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
+        """The blocks as members of packs, proposed ones too, and the words by which packs and what was asked of them
+        may tell their texts.
+        A pack keeps its id, which then says of more members than it has.
+        """
+        gone, changed = set(ids), {"packs": 0, "pack_uses": 0, "pack_proposals": 0}
+        packs = self._connection.rows(
+            "SELECT name, version, title, members::VARCHAR, keywords::VARCHAR, query FROM packs ORDER BY name, version"
+        )
+        for name, version, title, members, keywords, query in packs:
+            kept = [one for one in json.loads(members) if one[0] not in gone]
+            less = len(kept) < len(json.loads(members))
+            words = [] if less else json.loads(keywords)
+            told = [_BLANK if tells(str(text)) else str(text) for text in (title, query)]
+            if less or told != [title, query]:
+                changed["packs"] += 1
+                self._connection.execute(
+                    "UPDATE packs SET title = ?, members = ?, keywords = ?, query = ? WHERE name = ? AND version = ?",
+                    [told[0], json.dumps(kept), json.dumps(words), told[1], name, version],
+                )
+        uses = self._connection.rows("SELECT number, query, blocks::VARCHAR FROM pack_uses")
+        for number, query, blocks in uses:
+            read = [one for one in json.loads(blocks) if one not in gone]
+            told_query = _BLANK if tells(str(query)) else str(query)
+            if len(read) < len(json.loads(blocks)) or told_query != query:
+                changed["pack_uses"] += 1
+                self._connection.execute(
+                    "UPDATE pack_uses SET query = ?, blocks = ? WHERE number = ?",
+                    [told_query, json.dumps(read), number],
+                )
+        proposed = self._connection.rows(
+            "SELECT number, come::VARCHAR, gone::VARCHAR FROM pack_proposals ORDER BY number"
+        )
+        for number, come, out in proposed:
+            before = [json.loads(come), json.loads(out)]
+            after = [[one for one in own if one not in gone] for own in before]
+            if after != before:
+                changed["pack_proposals"] += 1
+                self._connection.execute(
+                    "UPDATE pack_proposals SET come = ?, gone = ? WHERE number = ?",
+                    [*map(json.dumps, after), number],
+                )
+        return changed
+
+    def _take_texts(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
+        """Past searches and assemblies, what is remembered under a name, and every cached frame."""
+        starts = [one[:_DIGITS] for one in ids]
+        named = "EXISTS (SELECT 1 FROM (SELECT unnest(?::VARCHAR[]) AS start) s WHERE contains({0}, start))".format
+        changed = {
+            "waterfalls": self._delete("waterfalls", named("candidates"), [starts]),
+            "searches": self._delete("searches", named("candidates"), [starts]),
+            "monitor_log": self._delete("monitor_log", named("detail::VARCHAR"), [starts]),
+            "frame_cache": self._delete("frame_cache", "true", []),
+        }
+        queries = self._connection.rows("SELECT serial, query FROM searches")
+        telling = [int(serial) for serial, query in queries if tells(str(query))]
+        changed["searches"] += self._delete("searches", "serial IN (SELECT unnest(?::BIGINT[]))", [telling])
+        asked = self._connection.rows("SELECT serial, query FROM assemblies WHERE query <> ''")
+        telling = [int(serial) for serial, query in asked if tells(str(query))]
+        self._connection.execute(
+            "UPDATE assemblies SET query = '' WHERE serial IN (SELECT unnest(?::BIGINT[]))", [telling]
+        )
+        changed["assemblies"] = len(telling)
+        kept = self._connection.rows("SELECT key, value FROM meta WHERE starts_with(key, 'kept:')")
+        gone = [
+            str(key)
+            for key, value in kept
+            if any(start in f"{key} {value}" for start in starts) or tells(str(value))
+        ]
+        changed["meta"] = self._delete("meta", f"key IN {_IDS}", [gone])
+        return changed

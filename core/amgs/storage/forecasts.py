@@ -1,13 +1,17 @@
-"""Forecasts, and what came of them (AMGS §7.3)."""
+"""The table `calibration_log`: forecasts, and what came of them (AMGS §7.3)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from amgs.clock import as_utc
+from amgs.storage.connection import SqlConnection, microseconds, stored
 
 if TYPE_CHECKING:
     from amgs.types import Outcome
+
 
 ForecastGroup = Literal["frame", "category", "relation"]
 """What forecasts are told apart by; relation: the type of an edge that was walked to the block."""
@@ -23,12 +27,23 @@ GroupRow = tuple[
 """(kind, name, forecasts, outcomes, mean of the decided forecasts, rate at which they came true, Brier score)."""
 
 
-class ForecastStorage(Protocol):
+_COLUMNS = "prediction_id, predicted, actual, brier_score, timestamp, block_id, frame_name, category"
+_CONDITIONS: dict[ForecastGroup, str] = {
+    "frame": "frame_name = ?",
+    "category": "category = ?",
+    "relation": "prediction_id IN (SELECT prediction_id FROM edge_forecasts WHERE relation_type = ?)",
+}
+
+
+class ForecastStorage:
     """The log of forecasts and their outcomes."""
+
+    def __init__(self, connection: SqlConnection) -> None:
+        self._connection = connection
 
     def next_serial(self) -> int:
         """The serial that the next forecast will have, from 1."""
-        ...
+        return int(self._connection.value("SELECT coalesce(max(serial), 0) + 1 FROM calibration_log"))
 
     def insert(
         self,
@@ -41,37 +56,87 @@ class ForecastStorage(Protocol):
 
         scores: the composite scores that they were made from, where they are not the scores themselves.
         """
-        ...
+        if not forecasts:
+            return
+        self._connection.execute(
+            "INSERT INTO calibration_log SELECT unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), NULL, NULL, "
+            "make_timestamp(unnest(?::BIGINT[])), NULL, unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), ?, "
+            "unnest(?::VARCHAR[]), unnest(?::BIGINT[]), unnest(?::DOUBLE[])",
+            [
+                [f.prediction_id for f in forecasts],
+                [f.predicted for f in forecasts],
+                microseconds([f.at for f in forecasts]),
+                [f.block_id for f in forecasts],
+                [f.frame for f in forecasts],
+                assembly_id,
+                [f.category for f in forecasts],
+                list(range(first_serial, first_serial + len(forecasts))),
+                list(scores) if scores is not None else [None] * len(forecasts),
+            ],
+            structural=False,
+        )
 
     def scored(self) -> tuple[tuple[float, float], ...]:
         """(composite score, outcome) of every decided forecast, the oldest first."""
-        ...
+        found = self._connection.rows(
+            "SELECT coalesce(score, predicted), actual FROM calibration_log WHERE actual IS NOT NULL ORDER BY serial"
+        )
+        return tuple((float(s), float(a)) for s, a in found)
 
     def put_curve(self, operation: int, curve: str) -> None:
         """Keep the curve, as JSON, that an operation has fitted from scores to outcomes."""
-        ...
+        self._connection.execute(
+            "INSERT INTO forecast_curves VALUES (?, ?::JSON)", [operation, curve], structural=False
+        )
 
     def curve(self) -> str | None:
         """The curve in use, as JSON: that of the latest operation that stands; None before the first."""
-        ...
+        value = self._connection.value(
+            "SELECT curve::VARCHAR FROM forecast_curves JOIN operations ON id = operation_id WHERE NOT undone "
+            "ORDER BY operation_id DESC LIMIT 1"
+        )
+        return None if value is None else str(value)
 
     def open_forecast(
         self, block_id: str, assembly_id: str | None = None, prediction_id: str | None = None
     ) -> Outcome | None:
         """The latest forecast of a block that has no outcome yet, of one assembly or that very one when it is named."""
-        ...
+        named = {"assembly_id": assembly_id, "prediction_id": prediction_id}
+        given = {column: value for column, value in named.items() if value is not None}
+        found = self._connection.rows(
+            f"SELECT {_COLUMNS} FROM calibration_log WHERE block_id = ? AND actual IS NULL"
+            + "".join(f" AND {column} = ?" for column in given)
+            + " ORDER BY serial DESC LIMIT 1",
+            [block_id, *given.values()],
+        )
+        return _outcome(found[0]) if found else None
 
     def verdicts(self, frame: str, query: str) -> dict[str, float]:
         """What came of the latest forecast of each block that a frame selected for a query; open ones are left out."""
-        ...
+        found = self._connection.rows(
+            "SELECT block_id, actual FROM (SELECT c.block_id, c.actual, row_number() OVER "
+            "(PARTITION BY c.block_id ORDER BY c.serial DESC) AS place FROM calibration_log c JOIN assemblies a "
+            "ON a.id = c.assembly_id WHERE c.frame_name = ? AND a.query = ?) WHERE place = 1 AND actual IS NOT NULL",
+            [frame, query],
+        )
+        return {str(block_id): float(actual) for block_id, actual in found}
 
     def decide(self, prediction_id: str, actual: float, brier: float, at: datetime) -> None:
         """Write what came of a forecast."""
-        ...
+        self._connection.execute(
+            "UPDATE calibration_log SET actual = ?, brier_score = ?, decided_at = ? WHERE prediction_id = ?",
+            [actual, brier, stored(at), prediction_id],
+            structural=False,
+        )
 
     def reopen(self, prediction_ids: Sequence[str]) -> None:
         """Take the outcomes of forecasts back: each waits for a verdict again."""
-        ...
+        self._connection.execute(
+            "UPDATE calibration_log SET actual = NULL, brier_score = NULL, decided_at = NULL "
+            "WHERE prediction_id IN (SELECT unnest(?::VARCHAR[]))",
+            [list(prediction_ids)],
+            structural=False,
+        )
 
     def decided(
         self,
@@ -81,7 +146,14 @@ class ForecastStorage(Protocol):
         limit: int | None = None,
     ) -> tuple[Outcome, ...]:
         """Forecasts with an outcome, the latest verdict first; `at` is the instant of the verdict."""
-        ...
+        condition = "" if by is None or value is None else f" AND {_CONDITIONS[by]}"
+        found = self._connection.rows(
+            "SELECT prediction_id, predicted, actual, brier_score, decided_at, block_id, frame_name, category "
+            f"FROM calibration_log WHERE actual IS NOT NULL{condition} ORDER BY decided_at DESC, serial DESC"
+            + ("" if limit is None else f" LIMIT {int(limit)}"),
+            [value] if condition else [],
+        )
+        return tuple(_outcome(row) for row in found)
 
     def cases(
         self,
@@ -96,24 +168,72 @@ class ForecastStorage(Protocol):
 
         decided: with an outcome, still without one, or (None) both. in_bin: (bin from 0, number of bins).
         """
-        ...
+        conditions = ["true"] if decided is None else [f"c.actual IS {'NOT ' if decided else ''}NULL"]
+        values: list[Any] = []
+        if in_bin is not None:
+            conditions.append("least(? - 1, floor(predicted * ?)::BIGINT) = ?")
+            values += [in_bin[1], in_bin[1], in_bin[0]]
+        if by is not None and value is not None:
+            conditions.append(_CONDITIONS[by])
+            values.append(value)
+        found = self._connection.rows(
+            "SELECT prediction_id, predicted, actual, brier_score, coalesce(decided_at, timestamp), block_id, "
+            "frame_name, category, coalesce((SELECT any_value(query) FROM assemblies a "
+            "WHERE a.id = c.assembly_id), ''), "
+            "(SELECT array_agg(DISTINCT relation_type ORDER BY relation_type) FROM edge_forecasts e "
+            "WHERE e.prediction_id = c.prediction_id), timestamp FROM calibration_log c "
+            f"WHERE {' AND '.join(conditions)} ORDER BY coalesce(decided_at, timestamp) DESC, serial DESC LIMIT ?",
+            [*values, limit],
+        )
+        return tuple((_outcome(row), str(row[8]), tuple(row[9] or ()), as_utc(row[10])) for row in found)
 
     def judged(self, ids: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
         """(times useful, verdicts) of all blocks or of those named; those that were never judged are left out."""
-        ...
+        condition = "" if ids is None else " AND block_id IN (SELECT unnest(?::VARCHAR[]))"
+        found = self._connection.rows(
+            "SELECT block_id, count(*) FILTER (WHERE actual >= 0.5), count(*) FROM calibration_log "
+            f"WHERE actual IS NOT NULL{condition} GROUP BY 1 ORDER BY 1",
+            [] if ids is None else [list(ids)],
+        )
+        return {str(block): (int(useful), int(verdicts)) for block, useful, verdicts in found}
 
     def latest(self, limit: int) -> tuple[Outcome, ...]:
         """The latest forecasts, decided or not, the newest first."""
-        ...
+        found = self._connection.rows(
+            f"SELECT {_COLUMNS} FROM calibration_log ORDER BY serial DESC LIMIT ?", [limit]
+        )
+        return tuple(_outcome(row) for row in found)
 
     def count(self, *, by: ForecastGroup | None = None, value: str | None = None) -> int:
         """How many forecasts were logged, of all or of one frame, category or relation type."""
-        ...
+        if by is None or value is None:
+            return int(self._connection.value("SELECT count(*) FROM calibration_log"))
+        return int(
+            self._connection.value(f"SELECT count(*) FROM calibration_log WHERE {_CONDITIONS[by]}", [value])
+        )
 
     def groups(self) -> tuple[GroupRow, ...]:
         """All forecasts together, then by frame, by category and by relation type."""
-        ...
+        of_decided = "avg(predicted) FILTER (WHERE actual IS NOT NULL), avg(actual), avg(brier_score)"
+        found = self._connection.rows(
+            f"SELECT 'all', '', count(*), count(actual), {of_decided}, 0 AS place FROM calibration_log "
+            f"UNION ALL SELECT 'frame', frame_name, count(*), count(actual), {of_decided}, 1 FROM calibration_log "
+            f"GROUP BY 2 UNION ALL SELECT 'category', category, count(*), count(actual), {of_decided}, 2 FROM "
+            f"calibration_log GROUP BY 2 UNION ALL SELECT 'relation', relation_type, count(*), count(actual), "
+            f"{of_decided}, 3 FROM calibration_log JOIN (SELECT DISTINCT prediction_id, relation_type FROM "
+            "edge_forecasts) USING (prediction_id) GROUP BY 2 ORDER BY place, 2"
+        )
+        return tuple((k, str(name), int(n), int(d), p, r, b) for k, name, n, d, p, r, b, _ in found)
 
     def counts(self) -> tuple[int, int, float | None]:
         """(forecasts, outcomes, mean Brier score or None)."""
-        ...
+        n, decided_n, brier = self._connection.rows(
+            "SELECT count(*), count(actual), avg(brier_score) FROM calibration_log"
+        )[0]
+        return int(n), int(decided_n), None if brier is None else float(brier)
+
+
+def _outcome(row: Sequence[Any]) -> Outcome:
+    from amgs.types import Outcome
+
+    return Outcome(row[0], row[1], row[2], row[3], as_utc(row[4]), row[5], row[6], row[7])

@@ -1,14 +1,20 @@
-"""The journal: what each change found and left, so that it can be undone."""
+"""The tables `operations` and `operation_rows`: what each change found and left, so that it can be undone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from amgs.clock import as_utc
+from amgs.storage.connection import SqlConnection, stored
 
 if TYPE_CHECKING:
     from amgs.types import JournalEntry, Vector
+
 
 JournalTarget = Literal["block", "edge", "forecast", "clock"]
 """What a row is about: forecast, the outcome of one; clock, a reinforcement of a block."""
@@ -39,83 +45,218 @@ class JournalRow:
     embedding: Vector | None = field(default=None, compare=False)
 
 
-class JournalStorage(Protocol):
+_COLUMNS = "id, kind, timestamp, summary, blocks, edges, undone"
+
+
+class JournalStorage:
     """Journal entries and their rows."""
+
+    def __init__(self, connection: SqlConnection) -> None:
+        self._connection = connection
 
     def append(
         self, kind: str, at: datetime, summary: str, rows: Sequence[JournalRow], *, blocks: int, edges: int
     ) -> JournalEntry:
         """Write a journal entry and its rows; returns it with its id, which rises from 1."""
-        ...
+        number = int(self._connection.value("SELECT coalesce(max(id), 0) + 1 FROM operations"))
+        self._connection.execute(
+            "INSERT INTO operations VALUES (?, ?, ?, ?, ?, ?, false)",
+            [number, kind, stored(at), summary, blocks, edges],
+            structural=False,
+        )
+        self._append_rows(number, rows)
+        from amgs.types import JournalEntry
+
+        return JournalEntry(number, kind, at, summary, blocks, edges)
 
     def extend(
         self, operation: JournalEntry, summary: str, rows: Sequence[JournalRow], *, blocks: int, edges: int
     ) -> JournalEntry:
         """Add rows to an entry, `blocks` and `edges` of them, and say anew what it did."""
-        ...
+        self._connection.execute(
+            "UPDATE operations SET summary = ?, blocks = blocks + ?, edges = edges + ? WHERE id = ?",
+            [summary, blocks, edges, operation.id],
+            structural=False,
+        )
+        self._append_rows(operation.id, rows)
+        return replace(
+            operation, summary=summary, blocks=operation.blocks + blocks, edges=operation.edges + edges
+        )
+
+    def _append_rows(self, number: int, rows: Sequence[JournalRow]) -> None:
+        plain = [row for row in rows if row.embedding is None]
+        if plain:
+            self._connection.execute(
+                "INSERT INTO operation_rows SELECT ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
+                "unnest(?::VARCHAR[])::JSON, unnest(?::VARCHAR[])::JSON, NULL",
+                [
+                    number,
+                    [r.target for r in plain],
+                    [r.key for r in plain],
+                    [r.before for r in plain],
+                    [r.after for r in plain],
+                ],
+                structural=False,
+            )
+        for row in rows:
+            if row.embedding is not None:
+                self._connection.execute(
+                    "INSERT INTO operation_rows VALUES (?, ?, ?, ?, ?, ?)",
+                    [number, row.target, row.key, row.before, row.after, row.embedding.tolist()],
+                    structural=False,
+                )
 
     def latest(self, limit: int) -> tuple[JournalEntry, ...]:
         """The latest operations, the newest first."""
-        ...
+        return tuple(
+            _operation(row)
+            for row in self._connection.rows(
+                f"SELECT {_COLUMNS} FROM operations ORDER BY id DESC LIMIT ?",
+                [limit],
+            )
+        )
 
     def last_event(self) -> datetime | None:
         """When the latest operation, forecast or assembly was: the youngest of the three; None where none ever was."""
-        ...
+        found = self._connection.value(
+            "SELECT max(done) FROM ((SELECT timestamp AS done FROM operations ORDER BY id DESC LIMIT 1) UNION ALL "
+            "(SELECT timestamp FROM calibration_log ORDER BY serial DESC LIMIT 1) UNION ALL "
+            "(SELECT timestamp FROM assemblies ORDER BY serial DESC LIMIT 1)) AS latest"
+        )
+        return None if found is None else as_utc(found)
 
     def get(self, operation_id: int) -> JournalEntry | None:
         """One operation, None when there is none with this id."""
-        ...
+        found = self._connection.rows(
+            f"SELECT {_COLUMNS} FROM operations WHERE id = ?",
+            [operation_id],
+        )
+        return _operation(found[0]) if found else None
 
     def latest_standing(self) -> int | None:
         """The id of the latest operation that changed something and is not undone."""
-        ...
+        found = self._connection.value(
+            "SELECT max(id) FROM operations WHERE NOT undone AND kind NOT IN (?, ?)", [PROPOSAL, ERASED]
+        )
+        return None if found is None else int(found)
 
     def latest_redoable(self) -> int | None:
         """What one redo puts back: the first of the undone operations that nothing came after, else the last undone."""
-        ...
+        found = self._connection.value(
+            "SELECT coalesce(min(id) FILTER (WHERE id > (SELECT coalesce(max(id), 0) FROM operations "
+            "WHERE NOT undone AND kind NOT IN (?, ?))), max(id)) FROM operations WHERE undone",
+            [PROPOSAL, ERASED],
+        )
+        return None if found is None else int(found)
 
     def is_latest(self, operation_id: int) -> bool:
         """Whether the operation stands and no other came after it."""
-        ...
+        found = self._connection.rows("SELECT id, undone FROM operations ORDER BY id DESC LIMIT 1")
+        return bool(found) and int(found[0][0]) == operation_id and not found[0][1]
 
     def last_of(self, kind: str) -> JournalEntry | None:
         """The operation of this kind that was last applied and not undone."""
-        ...
+        found = self._connection.rows(
+            f"SELECT {_COLUMNS} FROM operations WHERE kind = ? AND NOT undone ORDER BY id DESC LIMIT 1",
+            [kind],
+        )
+        return _operation(found[0]) if found else None
 
     def pages(
         self, operation_id: int, target: JournalTarget, size: int = 10_000
     ) -> Iterator[tuple[JournalRow, ...]]:
         """What an operation changed of blocks or of edges, by key, some at a time: one may have changed them all."""
-        ...
+        last = ""
+        while True:
+            found = self._connection.rows(
+                "SELECT target, key, before::VARCHAR, after::VARCHAR, embedding FROM operation_rows "
+                "WHERE operation_id = ? AND target = ? AND key > ? ORDER BY key LIMIT ?",
+                [operation_id, target, last, size],
+            )
+            if not found:
+                return
+            last = str(found[-1][1])
+            yield tuple(
+                JournalRow(t, k, b, a, None if e is None else np.asarray(e, dtype=np.float32))
+                for t, k, b, a, e in found
+            )
 
     def changed_anything(self, operation_id: int) -> bool:
         """Whether an operation changed blocks or edges, and not only what is known about them."""
-        ...
+        return bool(
+            self._connection.value(
+                "SELECT count(*) FROM operation_rows WHERE operation_id = ? AND target IN ('block', 'edge')",
+                [operation_id],
+            )
+        )
 
     def edge_counts(self, operation_id: int) -> tuple[int, int, int]:
         """How many edges an operation made, changed and took out."""
-        ...
+        found = self._connection.rows(
+            "SELECT count(*) FILTER (WHERE before IS NULL), count(*) FILTER (WHERE before IS NOT NULL AND after "
+            "IS NOT NULL), count(*) FILTER (WHERE after IS NULL) FROM operation_rows "
+            "WHERE operation_id = ? AND target = 'edge'",
+            [operation_id],
+        )[0]
+        return int(found[0]), int(found[1]), int(found[2])
 
     def rows_of_kind(self, kind: str) -> tuple[JournalRow, ...]:
         """What the operations of a kind changed that are not undone, in order of the operations; no embeddings."""
-        ...
+        found = self._connection.rows(
+            "SELECT r.target, r.key, r.before::VARCHAR, r.after::VARCHAR FROM operation_rows r JOIN operations o "
+            "ON o.id = r.operation_id WHERE o.kind = ? AND NOT o.undone ORDER BY o.id, r.target, r.key",
+            [kind],
+        )
+        return tuple(JournalRow(t, k, b, a) for t, k, b, a in found)
 
     def later_on_same(self, operation_id: int) -> tuple[int, ...]:
         """Later operations, not undone, that changed something this one changed, or learned from its verdicts."""
-        ...
+        found = self._connection.rows(
+            "SELECT DISTINCT r.operation_id FROM operation_rows r JOIN operations o ON o.id = r.operation_id "
+            "WHERE r.operation_id > ? AND NOT o.undone AND EXISTS (SELECT 1 FROM operation_rows m "
+            "WHERE m.operation_id = ? AND m.target = r.target AND m.key = r.key) UNION SELECT id FROM operations "
+            "WHERE id > ? AND NOT undone AND kind = ? AND EXISTS (SELECT 1 FROM operation_rows m "
+            "WHERE m.operation_id = ? AND m.target = 'forecast') ORDER BY 1",
+            [operation_id, operation_id, operation_id, RECALIBRATION, operation_id],
+        )
+        return tuple(int(row[0]) for row in found)
 
     def earlier_undone_on_same(self, operation_id: int) -> tuple[int, ...]:
         """Ids of earlier operations, undone, that changed something this one changed."""
-        ...
+        found = self._connection.rows(
+            "SELECT DISTINCT r.operation_id FROM operation_rows r JOIN operations o ON o.id = r.operation_id "
+            "WHERE r.operation_id < ? AND o.undone AND EXISTS (SELECT 1 FROM operation_rows m "
+            "WHERE m.operation_id = ? AND m.target = r.target AND m.key = r.key) ORDER BY 1",
+            [operation_id, operation_id],
+        )
+        return tuple(int(row[0]) for row in found)
 
     def mark(self, operation_id: int, *, undone: bool) -> None:
         """Note that an operation was taken back, or that it stands again."""
-        ...
+        self._connection.execute(
+            "UPDATE operations SET undone = ? WHERE id = ?", [undone, operation_id], structural=False
+        )
 
     def unowned(self) -> tuple[int, ...]:
         """Operation ids that rows name and no operation has; empty in a sound store."""
-        ...
+        found = self._connection.rows(
+            "SELECT DISTINCT operation_id FROM operation_rows r WHERE NOT EXISTS (SELECT 1 FROM operations o "
+            "WHERE o.id = r.operation_id) ORDER BY 1"
+        )
+        return tuple(int(row[0]) for row in found)
 
     def incomplete(self) -> tuple[tuple[int, int, int], ...]:
         """(operation, rows kept, rows told) where the two differ; empty in a sound store."""
-        ...
+        found = self._connection.rows(
+            "SELECT o.id, count(r.key), o.blocks + o.edges FROM operations o "
+            "LEFT JOIN operation_rows r ON r.operation_id = o.id WHERE o.kind NOT IN (?, ?) "
+            "GROUP BY o.id, o.blocks, o.edges HAVING count(r.key) <> o.blocks + o.edges ORDER BY 1",
+            [PROPOSAL, ERASED],
+        )
+        return tuple((int(i), int(kept), int(told)) for i, kept, told in found)
+
+
+def _operation(row: Sequence[Any]) -> JournalEntry:
+    from amgs.types import JournalEntry
+
+    return JournalEntry(int(row[0]), row[1], as_utc(row[2]), row[3], int(row[4]), int(row[5]), bool(row[6]))

@@ -1,12 +1,14 @@
-"""What the monitors saw, and what monitors and metrics read of the journal."""
+"""The table `monitor_log`, and what the monitors and metrics read of the journal."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
+from amgs.clock import as_utc
+from amgs.storage.connection import SqlConnection, stored
 from amgs.types import EdgeKey
 
 
@@ -21,25 +23,60 @@ class MonitorValue:
     detail: Mapping[str, float]
 
 
-class MonitorStorage(Protocol):
+class MonitorStorage:
     """The log of the monitors."""
+
+    def __init__(self, connection: SqlConnection) -> None:
+        self._connection = connection
 
     def append(self, seen: Sequence[MonitorValue]) -> None:
         """Record what was seen."""
-        ...
+        for one in seen:
+            self._connection.execute(
+                "INSERT INTO monitor_log VALUES (?, ?, ?, ?, ?::JSON)",
+                [stored(one.at), one.kind, one.subject, one.value, json.dumps(dict(one.detail))],
+                structural=False,
+            )
 
     def latest(self, limit: int) -> tuple[MonitorValue, ...]:
         """The latest records, the newest first."""
-        ...
+        found = self._connection.rows(
+            "SELECT timestamp, kind, subject, value, detail::VARCHAR FROM monitor_log ORDER BY rowid DESC LIMIT ?",
+            [limit],
+        )
+        return tuple(MonitorValue(as_utc(t), k, s, v, json.loads(d)) for t, k, s, v, d in found)
 
     def last(self, kind: str) -> MonitorValue | None:
         """The latest record of a kind."""
-        ...
+        found = self._connection.rows(
+            "SELECT timestamp, kind, subject, value, detail::VARCHAR FROM monitor_log WHERE kind = ? "
+            "ORDER BY rowid DESC LIMIT 1",
+            [kind],
+        )
+        if not found:
+            return None
+        at, kind, subject, value, detail = found[0]
+        return MonitorValue(as_utc(at), kind, subject, value, json.loads(detail))
 
     def cycles(self, kind: str) -> tuple[int, ...]:
         """Ids of the standing operations of a kind, the newest first."""
-        ...
+        found = self._connection.rows(
+            "SELECT id FROM operations WHERE kind = ? AND NOT undone ORDER BY id DESC", [kind]
+        )
+        return tuple(int(row[0]) for row in found)
 
     def edges_changed(self, after: int) -> tuple[set[EdgeKey], set[EdgeKey]]:
         """Keys of the edges that standing operations made and took away after the one with this id."""
-        ...
+        made: set[EdgeKey] = set()
+        gone: set[EdgeKey] = set()
+        for key, is_made, is_gone in self._connection.rows(
+            "SELECT r.key, r.before IS NULL, r.after IS NULL FROM operation_rows r JOIN operations o ON o.id = "
+            "r.operation_id WHERE r.target = 'edge' AND o.id > ? AND NOT o.undone ORDER BY o.id",
+            [after],
+        ):
+            source, target, relation = str(key).split(" ", 2)
+            if is_made:
+                made.add((source, target, relation))
+            if is_gone:
+                gone.add((source, target, relation))
+        return made, gone

@@ -12,7 +12,7 @@ from amgs.storage.duckdb import files
 from amgs.storage.meta import MIGRATION
 
 if TYPE_CHECKING:
-    from amgs.storage.protocol import Storage
+    from amgs.storage.store import Storage
 
 MEMORY = ":memory:"
 _SCHEMES = ("postgresql://", "postgres://")

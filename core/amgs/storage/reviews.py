@@ -1,4 +1,4 @@
-"""Findings that wait for the operator's verdict.
+"""The table `reviews`: findings that wait for the operator's verdict.
 
 A finding counts while the operation that found it stands, a verdict while its own operation stands.
 """
@@ -6,31 +6,74 @@ A finding counts while the operation that found it stands, a verdict while its o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
+
+from amgs.clock import as_utc
+from amgs.storage.connection import SqlConnection, stored
 
 if TYPE_CHECKING:
     from amgs.types import Review
 
 
-class ReviewStorage(Protocol):
+_STANDING = (
+    "SELECT r.id, r.kind, r.older_id, r.newer_id, r.because, r.confidence, r.found_at, "
+    "CASE WHEN v.id IS NULL OR v.undone THEN 'open' ELSE r.verdict END AS state, "
+    "CASE WHEN v.id IS NULL OR v.undone THEN NULL ELSE v.id END AS decided_by "
+    "FROM reviews r JOIN operations f ON f.id = r.found_by AND NOT f.undone "
+    "LEFT JOIN operations v ON v.id = r.operation_id"
+)
+
+
+class ReviewStorage:
     """Findings and verdicts."""
+
+    def __init__(self, connection: SqlConnection) -> None:
+        self._connection = connection
 
     def add(self, found: Sequence[Review], operation: int) -> None:
         """Write findings under the numbers that they carry."""
-        ...
+        for one in found:
+            self._connection.execute(
+                "INSERT INTO reviews VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
+                [
+                    one.id,
+                    one.kind,
+                    one.older_id,
+                    one.newer_id,
+                    one.because,
+                    one.confidence,
+                    stored(one.found_at),
+                    operation,
+                ],
+                structural=False,
+            )
 
     def next_id(self) -> int:
         """The number that the next finding gets; numbers are not given out twice."""
-        ...
+        return int(self._connection.value("SELECT coalesce(max(id), 0) + 1 FROM reviews"))
 
     def waiting(self) -> int:
         """How many findings are open."""
-        ...
+        return int(self._connection.value(f"SELECT count(*) FROM ({_STANDING}) WHERE state = 'open'"))
 
     def everything(self) -> tuple[Review, ...]:
         """The findings that stand, open ones first, the surest first."""
-        ...
+        found = self._connection.rows(
+            f"SELECT * FROM ({_STANDING}) AS r ORDER BY state <> 'open', confidence DESC, id"
+        )
+        return tuple(_review(row) for row in found)
 
     def decide(self, review: int, verdict: str, operation: int) -> None:
         """Note a verdict and the operation that carried it out."""
-        ...
+        self._connection.execute(
+            "UPDATE reviews SET verdict = ?, operation_id = ? WHERE id = ?",
+            [verdict, operation, review],
+            structural=False,
+        )
+
+
+def _review(row: Sequence[Any]) -> Review:
+    from amgs.types import Review
+
+    number, kind, older, newer, because, confidence, at, state, operation = row
+    return Review(int(number), kind, older, newer, because, confidence, as_utc(at), state, operation)

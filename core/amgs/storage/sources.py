@@ -1,4 +1,4 @@
-"""Where texts came from: which source holds which block at which place, from when to when.
+"""The tables `sources` and `source_blocks`: which source holds which block at which place, from when to when.
 
 A source is a folder and a path below it, or a name that was given. Equal texts of two sources are one block that both
 hold.
@@ -6,10 +6,14 @@ hold.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any
+
+from amgs.clock import as_utc
+from amgs.storage.connection import SqlConnection, microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,39 +45,113 @@ class SourcePiece:
     until: datetime | None = None
 
 
-class SourceStorage(Protocol):
+STANDING = (
+    "(SELECT h.source, h.position, h.locator, h.block_id, h.since, "
+    "CASE WHEN e.undone THEN NULL ELSE h.until END AS until FROM source_blocks h "
+    "LEFT JOIN operations a ON a.id = h.added_by LEFT JOIN operations e ON e.id = h.ended_by "
+    "WHERE a.undone IS NOT TRUE)"
+)
+"""The pieces whose operations stand."""
+
+_GIVEN = "(SELECT unnest(?::VARCHAR[]) AS name, unnest(?::VARCHAR[]) AS root, unnest(?::VARCHAR[]) AS path)"
+_PIECE = "source, position, locator, block_id, since, until"
+
+
+class SourceStorage(ABC):
     """Sources and what they hold. A piece counts while the operation that added it stands, and its end while the one
     that ended it does.
     """
 
+    def __init__(self, connection: SqlConnection) -> None:
+        self._connection = connection
+
     def names(self) -> tuple[SourceName, ...]:
         """Every source that was ever named, by name."""
-        ...
+        rows = self._connection.rows("SELECT name, root, path FROM sources ORDER BY name")
+        return tuple(SourceName(str(name), str(root), str(path)) for name, root, path in rows)
 
     def put_names(self, names: Iterable[SourceName]) -> None:
         """Name sources, or say anew where they lie."""
-        ...
+        every = list({one.name: one for one in names}.values())
+        given = [[one.name for one in every], [one.root for one in every], [one.path for one in every]]
+        # Not ON CONFLICT, which wants a key that is a tree, and so of names that are not long.
+        for sql in (
+            f"UPDATE sources SET root = g.root, path = g.path FROM {_GIVEN} AS g WHERE sources.name = g.name",
+            f"INSERT INTO sources SELECT name, root, path FROM {_GIVEN} AS g "
+            "WHERE NOT EXISTS (SELECT 1 FROM sources s WHERE s.name = g.name)",
+        ):
+            if every:
+                self._connection.execute(sql, given, structural=False)
 
     def add(self, pieces: Sequence[SourcePiece], operation: int | None) -> None:
         """Note that sources hold blocks."""
-        ...
+        if pieces:
+            self._connection.execute(
+                "INSERT INTO source_blocks SELECT unnest(?::VARCHAR[]), unnest(?::BIGINT[]), unnest(?::VARCHAR[]), "
+                "unnest(?::VARCHAR[]), make_timestamp(unnest(?::BIGINT[])), NULL, ?, NULL",
+                [
+                    [p.source for p in pieces],
+                    [p.position for p in pieces],
+                    [p.locator for p in pieces],
+                    [p.block_id for p in pieces],
+                    microseconds([p.since for p in pieces]),
+                    operation,
+                ],
+                structural=False,
+            )
 
     def end(self, pieces: Sequence[SourcePiece], operation: int) -> None:
         """Note that sources no longer hold blocks that they held: `until`, which each piece gives."""
-        ...
+        if pieces:
+            self._connection.execute(
+                "UPDATE source_blocks SET until = greatest(since, g.at), ended_by = ? FROM (SELECT "
+                "make_timestamp(unnest(?::BIGINT[])) AS at, unnest(?::VARCHAR[]) AS of, unnest(?::BIGINT[]) AS place, "
+                "unnest(?::VARCHAR[]) AS id) AS g "
+                "WHERE source = g.of AND position = g.place AND block_id = g.id "
+                "AND (ended_by IS NULL OR ended_by IN (SELECT id FROM operations WHERE undone)) "
+                "AND (added_by IS NULL OR added_by NOT IN (SELECT id FROM operations WHERE undone))",
+                [
+                    operation,
+                    microseconds([p.until or p.since for p in pieces]),
+                    [p.source for p in pieces],
+                    [p.position for p in pieces],
+                    [p.block_id for p in pieces],
+                ],
+                structural=False,
+            )
 
     def held(self, sources: Sequence[str] | None = None) -> tuple[SourcePiece, ...]:
         """What sources (all without any) hold now, by source and position."""
-        ...
+        if sources is None:
+            return self._pieces("until IS NULL", [])
+        return self._pieces("until IS NULL AND source IN (SELECT unnest(?::VARCHAR[]))", [list(sources)])
 
     def holding(self, ids: Sequence[str]) -> tuple[SourcePiece, ...]:
         """Where blocks are held now, by source and position."""
-        ...
+        return self._pieces("until IS NULL AND block_id IN (SELECT unnest(?::VARCHAR[]))", [list(ids)])
 
     def history(self, source: str) -> tuple[SourcePiece, ...]:
         """What a source ever held, the earliest first."""
-        ...
+        return self._pieces("source = ?", [source], "since, position")
 
+    @abstractmethod
     def adopt(self) -> None:
         """Read the sources of blocks off their metadata: for blocks from before sources were kept."""
-        ...
+
+    def _pieces(
+        self, where: str, given: list[Any], order: str = "source, position"
+    ) -> tuple[SourcePiece, ...]:
+        rows = self._connection.rows(
+            f"SELECT {_PIECE} FROM {STANDING} WHERE {where} ORDER BY {order}, locator", given
+        )
+        return tuple(
+            SourcePiece(
+                str(source),
+                int(position),
+                str(locator),
+                str(block),
+                as_utc(since),
+                None if until is None else as_utc(until),
+            )
+            for source, position, locator, block, since, until in rows
+        )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from amgs.storage.opening import MEMORY, open_storage
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from tests.postgres_server import namespace
 
 Place = Callable[[pytest.FixtureRequest, Path], str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from amgs.identity import block_id
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import Block, Edge
 
 NOON = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)

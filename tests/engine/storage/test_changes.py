@@ -9,7 +9,7 @@ import numpy as np
 from amgs.clock import microseconds_of
 from amgs.identity import block_id
 from amgs.storage.block_columns import BlockFacts
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import BlockFilter
 from tests.engine.storage.samples import NOON, block, edge, put
 

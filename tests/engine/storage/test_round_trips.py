@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from amgs.frames.definition import DEFAULTS
 from amgs.identity import block_id
 from amgs.storage.journal import JournalRow
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import Block, BlockFilter, Outcome, SelectionRule
 from tests.engine.storage.samples import NOON, block, edge, put
 

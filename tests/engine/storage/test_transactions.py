@@ -9,7 +9,7 @@ import pytest
 from amgs.errors import StoreError
 from amgs.identity import block_id
 from amgs.storage.opening import copy_in_memory, open_storage
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.types import BlockFilter
 from tests.engine.storage.samples import NOON, block, edge, put
 

@@ -15,7 +15,7 @@ from amgs.conversation.resolved import patterns
 from amgs.conversation.resolved.merging import merged
 from amgs.conversation.resolved.reading import by_grammar
 from amgs.log import journal
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text.plural import plural
 from amgs.types.conversation import Message
 from amgs.types.mentions import ConversationResolved, ResolvedMention

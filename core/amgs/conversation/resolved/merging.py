@@ -15,7 +15,7 @@ from amgs.conversation.resolved.alike import cue_of, speaks
 from amgs.conversation.resolved.entities import gathered
 from amgs.errors import UnknownEntityError, UsageError
 from amgs.log import journal
-from amgs.storage.protocol import Storage
+from amgs.storage.store import Storage
 from amgs.text import names
 from amgs.types.entity_merges import EntityMerge
 from amgs.types.mentions import ConversationEntity, MentionType, ResolvedMention

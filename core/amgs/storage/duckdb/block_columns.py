@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from amgs.errors import StoreCorruptError
-from amgs.storage.block_columns import EmbeddingColumns, FeatureColumns
-from amgs.storage.sql.block_columns import SqlBlockColumns
-from amgs.storage.sql.filters import where
+from amgs.storage.block_columns import BlockColumnStorage, EmbeddingColumns, FeatureColumns
+from amgs.storage.filters import where
 from amgs.types import BlockFilter, Vector
 
 # Who speaks: what the source says, else a name before a colon at the very start ("Mara Lind: …").
@@ -19,7 +18,7 @@ _SPEAKER = (
 )
 
 
-class DuckDBBlockColumns(SqlBlockColumns):
+class DuckDBBlockColumns(BlockColumnStorage):
     """`BlockColumnStorage` in DuckDB."""
 
     def traits(self, *, since: int = -1) -> FeatureColumns:

@@ -22,14 +22,14 @@ from amgs.errors import (
     StoreTooNewError,
     UsageError,
 )
+from amgs.storage.change_log import ChangeLog
+from amgs.storage.connection import SqlConnection
 from amgs.storage.duckdb import files
 from amgs.storage.duckdb.checkpoints import SETTINGS, WriteAheadSize
 from amgs.storage.duckdb.last_commit import LastCommit, Note
 from amgs.storage.duckdb.read_gate import ReadGate
 from amgs.storage.duckdb.schema import migrate, schema_version
-from amgs.storage.sql.change_log import ChangeLog
-from amgs.storage.sql.connection import SqlConnection
-from amgs.storage.sql.migrations import LATEST
+from amgs.storage.migrations import LATEST
 
 MEMORY = ":memory:"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 
 from amgs.errors import StoreError
-from amgs.storage.sql.migrations import LATEST, MIGRATIONS
+from amgs.storage.migrations import LATEST, MIGRATIONS
 
 
 def schema_version(connection: duckdb.DuckDBPyConnection) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from amgs.storage.sql.migrations import ADOPT_SOURCES
-from amgs.storage.sql.sources import SqlSources
+from amgs.storage.migrations import ADOPT_SOURCES
+from amgs.storage.sources import SourceStorage
 
 
-class DuckDBSources(SqlSources):
+class DuckDBSources(SourceStorage):
     """`SourceStorage` in DuckDB."""
 
     def adopt(self) -> None:

@@ -8,10 +8,10 @@ from amgs.storage.duckdb.block_columns import DuckDBBlockColumns
 from amgs.storage.duckdb.connection import Connection
 from amgs.storage.duckdb.sources import DuckDBSources
 from amgs.storage.duckdb.tables import DuckDBTables
-from amgs.storage.sql.storage import SqlStorage
+from amgs.storage.store import Storage
 
 
-class DuckDBStorage(Connection, SqlStorage):
+class DuckDBStorage(Connection, Storage):
     """`Storage` in DuckDB. Make one with `DuckDBStorage.open`."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: str, *, read_only: bool) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from amgs.storage.sql.tables import SqlTables
-from amgs.storage.tables import TableColumn, TableSize
+from amgs.storage.tables import TableColumn, TableSize, TableStorage
 
 
-class DuckDBTables(SqlTables):
+class DuckDBTables(TableStorage):
     """`TableStorage` in DuckDB, whose names of types are those of the export format."""
 
     def schema(self) -> dict[str, tuple[TableColumn, ...]]:

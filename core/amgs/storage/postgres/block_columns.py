@@ -9,9 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from amgs.errors import StoreCorruptError
-from amgs.storage.block_columns import EmbeddingColumns, FeatureColumns
-from amgs.storage.sql.block_columns import SqlBlockColumns
-from amgs.storage.sql.filters import where
+from amgs.storage.block_columns import BlockColumnStorage, EmbeddingColumns, FeatureColumns
+from amgs.storage.filters import where
 from amgs.types import BlockFilter, Vector
 
 # As in a file: what the source says, else a name before a colon at the very start ("Mara Lind: …").
@@ -22,7 +21,7 @@ _ENDS = re.compile(r"[.!?…]")
 _ASKS = re.compile(r"\?[^.!?…]*$")
 
 
-class PostgresBlockColumns(SqlBlockColumns):
+class PostgresBlockColumns(BlockColumnStorage):
     """`BlockColumnStorage` in PostgreSQL."""
 
     def traits(self, *, since: int = -1) -> FeatureColumns:

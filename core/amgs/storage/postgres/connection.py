@@ -19,6 +19,8 @@ from psycopg.sql import SQL, Identifier
 from psycopg_pool import ConnectionPool
 
 from amgs.errors import StoreError, StoreTooNewError
+from amgs.storage.connection import SqlConnection
+from amgs.storage.migrations import LATEST
 from amgs.storage.postgres import values
 from amgs.storage.postgres.address import Address
 from amgs.storage.postgres.arrays import array_of, type_of, values_in
@@ -29,8 +31,6 @@ from amgs.storage.postgres.lease import leased, leased_version
 from amgs.storage.postgres.outbox import Outbox, SharedChangeLog
 from amgs.storage.postgres.schema import migrate, version_of
 from amgs.storage.postgres.server_errors import translating
-from amgs.storage.sql.connection import SqlConnection
-from amgs.storage.sql.migrations import LATEST
 from amgs.types import StoreChange
 from amgs.types.topology import NamespaceSize
 

@@ -11,12 +11,12 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from amgs.storage.change_log import ChangeLog, Key
 from amgs.storage.signature import signature
-from amgs.storage.sql.change_log import ChangeLog, Key
 from amgs.types import EdgeKey, StoreChange
 
 if TYPE_CHECKING:
-    from amgs.storage.sql.connection import SqlConnection
+    from amgs.storage.connection import SqlConnection
 
 KEPT: Final = 4096
 """Changes that can be told by revision."""

@@ -17,9 +17,9 @@ from typing import Any
 from psycopg import Connection
 from psycopg.sql import SQL, Identifier
 
+from amgs.storage.migrations import LATEST, MIGRATIONS
 from amgs.storage.postgres import guard
 from amgs.storage.postgres.dialect import FUNCTIONS, translated
-from amgs.storage.sql.migrations import LATEST, MIGRATIONS
 
 _BEGUN_WITH = 13
 """Steps that no store in PostgreSQL was ever without: of these only what makes tables is carried out."""

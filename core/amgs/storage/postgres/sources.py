@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from amgs.errors import StoreError
-from amgs.storage.sql.sources import SqlSources
+from amgs.storage.sources import SourceStorage
 
 
-class PostgresSources(SqlSources):
+class PostgresSources(SourceStorage):
     """`SourceStorage` in PostgreSQL."""
 
     def adopt(self) -> None:

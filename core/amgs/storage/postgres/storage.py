@@ -15,10 +15,10 @@ from amgs.storage.postgres.connection import PostgresConnection
 from amgs.storage.postgres.lease import leased
 from amgs.storage.postgres.sources import PostgresSources
 from amgs.storage.postgres.tables import PostgresTables
-from amgs.storage.sql.storage import SqlStorage
+from amgs.storage.store import Storage
 
 
-class PostgresStorage(PostgresConnection, SqlStorage):
+class PostgresStorage(PostgresConnection, Storage):
     """`Storage` in PostgreSQL. Make one with `PostgresStorage.open`."""
 
     def __init__(self, writer: psycopg.Connection[Any], address: Address, *, read_only: bool) -> None:

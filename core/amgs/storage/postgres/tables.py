@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from amgs.storage.postgres.connection import PostgresConnection
-from amgs.storage.sql.tables import SqlTables
-from amgs.storage.tables import TableColumn, TableRow, TableSize
+from amgs.storage.tables import TableColumn, TableRow, TableSize, TableStorage
 
 _TYPES = {
     "text": "VARCHAR",
@@ -28,7 +27,7 @@ _COPIED = {of: name for name, of in _TYPES.items() if name != "character varying
 """Types of columns that rows are copied into, by those of the export format."""
 
 
-class PostgresTables(SqlTables):
+class PostgresTables(TableStorage):
     """`TableStorage` in PostgreSQL."""
 
     _vectors_in_columns = False

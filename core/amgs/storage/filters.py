@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from amgs.storage.sql.connection import stored
-from amgs.storage.sql.sources import STANDING
+from amgs.storage.connection import stored
+from amgs.storage.sources import STANDING
 from amgs.types import BlockFilter
 
 _HELD = (

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.storage.sql.connection import SqlConnection, stored
+from amgs.storage.connection import SqlConnection, stored
 from amgs.types.pack_learning import PackProposal, PackProposals
 
 _STANDING = (
@@ -23,13 +23,14 @@ _STANDING = (
 )
 
 
-class SqlPackProposals:
-    """The part of `PackStorage` that is about proposals, in SQL."""
+class PackProposalStorage:
+    """The part of `PackStorage` that is about proposals."""
 
     def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     def queue(self, plan: PackProposals, operation: int) -> PackProposals:
+        """Put a plan's proposals into the queue; returns it with their numbers, which are not given out twice."""
         first = int(self._connection.value("SELECT coalesce(max(number), 0) + 1 FROM pack_proposals"))
         numbered = [
             replace(one, number=first + n) for n, one in enumerate((*plan.proposals, *plan.passed_over))
@@ -67,6 +68,7 @@ class SqlPackProposals:
         )
 
     def decide(self, number: int, verdict: str, operation: int) -> None:
+        """Note a verdict on a proposal and the operation that carried it out."""
         self._connection.execute(
             "UPDATE pack_proposals SET verdict = ?, decided_by = ? WHERE number = ?",
             [verdict, operation, number],
@@ -74,6 +76,7 @@ class SqlPackProposals:
         )
 
     def proposals(self) -> tuple[PackProposals, ...]:
+        """What was queued and stands, the latest first; a verdict counts while its own operation stands."""
         return tuple(
             _plan(list(rows)) for _, rows in groupby(self._connection.rows(_STANDING), lambda row: row[1])
         )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from amgs.clock import as_utc
 from amgs.errors import StoreError
-from amgs.storage.sql.change_log import ChangeLog
+from amgs.storage.change_log import ChangeLog
 
 if TYPE_CHECKING:
     from amgs.types import EdgeKey, StoreChange
@@ -30,6 +30,7 @@ class SqlConnection(ABC):
 
     def __init__(self, path: str, *, read_only: bool) -> None:
         self.path = path
+        """Where the store lies: a file, the address of a database without its secrets, or ":memory:"."""
         self.read_only = read_only
         self._lock = threading.RLock()
         self._owner: int | None = None
@@ -42,11 +43,11 @@ class SqlConnection(ABC):
         self.lost = ""
         """What was missing when the store was opened, where that was accepted; in words."""
         self.made = False
-        """Whether opening it made it."""
+        """Whether opening it made it: there was none before."""
 
     @abstractmethod
     def close(self) -> None:
-        """Close the store; a second call does nothing."""
+        """Close the store; a second call does nothing. One that was found damaged is left as it is."""
 
     def __enter__(self) -> Self:
         return self
@@ -56,16 +57,24 @@ class SqlConnection(ABC):
 
     @property
     def file(self) -> Path | None:
-        """The file that the store is kept in, None for one that is not kept in a file."""
+        """The file that the store is kept in, beside which what belongs to it lies; None for any other store."""
         return None
 
     def namespaces(self, *, own: bool = False) -> tuple[NamespaceSize, ...]:
+        """The namespaces of the database that whoever is connected may use, by name, as the catalogue has them: none of
+        them is read. own: this store's alone. Nothing for a store that is in no database.
+        """
         del own
         return ()
 
     @property
     def closed(self) -> bool:
         return self._closed
+
+    @property
+    @abstractmethod
+    def schema_version(self) -> int:
+        """The latest schema that this program knows: opening a store brings it there."""
 
     # --- reading ----------------------------------------------------------------------------------------
 
@@ -110,20 +119,33 @@ class SqlConnection(ABC):
 
     @property
     def shared(self) -> bool:
+        """Whether other programs may write to the store while it is open."""
         return False
 
     def followed(self, since: int) -> bool:
+        """Whether all that changed since a value of the change counter can be told by revision. Where other programs
+        write too, it cannot after one filled the store from elsewhere, or after more changes than are kept.
+        """
         del since
         return True
 
     def changes(self, since: int, limit: int) -> tuple[StoreChange, ...]:
+        """The first changes after a value of the change counter, whoever made them, as far as they are kept; of a
+        store that is not shared none are.
+        """
         del since, limit
         return ()
 
     def hear(self, seconds: float) -> None:
+        """Wait until a change of a shared store is announced, by whatever program, for some seconds at most. One thread
+        hears; a notice may be missed, so look at the counter afterwards. Raises StoreError where the server is gone.
+        """
         del seconds
 
     def alone(self) -> AbstractContextManager[None]:
+        """Inside, over many transactions, no other program writes to the store. Raises StoreLockedError where one goes
+        on writing, and StoreError for whatever is written after the connection that keeps others out was lost.
+        """
         return nullcontext()
 
     @contextmanager

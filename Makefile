@@ -52,7 +52,7 @@ cast: $(STAMP)
 # The store with which the sample begins: its notes consolidated, a question asked. After a change of the notes or of the
 # schema; `make sample CHECK=--check` names what differs.
 sample: $(STAMP)
-	$(BIN)/python -m amgs_app.sample_build $(CHECK)
+	$(BIN)/python -m scripts.sample_build $(CHECK)
 
 # Pages that are made from the program: public names, keys, words, settings, the man page (man docs/amgs.1).
 docs: $(STAMP)

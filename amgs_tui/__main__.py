@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from amgs import extras
 from amgs_app.gc_tuning import uncollected_imports
-from amgs_app.terminal import has_screen
+from amgs_app.terminal.screen import has_screen
 
 GLOBALS: Final = frozenset(
     {"store", "corpus", "model", "now", "seed", "theme", "settings", "index", "connect", "token"}
@@ -25,7 +25,7 @@ def main() -> None:
     try:
         code = run(sys.argv[1:])
     except Exception:  # noqa: BLE001 - said in full below
-        from amgs_app.exit_codes import ExitCode
+        from amgs_app.terminal.exit_codes import ExitCode
 
         # A fault of the program. Python would end with 1, which says that a check does not hold.
         sys.excepthook(*sys.exc_info())
@@ -96,8 +96,8 @@ def _open_screen(given: dict[str, Any]) -> int:
     def open_session() -> Any:
         """In the engine's thread: what is heavy is imported there."""
         from amgs_app.attached.engine_of import engine_of
-        from amgs_app.global_options import Globals
-        from amgs_app.operator import Operator
+        from amgs_app.command_line.global_options import Globals
+        from amgs_app.session.operator import Operator
 
         return Operator(engine_of(Globals(**given).options()))
 

@@ -18,12 +18,12 @@ from textual.app import App
 from textual.filter import LineFilter
 from textual.screen import Screen
 
-from amgs_app.exit_codes import ExitCode
 from amgs_app.gc_tuning import settling, short_pauses
-from amgs_app.printable import printable, printable_line
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.terminal import Symbols
-from amgs_app.themes import Palette, to_textual
+from amgs_app.terminal.exit_codes import ExitCode
+from amgs_app.terminal.printable import printable, printable_line
+from amgs_app.terminal.screen import Symbols
+from amgs_app.terminal.themes import Palette, to_textual
 from amgs_tui import main_screen
 from amgs_tui.appearance import Appearance
 from amgs_tui.command_line import CommandLine
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
     from amgs.types import Block, Frame
     from amgs_app.attached.remote_engine import RemoteEngine
-    from amgs_app.overview import Overview
+    from amgs_app.results.overview import Overview
     from amgs_focus.views import FocusView
     from amgs_tui.dialogs.palette import Action
 

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.terminal import Symbols
-from amgs_app.themes import Palette, load_all, shipped_folder, to_textual
+from amgs_app.terminal.screen import Symbols
+from amgs_app.terminal.themes import Palette, load_all, shipped_folder, to_textual
 from amgs_tui.keys import own_commands, remapped
 
 if TYPE_CHECKING:
     from textual.app import App
     from textual.binding import Binding
 
-    from amgs_app.themes import ThemeError
+    from amgs_app.terminal.themes import ThemeError
 
 PLAIN_TERMINALS: Final = ("linux", "dumb")
 """Values of TERM whose terminals show no braille: the console of Linux, and those that only write lines."""

@@ -30,7 +30,7 @@ from amgs_tui.widgets.prompt import LineInput
 
 if TYPE_CHECKING:
     from amgs_app.engine import Options
-    from amgs_app.themes import Palette
+    from amgs_app.terminal.themes import Palette
 
 CHARACTER, KEY, RESULT = 0.03, 0.25, 1.2
 """Seconds that a typed character, a pressed key and the result of a command stand."""
@@ -51,7 +51,7 @@ class Cue:
 def cues(script: str) -> Iterator[Cue]:
     """What a script asks of the recording; raises ScriptError for a command there is not."""
     from amgs_app.operations.standard import standard
-    from amgs_app.script import parse_step
+    from amgs_app.shell.script import parse_step
 
     for number, line in enumerate(script.splitlines(), 1):
         told = line.strip()
@@ -148,7 +148,7 @@ class Recorder:
 async def recorder(options: Options, size: tuple[int, int]) -> AsyncIterator[Recorder]:
     """A workstation on a session of its own, or a served memory, as wide and high as `size` says in cells."""
     from amgs_app.attached.engine_of import engine_of
-    from amgs_app.operator import Operator
+    from amgs_app.session.operator import Operator
 
     reported = asyncio.Event()
     name = urlsplit(options.connect).netloc if options.connect else Path(options.store or "").name
@@ -181,9 +181,9 @@ async def record(script: str, options: Options, size: tuple[int, int]) -> Cast:
 def main(words: Sequence[str] | None = None) -> int:
     """Record a script and write OUT.cast and OUT.svg; with --last a picture of the end alone, OUT.svg."""
     from amgs.clock import parse_instant
-    from amgs_app import sample_store
     from amgs_app.engine import Options
-    from amgs_app.snapshot_target import read_size
+    from amgs_app.places import sample_store
+    from amgs_app.session.snapshot_target import read_size
 
     parser = argparse.ArgumentParser(prog="python -m amgs_tui.cast", description=main.__doc__)
     parser.add_argument("script", type=Path)

@@ -189,8 +189,8 @@ def _to_be_asked(command: str, arguments: Mapping[str, Any], line: str) -> Call[
     """The dry run that comes before a command which asks first; None for every other."""
     if (command or line.strip().partition(" ")[0]) not in ASK_FIRST:
         return None
-    from amgs_app.line import LineError
     from amgs_app.operations.standard import standard
+    from amgs_app.terminal.line import LineError
 
     registry = standard()
     try:

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from amgs_app import api_page, exit_codes, glossary, manual
+from amgs_app.reference import api_page, glossary, manual
 from amgs_app.settings import every_setting
+from amgs_app.terminal import exit_codes
 from amgs_tui import keys_page
 
 _WORDS = "## Words on this screen\n\n"

@@ -365,7 +365,7 @@ def _give_way() -> None:
 
 def _loads_ahead(operator: Any) -> bool:
     """Whether the session has an engine of its own whose models are to be loaded before they are asked for."""
-    from amgs_app.operator import Operator
+    from amgs_app.session.operator import Operator
 
     return isinstance(operator, Operator) and not operator.engine.attached and operator.engine.loads_ahead
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Final
 from textual.binding import ActiveBinding, Binding
 from textual.content import Content
 
-from amgs_app.glossary import SCREEN, TERMS, Words
+from amgs_app.panes.row_fields import LISTINGS
+from amgs_app.reference.glossary import SCREEN, TERMS, Words
 from amgs_app.render.figures.glyphs import wrap
-from amgs_app.row_fields import LISTINGS
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.base import Pane
 from amgs_tui.panes.lists import FilterablePane, ListPane

@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from amgs.types import Block, Frame
-    from amgs_app.overview import Overview
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.terminal import Symbols
-    from amgs_app.themes import Palette
+    from amgs_app.results.overview import Overview
+    from amgs_app.terminal.screen import Symbols
+    from amgs_app.terminal.themes import Palette
     from amgs_focus.views import FocusView
     from amgs_tui.completion import Complete, Explain
     from amgs_tui.messages import EngineRequest, Follow, Origin

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from amgs_app.whole_file import write_whole
+from amgs_app.places.paths import write_whole
 
 MOST_RECENT: Final = 12
 """Actions that are remembered as used last."""

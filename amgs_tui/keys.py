@@ -136,9 +136,9 @@ def own_commands(
     wanted: lines by key. offered: as in remapped; no pane may use the key for something else. keymap: the keys that the
     settings gave to other actions.
     """
-    from amgs_app.line import LineError
     from amgs_app.operations.standard import standard
-    from amgs_app.pipes import piped
+    from amgs_app.shell.pipes import piped
+    from amgs_app.terminal.line import LineError
 
     held = {
         str(binding.id): _split(keymap.get(str(binding.id), binding.key))

@@ -15,7 +15,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from amgs_app.row_filter import ListFilter
+from amgs_app.panes.row_filter import ListFilter
 from amgs_tui.panes import PANE_TYPES
 from amgs_tui.panes.base import Pane
 from amgs_tui.panes.decay import DecayPane
@@ -30,7 +30,7 @@ from amgs_tui.widgets.status import StatusLine
 from amgs_tui.widgets.tabs import TabLine
 
 if TYPE_CHECKING:
-    from amgs_app.layout import Layout
+    from amgs_app.panes.layout import Layout
     from amgs_focus.views import FocusView
     from amgs_tui.host import Host
     from amgs_tui.state import ScreenState

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from textual.message import Message
 
-from amgs_app.exit_codes import ExitCode
+from amgs_app.terminal.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from amgs_app.attached.event_listener import Reach
     from amgs_app.calls.call import Call
-    from amgs_app.service_event import ServiceEvent
+    from amgs_app.results.service_event import ServiceEvent
 
 Follow = Callable[[Any], "Sequence[Call[Any]]"]
 """Looks that a result calls for; asked in the engine's thread, so it holds frozen values alone."""

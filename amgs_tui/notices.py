@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
 
-from amgs_app.printable import printable
-from amgs_app.themes import ThemeError, explain
+from amgs_app.terminal.printable import printable
+from amgs_app.terminal.themes import ThemeError, explain
 from amgs_tui.widgets.status import Kind, Said, StatusLine
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from amgs.clock import Clock
     from amgs_app.attached.remote_engine import RemoteEngine
-    from amgs_app.kept_drafts import KeptDrafts
-    from amgs_app.terminal import Symbols
+    from amgs_app.session.kept_drafts import KeptDrafts
+    from amgs_app.terminal.screen import Symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class Opening:
     @classmethod
     def of(cls, operator: Any) -> Opening:
         """Read off an Operator; reading the theme reads the settings, which may be wrong."""
-        from amgs_app.folders import theme_folders
-        from amgs_app.operator import Operator
+        from amgs_app.places.folders import theme_folders
+        from amgs_app.session.operator import Operator
 
         if not isinstance(operator, Operator):
             return cls()

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from textual.app import App
 
     from amgs.types import Block, UndoPlan
-    from amgs_app.pipes import Pipe
-    from amgs_app.service_event import ServiceEvent
+    from amgs_app.results.service_event import ServiceEvent
+    from amgs_app.shell.pipes import Pipe
     from amgs_tui.command_log import RunCommand
     from amgs_tui.dialogs.command_history import CommandHistory
     from amgs_tui.dialogs.finder import Finder
@@ -55,8 +55,8 @@ class Pages:
 
     def read_as(self, title: str, result: Any, pipe: Pipe) -> None:
         """Show a result in the form that its line was piped into."""
-        from amgs_app.output import as_text
         from amgs_app.render.encode import to_json
+        from amgs_app.shell.output import as_text
         from amgs_tui.dialogs.reader import TextReader
 
         words = to_json(result) if pipe.form == "json" else as_text(result, pipe.form or "table")

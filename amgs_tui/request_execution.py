@@ -8,8 +8,8 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from amgs.errors import StoreCorruptError, StoreLockedError, StoreTooNewError
-from amgs_app.exit_codes import code_of
 from amgs_app.operations.remedies import way_out_of
+from amgs_app.terminal.exit_codes import code_of
 from amgs_tui.messages import Answer, EngineRequest, Failed
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ def run_through_registry(operator: Any, request: EngineRequest, progress: Progre
 
 def kind_of(request: EngineRequest) -> Kind:
     """The kind of a request by its command; a line that names none is refused at once."""
-    from amgs_app.line import LineError, split
     from amgs_app.operations.standard import standard
+    from amgs_app.terminal.line import LineError, split
 
     try:
         operation, _ = standard().find(split(request.line or request.command))

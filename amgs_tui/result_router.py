@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from amgs_app.exit_codes import ExitCode
+from amgs_app.terminal.exit_codes import ExitCode
 from amgs_tui.dispatcher import ASKING, WHEN_DUE
 from amgs_tui.engine_worker import OPEN
 from amgs_tui.panes.edge_editing import EdgeEditing
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from amgs_app.attached.remote_engine import RemoteEngine
-    from amgs_app.kept_drafts import KeptDrafts
+    from amgs_app.session.kept_drafts import KeptDrafts
     from amgs_tui.appearance import Appearance
     from amgs_tui.command_line import CommandLine
     from amgs_tui.dispatcher import Dispatcher
@@ -137,7 +137,7 @@ class ResultRouter:
     def _done_when_due(self, event: Finished) -> None:
         """Say what was done without being asked, and have the panes look; nothing where it was not due."""
         from amgs_app.render.catalogue import sentence_of
-        from amgs_app.results import Untouched
+        from amgs_app.results.memory import Untouched
 
         if not isinstance(event.result, Untouched):
             self._notices.say(f"{sentence_of(event.result)}, as it was due", "good")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from amgs_app.layout import Layout
+    from amgs_app.panes.layout import Layout
     from amgs_tui.appearance import Appearance
     from amgs_tui.dispatcher import Dispatcher
     from amgs_tui.main_screen import MainScreen

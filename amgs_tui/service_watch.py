@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from amgs_app.attached.event_listener import EventListener, Reach
-from amgs_app.printable import printable_line
+from amgs_app.terminal.printable import printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
     from amgs_app.attached.event_listener import Source
-    from amgs_app.service_event import ServiceEvent
+    from amgs_app.results.service_event import ServiceEvent
     from amgs_tui.dispatcher import Dispatcher
     from amgs_tui.notices import Notices
     from amgs_tui.pages import Pages

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from amgs.types import Frame
-    from amgs_app.overview import Overview
+    from amgs_app.results.overview import Overview
     from amgs_tui.messages import ModelsLoading
 
 

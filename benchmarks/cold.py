@@ -22,7 +22,7 @@ from time import perf_counter
 from typing import Final
 
 from amgs.errors import AmgsError
-from amgs_app.corpus import SAMPLE_STORE, sample_corpus
+from amgs_app.places.corpus import SAMPLE_STORE, sample_corpus
 from benchmarks.bench_results import BenchResult, BenchTable
 from benchmarks.cold_start import cold_start
 from benchmarks.frame import Bench

@@ -22,7 +22,7 @@ from amgs.text.embedding import Embedder, HashingEmbedder
 from amgs.text.embedding_text import embedding_text
 from amgs.text.entities import RuleRecogniser
 from amgs.types import BlockFilter, Progress, Vector
-from amgs_app.models import text_models
+from amgs_app.models.choice import text_models
 from amgs_app.settings import ModelSettings
 from benchmarks.large_corpus import NOW, Books
 

@@ -248,7 +248,7 @@ def _map() -> dict[str, float]:
 
 def _view(tokens: int) -> FocusView:
     """A lifetime of so many tokens, built and focused by the real engine on the tiny model."""
-    from amgs_app.models import focus_runtime, load_base_model
+    from amgs_app.models.choice import focus_runtime, load_base_model
     from amgs_focus.records import Segment
     from amgs_focus.settings import FocusSettings
 

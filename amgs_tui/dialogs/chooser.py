@@ -15,7 +15,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from amgs_app.printable import printable_line
+from amgs_app.terminal.printable import printable_line
 
 LEAST_WIDTH: Final = 76
 EDGES: Final = 4

@@ -8,8 +8,8 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.widgets import OptionList
 
-from amgs_app.printable import printable_line
 from amgs_app.render.figures.format import short_ids
+from amgs_app.terminal.printable import printable_line
 from amgs_tui.command_log import RunCommand
 from amgs_tui.dialogs.newest_first import NewestFirst
 from amgs_tui.widgets.status import seconds

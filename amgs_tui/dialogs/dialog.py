@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from amgs_app.printable import printable
+from amgs_app.terminal.printable import printable
 from amgs_tui.messages import Failed
 
 _FRAME = """

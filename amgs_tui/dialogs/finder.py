@@ -14,7 +14,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from amgs.text.plural import plural
-from amgs_app.printable import printable_line
+from amgs_app.terminal.printable import printable_line
 
 if TYPE_CHECKING:
     from amgs.types import Block

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from amgs_app.printable import printable_line
+from amgs_app.terminal.printable import printable_line
 
 LEAST_WIDTH: Final = 100
 EDGES: Final = 4

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 from textual.binding import Binding
 from textual.content import Content
 
-from amgs_app.printable import printable_line
 from amgs_app.render.figures.format import short_ids
-from amgs_app.service_event import ServiceEvent
+from amgs_app.results.service_event import ServiceEvent
+from amgs_app.terminal.printable import printable_line
 from amgs_tui.dialogs.newest_first import NewestFirst
 
 

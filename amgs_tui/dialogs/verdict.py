@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from amgs_app.printable import printable, printable_line
+from amgs_app.terminal.printable import printable, printable_line
 
 if TYPE_CHECKING:
     from amgs.lifecycle.supersede import ReviewItem

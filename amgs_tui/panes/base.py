@@ -16,9 +16,9 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.widget import Widget
 
-from amgs_app.printable import printable_line
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
+from amgs_app.terminal.printable import printable_line
 from amgs_tui.messages import EngineRequest, Failed, Follow, Origin
 from amgs_tui.panes.marking import letter_at, marked_text, with_mark
 from amgs_tui.widgets.arrangement import PANES

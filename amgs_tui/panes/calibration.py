@@ -8,10 +8,10 @@ from rich.text import Text
 
 from amgs.text.plural import plural
 from amgs_app import operations
+from amgs_app.panes.row_fields import of_forecasts, queued, verdict_of
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import share
-from amgs_app.row_fields import of_forecasts, queued, verdict_of
 from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.lists import ListPane
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from amgs.types import ForecastCase, JournalEntry, Reliability
     from amgs_app.calls.call import Call
     from amgs_app.operations.calibration import GroupKind, Verdict
-    from amgs_app.results import ForecastList
-    from amgs_app.row_filter import Row
+    from amgs_app.panes.row_filter import Row
+    from amgs_app.results.memory import ForecastList
     from amgs_tui.host import Host
     from amgs_tui.messages import Failed, Follow, Origin
 

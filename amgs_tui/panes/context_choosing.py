@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         FateChange,
         OptimisedContext,
     )
-    from amgs_app.results import ConversationList
+    from amgs_app.results.memory import ConversationList
     from amgs_tui.host import Host
     from amgs_tui.messages import Failed, Origin
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from rich.text import Text
 
 from amgs_app import operations
+from amgs_app.panes.row_fields import of_changes, of_spans
 from amgs_app.render.figures.canvas import Canvas, Figure, Region
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.row_fields import of_changes, of_spans
 from amgs_tui.keys import shown
 from amgs_tui.panes.context_views import SAID, VIEWS, call_of, view_of
 from amgs_tui.panes.context_wish import ContextWish
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from amgs.types.conversation import ContextComparison, ConversationSummary, Message, OptimisedContext
     from amgs.types.mentions import ResolvedMention
     from amgs_app.calls.call import Call
-    from amgs_app.results import ConversationList, ConversationShown
-    from amgs_app.row_filter import Row
+    from amgs_app.panes.row_filter import Row
+    from amgs_app.results.memory import ConversationList, ConversationShown
     from amgs_tui.host import Host
 
 PREVIEW: Final = 20

@@ -8,9 +8,9 @@ from rich.text import Text
 
 from amgs.text.plural import plural
 from amgs_app import operations
+from amgs_app.panes.row_fields import of_falling
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.row_fields import of_falling
 from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.lists import ListPane
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from amgs.types import CategoryCurves, DecayCurve, Forecast, ForecastRow
     from amgs_app.calls.call import Call
     from amgs_app.operations.arguments import ProfileName
-    from amgs_app.row_filter import Row
+    from amgs_app.panes.row_filter import Row
     from amgs_tui.host import Host
 
 REACHES = (1.0, 3.0, 7.0, 14.0, 30.0, 90.0, 180.0, 365.0, 1095.0)

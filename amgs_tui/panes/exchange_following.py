@@ -14,7 +14,7 @@ from amgs_tui.panes.context_wish import ContextWish
 if TYPE_CHECKING:
     from amgs.types.conversation import ContextComparison, OptimisedContext
     from amgs.types.gateway import GatewayExchange
-    from amgs_app.results import ExchangeList
+    from amgs_app.results.memory import ExchangeList
     from amgs_tui.host import Host
     from amgs_tui.messages import Origin
 

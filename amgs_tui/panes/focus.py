@@ -10,9 +10,9 @@ from rich.text import Text
 from textual import events
 
 from amgs_app import operations
+from amgs_app.panes.row_fields import of_entries
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.row_fields import of_entries
 from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.map_cursor import Axis, MapCursor, ReadTokens, entry_holding
 from amgs_tui.panes.run_controls import SteeringPane
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from amgs_app.calls.call import Call
-    from amgs_app.focus_results import LastRun
-    from amgs_app.row_filter import Row
+    from amgs_app.panes.row_filter import Row
+    from amgs_app.results.focus import LastRun
     from amgs_focus.records import TokenSpan
     from amgs_focus.trace.lineage import TraceSummary
     from amgs_focus.views import EntryExplanation, FocusView

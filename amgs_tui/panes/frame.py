@@ -9,9 +9,9 @@ from rich.text import Text
 from textual import events
 
 from amgs_app import operations
+from amgs_app.panes.row_fields import listed, of_candidates
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.row_fields import listed, of_candidates
 from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.weight_editor import WeightEditor
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from amgs.types import Candidate, Frame, SearchResult
     from amgs_app.calls.call import Call
     from amgs_app.operations.calibration import Verdict
-    from amgs_app.results import FrameList, LastFrame
-    from amgs_app.row_filter import Row
+    from amgs_app.panes.row_filter import Row
+    from amgs_app.results.memory import FrameList, LastFrame
     from amgs_tui.host import Host
 
 FIRST_FRAME = "SESSION"

@@ -10,9 +10,9 @@ from textual import events
 
 from amgs.text.plural import plural
 from amgs_app import operations
+from amgs_app.panes.row_fields import of_neighbours, shown_neighbours
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.row_fields import of_neighbours, shown_neighbours
 from amgs_tui.keys import shown
 from amgs_tui.panes.edge_editing import EDITED, EDITING, EdgeEditing
 from amgs_tui.panes.lists import ListPane
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from amgs.types import GraphStats
     from amgs_app.calls.call import Call
-    from amgs_app.row_filter import Row
+    from amgs_app.panes.row_filter import Row
     from amgs_tui.host import Host
 
 MOST_HOPS = 3

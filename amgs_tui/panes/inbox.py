@@ -8,9 +8,9 @@ from rich.text import Text
 
 from amgs.text.plural import plural
 from amgs_app import operations
+from amgs_app.panes.row_fields import of_draft, of_raw
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.row_fields import of_draft, of_raw
 from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.review_queue import REVIEW, Reviewing
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import ConsolidationItem
     from amgs_app.calls.call import Call
-    from amgs_app.results import Inbox
-    from amgs_app.row_filter import Row
+    from amgs_app.panes.row_filter import Row
+    from amgs_app.results.memory import Inbox
     from amgs_tui.host import Host
 
 PAGE = 400

@@ -12,16 +12,16 @@ from textual import events
 from amgs.errors import UsageError
 from amgs.text.plural import plural
 from amgs_app import operations
-from amgs_app.line import quote
-from amgs_app.row_fields import LISTINGS, shown
-from amgs_app.row_filter import ListFilter, Listing, Row, check, said
+from amgs_app.panes.row_fields import LISTINGS, shown
+from amgs_app.panes.row_filter import ListFilter, Listing, Row, check, said
+from amgs_app.terminal.line import quote
 from amgs_tui.completion import Completion
 from amgs_tui.keys import quiet
 from amgs_tui.panes.base import Pane
 
 if TYPE_CHECKING:
     from amgs_app.calls.call import Call
-    from amgs_app.pane_names import Pane as PaneName
+    from amgs_app.panes.layout import Pane as PaneName
     from amgs_tui.host import Host
 
 FILTER: Final = " filter"
@@ -35,7 +35,7 @@ SHORT_TEXTS: Final = frozenset(
 class FilterablePane(Pane):
     """A pane that lists something: its rows can be filtered and sorted, which is kept with the layout.
 
-    Which rows are shown is a matter of `amgs_app.row_fields`; a pane says with `all_rows` what it holds.
+    Which rows are shown is a matter of `amgs_app.panes.row_fields`; a pane says with `all_rows` what it holds.
     """
 
     BINDINGS: ClassVar[list[Any]] = [

@@ -9,10 +9,10 @@ from textual import events
 
 from amgs.text.plural import plural
 from amgs_app import operations
+from amgs_app.panes.row_fields import of_operations
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.stations import PANE_OF, STATIONS
-from amgs_app.row_fields import of_operations
 from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.lists import ListPane
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from amgs.types import Health, JournalEntry
     from amgs_app.calls.call import Call
-    from amgs_app.overview import Overview
-    from amgs_app.results import OperationList
-    from amgs_app.row_filter import Row
+    from amgs_app.panes.row_filter import Row
+    from amgs_app.results.memory import OperationList
+    from amgs_app.results.overview import Overview
     from amgs_tui.host import Host
 
 JOURNAL = 500

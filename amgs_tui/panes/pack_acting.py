@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from amgs.text.plural import plural
 from amgs_app import operations
-from amgs_app.line import quote
+from amgs_app.terminal.line import quote
 from amgs_tui.keys import shown
 from amgs_tui.panes.base import Pane
 

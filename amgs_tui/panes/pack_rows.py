@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from amgs_app.row_fields import of_packs, of_proposals, of_routed
+from amgs_app.panes.row_fields import of_packs, of_proposals, of_routed
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.pack_acting import PackActing
 from amgs_tui.panes.pack_deciding import PackDeciding
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from amgs.types import Block
     from amgs.types.pack_learning import PackProposal
     from amgs.types.packs import PackContent, PackOutlook, RoutedPack
+    from amgs_app.panes.row_filter import Row
     from amgs_app.render.figures.packs import PackMemberRow
-    from amgs_app.row_filter import Row
     from amgs_tui.host import Host
 
 

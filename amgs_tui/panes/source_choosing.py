@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from amgs.text.plural import plural
 from amgs_app import operations
-from amgs_app.line import quote
 from amgs_app.render.figures.format import ago
+from amgs_app.terminal.line import quote
 from amgs_tui.keys import shown
 from amgs_tui.panes.base import Pane
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from amgs.api.sources import SourceSummary
-    from amgs_app.results import SourceList
+    from amgs_app.results.memory import SourceList
 
 MOST = 1000
 """Sources that the list shows at most."""

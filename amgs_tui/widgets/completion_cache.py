@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from amgs_app.row_fields import listed
+from amgs_app.panes.row_fields import listed
 from amgs_tui.completion import Completion
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def explain(registry: Registry | None, line: str) -> str:
     """The usage of the command in the line."""
     if registry is None:
         return "The commands are still loading."
-    from amgs_app.line import LineError, split
+    from amgs_app.terminal.line import LineError, split
 
     try:
         words = split(line)

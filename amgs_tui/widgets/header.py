@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from amgs_app.printable import printable_line
+from amgs_app.terminal.printable import printable_line
 
 if TYPE_CHECKING:
     from amgs.types import StoreStatus

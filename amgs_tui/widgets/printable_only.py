@@ -1,4 +1,4 @@
-"""The last gate before the terminal: what no widget wrote out (`amgs_app.printable`) is left out here."""
+"""The last gate before the terminal: what no widget wrote out (`amgs_app.terminal.printable`) is left out here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from amgs_app.printable import UNSAFE
+from amgs_app.terminal.printable import UNSAFE
 
 
 class PrintableOnly(LineFilter):

@@ -17,7 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 from textual.widgets.input import Selection
 
-from amgs_app.printable import printable_line
+from amgs_app.terminal.printable import printable_line
 from amgs_tui.completion import Complete, Completion, Explain
 
 

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from amgs_app.printable import printable_line
+from amgs_app.terminal.printable import printable_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -368,7 +368,7 @@ def bench_inference(
     Prints precision and recall of what is shown as sure, the share of names that are debris, and how often categories
     agree with the labels; lists what was found among the documents for reading.
     """
-    from amgs_app.models import text_models
+    from amgs_app.models.choice import text_models
     from benchmarks.inference import run
 
     folder = given(data, "No documents given.", "Give their folder: `--data DIR`.")

@@ -51,7 +51,7 @@ def sizes_of(blocks: str) -> tuple[int, ...]:
 
 def memory_rig(engine: Engine, progress: Progress) -> MemoryRig:
     """The rig of a bench of the memory engine, with the models of the session."""
-    from amgs_app.models import text_models
+    from amgs_app.models.choice import text_models
     from benchmarks.rig import MemoryRig
 
     embedder, _, count_tokens = text_models(engine.model_spec, engine.settings.model, lambda: None)
@@ -76,7 +76,7 @@ def focus_rig(
 
     Raises UsageError where a text is needed and none is named.
     """
-    from amgs_app.folders import data_folder
+    from amgs_app.places.folders import data_folder
     from amgs_focus.lens.question_search import QuestionSearch
     from benchmarks.focus_rig import FocusRig
     from benchmarks.focus_texts import held_out_code, read_texts
@@ -99,7 +99,7 @@ def focus_rig(
 
 def embedder_of(engine: Engine) -> Embedder:
     """The application's, for retrieval by meaning."""
-    from amgs_app.models import text_models
+    from amgs_app.models.choice import text_models
 
     return text_models(engine.model_spec, engine.settings.model, lambda: None)[0]
 
@@ -115,7 +115,7 @@ def scorers_of(engine: Engine, model: BaseModel, lens: Path | None = None) -> li
 
 def encoder_of(engine: Engine, model: BaseModel, gist: Path | None) -> GistEncoder:
     """The checkpoint that was named, else what the settings say; raises CheckpointError."""
-    from amgs_app.models import gist_encoder
+    from amgs_app.models.choice import gist_encoder
 
     told = engine.settings.model
     named = told if gist is None else told.model_copy(update={"gists": str(gist)})

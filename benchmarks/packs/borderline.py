@@ -20,7 +20,7 @@ from amgs.identity import block_id
 from amgs.packs.borderline import FIRST, band, dealt, gains, line
 from amgs.packs.sentence_relevance import WEIGHTS
 from amgs.text.answer_reader import AnswerReader
-from amgs_app.answer_reader import LoadedReader
+from amgs_app.models.answer_reader import LoadedReader
 from benchmarks.bench_results import BenchTable, Comparator
 from benchmarks.packs import pruning_data
 from benchmarks.packs.pruning import AskedUnits, Floats, ask, row_of

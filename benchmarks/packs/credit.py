@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from amgs.packs.credit import HELPS, left_out
 from amgs.text.answer_reader import AnswerReader
 from amgs.text.stop_words import COMMON_WORDS
-from amgs_app.answer_reader import LoadedReader
+from amgs_app.models.answer_reader import LoadedReader
 from benchmarks.bench_results import BenchTable, Comparator
 from benchmarks.packs.questioned import AskedQuestion, QuestionedPacks, questioned_packs
 from benchmarks.packs.routing import interval

@@ -12,7 +12,7 @@ from typing import Any
 from amgs import wire
 from amgs.clock import FixedClock
 from amgs.memory import Memory
-from amgs_app.corpus import shipped
+from amgs_app.places.corpus import shipped
 from benchmarks.bench_results import BenchTable
 from benchmarks.rig import MemoryRig
 from benchmarks.scaleout.setup import ScaleoutSetup

@@ -22,9 +22,8 @@ from amgs_app.calls.parsing import callback_of, for_typer
 from amgs_app.calls.plain_values import PlainCommand, PlainGroup
 from amgs_app.calls.registry import Registry
 from amgs_app.calls.retired import retired
-from amgs_app.exit_codes import IN_ONE_LINE, ExitCode
-from amgs_app.front_ends import one_shot, open_shell, open_workstation, run_script, serve_web
-from amgs_app.global_options import (
+from amgs_app.command_line.front_ends import one_shot, open_shell, open_workstation, run_script, serve_web
+from amgs_app.command_line.global_options import (
     ANNOTATIONS,
     EVERYWHERE,
     SWITCHES,
@@ -44,11 +43,7 @@ from amgs_app.global_options import (
     Token,
     Version,
 )
-from amgs_app.operations.groups import EXAMPLES, FRONT_ENDS, PANELS, describe
-from amgs_app.operations.standard import beginning_with, standard
-from amgs_app.output import complain, intended
-from amgs_app.printable import printable
-from amgs_app.service_commands import (
+from amgs_app.command_line.service_commands import (
     new_token,
     run_agents,
     run_workers,
@@ -56,7 +51,12 @@ from amgs_app.service_commands import (
     serve_memory,
     speak_mcp,
 )
-from amgs_app.spelling import near
+from amgs_app.operations.groups import EXAMPLES, FRONT_ENDS, PANELS, describe
+from amgs_app.operations.standard import beginning_with, standard
+from amgs_app.shell.output import complain, intended
+from amgs_app.terminal.exit_codes import IN_ONE_LINE, ExitCode
+from amgs_app.terminal.printable import printable
+from amgs_app.terminal.spelling import near
 
 _UNKNOWN = re.compile(r"No such command '(.*)'\.?")
 

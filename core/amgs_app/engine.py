@@ -18,23 +18,22 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from amgs.clock import Clock, FixedClock, parse_instant
 from amgs.errors import AmgsError, StoreError, StoreLockedError, UsageError
 from amgs.extras import explained
-from amgs_app.answer_reader import LoadedReader
-from amgs_app.corpus import Corpus, open_corpus, sample_corpus
-from amgs_app.corpus_clock import CorpusClock
-from amgs_app.folders import data_folder
 from amgs_app.gc_tuning import uncollected_imports
-from amgs_app.loaded_models import LoadedModels
-from amgs_app.models import TINY
+from amgs_app.models.answer_reader import LoadedReader
+from amgs_app.models.choice import TINY
+from amgs_app.models.loaded import LoadedModels
 from amgs_app.open_context import OpenContext
-from amgs_app.overview import EngineFacts
-from amgs_app.places import check_place
-from amgs_app.served_address import ENDING, address_at
+from amgs_app.places.corpus import Corpus, CorpusClock, open_corpus, sample_corpus
+from amgs_app.places.folders import data_folder
+from amgs_app.places.paths import check_place
+from amgs_app.places.served_address import ENDING, address_at
+from amgs_app.results.overview import EngineFacts
 
 if TYPE_CHECKING:
     from amgs.memory import Memory
     from amgs.types import Block, Progress
-    from amgs_app.focus_results import LastRun
-    from amgs_app.service_event import ServiceEvent
+    from amgs_app.results.focus import LastRun
+    from amgs_app.results.service_event import ServiceEvent
     from amgs_app.settings import WorkstationSettings
     from amgs_focus.model.base_model import BaseModel
     from amgs_focus.protocols import TextEncoder
@@ -275,7 +274,7 @@ class Engine:
     @property
     def loads_ahead(self) -> bool:
         """Whether models are worth loading before they are asked for: real ones, unless the settings say otherwise."""
-        from amgs_app.models import TINY
+        from amgs_app.models.choice import TINY
 
         return self.settings.screen.load_ahead and self.model_spec != TINY
 
@@ -447,7 +446,7 @@ class Engine:
             or self.options.read_only
         ):
             return False
-        from amgs_app.sample_store import unpack
+        from amgs_app.places.sample_store import unpack
 
         path = self.store_path
         if not asked or not isinstance(path, Path) or path.exists() or not self._models.are_shipped:

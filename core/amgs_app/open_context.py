@@ -13,8 +13,8 @@ from amgs.errors import UsageError
 if TYPE_CHECKING:
     from amgs.clock import Clock
     from amgs.types import Progress
-    from amgs_app.focus_results import LastRun
-    from amgs_app.loaded_models import LoadedModels
+    from amgs_app.models.loaded import LoadedModels
+    from amgs_app.results.focus import LastRun
     from amgs_app.settings import WorkstationSettings
     from amgs_focus.gist.gistnet import GistEncoder
     from amgs_focus.protocols import TextEncoder
@@ -122,7 +122,7 @@ class OpenContext:
 
     def last_run(self) -> LastRun:
         """What a session before this one left in the trace; nothing while a context is open, which has the trace."""
-        from amgs_app.focus_results import LastRun
+        from amgs_app.results.focus import LastRun
         from amgs_focus.trace.lineage import summary
 
         told = None if self._runtime is not None else self._left()
@@ -213,7 +213,7 @@ class OpenContext:
         search_options: SearchOptions | None = None,
     ) -> FocusRuntime:
         """A new focus engine in the place of the one before, once `fill` has put its lifetime into it."""
-        from amgs_app.models import focus_runtime
+        from amgs_app.models.choice import focus_runtime
 
         path = self._place()
         # Under another name until the new context stands: a cancelled opening leaves the old trace alone.

@@ -29,7 +29,7 @@ def test_every_error_of_the_engine_has_a_way_out() -> None:
 
 def test_errors_of_the_engines_name_no_command_and_no_option() -> None:
     """An engine serves more than one front end: what to type is added by `amgs_app.operations.remedies`."""
-    from amgs_app.global_options import EVERYWHERE, flag_of
+    from amgs_app.command_line.global_options import EVERYWHERE, flag_of
     from amgs_app.operations.standard import standard
 
     options = {flag for verb in standard() for parameter in verb.parameters for flag in parameter.flags}

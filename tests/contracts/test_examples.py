@@ -11,9 +11,9 @@ import typer.main
 
 from amgs_app.calls.operation import Operation
 from amgs_app.cli import build
-from amgs_app.line import split
 from amgs_app.operations.groups import EXAMPLES
 from amgs_app.operations.standard import standard
+from amgs_app.terminal.line import split
 
 OPERATIONS = tuple(standard())
 

@@ -125,8 +125,8 @@ def test_a_command_that_needs_an_extra_names_it(words: list[str], extra: str, tm
 
 def test_without_its_extra_the_screen_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     from amgs.errors import UsageError
-    from amgs_app import front_ends
-    from amgs_app.global_options import Globals
+    from amgs_app.command_line import front_ends
+    from amgs_app.command_line.global_options import Globals
 
     monkeypatch.setattr(front_ends, "has_screen", lambda: True)
     with pytest.raises(UsageError) as raised:

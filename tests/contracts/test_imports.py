@@ -67,9 +67,17 @@ MODELS = {"torch", "transformers", "spacy"}
             "amgs_app.render.figures.frame",
             {*MODELS, "textual", "duckdb"},
         ),
-        (every_module("amgs_app"), "amgs_app.script", {"textual", "amgs_tui"}),
-        ("import amgs_app.shell, amgs_app.cli, amgs_app.snapshot", "amgs_app.script", {*MODELS, "textual"}),
-        ("import amgs_tui.app", "amgs_tui.dispatcher", {*MODELS, "duckdb", "numpy", "amgs_app.results"}),
+        (every_module("amgs_app"), "amgs_app.shell.script", {"textual", "amgs_tui"}),
+        (
+            "import amgs_app.shell.prompt, amgs_app.cli, amgs_app.render.snapshot",
+            "amgs_app.shell.script",
+            {*MODELS, "textual"},
+        ),
+        (
+            "import amgs_tui.app",
+            "amgs_tui.dispatcher",
+            {*MODELS, "duckdb", "numpy", "amgs_app.results.memory"},
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) and "\n" not in value else "",
 )
@@ -116,8 +124,8 @@ def test_a_search_by_words_imports_no_other_command_and_shows_its_result_alone(t
     libraries = {"asyncio", "ssl", "pydantic_settings", "rapidfuzz", "rustworkx"}
     assert found & libraries == set()
     others = {
-        "amgs_app.results",
-        "amgs_app.session_results",
+        "amgs_app.results.memory",
+        "amgs_app.results.session",
         "amgs.types.lifecycle",
         "amgs.types.calibration",
         "amgs.types.decay",

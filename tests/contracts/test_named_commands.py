@@ -12,13 +12,14 @@ import pytest
 from textual.binding import Binding
 
 from amgs import Memory
-from amgs_app import cli, glossary
+from amgs_app import cli
 from amgs_app.calls.declared import returned_by
-from amgs_app.global_options import EVERYWHERE, flag_of
+from amgs_app.command_line.global_options import EVERYWHERE, flag_of
+from amgs_app.command_line.service_commands import new_token
 from amgs_app.operations.groups import EXAMPLES
 from amgs_app.operations.script import METRICS
 from amgs_app.operations.standard import standard
-from amgs_app.service_commands import new_token
+from amgs_app.reference import glossary
 from amgs_app.settings import every_setting
 from amgs_tui.keys import EVERYWHERE as KEYS
 from amgs_tui.panes import PANE_TYPES

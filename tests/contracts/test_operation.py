@@ -18,13 +18,13 @@ from amgs_app.calls.registry import Registry
 from amgs_app.calls.schema import call_from_json
 from amgs_app.cli import build
 from amgs_app.engine import Engine, Options
-from amgs_app.line import LineError
 from amgs_app.operations.completion import complete
 from amgs_app.operations.standard import standard
-from amgs_app.operator import Operator
-from amgs_app.output import as_text
 from amgs_app.render.encode import to_json
-from amgs_app.script import parse_script, run_steps
+from amgs_app.session.operator import Operator
+from amgs_app.shell.output import as_text
+from amgs_app.shell.script import parse_script, run_steps
+from amgs_app.terminal.line import LineError
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 

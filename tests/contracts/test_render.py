@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from amgs_app.operations.standard import standard
-from amgs_app.output import as_text
-from amgs_app.pane_names import PANES
+from amgs_app.panes.layout import PANES
 from amgs_app.render.catalogue import entries, entry_of, page_of, sentence_of, table_of
 from amgs_app.render.encode import to_json
 from amgs_app.render.figures.canvas import Canvas
+from amgs_app.shell.output import as_text
 from amgs_tui.panes.base import Pane
 from tests.tui.poison import NOW, made
 from tests.tui.result_types import every_type, results_of

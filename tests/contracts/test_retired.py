@@ -10,9 +10,9 @@ from amgs.errors import UsageError
 from amgs_app import cli
 from amgs_app.calls.retired import RETIRED, retired
 from amgs_app.engine import Engine, Options
-from amgs_app.exit_codes import ExitCode
 from amgs_app.operations.standard import standard
-from amgs_app.operator import Operator
+from amgs_app.session.operator import Operator
+from amgs_app.terminal.exit_codes import ExitCode
 
 
 @pytest.mark.parametrize("name", sorted(RETIRED))

@@ -18,7 +18,7 @@ from amgs.packs.outcome_weights import outcome_of, read_from
 from amgs.text.answer_reader import AnswerLosses, AnswerReader
 from amgs.types import Progress
 from amgs.types.packs import PackUse
-from amgs_app.answer_reader import LoadedReader
+from amgs_app.models.answer_reader import LoadedReader
 from amgs_focus.evaluation.answers import ContextReader
 from amgs_focus.model.tiny import TinyModel
 from tests.engine.memory_world import NOW

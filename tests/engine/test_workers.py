@@ -27,7 +27,7 @@ from amgs.workers import Worker, processes
 from amgs_app import cli
 from amgs_app.operations.workers import health_of_workers
 from amgs_app.render.catalogue import table_of
-from amgs_app.results import consolidated
+from amgs_app.results.memory import consolidated
 from tests.engine.memory_world import NOW, open_memory, write_notes
 from tests.postgres_server import namespace
 

@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from amgs_app.output import as_text
-from amgs_app.printable import UNSAFE
+from amgs_app.shell.output import as_text
+from amgs_app.terminal.printable import UNSAFE
 from amgs_focus.errors import CtxError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.model.tiny import TinyModel

@@ -19,9 +19,9 @@ from amgs_app import cli
 from amgs_app.attached.remote_engine import RemoteEngine
 from amgs_app.engine import Engine, Options
 from amgs_app.operations import lifecycle, search, traffic
-from amgs_app.operator import Operator
-from amgs_app.served_address import ENDING, address_at
+from amgs_app.places.served_address import ENDING, address_at
 from amgs_app.server.tokens import Caller, Tokens, digest
+from amgs_app.session.operator import Operator
 from tests.service.serving import NOW, client, options, served
 
 SCRIPT = """\

@@ -15,8 +15,8 @@ from amgs.errors import UnreachableError
 from amgs_app.attached.event_listener import EventListener, Reach
 from amgs_app.attached.remote_engine import RemoteEngine
 from amgs_app.engine import Options
-from amgs_app.operator import Operator
-from amgs_app.service_event import ServiceEvent
+from amgs_app.results.service_event import ServiceEvent
+from amgs_app.session.operator import Operator
 from amgs_tui.app import Workstation
 from amgs_tui.dialogs.traffic import Traffic
 from tests.service.serving import NOW, client, served

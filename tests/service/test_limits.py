@@ -15,11 +15,11 @@ from amgs.errors import TooMuchError, TooSlowError
 from amgs_app.attached.remote_engine import RemoteEngine
 from amgs_app.engine import Options
 from amgs_app.operations import search
-from amgs_app.operator import Operator
 from amgs_app.server.asking import Asked, Service
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.limits import LARGEST, Limits, Rates
 from amgs_app.server.tokens import ANYONE, Tokens
+from amgs_app.session.operator import Operator
 from tests.service.serving import client, options, served
 
 

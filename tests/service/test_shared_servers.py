@@ -19,9 +19,9 @@ from amgs_app import operations
 from amgs_app.agents.duties import ask
 from amgs_app.attached.engine_of import engine_of
 from amgs_app.engine import Options
-from amgs_app.operator import Operator
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.tokens import Caller, Tokens, digest
+from amgs_app.session.operator import Operator
 from tests.postgres_server import namespace
 from tests.service.serving import client, served
 

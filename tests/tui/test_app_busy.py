@@ -13,7 +13,7 @@ import pytest
 from amgs.clock import FixedClock
 from amgs.text.embedding import HashingEmbedder
 from amgs_app.engine import Engine
-from amgs_app.operator import Operator
+from amgs_app.session.operator import Operator
 from amgs_tui import notices
 from amgs_tui.panes.focus import FocusPane
 from tests.tui.test_app_tiny import on_session, options

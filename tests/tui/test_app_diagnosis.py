@@ -7,7 +7,7 @@ from pathlib import Path
 from textual.widgets import Input
 
 from amgs_app.engine import Engine
-from amgs_app.operator import Operator
+from amgs_app.session.operator import Operator
 from amgs_tui.dialogs.diagnosis_page import DiagnosisPage
 from tests.tui.test_app_tiny import on_session, options
 

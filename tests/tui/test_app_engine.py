@@ -12,7 +12,7 @@ import pytest
 from amgs.errors import InputError, ModelError, StoreError, StoreLockedError
 from amgs.types import Progress
 from amgs_app.engine import Engine, Options
-from amgs_app.operator import Operator
+from amgs_app.session.operator import Operator
 from amgs_tui.engine_worker import OPEN, EngineWorker
 from amgs_tui.messages import (
     Answer,

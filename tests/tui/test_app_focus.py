@@ -11,7 +11,7 @@ import pytest
 
 from amgs_app.calls.call import Call
 from amgs_app.engine import Engine
-from amgs_app.operator import Operator
+from amgs_app.session.operator import Operator
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.leaving import what_is_kept
 from amgs_tui.panes.focus import FocusPane

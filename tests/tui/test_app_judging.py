@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from amgs_app.engine import Engine
-from amgs_app.operator import Operator
-from amgs_app.row_fields import reason_of
+from amgs_app.panes.row_fields import reason_of
+from amgs_app.session.operator import Operator
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.calibration import CalibrationPane
 from amgs_tui.panes.frame import FramePane

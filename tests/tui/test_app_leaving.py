@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs_app.kept_drafts import KeptDrafts
+from amgs_app.session.kept_drafts import KeptDrafts
 from amgs_tui.dialogs.dialog import Confirm
 from amgs_tui.dialogs.palette import ActionPalette
 from amgs_tui.kept_state import MOST_STORES, KeptState

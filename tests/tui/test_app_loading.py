@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from amgs.text.embedding import HashingEmbedder
-from amgs_app import models
-from amgs_app.operator import Operator
+from amgs_app.models import choice
+from amgs_app.session.operator import Operator
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
 
@@ -80,13 +80,13 @@ async def test_the_encoder_s_loading_is_a_phase_of_the_consolidation(
 async def test_the_language_model_s_loading_is_a_phase_of_opening_a_frame(
     slow: SlowModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    really = models.load_base_model
+    really = choice.load_base_model
 
     def load_slowly(*given: Any, **options: Any) -> Any:
         slow.load()
         return really(*given, **options)
 
-    monkeypatch.setattr(models, "load_base_model", load_slowly)
+    monkeypatch.setattr(choice, "load_base_model", load_slowly)
     async with drive(World(raw=0, consolidated=6)) as driven:
         await driven.press("2", "e")
         await driven.type("why did the dome stall?", "enter")

@@ -8,7 +8,7 @@ import pytest
 from textual.widgets import Input
 
 from amgs_app.operations.standard import standard
-from amgs_app.results import ReviewList
+from amgs_app.results.memory import ReviewList
 from amgs_focus.views import FocusView
 from amgs_tui.dialogs.chooser import Chooser
 from amgs_tui.dialogs.reader import TextReader

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amgs_app.row_filter import ListFilter
+from amgs_app.panes.row_filter import ListFilter
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.panes.graph import GraphPane
 from tests.tui.app_drive import Drive, drive

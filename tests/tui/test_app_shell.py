@@ -12,7 +12,7 @@ from textual import events
 from textual.widgets import Input
 
 from amgs.errors import StoreCorruptError, StoreError, StoreLockedError, StoreTooNewError
-from amgs_app.themes import shipped_folder
+from amgs_app.terminal.themes import shipped_folder
 from amgs_tui.dialogs.dialog import Confirm, Fatal
 from amgs_tui.dialogs.finder import Finder
 from amgs_tui.dialogs.reader import TextReader

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from textual.widgets import Input
 
-from amgs_app.agent_states import AgentState, keep_state
+from amgs_app.agents.states import AgentState, keep_state
 from amgs_app.engine import Engine
-from amgs_app.operator import Operator
+from amgs_app.session.operator import Operator
 from amgs_tui.dialogs.block_page import BlockPage
 from amgs_tui.dialogs.chooser import Chooser
 from amgs_tui.panes.inbox import InboxPane

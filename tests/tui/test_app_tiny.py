@@ -13,7 +13,7 @@ import pytest
 from textual.message import Message
 
 from amgs_app.engine import Engine, Options
-from amgs_app.operator import Operator
+from amgs_app.session.operator import Operator
 from amgs_tui.app import Workstation
 from amgs_tui.dialogs.dialog import Fatal
 from amgs_tui.messages import EngineReport

@@ -12,8 +12,8 @@ from amgs.memory import Memory
 from amgs.types.tasks import WorkerState
 from amgs_app import operations
 from amgs_app.engine import Engine, Options
-from amgs_app.operator import Operator
 from amgs_app.render.catalogue import table_of
+from amgs_app.session.operator import Operator
 from tests.postgres_server import namespace
 from tests.tui.app_drive import drive
 from tests.tui.app_world import NOW, World, draft

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from amgs_app.engine import Engine
 from amgs_app.operations.standard import standard
-from amgs_app.operator import Operator
+from amgs_app.session.operator import Operator
 from amgs_tui.dialogs.dialog import Confirm
 from amgs_tui.dispatcher import ASK_FIRST
 from tests.tui.test_app_tiny import notes, on_session, options

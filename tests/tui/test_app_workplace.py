@@ -9,11 +9,11 @@ import pytest
 
 from amgs.errors import UsageError
 from amgs_app.engine import Engine, Options
-from amgs_app.layout import Layout
 from amgs_app.operations.standard import standard
-from amgs_app.operator import Operator
+from amgs_app.panes.layout import Layout
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.header import header
+from amgs_app.session.operator import Operator
 from amgs_tui.dialogs.reader import TextReader
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World

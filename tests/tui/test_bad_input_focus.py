@@ -15,7 +15,7 @@ import pytest
 from amgs.errors import UsageError
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
-from amgs_app.operator import Operator
+from amgs_app.session.operator import Operator
 from amgs_focus.errors import CheckpointError, ConfigurationError, CtxError, TraceError, WindowBudgetError
 from amgs_focus.gist.checkpoint import save_checkpoint
 from amgs_focus.gist.gistnet import GistNet, GistShape, PointerEncoder

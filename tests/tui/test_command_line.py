@@ -16,7 +16,7 @@ from amgs_app import cli
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.groups import NOUNS, PANELS
 from amgs_app.operations.standard import standard
-from amgs_app.operator import Operator
+from amgs_app.session.operator import Operator
 
 ROOT = Path(__file__).parents[2]
 NOW = "2026-03-01T09:00:00Z"
@@ -269,7 +269,7 @@ def test_a_shell_completes_commands_and_options(shell: str) -> None:
 
 
 def test_the_man_page_names_every_command_and_option() -> None:
-    from amgs_app.manual import page
+    from amgs_app.reference.manual import page
 
     said = page().replace("\\-", "-")
     assert all(f"\\fB{verb.usage()}" in said for verb in standard())

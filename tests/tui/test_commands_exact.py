@@ -12,10 +12,10 @@ from amgs.memory import Memory
 from amgs.storage.frames import FrameStorage
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import look_of, standard
-from amgs_app.operator import Operator
 from amgs_app.render.catalogue import draw
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.themes import Palette
+from amgs_app.session.operator import Operator
+from amgs_app.terminal.themes import Palette
 from tests.tui.headless_world import NOW, write_corpus
 
 PROFILES = "[memory.decay.profiles]\nephemeral = 0.5\nstandard = 0.02\ndurable = 0.02\ncore = 0.002\n"

@@ -12,9 +12,10 @@ import pytest
 
 import amgs
 import amgs_focus
-from amgs_app import cli, glossary
+from amgs_app import cli
 from amgs_app.operations.standard import standard
-from amgs_app.themes import load, shipped_folder
+from amgs_app.reference import glossary
+from amgs_app.terminal.themes import load, shipped_folder
 from amgs_tui.docs_pages import pages
 from amgs_tui.keys import EVERYWHERE, remapped
 from amgs_tui.keys_page import page

@@ -10,7 +10,7 @@ import pytest
 
 from amgs_app.render.figures import calibration, decay, focus, frame, graph, inbox, overview, recalibration
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.themes import READABLE, contrast, load_all, shipped_folder
+from amgs_app.terminal.themes import READABLE, contrast, load_all, shipped_folder
 from amgs_tui.widgets.arrangement import PANES
 from tests.tui import figure_samples as samples
 from tests.tui.app_drive import Drive, drive

@@ -26,7 +26,7 @@ from amgs_app.render.figures.focus_columns import (
     zooms,
 )
 from amgs_app.render.figures.focus_map import GUTTER, plan_rows
-from amgs_app.themes import Palette
+from amgs_app.terminal.themes import Palette
 from amgs_focus.records import Band, Reason, TokenSpan
 from amgs_focus.views import REASON_LETTERS, EntryView, FocusView
 from tests.tui import figure_samples as samples

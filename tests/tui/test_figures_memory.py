@@ -12,6 +12,7 @@ from amgs.lifecycle.plan_editing import PlanDraft
 from amgs.lifecycle.revision import PieceRevision, Revision, RevisionPlan
 from amgs.types import COMPONENTS, ForecastRow, Frame, FramePart, JournalEntry, LayerReport
 from amgs_app.operations.hints import hint_by_keys
+from amgs_app.panes.row_fields import listed
 from amgs_app.render.figures import (
     block,
     calibration,
@@ -30,8 +31,7 @@ from amgs_app.render.figures.format import share
 from amgs_app.render.figures.glyphs import gauge_pieces
 from amgs_app.render.figures.graph import relation_letters
 from amgs_app.render.figures.graph_layout import PlacedNode, place
-from amgs_app.row_fields import listed
-from amgs_app.terminal import Symbols
+from amgs_app.terminal.screen import Symbols
 from tests.tui import figure_samples as samples
 
 SIZES = [Canvas(80, 24), Canvas(120, 40), Canvas(200, 60), Canvas(60, 15)]

@@ -12,9 +12,9 @@ from amgs.memory import Memory
 from amgs.storage.blocks import BlockStorage
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import look_of, standard
-from amgs_app.operator import Operator
 from amgs_app.render.catalogue import draw
 from amgs_app.render.figures.canvas import Canvas
+from amgs_app.session.operator import Operator
 from tests.engine.memory_world import NOW, write_notes
 
 BLOCK = "places/dome.md"

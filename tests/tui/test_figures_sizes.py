@@ -38,8 +38,8 @@ from amgs_app.render.figures import (
     recalibration,
 )
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.terminal import Symbols
-from amgs_app.themes import Palette
+from amgs_app.terminal.screen import Symbols
+from amgs_app.terminal.themes import Palette
 from tests.tui import figure_samples as samples
 from tests.tui import pack_samples
 

@@ -12,10 +12,10 @@ import torch
 from amgs.clock import parse_instant
 from amgs.errors import AmgsError, UsageError
 from amgs_app.engine import Engine, Options
-from amgs_app.focus_results import FocusFeedback
 from amgs_app.operations.standard import standard
-from amgs_app.operator import Operator
 from amgs_app.render.catalogue import table_of
+from amgs_app.results.focus import FocusFeedback
+from amgs_app.session.operator import Operator
 from amgs_focus.evaluation.gist import horizon_nll
 from amgs_focus.records import NodeRef
 from amgs_focus.runtime.block_utility import before_answer, block_utilities

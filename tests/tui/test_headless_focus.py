@@ -12,12 +12,12 @@ import pytest
 
 from amgs.errors import UsageError
 from amgs_app.engine import Engine, Options
-from amgs_app.focus_results import BranchList, Replayed, RunPosition, SettingChanged, Steered
 from amgs_app.operations.standard import look_of, standard
-from amgs_app.operator import Operator
-from amgs_app.output import write
 from amgs_app.render.catalogue import draw, sentence_of, table_of
 from amgs_app.render.figures.canvas import Canvas
+from amgs_app.results.focus import BranchList, Replayed, RunPosition, SettingChanged, Steered
+from amgs_app.session.operator import Operator
+from amgs_app.shell.output import write
 from amgs_focus.errors import FocusError, TraceError
 from amgs_focus.records import NodeRef
 from amgs_focus.trace.lineage import TraceDiff

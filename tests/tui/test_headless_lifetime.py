@@ -13,7 +13,11 @@ import pytest
 
 from amgs.errors import InputError, UsageError
 from amgs_app.engine import Engine, Options
-from amgs_app.lifetime_results import (
+from amgs_app.operations.standard import look_of, standard
+from amgs_app.render.catalogue import draw
+from amgs_app.render.encode import to_json
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.results.lifetime import (
     Brought,
     CorpusRead,
     Forgotten,
@@ -24,12 +28,8 @@ from amgs_app.lifetime_results import (
     SpanList,
     Tagged,
 )
-from amgs_app.operations.standard import look_of, standard
-from amgs_app.operator import Operator
-from amgs_app.output import as_text, exit_code_of
-from amgs_app.render.catalogue import draw
-from amgs_app.render.encode import to_json
-from amgs_app.render.figures.canvas import Canvas
+from amgs_app.session.operator import Operator
+from amgs_app.shell.output import as_text, exit_code_of
 from amgs_focus.errors import CtxError, FocusError
 from amgs_focus.tree.check import LifetimeCheck
 from amgs_focus.views import EntryExplanation

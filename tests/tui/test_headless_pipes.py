@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from amgs_app.output import as_text
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
+from amgs_app.shell.output import as_text
 from tests.tui import figure_samples as samples
 from tests.tui.headless_world import Amgs, make, prepare
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from amgs.exchange.question_cases import read_cases
-from amgs_app.exit_codes import ExitCode
+from amgs_app.terminal.exit_codes import ExitCode
 from tests.tui.headless_world import Amgs, make, prepare
 
 ROOT = Path(__file__).parents[2]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from amgs_app.operations.standard import standard
-from amgs_app.script import ScriptError, parse_script
-from amgs_app.snapshot_target import read_size
+from amgs_app.session.snapshot_target import read_size
+from amgs_app.shell.script import ScriptError, parse_script
 from tests.tui.headless_world import Amgs, make, prepare
 
 TOUR = """# a small tour
@@ -157,7 +157,7 @@ def test_a_snapshot_name_cannot_leave_the_folder(amgs: Amgs, tmp_path: Path) -> 
 
 def test_what_a_session_did_is_a_script_that_does_it_again(amgs: Amgs, tmp_path: Path) -> None:
     from amgs_app.engine import Engine, Options
-    from amgs_app.operator import Operator
+    from amgs_app.session.operator import Operator
 
     registry = standard()
     with Operator(Engine(Options(store=":memory:", corpus=amgs.corpus, model="tiny"))) as session:
@@ -175,7 +175,7 @@ def test_what_a_session_did_is_a_script_that_does_it_again(amgs: Amgs, tmp_path:
 def test_the_steps_of_a_run_can_be_replayed_from_its_trace(amgs: Amgs, tmp_path: Path) -> None:
     from amgs.clock import FixedClock, parse_instant
     from amgs.text.embedding import HashingEmbedder
-    from amgs_app.models import focus_runtime, load_base_model, text_encoder
+    from amgs_app.models.choice import focus_runtime, load_base_model, text_encoder
     from amgs_focus.runtime.replay import replay
     from amgs_focus.settings import FocusSettings
     from amgs_focus.trace.trace import read
@@ -195,7 +195,7 @@ def test_an_opening_that_is_cancelled_leaves_what_was_open(amgs: Amgs) -> None:
     from amgs.errors import Cancelled
     from amgs.types import Progress
     from amgs_app.engine import Engine, Options
-    from amgs_app.operator import Operator
+    from amgs_app.session.operator import Operator
 
     registry = standard()
     with Operator(Engine(Options(store=str(amgs.store), corpus=amgs.corpus, model="tiny"))) as session:

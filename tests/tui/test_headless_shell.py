@@ -11,10 +11,10 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from amgs_app.line import LineError
-from amgs_app.output import Format
-from amgs_app.pipes import Pipe
-from amgs_app.pipes import piped as piped_line
+from amgs_app.shell.output import Format
+from amgs_app.shell.pipes import Pipe
+from amgs_app.shell.pipes import piped as piped_line
+from amgs_app.terminal.line import LineError
 from tests.tui.headless_world import Amgs, make, prepare
 
 

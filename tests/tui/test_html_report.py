@@ -14,11 +14,11 @@ from amgs.clock import FixedClock, parse_instant
 from amgs.memory import Memory
 from amgs.types import Reliability
 from amgs.types.calibration import CoursePoint
-from amgs_app import memory_charts, svg_charts
-from amgs_app.html_page import HtmlSection, page
 from amgs_app.operations.report import palettes
+from amgs_app.pages import memory_charts, svg_charts
+from amgs_app.pages.html_page import HtmlSection, page
+from amgs_app.pages.svg_charts import ChartSeries, ReliabilityPoint
 from amgs_app.render.sheet import facts, sheet, to_cells
-from amgs_app.svg_charts import ChartSeries, ReliabilityPoint
 from tests.tui.headless_world import NOW, Amgs, make, prepare
 
 HOSTILE = '</style><script>alert(1)</script><img src="http://example.org/x.png" onerror=x> {x} "&\x1b[31m'

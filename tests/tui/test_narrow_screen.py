@@ -9,7 +9,7 @@ from textual.widgets import OptionList
 
 from amgs.api.health import of_graph
 from amgs.types.conversation import RelevanceLayer, SpanReason
-from amgs_app.agent_states import AgentList, AgentState
+from amgs_app.agents.states import AgentList, AgentState
 from amgs_app.render.catalogue import entry_of
 from amgs_app.render.figures import inbox, packs
 from amgs_app.render.figures.canvas import Canvas, Region

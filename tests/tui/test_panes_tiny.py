@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from amgs_app.engine import Engine
-from amgs_app.glossary import SCREEN
-from amgs_app.operator import Operator
+from amgs_app.reference.glossary import SCREEN
 from amgs_app.render.figures import decay as decay_picture
 from amgs_app.render.figures import frame as frame_picture
 from amgs_app.render.figures import graph as graph_picture
 from amgs_app.render.figures import header, overview
 from amgs_app.render.figures import inbox as inbox_picture
 from amgs_app.render.figures.canvas import Canvas
+from amgs_app.session.operator import Operator
 from amgs_tui.appearance import symbols_of_terminal
 from amgs_tui.dialogs.finder import Finder
 from amgs_tui.dialogs.palette import Action, ActionPalette, matching

@@ -11,7 +11,7 @@ import typer.core
 import typer.main
 
 from amgs_app.calls.plain_values import PlainCommand
-from amgs_app.line import Word
+from amgs_app.terminal.line import Word
 
 
 class Colour(StrEnum):

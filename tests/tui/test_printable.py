@@ -14,15 +14,15 @@ from rich.console import Console
 
 from amgs.errors import AmgsError
 from amgs_app.operations.standard import standard
-from amgs_app.output import as_text, complain, progress_on
-from amgs_app.printable import UNSAFE, printable, printable_line
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
 from amgs_app.render.figures.canvas import Canvas, Figure, clean
 from amgs_app.render.figures.glyphs import wrap
 from amgs_app.render.sheet import to_lines
-from amgs_app.script import parse_step
-from amgs_app.session_results import Shown
+from amgs_app.results.session import Shown
+from amgs_app.shell.output import as_text, complain, progress_on
+from amgs_app.shell.script import parse_step
+from amgs_app.terminal.printable import UNSAFE, printable, printable_line
 from tests.tui.poison import made
 from tests.tui.result_types import every_type
 from tests.tui.test_app_tiny import on_session, options
@@ -136,7 +136,7 @@ def notes(tmp_path: Path) -> Path:
 
 async def test_the_screen_shows_brackets_and_drops_nothing_raw(tmp_path: Path, notes: Path) -> None:
     from amgs_app.engine import Engine
-    from amgs_app.operator import Operator
+    from amgs_app.session.operator import Operator
 
     def make() -> Operator:
         return Operator(Engine(options(tmp_path / "store.duckdb", notes)))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
-from amgs_app.operator import Operator
-from amgs_app.script import parse_script, run_steps
+from amgs_app.session.operator import Operator
+from amgs_app.shell.script import parse_script, run_steps
 from amgs_tui.panes.frame import FramePane
 from tests.tui.test_app_tiny import NOTES, on_session
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from amgs.errors import UsageError
 from amgs_app.operations.standard import look_of, standard
-from amgs_app.row_filter import ListFilter, Listing, Row, places
+from amgs_app.panes.row_filter import ListFilter, Listing, Row, places
 from tests.tui.test_app_workplace import run, session
 
 LIST = Listing(("title", "fate"), ("score", "tokens"), ("score", "title"))

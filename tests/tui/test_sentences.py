@@ -7,9 +7,9 @@ import pytest
 from amgs.types import JournalEntry, UndoPlan
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
-from amgs_app.operator import Operator
 from amgs_app.render.catalogue import sentence_of
 from amgs_app.render.figures.format import undoing
+from amgs_app.session.operator import Operator
 from tests.engine.memory_world import NOW, write_notes
 
 

@@ -15,8 +15,8 @@ from amgs.memory import Memory
 from amgs.settings import DecaySettings, ProfileSettings, Settings
 from amgs.types import BlockFilter
 from amgs_app.engine import Engine, Options
-from amgs_app.folders import data_folder, model_cache
-from amgs_app.operator import Operator
+from amgs_app.places.folders import data_folder, model_cache
+from amgs_app.session.operator import Operator
 from amgs_app.settings import every_setting, load_settings
 from tests.engine.memory_world import NOW, write_notes
 from tests.tui.headless_world import Amgs, make, prepare

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from amgs_app.render.figures.canvas import Canvas, Figure, ink
-from amgs_app.themes import (
+from amgs_app.terminal.themes import (
     DEFAULT_THEME,
     PAPER,
     READABLE,
@@ -193,7 +193,7 @@ def test_all_colours_are_colours() -> None:
 
 def test_figures_and_themes_load_neither_textual_nor_plotext_nor_torch() -> None:
     code = (
-        "import sys, pkgutil, importlib, amgs_app.themes, amgs_app.render.figures as p\n"
+        "import sys, pkgutil, importlib, amgs_app.terminal.themes, amgs_app.render.figures as p\n"
         "[importlib.import_module('amgs_app.render.figures.' + m.name) for m in pkgutil.iter_modules(p.__path__)]\n"
         "print([m for m in ('textual', 'plotext', 'torch', 'duckdb', 'networkx') if m in sys.modules])"
     )

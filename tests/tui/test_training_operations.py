@@ -14,8 +14,8 @@ from pydantic import BaseModel
 
 from amgs_app import cli
 from amgs_app.engine import Engine, Options
-from amgs_app.models import gist_encoder
-from amgs_app.operator import Operator
+from amgs_app.models.choice import gist_encoder
+from amgs_app.session.operator import Operator
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
 from amgs_focus.gist.gistnet import GistNet, GistShape

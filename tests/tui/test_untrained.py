@@ -9,11 +9,11 @@ import pytest
 
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
-from amgs_app.operator import Operator
-from amgs_app.output import as_text
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.focus import focus
 from amgs_app.render.warnings import UNTRAINED, WARNING
+from amgs_app.session.operator import Operator
+from amgs_app.shell.output import as_text
 from amgs_focus.gist.checkpoint import save_checkpoint
 from amgs_focus.gist.gistnet import GistNet, GistShape
 from amgs_focus.model.loading import load

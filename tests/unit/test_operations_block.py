@@ -12,9 +12,9 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.types import BlockFilter
 from amgs_app.engine import Engine, Options
 from amgs_app.operations import block, edge
-from amgs_app.operator import Operator
 from amgs_app.render.catalogue import table_of
-from amgs_app.results import BlockList
+from amgs_app.results.memory import BlockList
+from amgs_app.session.operator import Operator
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from amgs_app.calls.registry import Registry
-from amgs_app.line import LineError
 from amgs_app.operations.groups import PANELS
 from amgs_app.operations.standard import standard
-from amgs_app.output import as_text
-from amgs_app.session_results import CommandGroups, HelpList
+from amgs_app.results.session import CommandGroups, HelpList
+from amgs_app.shell.output import as_text
+from amgs_app.terminal.line import LineError
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from amgs.errors import UsageError
 from amgs.types import Block, BlockFilter
 from amgs_app.engine import Engine, Options
 from amgs_app.operations import consolidation_plan, lifecycle, maintenance
-from amgs_app.operator import Operator
 from amgs_app.render.catalogue import table_of
+from amgs_app.session.operator import Operator
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 

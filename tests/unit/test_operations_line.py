@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs_app.line import LineError, quote, split
+from amgs_app.terminal.line import LineError, quote, split
 
 
 @given(st.lists(st.text()))

@@ -17,10 +17,10 @@ from amgs.settings import PruningSettings
 from amgs.types import Progress
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
-from amgs_app.operator import Operator
-from amgs_app.overview import Overview
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
+from amgs_app.results.overview import Overview
+from amgs_app.session.operator import Operator
 from tests.engine.lifecycle_world import OTHERS, OWL, OWL_AGAIN, OWL_COPY, lively
 from tests.engine.memory_world import NOW
 from tests.engine.test_lifecycle_review import NEW_RENT, OLD_RENT

@@ -18,9 +18,9 @@ from rich.cells import cell_len
 
 from amgs.types import Block, IngestReport, Refusal
 from amgs_app.operations.standard import standard
-from amgs_app.output import as_text, check_format
 from amgs_app.render.encode import plain, rounded, to_json
 from amgs_app.render.sheet import sheet, to_csv, to_lines
+from amgs_app.shell.output import as_text, check_format
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

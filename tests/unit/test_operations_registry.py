@@ -15,8 +15,8 @@ from amgs_app.calls.call import Call
 from amgs_app.calls.operation import Operation
 from amgs_app.calls.parameter import Parameter
 from amgs_app.calls.registry import Registry
-from amgs_app.line import LineError
 from amgs_app.operations.standard import standard
+from amgs_app.terminal.line import LineError
 
 SPINE = """
 status|ingest|inbox list|consolidate|block show|block find|search|frame list|frame assemble|frame open

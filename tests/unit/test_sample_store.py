@@ -15,12 +15,14 @@ from amgs.text.entities import Entity
 from amgs.text.prose import prose
 from amgs.text.tokens import approximate_tokens
 from amgs.types import Block, BlockFilter, Progress, Vector
-from amgs_app import operations, sample_build, sample_store
-from amgs_app.corpus import sample_corpus
+from amgs_app import operations
 from amgs_app.engine import Engine, Options
-from amgs_app.operator import Operator
+from amgs_app.panes.row_fields import listed
+from amgs_app.places import sample_store
+from amgs_app.places.corpus import sample_corpus
 from amgs_app.render.figures.calibration import ENOUGH
-from amgs_app.row_fields import listed
+from amgs_app.session.operator import Operator
+from scripts import sample_build
 
 
 class _Remembered:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from amgs.client import MemoryClient
 from amgs.errors import UsageError
 from amgs.text.plural import plural
-from amgs_app.agent_states import AgentName
+from amgs_app.agents.states import AgentName
 
 KINDS: Final = frozenset((".md", ".markdown", ".txt", ".rst", ".org"))
 """Endings of the files that the ingestion agent reads; `amgs ingest --batch` reads more."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from amgs.client import MemoryClient
 from amgs.errors import AmgsError, UnreachableError
-from amgs_app.agent_states import AgentName
 from amgs_app.agents.duties import DUTIES, Orders, ask
+from amgs_app.agents.states import AgentName
 
 LEASE = 900.0
 """Seconds for which an agent is claimed: longer than a run takes. Where a runner dies, another goes on after them."""

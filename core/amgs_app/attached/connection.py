@@ -20,7 +20,7 @@ from amgs.errors import AmgsError, Cancelled, ServiceError, UnreachableError, Us
 from amgs.problems import error_of
 from amgs.types import Progress
 from amgs_app.attached.asks import PACKAGES
-from amgs_app.service_event import ServiceEvent
+from amgs_app.results.service_event import ServiceEvent
 
 SILENCE_SECONDS: Final = 20.0
 """A server that works on a question says so every second; one that is silent for so long is gone."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from amgs.errors import AmgsError
-from amgs_app.service_event import ServiceEvent
+from amgs_app.results.service_event import ServiceEvent
 
 FIRST_WAIT_SECONDS: Final = 0.25
 LONGEST_WAIT_SECONDS: Final = 4.0

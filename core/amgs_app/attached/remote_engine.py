@@ -15,13 +15,13 @@ from amgs_app.attached.remote_clock import RemoteClock
 from amgs_app.attached.remote_part import RemotePart
 from amgs_app.calls.call import Call
 from amgs_app.engine import Engine, Options, Work
-from amgs_app.folders import data_folder
+from amgs_app.places.folders import data_folder
 
 if TYPE_CHECKING:
     from amgs.memory import Memory
     from amgs.types import Block, Progress
-    from amgs_app.overview import EngineFacts
-    from amgs_app.service_event import ServiceEvent
+    from amgs_app.results.overview import EngineFacts
+    from amgs_app.results.service_event import ServiceEvent
     from amgs_focus.runtime.runtime import FocusRuntime
     from amgs_focus.trace.events import Trace
     from amgs_focus.views import FocusView

@@ -16,7 +16,7 @@ import typer.main
 
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.plain_values import PlainCommand
-from amgs_app.line import LineError, Word
+from amgs_app.terminal.line import LineError, Word
 
 if TYPE_CHECKING:
     from amgs_app.calls.operation import Operation

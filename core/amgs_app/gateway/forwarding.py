@@ -24,8 +24,8 @@ from amgs_app.gateway.conversing import Conversing, Fitted
 from amgs_app.gateway.exchanges import ExchangeNumbers
 from amgs_app.gateway.formats.spoken import Body, Format, Spoken
 from amgs_app.gateway.upstream import Upstream, UpstreamAnswer
+from amgs_app.results.service_event import ServiceEvent
 from amgs_app.server.hosting import Namespace
-from amgs_app.service_event import ServiceEvent
 
 log = logging.getLogger("amgs.gateway")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-from amgs_app.agent_states import (
+from amgs_app.agents.states import (
     AGENTS,
     AgentClaim,
     AgentList,

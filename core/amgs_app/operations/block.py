@@ -19,14 +19,14 @@ from amgs_app.operations.arguments import (
     read_lambda,
     read_pair,
 )
-from amgs_app.results import AnnotatedBlock, BlockDetail, BlockList, CorrectedBlock, Deleted
-from amgs_app.session_results import SelectedBlock
+from amgs_app.results.memory import AnnotatedBlock, BlockDetail, BlockList, CorrectedBlock, Deleted
+from amgs_app.results.session import SelectedBlock
 
 if TYPE_CHECKING:
     from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt
     from amgs.types import Progress
     from amgs_app.engine import Engine
-    from amgs_app.operator import Operator
+    from amgs_app.session.operator import Operator
 
 
 @operation(

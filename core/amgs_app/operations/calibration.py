@@ -8,7 +8,7 @@ from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Reference
-from amgs_app.results import ForecastList
+from amgs_app.results.memory import ForecastList
 
 if TYPE_CHECKING:
     from amgs.types import Outcome, Reliability

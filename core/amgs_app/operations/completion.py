@@ -12,8 +12,8 @@ from amgs_app.calls.marks import Kind
 from amgs_app.calls.operation import Operation
 from amgs_app.calls.parameter import Parameter
 from amgs_app.calls.registry import Registry
-from amgs_app.line import LineError, Word, quote, split
-from amgs_app.pane_names import PANES
+from amgs_app.panes.layout import PANES
+from amgs_app.terminal.line import LineError, Word, quote, split
 
 if TYPE_CHECKING:
     from amgs.types import Block, FrameDefinition, JournalEntry
@@ -215,8 +215,8 @@ def _operations(known: _Known, typed: str) -> Iterable[Found]:
 
 def _themes(known: _Known, typed: str) -> Iterable[Found]:
     del known
-    from amgs_app.folders import theme_folders
-    from amgs_app.themes import load_all
+    from amgs_app.places.folders import theme_folders
+    from amgs_app.terminal.themes import load_all
 
     yield from ((name, name, "") for name in load_all(theme_folders())[0] if name.startswith(typed))
 

@@ -9,12 +9,12 @@ from amgs.errors import UsageError
 from amgs_app.calls.marks import Option
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Reference
-from amgs_app.results import Consolidated
+from amgs_app.results.memory import Consolidated
 
 if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import Progress
-    from amgs_app.operator import Operator
+    from amgs_app.session.operator import Operator
 
 _EDGE = "its number in the plan, or the start of the other block's id; repeat for several."
 

@@ -14,7 +14,7 @@ from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Configuration, Limit
-from amgs_app.results import ConversationList, ConversationShown
+from amgs_app.results.memory import ConversationList, ConversationShown
 
 if TYPE_CHECKING:
     from amgs.types import JournalEntry

@@ -112,8 +112,8 @@ def diagnose(
     """
     made = _diagnosed(engine, answer, missed, asked_of, progress)
     if html is not None:
-        from amgs_app.memory_report import of_diagnosis
         from amgs_app.operations.report import palettes, written
+        from amgs_app.pages.memory_report import of_diagnosis
 
         written(html, of_diagnosis(made, palettes(), redacted=redact), redact=redact)
     return made

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.results import EdgeAdded, EdgeConfirmed, EdgesApplied
+from amgs_app.results.memory import EdgeAdded, EdgeConfirmed, EdgesApplied
 
 if TYPE_CHECKING:
     from amgs.types import JournalEntry
     from amgs.types.edge_draft import EdgeDraft
     from amgs_app.engine import Engine
-    from amgs_app.operator import Operator
+    from amgs_app.session.operator import Operator
 
 _From = Annotated[str, Arg(metavar="FROM", help="The block that the edge leaves."), Takes("block")]
 _To = Annotated[

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.focus_results import Opened, RunPosition, Stepped
 from amgs_app.operations.arguments import Lifetime
 from amgs_app.operations.focus_control import Node, node_of
+from amgs_app.results.focus import Opened, RunPosition, Stepped
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -47,7 +47,7 @@ def open_context(
     --lifetime keeps it in a folder, created if needed: files are appended to what the folder holds, and without files
     it is opened as it is. `frame open` opens the last frame instead.
     """
-    from amgs_app.models import segments_of_blocks, segments_of_files
+    from amgs_app.models.choice import segments_of_blocks, segments_of_files
 
     if lifetime is not None and not files and (lifetime / "spans.jsonl").exists():
         runtime = engine.open_focus((), question, progress, folder=lifetime)

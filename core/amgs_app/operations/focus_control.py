@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
-from amgs_app.focus_results import Measured, SettingChanged, Steered
+from amgs_app.results.focus import Measured, SettingChanged, Steered
 
 if TYPE_CHECKING:
     from amgs_app.engine import Engine

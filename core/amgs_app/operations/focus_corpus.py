@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 from amgs.errors import InputError, UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.lifetime_results import CorpusRead
 from amgs_app.operations.arguments import Lifetime
 from amgs_app.operations.maintenance import DryRun
+from amgs_app.results.lifetime import CorpusRead
 
 if TYPE_CHECKING:
     from amgs.types import Progress

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.lifetime_results import (
+from amgs_app.operations.arguments import Limit, Offset
+from amgs_app.operations.focus_control import Node, Release, node_of
+from amgs_app.operations.maintenance import DryRun
+from amgs_app.results.lifetime import (
     ActRow,
     Brought,
     Forgotten,
@@ -22,9 +25,6 @@ from amgs_app.lifetime_results import (
     SpanRow,
     Tagged,
 )
-from amgs_app.operations.arguments import Limit, Offset
-from amgs_app.operations.focus_control import Node, Release, node_of
-from amgs_app.operations.maintenance import DryRun
 
 if TYPE_CHECKING:
     from amgs.types import Progress

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 from amgs.errors import InputError, UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.focus_results import BranchList, LastRun, Replayed, Resumed, RunPosition
-from amgs_app.places import lies_there
+from amgs_app.places.paths import lies_there
+from amgs_app.results.focus import BranchList, LastRun, Replayed, Resumed, RunPosition
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -111,7 +111,7 @@ def replay(engine: Engine, path: TracePath, *, progress: Progress | None = None)
 
     Names the first line that differs. What is open stays as it is; `focus resume` continues the last run instead.
     """
-    from amgs_app.models import focus_runtime, gist_encoder
+    from amgs_app.models.choice import focus_runtime, gist_encoder
     from amgs_focus.runtime.replay import replay as again
     from amgs_focus.search_options import SearchOptions
     from amgs_focus.settings import FocusSettings

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.focus_results import Opened
 from amgs_app.operations.arguments import Lifetime, WeightsText, read_weights
-from amgs_app.results import FrameList, LastFrame
-from amgs_app.row_fields import listed
+from amgs_app.panes.row_fields import listed
+from amgs_app.results.focus import Opened
+from amgs_app.results.memory import FrameList, LastFrame
 
 if TYPE_CHECKING:
     from amgs.types import Frame, Progress
     from amgs_app.engine import Engine
-    from amgs_app.operator import Operator
+    from amgs_app.session.operator import Operator
 
 Question = Annotated[
     str | None,
@@ -126,7 +126,7 @@ def open_frame(
     frame = operator.last_frame = operator.last_frame or operator.engine.memory.frames.last()
     if frame is None:
         raise UsageError("No frame has been assembled yet.", way_out="`frame assemble SESSION` first.")
-    from amgs_app.models import segments_of_frame
+    from amgs_app.models.choice import segments_of_frame
 
     segments = segments_of_frame(frame)
     asked = frame.query if question is None else question

@@ -9,7 +9,7 @@ from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit, Reference, WeightsText, read_pair, read_weights
-from amgs_app.row_fields import listed
+from amgs_app.panes.row_fields import listed
 
 if TYPE_CHECKING:
     from amgs.frames.results import CachedFrame, FrameComparison, History, Replay

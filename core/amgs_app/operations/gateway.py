@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from amgs_app.calls.marks import Arg
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit
-from amgs_app.results import ExchangeList
+from amgs_app.results.memory import ExchangeList
 
 if TYPE_CHECKING:
     from amgs.types.gateway import GatewayExchange

@@ -11,12 +11,11 @@ from amgs_app.calls.call import Call
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import Operation, operation
 from amgs_app.calls.retired import retired
-from amgs_app.layout import PaneState
-from amgs_app.overview import Overview
-from amgs_app.pane_names import Pane
-from amgs_app.results import SettingsList
-from amgs_app.session_results import CommandGroups, HelpList, Shown, ThemeSet, VerbHelp
-from amgs_app.spelling import nearness
+from amgs_app.panes.layout import Pane, PaneState
+from amgs_app.results.memory import SettingsList
+from amgs_app.results.overview import Overview
+from amgs_app.results.session import CommandGroups, HelpList, Shown, ThemeSet, VerbHelp
+from amgs_app.terminal.spelling import nearness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from amgs.types import Health, Progress
     from amgs_app.calls.registry import Registry
     from amgs_app.engine import Engine
-    from amgs_app.operator import Operator
+    from amgs_app.session.operator import Operator
 
 
 @operation(
@@ -152,8 +151,8 @@ def theme(
     ] = None,
 ) -> ThemeSet:
     """Choose the palette of the screen and of snapshots; without NAME, list the palettes."""
-    from amgs_app.folders import theme_folders
-    from amgs_app.themes import load_all
+    from amgs_app.places.folders import theme_folders
+    from amgs_app.terminal.themes import load_all
 
     known = tuple(load_all(theme_folders())[0])
     if name is not None and name not in known:

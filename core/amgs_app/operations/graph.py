@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Reference
-from amgs_app.results import Inspection
+from amgs_app.results.memory import Inspection
 
 if TYPE_CHECKING:
     from amgs.api.graph import Communities, GraphPath

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from amgs.extras import install_line
 from amgs.types import Frame, SearchResult
-from amgs_app.overview import Overview
+from amgs_app.results.overview import Overview
 
 if TYPE_CHECKING:
     from amgs_app.engine import Engine

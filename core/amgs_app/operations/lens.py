@@ -71,7 +71,7 @@ def label(
     Writes one Parquet file per snapshot; an interrupted run adds those that are missing. With the same seed, snapshot
     N is always the same.
     """
-    from amgs_app.models import gist_encoder
+    from amgs_app.models.choice import gist_encoder
     from amgs_focus.lens.checkpoint import for_model as lens_for
     from amgs_focus.training.lens_labels import label_runs
     from amgs_focus.training.lens_runs import LensRuns
@@ -141,7 +141,7 @@ def train_lensnet(
     Writes the checkpoint and its card into the folder; `[focus] lens = "PATH"` in the settings uses it. Stopping
     keeps the last saved step.
     """
-    from amgs_app.models import gist_encoder
+    from amgs_app.models.choice import gist_encoder
     from amgs_focus.lens.lensnet import LensShape
     from amgs_focus.training.lens_run import LensJob, train_lensnet
     from amgs_focus.training.lens_runs import LensRuns
@@ -171,7 +171,7 @@ def _read(model: BaseModel, named: list[Path]) -> list[LensText]:
     Raises InputError for what cannot be read.
     """
     from amgs.errors import InputError
-    from amgs_app.models import text_of
+    from amgs_app.models.choice import text_of
     from amgs_focus.training.lens_runs import LensText
 
     found = []

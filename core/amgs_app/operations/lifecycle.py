@@ -12,10 +12,10 @@ from amgs.errors import InputError, UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit, Offset
-from amgs_app.places import lies_there
-from amgs_app.results import Consolidated, Inbox, OperationList, Redone, Untouched, consolidated
-from amgs_app.row_fields import of_raw, shown
-from amgs_app.row_filter import ListFilter
+from amgs_app.panes.row_fields import of_raw, shown
+from amgs_app.panes.row_filter import ListFilter
+from amgs_app.places.paths import lies_there
+from amgs_app.results.memory import Consolidated, Inbox, OperationList, Redone, Untouched, consolidated
 
 if TYPE_CHECKING:
     from amgs.lifecycle.revision import Revision, RevisionPlan
@@ -402,7 +402,7 @@ def undo(
     In the workstation and at a terminal it shows what it will undo and asks first; --yes skips the question, and
     scripts are never asked. `redo` restores the operation.
     """
-    del yes  # for whoever asks; see amgs_app/confirmation.py
+    del yes  # for whoever asks; see amgs_app/shell/confirmation.py
     plan = engine.memory.lifecycle.plan_undo(operation)
     return plan if dry_run else engine.memory.undo(plan.operation.id)
 

@@ -11,7 +11,7 @@ from amgs.text.plural import plural
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit
-from amgs_app.results import Enhanced, ReviewList, Untouched
+from amgs_app.results.memory import Enhanced, ReviewList, Untouched
 
 if TYPE_CHECKING:
     from amgs.lifecycle.erase import ErasureReceipt

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
-from amgs_app.places import check_place
+from amgs_app.places.paths import check_place
 
 if TYPE_CHECKING:
     from amgs.exchange.migration import Migration

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit
-from amgs_app.results import PackExported, PackList, PackUses
+from amgs_app.results.memory import PackExported, PackList, PackUses
 
 if TYPE_CHECKING:
     from amgs.types import JournalEntry

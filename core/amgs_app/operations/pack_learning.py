@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
-from amgs_app.results import PackProposalList
+from amgs_app.results.memory import PackProposalList
 
 if TYPE_CHECKING:
     from amgs.types import JournalEntry, Progress

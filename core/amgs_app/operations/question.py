@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.engine import Engine
-from amgs_app.results import CasesTested, CaseWritten
+from amgs_app.results.memory import CasesTested, CaseWritten
 
 if TYPE_CHECKING:
     from amgs.types import Progress

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from amgs_app.calls.marks import Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.results import PageWritten
+from amgs_app.results.memory import PageWritten
 
 if TYPE_CHECKING:
-    from amgs_app.operator import Operator
-    from amgs_app.themes import Palette
+    from amgs_app.session.operator import Operator
+    from amgs_app.terminal.themes import Palette
 
 _LIGHT = "paper"
 _USED = 20
@@ -40,8 +40,8 @@ def report(
     It holds titles of blocks; --redact leaves out every text of the memory, its name, and the charts that name
     categories or frames.
     """
-    from amgs_app.memory_report import of_memory
     from amgs_app.operations.standard import look_of
+    from amgs_app.pages.memory_report import of_memory
 
     used = operator.engine.memory.lifecycle.most_used(_USED)
     text = of_memory(operator, look_of(operator), used, palettes(), redacted=redact)
@@ -66,8 +66,8 @@ def written(path: Path, text: str, *, redact: bool) -> PageWritten:
 
 def palettes() -> tuple[Palette, Palette]:
     """What a light page is drawn with, and a dark one."""
-    from amgs_app.folders import theme_folders
-    from amgs_app.themes import Palette, load_all
+    from amgs_app.places.folders import theme_folders
+    from amgs_app.terminal.themes import Palette, load_all
 
     known, _ = load_all(theme_folders())
     return known.get(_LIGHT, Palette()), Palette()

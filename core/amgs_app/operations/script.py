@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from amgs.errors import ExpectationError, InputError, UsageError
 from amgs_app.calls.marks import Arg, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.session_results import Expectation, Recording, Saved, SnapshotFiles
+from amgs_app.results.session import Expectation, Recording, Saved, SnapshotFiles
 
 if TYPE_CHECKING:
     from amgs.types import Frame
-    from amgs_app.operator import Operator
+    from amgs_app.session.operator import Operator
     from amgs_focus.trace.telemetry import Telemetry
     from amgs_focus.views import FocusView
 
@@ -39,7 +39,7 @@ def snapshot(
     In `amgs run SCRIPT --out DIR` the files go to DIR; with --check they are compared with the files there.
     """
     from amgs_app.operations.standard import look_of
-    from amgs_app.snapshot import take
+    from amgs_app.render.snapshot import take
 
     return take(operator, name, look_of(operator))
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from amgs.errors import UsageError
+from amgs.errors import Cancelled, UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit
-from amgs_app.results import SourceHistory, SourceList, Watched
+from amgs_app.results.memory import SourceHistory, SourceList, Watched
 
 if TYPE_CHECKING:
     from amgs.lifecycle.revision import Revision, RevisionPlan
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 Name = Annotated[str, Arg(metavar="SOURCE", help="A source as `source list` shows it, or its file.")]
 DryRun = Annotated[bool, Option("--dry-run", help="Show the plan and change nothing.")]
+
+_SLICE = 0.2
+"""Seconds of a wait, after which it can be stopped."""
 
 
 @operation(
@@ -138,8 +143,33 @@ def watch(
     Each change is a revision of its own that `undo` reverts. Stopping keeps what was taken in. `consolidate` makes it
     searchable.
     """
-    from amgs_app.waiting import waiting
 
     wait = waiting(every, progress, str(folder))
     done = tuple(engine.memory.sources.watch(folder, wait, rounds=rounds))
     return Watched(str(folder), done)
+
+
+def waiting(
+    seconds: float,
+    progress: Progress | None,
+    what: str,
+    *,
+    perf: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Callable[[], bool]:
+    """A wait of so many seconds; False when it was stopped meanwhile."""
+
+    def wait() -> bool:
+        end = perf() + seconds
+        while True:
+            if progress is not None:
+                try:
+                    progress(0, 0, f"watching {what}")
+                except Cancelled:
+                    return False
+            left = end - perf()
+            if left <= 0:
+                return True
+            sleep(min(_SLICE, left))
+
+    return wait

@@ -10,7 +10,7 @@ from amgs_app import operations
 from amgs_app.calls.registry import Registry
 
 if TYPE_CHECKING:
-    from amgs_app.operator import Operator
+    from amgs_app.session.operator import Operator
 
 
 @lru_cache(maxsize=1)

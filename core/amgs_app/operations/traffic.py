@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit
-from amgs_app.results import TrafficList
+from amgs_app.results.memory import TrafficList
 
 if TYPE_CHECKING:
     from amgs_app.engine import Engine

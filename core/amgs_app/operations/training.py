@@ -123,7 +123,7 @@ def train_joint(
 
 def _read(engine: Engine, file: Path, out: Path | None) -> RunConfig:
     """The run's configuration; where it names no cache for unpacked models, the workstation's own is used."""
-    from amgs_app.folders import model_cache
+    from amgs_app.places.folders import model_cache
     from amgs_focus.training.run_config import read_config
 
     told = read_config(file)

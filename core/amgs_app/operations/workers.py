@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from amgs_app.calls.marks import Arg
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit
-from amgs_app.results import TasksAsked
+from amgs_app.results.memory import TasksAsked
 
 if TYPE_CHECKING:
     from amgs.memory import Memory

@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.layout import Layout
-from amgs_app.pane_names import PANES, Pane
-from amgs_app.row_fields import LISTINGS
-from amgs_app.row_filter import ListFilter, Listing, check
-from amgs_app.session_results import Bookmark, BookmarkList, LayoutList, Sifted
+from amgs_app.panes.layout import PANES, Layout, Pane
+from amgs_app.panes.row_fields import LISTINGS
+from amgs_app.panes.row_filter import ListFilter, Listing, check
+from amgs_app.results.session import Bookmark, BookmarkList, LayoutList, Sifted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from amgs_app.engine import Engine
-    from amgs_app.operator import Operator
+    from amgs_app.session.operator import Operator
 
 BOOKMARK, LAYOUT = "bookmark:", "layout:"
 LAST = "(last)"

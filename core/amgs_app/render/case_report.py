@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from amgs.types.question_case import CaseOutcome
-    from amgs_app.results import CasesTested
+    from amgs_app.results.memory import CasesTested
 
 MARK = "<!-- amgs test -->"
 """The first line: by it the comment is found again, and replaced."""

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.render.sheet import ResultTable
+    from amgs_app.session.operator import Operator
 
 NOUNS = (
     "agents",

@@ -9,17 +9,17 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.types import Edge
-    from amgs_app.operator import Operator
-    from amgs_app.pane_names import Pane
+    from amgs_app.panes.layout import Pane
+    from amgs_app.panes.row_filter import Row
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.row_filter import Row
+    from amgs_app.session.operator import Operator
     from amgs_focus.records import SpanSource
     from amgs_focus.views import FocusView
 
 
 def places(operator: Operator, pane: Pane, rows: Sequence[Row]) -> Sequence[int] | None:
     """The places of the rows that the pane's filter leaves, in its order; None where it has neither."""
-    from amgs_app.row_fields import shown
+    from amgs_app.panes.row_fields import shown
 
     sift = operator.layout.sifts.get(pane)
     return shown(pane, rows, sift) if sift else None

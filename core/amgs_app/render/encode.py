@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import Any
 
 from amgs.types import Block, Candidate
-from amgs_app.printable import in_json
+from amgs_app.terminal.printable import in_json
 
 DIGITS = 6
 LINE = 120

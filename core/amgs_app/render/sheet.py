@@ -16,9 +16,9 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from amgs_app.printable import printable, printable_line
 from amgs_app.render.encode import plain
 from amgs_app.render.passage import Run, in_lines, told
+from amgs_app.terminal.printable import printable, printable_line
 
 Kind = Literal["text", "id", "number", "score", "milliseconds", "instant", "day"]
 

@@ -15,12 +15,12 @@ from amgs import errors, extras, wire
 from amgs.storage.signature import signed
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import sentence_of
+from amgs_app.results.service_event import ServiceEvent
 from amgs_app.server.counters import Counters
 from amgs_app.server.hosting import DEFAULT, Lane, Namespace, Namespaces
 from amgs_app.server.idempotency import LONGEST_KEY, once
 from amgs_app.server.limits import Limits, Rates
 from amgs_app.server.tokens import Caller, Right, Tokens
-from amgs_app.service_event import ServiceEvent
 
 _DRAFTS: Final = frozenset({"consolidate plan", "plan consolidate"})
 """Operations after which somebody may correct what is to be consolidated."""

@@ -33,14 +33,14 @@ from amgs_app.attached.remote_engine import HERE
 from amgs_app.calls.call import Call
 from amgs_app.calls.operation import Operation
 from amgs_app.calls.schema import call_from_json
-from amgs_app.exit_codes import code_of
 from amgs_app.operations.standard import standard
-from amgs_app.output import intended
 from amgs_app.server.asking import Asked, ByCaller, check_right
 from amgs_app.server.hosting import Lane
 from amgs_app.server.routes import closed, right_of
 from amgs_app.server.table_routes import lane_of
 from amgs_app.server.tokens import Right
+from amgs_app.shell.output import intended
+from amgs_app.terminal.exit_codes import code_of
 
 if TYPE_CHECKING:
     from amgs_app.engine import Engine

@@ -16,7 +16,7 @@ from amgs.errors import Cancelled
 from amgs.lifecycle.consolidate import KIND
 from amgs.storage.signature import signed
 from amgs.types import Progress
-from amgs_app.results import Consolidated, consolidated
+from amgs_app.results.memory import Consolidated, consolidated
 from amgs_app.server.asking import Asked, Service
 from amgs_app.server.tokens import Caller
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from amgs_app.service_event import ServiceEvent
+from amgs_app.results.service_event import ServiceEvent
 
 KEPT: Final = 4096
 """Changes that can be asked for again."""

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from amgs.errors import AmgsError
+from amgs_app.results.service_event import ServiceEvent
 from amgs_app.server.events import KEPT, EventHub
-from amgs_app.service_event import ServiceEvent
 
 if TYPE_CHECKING:
     from amgs.memory import Memory

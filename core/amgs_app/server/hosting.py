@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from amgs.errors import NotFoundError, UsageError
-from amgs_app.served_address import ENDING, announce
+from amgs_app.places.served_address import ENDING, announce
 from amgs_app.server.events import EventHub
 from amgs_app.server.following import Follower
 from amgs_app.server.tokens import NAMESPACE

@@ -15,9 +15,9 @@ from amgs import wire
 from amgs.errors import AmgsError, StaleError, TooMuchError
 from amgs.problems import MEDIA_TYPE, fault, problem
 from amgs_app.operations.remedies import way_out_of
-from amgs_app.output import intended
 from amgs_app.render.encode import plain
 from amgs_app.server.asking import Service
+from amgs_app.shell.output import intended
 
 _KINDS = {404: "not-found", 413: "too-much"}
 log = logging.getLogger("amgs.server")

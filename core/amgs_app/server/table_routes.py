@@ -14,11 +14,11 @@ from pydantic import BaseModel, Field
 from amgs.types import StoreStatus
 from amgs_app.calls.call import Call
 from amgs_app.calls.operation import Operation
-from amgs_app.operator import Operator
 from amgs_app.server.asking import Asked, ByCaller, check_right
 from amgs_app.server.hosting import Lane
 from amgs_app.server.request_model import request_model
 from amgs_app.server.routes import Route
+from amgs_app.session.operator import Operator
 
 
 def lane_of(operation: Operation[..., Any]) -> Lane:

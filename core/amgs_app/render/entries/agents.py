@@ -9,7 +9,7 @@ from amgs_app.render.catalogue import entry
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
-    from amgs_app.agent_states import AgentClaim, AgentList, AgentState
+    from amgs_app.agents.states import AgentClaim, AgentList, AgentState
 
 _COLUMNS = "agent state last:at outcome* does*? runs:n failures:n~"
 

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.types import Block
-    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import (
+    from amgs_app.results.memory import (
         AnnotatedBlock,
         BlockDetail,
         BlockList,
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
         EdgeAdded,
         EdgeConfirmed,
     )
-    from amgs_app.session_results import Bookmark, BookmarkList, SelectedBlock
+    from amgs_app.results.session import Bookmark, BookmarkList, SelectedBlock
+    from amgs_app.session.operator import Operator
 
 
 MOST_LINES = 2000

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     )
     from amgs.types import ForecastCase, Outcome, Reliability, Weights
     from amgs.types.question_case import CaseComparison
-    from amgs_app.focus_results import FocusFeedback
-    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import ForecastList
+    from amgs_app.results.focus import FocusFeedback
+    from amgs_app.results.memory import ForecastList
+    from amgs_app.session.operator import Operator
 
 
 _SHOWN = 12
@@ -100,8 +100,8 @@ def _drawn_table(operator: Operator, result: Reliability, canvas: Canvas) -> Tex
 
 def _cases(operator: Operator, cases: Sequence[ForecastCase]) -> dict[str, Any]:
     """The forecasts that the pane's filter leaves, with the cursor on the selection."""
+    from amgs_app.panes.row_fields import of_forecasts, queued
     from amgs_app.render.drawing import places
-    from amgs_app.row_fields import of_forecasts, queued
 
     cases = queued(cases)
     left = places(operator, "calibration", of_forecasts(cases))

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.lifecycle.schedule import Due
     from amgs.types import ConsolidationPlan, IngestReport
-    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import Consolidated, Inbox, Untouched
+    from amgs_app.results.memory import Consolidated, Inbox, Untouched
+    from amgs_app.session.operator import Operator
 
 
 _NO_NOTE = "no reader for it"
@@ -77,9 +77,9 @@ def _drawn_plan(operator: Operator, result: ConsolidationPlan, canvas: Canvas) -
 
 
 def _drawn_draft(operator: Operator, draft: PlanDraft, canvas: Canvas) -> Text:
+    from amgs_app.panes.row_fields import of_draft
     from amgs_app.render.drawing import places, titles_of_edges
     from amgs_app.render.figures import plan
-    from amgs_app.row_fields import of_draft
 
     rows = places(operator, "inbox", of_draft(draft, operator.engine.clock.now()))
     titles = titles_of_edges(operator, (edge for item in draft.plan.items for edge in item.edges))

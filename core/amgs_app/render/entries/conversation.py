@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from amgs.types.conversation_text import ClassSurvival, ConversationSurvival
     from amgs.types.conversation_views import ConversationActs, ConversationExtract, ConversationTopics
     from amgs.types.mentions import ConversationEntities, ConversationResolved
-    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import ConversationList, ConversationShown
+    from amgs_app.results.memory import ConversationList, ConversationShown
+    from amgs_app.session.operator import Operator
 
 _MESSAGES = "#:n role speaker~ at:at~ text*"
 _TOLD = 3
@@ -139,8 +139,8 @@ def _handles(handles: tuple[str, ...]) -> str:
 
 
 def _drawn(operator: Operator, result: OptimisedContext, canvas: Canvas) -> Text:
+    from amgs_app.panes.row_fields import of_spans
     from amgs_app.render.figures.conversation import conversation
-    from amgs_app.row_fields import of_spans
 
     kept = places(operator, "conversation", of_spans(result.spans))
     return conversation(result, canvas, rows=None if kept is None else [result.spans[n] for n in kept])
@@ -172,8 +172,8 @@ def optimised_context(result: OptimisedContext) -> ResultTable:
 
 
 def _compared(operator: Operator, result: ContextComparison, canvas: Canvas) -> Text:
+    from amgs_app.panes.row_fields import of_changes
     from amgs_app.render.figures.conversation_comparison import comparison
-    from amgs_app.row_fields import of_changes
 
     return comparison(result, canvas, shown=places(operator, "conversation", of_changes(result.changes)))
 

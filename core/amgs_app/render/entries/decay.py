@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from amgs.lifecycle.decay_forecast import DecayPreview
     from amgs.types import CategoryCurves, DecayCurve, Forecast
-    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.session.operator import Operator
 
 
 _POINTS_SHOWN = 16
@@ -28,9 +28,9 @@ _BESIDE = 4
 
 
 def _fading(operator: Operator, canvas: Canvas, forecast: Forecast, **drawn: Any) -> Text:
+    from amgs_app.panes.row_fields import of_falling
     from amgs_app.render.drawing import places
     from amgs_app.render.figures.decay import decay
-    from amgs_app.row_fields import of_falling
 
     rows = places(operator, "decay", of_falling(forecast))
     return decay(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from amgs.types.diagnosis import Diagnosis, FixApplied
     from amgs.types.question_case import CaseChange
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import CasesTested, CaseWritten
+    from amgs_app.results.memory import CasesTested, CaseWritten
 
 _MOST_MOVED = 3
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amgs.text.plural import plural
+from amgs_app.panes.row_fields import state_of
 from amgs_app.render.catalogue import entry
 from amgs_app.render.passage import runs_within
 from amgs_app.render.sheet import Marked, ResultTable, sheet
-from amgs_app.row_fields import state_of
 
 if TYPE_CHECKING:
     from amgs.types import EntityKnowledge
-    from amgs_app.results import EntityList
+    from amgs_app.results.memory import EntityList
 
 _MOST_ALIASES = 5
 

@@ -19,9 +19,9 @@ from amgs_focus.views import ACTION_SIGNS
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from amgs_app.focus_results import Measured, Opened, SettingChanged, Steered, Stepped
-    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.results.focus import Measured, Opened, SettingChanged, Steered, Stepped
+    from amgs_app.session.operator import Operator
     from amgs_focus.records import Refocus, TokenSpan
     from amgs_focus.views import EntryExplanation, EntryView, FocusView
 

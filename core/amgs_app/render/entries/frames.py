@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from amgs.text.plural import plural
 from amgs.types import COMPONENTS
+from amgs_app.panes.row_fields import fate_of, listed, reason_of
 from amgs_app.render.catalogue import FigureOf, entry, sentence_of, table_of
 from amgs_app.render.entries.search import layers_told
 from amgs_app.render.figures.format import title_told
 from amgs_app.render.sheet import ResultTable, facts, sheet
-from amgs_app.row_fields import fate_of, listed, reason_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from amgs.frames.results import CachedFrame, FrameComparison, History, Replay
     from amgs.types import Candidate, Frame, FrameDefinition, SelectionRule, Weights
-    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import FrameList, LastFrame
+    from amgs_app.results.memory import FrameList, LastFrame
+    from amgs_app.session.operator import Operator
 
 
 _REJECTED_SHOWN = 12
@@ -88,9 +88,9 @@ def frame_list(result: FrameList) -> ResultTable:
 def _drawn(
     operator: Operator, result: Frame, canvas: Canvas, verdicts: Mapping[str, float] | None = None
 ) -> Text:
+    from amgs_app.panes.row_fields import of_candidates
     from amgs_app.render.drawing import places
     from amgs_app.render.figures import frame
-    from amgs_app.row_fields import of_candidates
 
     rows = places(operator, "frame", of_candidates(listed(result)))
     return frame.frame(result, canvas, selected=operator.selection, shown=rows, verdicts=verdicts or {})

@@ -11,7 +11,7 @@ from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
     from amgs.types.gateway import GatewayExchange
-    from amgs_app.results import ExchangeList
+    from amgs_app.results.memory import ExchangeList
 
 NO_GATEWAY = (
     "No gateway stands on this memory now. `amgs gateway --upstream URL` opens one; `amgs --connect URL` then shows "

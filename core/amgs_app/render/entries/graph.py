@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from amgs.types import Block, Centrality, GraphStats, Neighbourhood
     from amgs.types.causes import KeptCauses
     from amgs.types.edge_draft import EdgeDraft
-    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import EdgesApplied, Inspection
+    from amgs_app.results.memory import EdgesApplied, Inspection
+    from amgs_app.session.operator import Operator
 
 
 def _drawn(operator: Operator, result: Neighbourhood, canvas: Canvas) -> Text:
+    from amgs_app.panes.row_fields import shown_neighbours
     from amgs_app.render.figures import graph
-    from amgs_app.row_fields import shown_neighbours
 
     sift = operator.layout.sifts.get("graph")
     ids = shown_neighbours(result, sift) if sift else None

@@ -12,7 +12,7 @@ from amgs_app.render.sheet import ResultTable, sheet
 if TYPE_CHECKING:
     from amgs.api.diversity import Diversity
     from amgs.types import Health, JournalEntry, JournalEntryDetail, UndoPlan, Verification
-    from amgs_app.results import OperationList, Redone
+    from amgs_app.results.memory import OperationList, Redone
 
 
 _OPERATIONS = "#:n what at:at summary* blocks:n edges:n undone"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from amgs.lifecycle.supersede import ReviewPlan
     from amgs.storage.access import NamespaceAccess
     from amgs.types import Review
-    from amgs_app.results import Deleted, Enhanced, ReviewList
+    from amgs_app.results.memory import Deleted, Enhanced, ReviewList
 
 
 _PROPOSALS = "id kind about* sure:score because* effect*"

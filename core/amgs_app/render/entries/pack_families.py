@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.types.pack_families import PackGraph, PackIntent
-    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.session.operator import Operator
 
 
 _FAMILIES = ("semantic", "temporal", "causal", "entity")

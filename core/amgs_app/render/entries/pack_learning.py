@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from amgs.types.pack_learning import PackPolicy, PackProposal, PackProposals
     from amgs.types.pack_weights import PackCredits, PackWeights
-    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import PackProposalList
+    from amgs_app.results.memory import PackProposalList
+    from amgs_app.session.operator import Operator
 
 _PROPOSALS = "#:n number:n action packs* why* sure:score likely:score accepted≥:score propensity:score state"
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.types.pack_sentences import PackSentences
-    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.session.operator import Operator
 
 
 def _drawn(operator: Operator, result: PackSentences, canvas: Canvas) -> Text:

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
         PackUse,
         RoutedPack,
     )
-    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import PackExported, PackList, PackUses
+    from amgs_app.results.memory import PackExported, PackList, PackUses
+    from amgs_app.session.operator import Operator
 
 _MEMBERS = "#:n id:id role title* category created:at"
 
@@ -247,8 +247,8 @@ def pack_exported(result: PackExported) -> ResultTable:
 
 
 def _forecast_drawn(operator: Operator, result: PackForecast, canvas: Canvas) -> Text:
+    from amgs_app.panes.row_fields import of_packs
     from amgs_app.render.figures.packs import forecast
-    from amgs_app.row_fields import of_packs
 
     kept = places(operator, "packs", of_packs(result.packs, operator.engine.clock.now()))
     return forecast(result, canvas, rows=None if kept is None else [result.packs[n] for n in kept])

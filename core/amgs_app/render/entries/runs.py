@@ -11,9 +11,9 @@ from amgs_app.render.sheet import ResultTable, facts, sheet
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from amgs_app.focus_results import BranchList, LastRun, Replayed, Resumed, RunPosition
-    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.results.focus import BranchList, LastRun, Replayed, Resumed, RunPosition
+    from amgs_app.session.operator import Operator
     from amgs_focus.trace.lineage import TraceDiff, TraceSummary
     from amgs_focus.trace.telemetry import Telemetry
 

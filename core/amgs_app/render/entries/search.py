@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from amgs.text.plural import plural
 from amgs.types import COMPONENTS
+from amgs_app.panes.row_fields import state_of
 from amgs_app.render.answer import answer_told
 from amgs_app.render.catalogue import entry, table_of
 from amgs_app.render.evidence import evidence_told, part_told
 from amgs_app.render.passage import runs_of
 from amgs_app.render.sheet import Marked, ResultTable, cut, sheet
-from amgs_app.row_fields import state_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.types import Candidate, Explanation, LayerReport, SearchResult
-    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import SearchList
+    from amgs_app.results.memory import SearchList
+    from amgs_app.session.operator import Operator
 
 
 def layers_told(layers: tuple[LayerReport, ...]) -> str:
@@ -41,9 +41,9 @@ def _parts(candidate: Candidate) -> tuple[float, ...]:
 
 
 def _drawn(operator: Operator, result: SearchResult, canvas: Canvas) -> Text:
+    from amgs_app.panes.row_fields import of_candidates
     from amgs_app.render.drawing import places
     from amgs_app.render.figures.frame import search
-    from amgs_app.row_fields import of_candidates
 
     rows = places(operator, "frame", of_candidates(result.hits))
     return search(result, canvas, selected=operator.selection, shown=rows)

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.lifecycle.revision import Revision, RevisionPlan
-    from amgs_app.operator import Operator
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import SourceHistory, SourceList, Watched
+    from amgs_app.results.memory import SourceHistory, SourceList, Watched
+    from amgs_app.session.operator import Operator
 
 _INBOX = FigureOf("inbox list")
 _PIECES = "what id:id title* source by:id? because*"

@@ -9,7 +9,7 @@ from amgs_app.render.catalogue import entry
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
-    from amgs_app.results import TrafficList
+    from amgs_app.results.memory import TrafficList
 
 NOT_SERVED = (
     "This memory is not served. `amgs serve` serves it; `amgs --connect URL` then shows who asks what."

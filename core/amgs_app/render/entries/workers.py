@@ -11,7 +11,7 @@ from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
     from amgs.types.tasks import Task, WorkerList
-    from amgs_app.results import TasksAsked
+    from amgs_app.results.memory import TasksAsked
 
 _COLUMNS = "task:n kind what state until:at~ attempts:n worker~ changed:at result*"
 

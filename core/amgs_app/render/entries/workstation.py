@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amgs.text.plural import plural
+from amgs_app.panes.row_filter import said
 from amgs_app.render.catalogue import entry, table_of, title_of
 from amgs_app.render.sheet import Column, ResultTable, facts, sheet, to_table
 from amgs_app.render.warnings import WARNING
-from amgs_app.row_filter import said
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,12 +18,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-    from amgs_app.layout import Layout
-    from amgs_app.operator import Operator
-    from amgs_app.overview import Overview
+    from amgs_app.panes.layout import Layout
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results import PageWritten, SettingsList
-    from amgs_app.session_results import (
+    from amgs_app.results.memory import PageWritten, SettingsList
+    from amgs_app.results.overview import Overview
+    from amgs_app.results.session import (
         CommandGroups,
         Expectation,
         HelpList,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
         ThemeSet,
         VerbHelp,
     )
+    from amgs_app.session.operator import Operator
 
 
 OPERATIONS = 100
@@ -52,9 +52,9 @@ def _told(value: object) -> str:
 
 
 def _drawn(operator: Operator, result: Overview, canvas: Canvas) -> Text:
+    from amgs_app.panes.row_fields import of_operations
     from amgs_app.render.drawing import places
     from amgs_app.render.figures.overview import overview
-    from amgs_app.row_fields import of_operations
 
     operations = operator.engine.memory.operations(OPERATIONS)
     return overview(

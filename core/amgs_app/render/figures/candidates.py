@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from rich.style import Style
 
 from amgs.types import COMPONENTS, Candidate, Weights
+from amgs_app.panes.row_fields import fate_of, reason_of, state_of
 from amgs_app.render.figures.canvas import Piece, Region, clean, ink, width_of
 from amgs_app.render.figures.format import count, share, short_id
 from amgs_app.render.figures.glyphs import apportion, scroll_note, verdict_sign, window_of, wrap
 from amgs_app.render.passage import Run, in_lines, runs_of
-from amgs_app.row_fields import fate_of, reason_of, state_of
 
 PART_SIGNS: Mapping[str, str] = {
     "recency": "█",

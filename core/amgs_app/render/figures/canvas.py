@@ -17,9 +17,9 @@ from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Span, Text
 
-from amgs_app.printable import printable, printable_line
-from amgs_app.terminal import Symbols
-from amgs_app.themes import Palette
+from amgs_app.terminal.printable import printable, printable_line
+from amgs_app.terminal.screen import Symbols
+from amgs_app.terminal.themes import Palette
 
 Align = Literal["left", "right", "centre"]
 Piece = tuple[str, Style | None]

@@ -25,7 +25,7 @@ from amgs_app.render.figures.format import count, milliseconds, share
 from amgs_app.render.figures.glyphs import LEVELS, HeaderPart, bar, facts_line, gauge_pieces, wrap
 from amgs_app.render.figures.list_page import ListPage
 from amgs_app.render.figures.transcript import meanings
-from amgs_app.themes import Palette
+from amgs_app.terminal.themes import Palette
 
 SIGNS: Final[dict[SpanFate, str]] = {"kept": "█", "masked": "▒", "digested": "▓", "dropped": "·"}
 MIXED: Final = "▚"

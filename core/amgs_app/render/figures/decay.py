@@ -19,7 +19,7 @@ from amgs_app.render.figures.empty_state import notice, notice_in
 from amgs_app.render.figures.format import day, half_life, share, span
 from amgs_app.render.figures.glyphs import HeaderPart, facts_line
 from amgs_app.render.figures.plot import Axes, PlotCurve, PlotLine, column_of, draw, write_letters
-from amgs_app.themes import READABLE, Palette, contrast
+from amgs_app.terminal.themes import READABLE, Palette, contrast
 
 Series = tuple[Sequence[float], Sequence[float]]
 """Hours relative to now, and the relevance at each."""

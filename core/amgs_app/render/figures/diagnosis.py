@@ -10,7 +10,7 @@ from amgs.text.plural import plural
 from amgs.types.diagnosis import Diagnosis, FixTrial
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, clean, ink, width_of
 from amgs_app.render.figures.glyphs import wrap
-from amgs_app.themes import Palette
+from amgs_app.terminal.themes import Palette
 
 _MOVED = 5
 """So many other answers that a fix moves are named."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from rich.style import Style
 
 from amgs_app.render.figures.canvas import Piece, Region, clean, cut, ink, width_of
-from amgs_app.terminal import Symbols
-from amgs_app.themes import Palette
+from amgs_app.terminal.screen import Symbols
+from amgs_app.terminal.themes import Palette
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 LEVELS = "▁▂▃▄▅▆▇█"

@@ -20,7 +20,7 @@ from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line, wrap
 from amgs_app.render.figures.graph_layout import PlacedNode, Spot, parents, place
 from amgs_app.render.figures.graph_table import centrality_table, edge_table
 from amgs_app.render.figures.short_labels import short_labels
-from amgs_app.themes import blend
+from amgs_app.terminal.themes import blend
 
 if TYPE_CHECKING:
     from amgs.types.edge_draft import EdgeDraft

@@ -9,7 +9,7 @@ from amgs.types import Centrality, EdgeKey, LiveEdge, Neighbourhood
 from amgs_app.render.figures.canvas import Piece, Region, clean, ink, width_of
 from amgs_app.render.figures.format import share, short_id
 from amgs_app.render.figures.glyphs import gauge, scroll_note, window_of
-from amgs_app.themes import blend
+from amgs_app.terminal.themes import blend
 
 if TYPE_CHECKING:
     from amgs.types.edge_draft import EdgeDraft

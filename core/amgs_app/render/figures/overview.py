@@ -21,7 +21,7 @@ from amgs_app.render.figures.glyphs import HeaderPart, apportion, bar, facts_lin
 from amgs_app.render.figures.list_page import ListPage
 from amgs_app.render.figures.stations import PANE_OF
 from amgs_app.render.figures.topology import SIDES, detail_height, draw_detail, topology_lines
-from amgs_app.themes import Palette
+from amgs_app.terminal.themes import Palette
 from amgs_focus.views import FocusView
 
 BY_WORDS = "until then raw blocks are found by words only"

@@ -17,7 +17,7 @@ from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import count
 from amgs_app.render.figures.glyphs import apportion
 from amgs_app.render.figures.graph_layout import PlacedNode, Spot, parents, place
-from amgs_app.themes import Palette
+from amgs_app.terminal.themes import Palette
 
 LETTERS: Final[Mapping[RelationFamily, str]] = MappingProxyType(
     {"semantic": "S", "temporal": "T", "causal": "C", "entity": "E"}

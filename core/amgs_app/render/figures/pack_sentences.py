@@ -16,7 +16,7 @@ from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean,
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import count
 from amgs_app.render.figures.glyphs import LEVELS
-from amgs_app.themes import blend
+from amgs_app.terminal.themes import blend
 
 ToldOf = Literal["all", "standing", "kept"]
 """Which sentences are shown: all; those of members of which one is kept; those that are kept."""

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from rich.text import Text
 
 from amgs_app.render.figures.canvas import Region, ink
-from amgs_app.themes import rgb
+from amgs_app.terminal.themes import rgb
 
 LEAST_WIDTH, LEAST_HEIGHT = 16, 5
 """Cells below which nothing is drawn."""

@@ -9,10 +9,10 @@ from rich.text import Text
 
 from amgs.types.conversation import Message
 from amgs.types.mentions import ResolvedMention
-from amgs_app.printable import printable
 from amgs_app.render.figures.canvas import Canvas, Piece, clean, in_ascii, ink
 from amgs_app.render.figures.format import minute, share
 from amgs_app.render.figures.glyphs import wrap
+from amgs_app.terminal.printable import printable
 
 MOST_LINES: Final = 4000
 """Lines of a page; a message that begins on it is shown to its end, or to as many lines again."""

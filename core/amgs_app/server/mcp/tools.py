@@ -23,12 +23,12 @@ from amgs.errors import AmgsError, InputError, UsageError
 from amgs.text.plural import plural
 from amgs_app import __version__
 from amgs_app.operations.standard import standard
-from amgs_app.operator import Operator
 from amgs_app.server.asking import Asked, check_right
 from amgs_app.server.mcp.quoting import Quoted, quote
 from amgs_app.server.memory_routes import IngestRequest, take_in
 from amgs_app.server.routes import right_of
 from amgs_app.server.table_routes import lane_of
+from amgs_app.session.operator import Operator
 
 if TYPE_CHECKING:
     from amgs.types import Candidate, Frame
@@ -107,7 +107,7 @@ class Tools:
     async def why(self, headers: Headers, query: str, id: str) -> str:
         asked = await self._who_asks(headers)
         told = await self._call(asked, "why", query=query, block=id)
-        from amgs_app.output import as_text
+        from amgs_app.shell.output import as_text
 
         return as_text(told)
 

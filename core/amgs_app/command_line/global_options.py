@@ -1,0 +1,210 @@
+"""The options of every command: what they are called, what they say of themselves, and what they ask of an engine."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+import typer
+
+from amgs.clock import parse_instant
+from amgs.errors import UsageError
+
+if TYPE_CHECKING:
+    from amgs_app.engine import Options
+
+_PANEL = "Options of every command"
+TOKEN = "AMGS_TOKEN"
+"""The variable that holds the token where no option gives it; other users see what stands on a command line."""
+
+
+class Screen(Protocol):
+    """What the command line asks of a screen; it draws nothing itself and knows none."""
+
+    def open(self, open_session: Callable[[], Any], **options: Any) -> int:
+        """Show the workstation until the operator leaves; gives the exit code."""
+
+    def serve(self, words: Sequence[str], port: int) -> int:
+        """Serve the workstation to a browser on this machine; gives the exit code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Globals:
+    """The options that hold for every command, as they were typed; None where they were not.
+
+    screen: what draws the workstation, None where none is installed.
+    """
+
+    store: str | None = None
+    corpus: Path | None = None
+    model: str | None = None
+    now: str | None = None
+    seed: int | None = None
+    theme: str | None = None
+    format: str | None = None
+    settings: Path | None = None
+    index: str | None = None
+    connect: str | None = None
+    token: str | None = None
+    read_only: bool | None = None
+    own: bool | None = None
+    screen: Screen | None = None
+
+    def over(self, given: Mapping[str, Any]) -> Globals:
+        """These options with those that stand later on the line laid over them."""
+        known = {each.name for each in fields(self)}
+        return replace(
+            self, **{name: value for name, value in given.items() if name in known and value is not None}
+        )
+
+    def options(self) -> Options:
+        """What the session is told; raises UsageError for an invalid instant, ModelError for an unknown model."""
+        from amgs_app.engine import Options
+
+        try:
+            now = None if self.now is None else parse_instant(self.now)
+        except (ValueError, OverflowError) as error:
+            raise UsageError(
+                f"Invalid --now {self.now!r}.", way_out="Write it as 2026-03-01T09:00:00Z."
+            ) from error
+        if self.model is not None:
+            from amgs_app.models.choice import require_model
+
+            require_model(self.model)
+        return Options(
+            store=self.store,
+            corpus=self.corpus,
+            model=self.model,
+            now=now,
+            seed=self.seed or 0,
+            theme=self.theme,
+            settings=self.settings,
+            own=bool(self.own),
+            index=self.index or "",
+            connect=self.connect or "",
+            token=self.token or os.environ.get(TOKEN, ""),
+            read_only=bool(self.read_only),
+        )
+
+
+def _option(*flags: str, metavar: str, help: str, offers: Callable[[], Sequence[str]] | None = None) -> Any:
+    """offers: the values that completion in a shell proposes; file names where there are none."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [one for one in (offers or tuple)() if one.startswith(incomplete)]
+
+    return typer.Option(
+        *flags,
+        metavar=metavar,
+        help=help,
+        rich_help_panel=_PANEL,
+        autocompletion=complete if offers else None,
+    )
+
+
+def _formats() -> Sequence[str]:
+    from amgs_app.shell.output import FORMATS
+
+    return FORMATS
+
+
+def _theme_names() -> Sequence[str]:
+    from amgs_app.places.folders import theme_folders
+    from amgs_app.terminal.themes import load_all
+
+    return tuple(load_all(theme_folders())[0])
+
+
+Store = Annotated[
+    str | None,
+    _option(
+        "--store",
+        metavar="PATH",
+        help="The store, a file or postgresql://…; by default that of --corpus, else your own memory once you have "
+        "one, else the sample.",
+    ),
+]
+CorpusFolder = Annotated[
+    Path | None, _option("--corpus", metavar="DIR", help="A folder of notes with its own store.")
+]
+Model = Annotated[
+    str | None,
+    _option(
+        "--model", metavar="ID", help="smollm2 (default), a path, a cached hub id, or tiny for no real model."
+    ),
+]
+Now = Annotated[
+    str | None,
+    _option("--now", metavar="ISO", help="Freeze the clock at this instant, for reproducible runs."),
+]
+Seed = Annotated[int | None, _option("--seed", metavar="N", help="Random seed; 0 by default.")]
+Theme = Annotated[
+    str | None,
+    _option(
+        "--theme", metavar="NAME", help="Colour theme of the screen and of snapshots.", offers=_theme_names
+    ),
+]
+Form = Annotated[
+    str | None,
+    _option(
+        "--format",
+        metavar="table|json|csv",
+        help="Output format; table by default.",
+        offers=_formats,
+    ),
+]
+SettingsFile = Annotated[Path | None, _option("--settings", metavar="FILE", help="A TOML file of settings.")]
+Index = Annotated[
+    str | None,
+    _option(
+        "--index",
+        metavar="PLACE",
+        help="Where the search index lies, a folder or s3://bucket/prefix; beside the store by default.",
+    ),
+]
+Connect = Annotated[
+    str | None,
+    _option("--connect", metavar="URL", help="A served memory, instead of a store: http://127.0.0.1:8420."),
+]
+Token = Annotated[
+    str | None, _option("--token", metavar="TOKEN", help=f"The token for --connect; better in {TOKEN}.")
+]
+ReadOnly = Annotated[
+    bool | None,
+    typer.Option(
+        "--read-only", help="Open the store for reading: nothing is written to it.", rich_help_panel=_PANEL
+    ),
+]
+Version = Annotated[bool, typer.Option("--version", help="Show the version and exit.")]
+
+ANNOTATIONS: Mapping[str, Any] = {
+    "store": Store,
+    "corpus": CorpusFolder,
+    "model": Model,
+    "now": Now,
+    "seed": Seed,
+    "theme": Theme,
+    "format": Form,
+    "settings": SettingsFile,
+    "index": Index,
+    "connect": Connect,
+    "token": Token,
+    "read_only": ReadOnly,
+}
+SWITCHES = frozenset({"read_only"})
+"""Those that take no value."""
+
+
+def flag_of(name: str) -> str:
+    """How an option is typed: `read_only` is `--read-only`."""
+    return f"--{name.replace('_', '-')}"
+
+
+EVERYWHERE = tuple(
+    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+    for name, annotation in ANNOTATIONS.items()
+)

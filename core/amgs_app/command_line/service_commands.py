@@ -1,0 +1,279 @@
+"""The commands that stay: `serve`, `gateway`, `mcp`, `agents run`, `workers run`; and `token new`; imported late is
+what each needs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from amgs import extras
+from amgs.errors import UsageError
+from amgs_app.calls.marks import Arg, Option
+from amgs_app.command_line.global_options import Globals
+from amgs_app.operations.arguments import Configuration
+from amgs_app.shell.output import say
+
+Host = Annotated[str, Option("--host", metavar="ADDRESS", help="Address to listen on.")]
+Port = Annotated[
+    int, Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+]
+Root = Annotated[
+    str | None,
+    Option(
+        "--root",
+        metavar="DIR|ADDRESS",
+        help="A folder with one store a namespace, or a database (postgresql://…) with one schema a namespace; "
+        "instead of --store.",
+    ),
+]
+TokenFile = Annotated[
+    Path | None, Option("--tokens", metavar="FILE", help="Who may do what; `token new` writes it.")
+]
+
+
+def serve_memory(
+    *,
+    host: Host = "127.0.0.1",
+    port: Port = 8420,
+    root: Root = None,
+    tokens: TokenFile = None,
+    largest: Annotated[
+        float, Option("--largest", metavar="MIB", min=0.01, help="MiB that one request may have.")
+    ] = 32,
+    rate: Annotated[
+        float, Option("--rate", metavar="N", min=0.01, help="Requests a second of one caller, over time.")
+    ] = 500,
+    patience: Annotated[
+        float, Option("--patience", metavar="S", min=0.01, help="Seconds that a question may take.")
+    ] = 60,
+    options: Globals,
+) -> int:
+    """Serve the memory to other programs over HTTP (http://127.0.0.1:8420), while it can be watched.
+
+    It owns a store in a file until it ends; one in PostgreSQL may be served by several. On another address than this
+    machine's own it asks for tokens.
+    """
+    with extras.explained("server"):
+        from amgs_app.server.limits import Limits
+        from amgs_app.server.running import serve
+
+    _check_owner(options, root)
+    return serve(
+        replace(options, own=True).options(),
+        host=host,
+        port=port,
+        root=root,
+        tokens=tokens,
+        limits=Limits(int(largest * 2**20), rate, patience),
+    )
+
+
+def serve_gateway(
+    *,
+    upstream: Annotated[
+        str,
+        Option("--upstream", metavar="URL|own", help="The model's server; `own` for this program's model."),
+    ],
+    budget: Annotated[
+        int | None,
+        Option("--budget", metavar="N", min=1, help="Tokens of a request; without it everything is sent."),
+    ] = None,
+    configuration: Configuration = "default",
+    host: Host = "127.0.0.1",
+    port: Port = 8420,
+    root: Root = None,
+    tokens: TokenFile = None,
+    options: Globals,
+) -> int:
+    """Stand between an agent and its model: remember what they say, and send what fits into --budget.
+
+    Give the agent http://127.0.0.1:8420/v1 as the address of its model; it speaks as before, in the way of OpenAI (chat
+    completions, responses) or Anthropic (messages). Without --budget the gateway only observes. The memory is served
+    beside, so that `amgs --connect` shows what the model had in front of it. Whatever becomes of the memory, a request
+    goes on.
+    """
+    from amgs_app.gateway.running import serve
+
+    _check_owner(options, root)
+    given = replace(options, own=True).options()
+    return serve(given, upstream, budget or 0, configuration, host=host, port=port, root=root, tokens=tokens)
+
+
+def _check_owner(options: Globals, root: str | None) -> None:
+    """Raise UsageError where the stores that are to be served are somebody else's, or named twice."""
+    if options.connect:
+        raise UsageError("--connect names a memory that is served already.", way_out="Leave it out.")
+    if options.read_only:
+        raise UsageError(
+            "A memory that is served is open for writing.",
+            way_out="Leave --read-only out, and give who may only read a token for that: `amgs token new`.",
+        )
+    if root is not None and options.store is not None:
+        raise UsageError("--root and --store exclude each other.", way_out="Give one of them.")
+
+
+def speak_mcp(
+    *,
+    options: Globals,
+) -> int:
+    """Answer an agent that speaks MCP on standard input and output, with seven tools.
+
+    A store has one owner: where several agents, or an agent and you, use the same memory, `amgs serve` it, and give
+    each `amgs mcp --connect URL`, or the address URL/mcp.
+    """
+    with extras.explained("server"):
+        from amgs_app.attached.connection import place_of
+        from amgs_app.server.mcp import stdio
+    given = replace(options, own=True).options()
+    if given.connect:
+        return stdio.relay(*place_of(given.connect), given.token)
+    return stdio.speak(given)
+
+
+def run_agents(
+    names: Annotated[
+        list[str] | None,
+        Arg(metavar="AGENT", help="Which of them; all of them if none is named."),
+    ] = None,
+    *,
+    watch: Annotated[
+        Path | None,
+        Option("--watch", metavar="DIR", help="The folder that the ingestion agent watches."),
+    ] = None,
+    apply: Annotated[
+        bool, Option("--apply", help="Carry enhancements out instead of proposing them.")
+    ] = False,
+    once: Annotated[bool, Option("--once", help="Run what is due now, and end.")] = False,
+    every: Annotated[float, Option("--every", metavar="S", min=0.1, help="Seconds between two looks.")] = 5.0,
+    options: Globals,
+) -> int:
+    """Run the agents that keep a served memory, until interrupted; `agents status` shows what came of it.
+
+    They go through the public API of --connect (http://127.0.0.1:8420) like any other client. An agent has one runner
+    at a time; where one dies, another goes on when its lease has run out.
+    """
+    import socket
+    import time
+
+    from amgs_app.agents.states import check_agents
+
+    with extras.explained():
+        from amgs.client import MemoryClient
+        from amgs.client.connection import ADDRESS
+        from amgs_app.agents.duties import Orders, ask, check_orders
+        from amgs_app.agents.runner import Runner
+        from amgs_app.attached.connection import place_of
+
+    given = options.options()
+    orders = Orders(watch, apply)
+    check_orders(orders)
+
+    def wait() -> bool:
+        if not once:
+            time.sleep(every)
+        return not once
+
+    address, namespace = place_of(given.connect or ADDRESS)
+    with MemoryClient(address, token=given.token, namespace=namespace, timeout=600) as client:
+        ask(client, "agents status")
+        holder = f"{socket.gethostname()}-{os.getpid()}"
+        Runner(client, holder, check_agents(names or ()), orders, say, wait).run()
+    return 0
+
+
+def run_workers(
+    *,
+    kinds: Annotated[
+        list[str] | None,
+        Option(
+            "--kinds",
+            metavar="KIND",
+            help="embedding, consolidation, centrality, index; may be repeated; all if not given.",
+        ),
+    ] = None,
+    count: Annotated[
+        int, Option("--processes", metavar="N", min=1, max=64, help="How many processes compute.")
+    ] = 1,
+    ray: Annotated[
+        str | None,
+        Option("--ray", metavar="ADDRESS|local", help="Compute on a Ray cluster, or on one begun here."),
+    ] = None,
+    lease: Annotated[
+        float,
+        Option("--lease", metavar="S", min=1, max=86400, help="After so long another worker takes a task."),
+    ] = 120.0,
+    once: Annotated[bool, Option("--once", help="Do what is behind now, and end.")] = False,
+    every: Annotated[float, Option("--every", metavar="S", min=0.1, help="Seconds between two looks.")] = 5.0,
+    options: Globals,
+) -> int:
+    """Embed, consolidate, work out centrality and build the search index where they are behind, until interrupted.
+
+    `workers list` shows what came of it.
+
+    Where the store is in PostgreSQL (--store postgresql://…), any number of workers may run, on any machine: each task
+    is done once, and where a worker dies another one takes its tasks when their lease has run out. A store in a file
+    has one owner, so that one worker runs, and nothing else meanwhile.
+    """
+    import socket
+    import time
+
+    from amgs.api.tasks import known_kinds
+    from amgs.workers import Worker, computing
+    from amgs_app.engine import Engine
+
+    if options.connect:
+        raise UsageError(
+            "Workers open the store itself.",
+            way_out="Name it by --store; a served memory is kept by `amgs agents run`.",
+        )
+    wanted = known_kinds(kinds or ())
+    engine = Engine(replace(options, own=True).options())
+
+    def wait() -> bool:
+        if not once:
+            time.sleep(every)
+        return not once
+
+    try:
+        memory = engine.memory
+        where = computing(count, ray)
+        worker = Worker(
+            memory,
+            f"{socket.gethostname()}-{os.getpid()}",
+            kinds=wanted,
+            pool=where.make,
+            width=where.width,
+            where=where.words,
+            lease=lease,
+            say=say,
+        )
+        done = worker.run(wait)
+        say(f"{done:,} task{'' if done == 1 else 's'} done")
+    finally:
+        engine.close()
+    return 0
+
+
+def new_token(
+    name: Annotated[str, Arg(metavar="NAME", help="Whose token it is: reader, agent-7.")],
+    *,
+    tokens: Annotated[
+        Path, Option("--tokens", metavar="FILE", help="The file of tokens; made where there is none.")
+    ],
+    namespace: Annotated[
+        list[str] | None,
+        Option("--namespace", metavar="NAME", help="What it opens; may be repeated; `default` if not given."),
+    ] = None,
+    may: Annotated[str, Option("--may", metavar="read|write|operate", help="What it allows.")] = "write",
+    options: Globals,
+) -> int:
+    """Make a token for the service and print it once; the file keeps only its hash."""
+    from amgs_app.server.tokens import add_token, check_right_name
+
+    del options
+    sys.stdout.write(f"{add_token(tokens, name, namespace or ['default'], check_right_name(may))}\n")
+    return 0

@@ -1,0 +1,247 @@
+"""What the engines ask of models, filled in: the one place that decides which real or tiny model stands
+behind a Protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from amgs.errors import InputError, ModelError
+from amgs_app.places.paths import lies_there
+
+if TYPE_CHECKING:
+    from amgs.clock import Clock
+    from amgs.text.embedding import Embedder
+    from amgs.text.entities import EntityRecogniser
+    from amgs.text.tokens import CountTokens
+    from amgs.types import Block, Frame
+    from amgs_app.settings import ModelSettings
+    from amgs_focus.gist.gistnet import GistEncoder
+    from amgs_focus.model.base_model import BaseModel
+    from amgs_focus.protocols import TextEncoder
+    from amgs_focus.records import Segment
+    from amgs_focus.runtime.runtime import FocusRuntime
+    from amgs_focus.search_options import SearchOptions
+    from amgs_focus.settings import FocusSettings
+    from amgs_focus.trace.trace import TraceWriter
+    from amgs_focus.tree.gist_tree import LifetimeTree
+
+TINY = "tiny"
+
+
+def text_models(
+    spec: str, settings: ModelSettings, loaded: Callable[[], BaseModel | None]
+) -> tuple[Embedder, EntityRecogniser, CountTokens]:
+    """Embedder, entity recogniser and token counter; each loads what it needs on first use.
+
+    "tiny" takes the hashing embedder, rules and approximate counts: no model, the same everywhere. Its byte
+    tokenizer is not used for budgets, so that its frames are as long as those of a real model.
+    """
+    if spec == TINY:
+        from amgs.text.embedding import HashingEmbedder
+        from amgs.text.entities import RuleRecogniser
+        from amgs.text.tokens import approximate_tokens
+
+        return HashingEmbedder(), RuleRecogniser(), approximate_tokens
+    from amgs.text.minilm import MiniLM
+    from amgs.text.spacy_entities import SpacyRecogniser
+    from amgs.text.tokenizer import TokenCounter
+
+    return MiniLM(settings.embedder), SpacyRecogniser(settings.recogniser), TokenCounter(spec, loaded)
+
+
+def installed_texts(
+    spec: str, settings: ModelSettings, loaded: Callable[[], BaseModel | None]
+) -> tuple[Embedder, EntityRecogniser, CountTokens]:
+    """What reads texts in a session: where a model is neither named nor installed, what needs none takes its place.
+
+    Without the sentence encoder a memory is searched by words alone; without spaCy's model, rules find names.
+    """
+    embedder, recogniser, count_tokens = text_models(spec, settings, loaded)
+    if spec == TINY:
+        return embedder, recogniser, count_tokens
+    from amgs.text import minilm, spacy_entities
+
+    if not settings.embedder and not minilm.available():
+        from amgs.text.embedding import HashingEmbedder
+
+        embedder = HashingEmbedder()
+    if not settings.recogniser and not spacy_entities.available():
+        from amgs.text.entities import RuleRecogniser
+
+        recogniser = RuleRecogniser()
+    return embedder, recogniser, count_tokens
+
+
+def text_encoder(spec: str, embedder: Embedder) -> TextEncoder | None:
+    """The embedder as the focus engine takes it; None where it only stands in for one that is not installed."""
+    from amgs.text.embedding import HashingEmbedder
+
+    return None if spec != TINY and isinstance(embedder, HashingEmbedder) else embedder
+
+
+def require_model(spec: str) -> None:
+    """Say early, without loading anything, that the model which was named is nowhere; raises ModelError."""
+    if spec in (TINY, "smollm2") or lies_there(Path(spec)):
+        return
+    if spec.count("/") == 1:
+        from huggingface_hub import try_to_load_from_cache
+        from huggingface_hub.errors import HFValidationError
+
+        with suppress(HFValidationError):
+            if any(
+                isinstance(try_to_load_from_cache(spec, name), str)
+                for name in ("config.json", "tokenizer.json")
+            ):
+                return
+    raise ModelError(
+        f"There is no model {spec!r}.",
+        title="Model not found",
+        way_out="Give smollm2, tiny, the path of a model, or the hub id of one that is in the local cache.",
+    )
+
+
+def load_base_model(
+    spec: str, precision: str, cache: Path | None = None, *, device: str = "cpu", adapter: str = ""
+) -> BaseModel:
+    """The frozen language model; raises FocusError (ModelMissingError, ModelMismatchError, CheckpointError).
+
+    cache: the folder in which an unpacked GGUF file is kept for the next start; None keeps nothing. adapter: the file
+    of a LoRA adapter to put on it.
+    """
+    from amgs.text.torch_library import IMPORTING, open_ahead
+
+    with IMPORTING:
+        open_ahead()
+        if spec == TINY:
+            from amgs_focus.model.tiny import TinyModel
+
+            return TinyModel()
+        from amgs_focus.model.loading import load
+
+        model = load(spec, precision=precision, device=device, cache=cache)
+    if adapter:
+        from amgs_focus.model.adapter import load_adapter
+
+        load_adapter(model, Path(adapter).expanduser())
+    return model
+
+
+def gist_encoder(model: BaseModel, settings: ModelSettings, own: Path | None = None) -> GistEncoder:
+    """The gists that the settings name, else those in the folder `own` or shipped that are for the model.
+
+    Raises CheckpointError for a file that is none, was trained on another model, or cannot give
+    the number of gists a block that is asked for. `model.slots` 1 takes a file as it was trained.
+    """
+    from amgs_focus.gist.checkpoint import for_model, load_checkpoint
+
+    if not settings.gists:
+        return for_model(model, settings.slots, own)
+    named = load_checkpoint(Path(settings.gists).expanduser(), model)
+    return named if settings.slots == 1 else named.with_slots(settings.slots)
+
+
+def focus_runtime(
+    model: BaseModel,
+    settings: FocusSettings,
+    seed: int,
+    clock: Clock,
+    trace: Path | None = None,
+    *,
+    gist: GistEncoder | None = None,
+    tree: LifetimeTree | None = None,
+    kept: Path | None = None,
+    checkpoints: Path | None = None,
+    encoder: TextEncoder | None = None,
+    search_options: SearchOptions | None = None,
+) -> tuple[FocusRuntime, TraceWriter]:
+    """An empty focus engine over the model, with the gists and the scorer that ship for it.
+
+    gist: other gists. tree: a lifetime to go on with, which has its own gists; kept: its folder. trace: the file its
+    events are written to as they happen, None to keep them in memory; the caller closes the writer. checkpoints: the
+    folder of the user's own. encoder: by which questions are searched by meaning, with these options. Raises
+    TraceError.
+    """
+    from amgs_focus.gist.checkpoint import for_model
+    from amgs_focus.lens import checkpoint
+    from amgs_focus.lens.cross_links import BridgedScorer
+    from amgs_focus.lens.question_search import QuestionSearch
+    from amgs_focus.runtime.replay import header_of
+    from amgs_focus.runtime.runtime import FocusRuntime
+    from amgs_focus.trace.trace import TraceWriter
+
+    chosen = settings.model_copy(update={"seed": seed})
+    scorer = BridgedScorer(checkpoint.for_model(model, chosen.lens, checkpoints), chosen.bridge_share)
+    gist = gist or for_model(model, own=checkpoints)
+    search = None if encoder is None else QuestionSearch(encoder, search_options)
+    silent = FocusRuntime(model, gist, scorer, chosen, clock=clock, tree=tree, search=search)
+    writer = TraceWriter(trace, header_of(silent, created=clock.now().isoformat(), kept=str(kept or "")))
+    tree = silent.tree
+    told = FocusRuntime(model, tree.gist, scorer, chosen, writer, clock=clock, tree=tree, search=search)
+    return told, writer
+
+
+def segments_of_frame(frame: Frame) -> tuple[Segment, ...]:
+    """The frame's text span by span, each with its block; together they are the whole text."""
+    from amgs_focus.records import Segment
+
+    known = {candidate.block.id: candidate.block for candidate in frame.candidates}
+    return tuple(
+        Segment(
+            frame.text[span.start : span.end],
+            source=span.block_id,
+            meta=_about(known.get(span.block_id or "")),
+        )
+        for span in frame.spans
+        if span.end > span.start
+    )
+
+
+def segments_of_blocks(blocks: Iterable[Block]) -> tuple[Segment, ...]:
+    """Blocks as a lifetime, one paragraph each."""
+    from amgs_focus.records import Segment
+
+    return tuple(Segment(f"{block.content}\n\n", source=block.id, meta=_about(block)) for block in blocks)
+
+
+def _about(block: Block | None) -> dict[str, str]:
+    """What the lifetime is told of a block: its title, category, source, age and how far it is believed."""
+    if block is None:
+        return {"label": ""}
+    return {
+        "label": block.title,
+        "domain": block.category or "",
+        "path": str(block.meta.get("source", "")),
+        "time": block.created_at.isoformat(),
+        "trust": f"{block.confidence:g}",
+    }
+
+
+def segments_of_files(files: Sequence[Path]) -> tuple[Segment, ...]:
+    """Text files as a lifetime; raises InputError for one that cannot be read."""
+    from amgs_focus.records import Segment
+    from amgs_focus.tree.corpus import LANGUAGES
+
+    return tuple(
+        Segment(
+            f"{text_of(file)}\n\n",
+            meta={
+                "label": file.name,
+                "path": str(file),
+                "language": LANGUAGES.get(file.suffix.lower(), "text"),
+            },
+        )
+        for file in files
+    )
+
+
+def text_of(file: Path) -> str:
+    try:
+        return file.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8 (byte {error.start}).", way_out="Save it as UTF-8.") from error
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror}.", way_out="Give a text file.") from error

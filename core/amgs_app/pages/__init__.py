@@ -1,0 +1,1 @@
+"""Pages of HTML that stand alone: a memory or a diagnosis in tables and charts."""

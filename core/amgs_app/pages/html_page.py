@@ -1,0 +1,137 @@
+"""A page of HTML that stands alone: tables and charts, light and dark, nothing from elsewhere and no script.
+
+Every text is escaped, and a policy in the page forbids it to load anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from amgs_app.pages.svg_charts import style
+from amgs_app.render.sheet import Marked, ResultTable, to_cells
+from amgs_app.terminal.printable import printable
+
+if TYPE_CHECKING:
+    from amgs_app.terminal.themes import Palette
+
+_HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+body {{ max-width: 62rem; margin: 2rem auto; padding: 0 1rem; font: 15px/1.5 system-ui, sans-serif;
+  background: {light.background}; color: {light.text}; }}
+table {{ border-collapse: collapse; margin: .5rem 0; }}
+td, th {{ padding: .15rem .8rem .15rem 0; text-align: left; vertical-align: top; overflow-wrap: break-word; }}
+th {{ font-weight: normal; }}
+div {{ overflow-x: auto; }}
+th, small, .note {{ color: {light.muted}; }}
+.number {{ text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }}
+svg {{ display: block; width: 100%; min-width: 30rem; max-width: 48rem; height: auto; margin: .5rem 0; }}
+summary {{ cursor: pointer; color: {light.muted}; }}
+{light_charts}
+@media (prefers-color-scheme: dark) {{
+  body {{ background: {dark.background}; color: {dark.text}; }}
+  th, small, summary, .note {{ color: {dark.muted}; }}
+{dark_charts}
+}}
+</style>
+</head>
+<body>
+"""
+_NUMBERS = frozenset({"number", "score", "milliseconds"})
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlSection:
+    """A part of a page. charts: SVG; the table then waits behind a line to be opened. own: the text columns of the
+    table that hold words of the program alone; they stay where texts are left out.
+    """
+
+    heading: str
+    table: ResultTable | None = None
+    charts: tuple[str, ...] = ()
+    own: Collection[str] = ()
+
+
+def page(
+    title: str,
+    note: str,
+    sections: Iterable[HtmlSection],
+    palettes: tuple[Palette, Palette],
+    *,
+    redacted: bool = False,
+) -> str:
+    """The whole page. palettes: for a light and for a dark page. redacted: no text of the memory is in its tables; what
+    its charts hold is up to whoever draws them.
+    """
+    light, dark = palettes
+    charts = {"light_charts": style(light), "dark_charts": style(dark)}
+    parts = [_HEAD.format(title=_text(title), light=light, dark=dark, **charts)]
+    parts.append(f'<h1>{_text(title)}</h1>\n<p class="note">{_text(note)}</p>\n')
+    for one in sections:
+        parts.append(f"<h2>{_text(one.heading)}</h2>\n")
+        table = one.table
+        if table is not None and redacted:
+            table = without_texts(table, one.own)
+        if table is not None and table.title:
+            parts.append(f"<p>{_text(table.title)}</p>\n")
+        parts += [f"<div>{chart}</div>\n" for chart in one.charts]
+        if table is not None:
+            parts.append(_table(table, folded=bool(one.charts)))
+    return "".join([*parts, "</body>\n</html>\n"])
+
+
+def without_texts(given: ResultTable, own: Collection[str]) -> ResultTable:
+    """A table without what the memory says: of the columns of text those named stay, and of the others the cells that
+    hold a number or an instant; a column that is empty then goes, and so do the title and the notes.
+    """
+
+    def kept(value: Any, name: str, kind: str) -> Any:
+        told = name in own or kind == "id" or isinstance(value, bool | int | float | datetime)
+        return value if told and not isinstance(value, Marked) else None
+
+    rows = [
+        tuple(kept(value, c.name, c.kind) for value, c in zip(row, given.columns, strict=True))
+        for row in (given.rows if given.digest is None else given.digest)
+    ]
+    places = [n for n in range(len(given.columns)) if any(row[n] is not None for row in rows)]
+    return replace(
+        given,
+        title="",
+        columns=tuple(given.columns[n] for n in places),
+        rows=tuple(tuple(row[n] for n in places) for row in rows),
+        notes=(),
+        digest=None,
+    )
+
+
+def _table(given: ResultTable, *, folded: bool) -> str:
+    columns, rows = to_cells(given)
+    parts = []
+    if rows:
+        classes = [' class="number"' if one.kind in _NUMBERS else "" for one in columns]
+        heads = "".join(
+            f"<th{kind}>{_text(one.name.strip('_'))}</th>" for one, kind in zip(columns, classes, strict=True)
+        )
+        parts.append(f"<div><table>\n<tr>{heads}</tr>\n")
+        for row in rows:
+            cells = "".join(f"<td{kind}>{_text(cell)}</td>" for cell, kind in zip(row, classes, strict=True))
+            parts.append(f"<tr>{cells}</tr>\n")
+        parts.append("</table></div>\n")
+        if folded:
+            parts = ["<details><summary>The figures as a table</summary>\n", *parts, "</details>\n"]
+    parts += [f'<p class="note">{_text(note)}</p>\n' for note in given.notes]
+    return "".join(parts)
+
+
+def _text(text: str) -> str:
+    return escape(printable(text), quote=True)

@@ -1,0 +1,389 @@
+"""What the rows of each pane's list are filtered and sorted by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from amgs_app.panes.row_filter import ListFilter, Listing, Row, places
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from amgs.lifecycle.plan_editing import PlanDraft
+    from amgs.types import Block, Candidate, Fate, Forecast, ForecastCase, Frame, JournalEntry, Neighbourhood
+    from amgs.types.conversation import ContextSpan, FateChange
+    from amgs.types.pack_learning import PackProposal
+    from amgs.types.packs import PackOutlook, PackRoute
+    from amgs_app.panes.layout import Pane
+    from amgs_focus.views import EntryView
+
+PARTS = ("recency", "centrality", "confidence", "similarity", "reinforcement")
+"""The parts of a score, as `amgs.types.COMPONENTS` names them; written out, for this is read before any engine."""
+
+MEASURES = ("degree", "pagerank", "eigenvector", "betweenness")
+"""The centralities of a block."""
+
+LISTINGS: dict[Pane, Listing] = {
+    "inbox": Listing(
+        ("title", "content", "source", "category", "entities", "state"),
+        ("words", "days", "sure", "belief", "edges"),
+        ("title", "source", "words", "days", "category", "sure", "edges"),
+    ),
+    "frame": Listing(
+        ("title", "content", "category", "fate", "reason", "child", "layer"),
+        ("score", "tokens", *PARTS),
+        ("title", "tokens", "fate", *PARTS),
+    ),
+    "graph": Listing(
+        ("title", "content", "category", "relation"),
+        ("strength", "hops", *MEASURES),
+        ("strength", "title", "relation", "pagerank", "betweenness"),
+    ),
+    "calibration": Listing(
+        ("title", "asked", "frame", "category", "relation", "verdict"),
+        ("forecast", "outcome", "brier"),
+        ("forecast", "brier", "title", "frame", "category"),
+    ),
+    "decay": Listing(
+        ("title", "content", "category"),
+        ("now", "then", "days", "uses", "useful", "links", "confidence"),
+        ("days", "uses", "links", "now", "title", "category"),
+    ),
+    "overview": Listing(
+        ("kind", "summary", "state"),
+        ("id", "blocks", "edges", "days"),
+        ("kind", "blocks", "edges"),
+    ),
+    "focus": Listing(
+        ("title", "last", "reason", "state"),
+        ("score", "level", "tokens", "cost", "kept", "gain", "cooldown", "rank", "start"),
+        ("score", "gain", "kept", "tokens", "title"),
+    ),
+    "conversation": Listing(
+        ("handle", "fate", "reason"),
+        ("worth", "tokens", "shown", "messages", "first"),
+        ("worth", "tokens", "fate"),
+    ),
+    "packs": Listing(
+        ("name", "keywords", "state"),
+        ("needed", "gain", "uses", "useful", "tokens", "members", "days"),
+        ("needed", "gain", "uses", "days", "tokens", "name"),
+    ),
+}
+"""The panes that hold a list, and the fields of its rows."""
+
+
+def state_of(block: Block) -> str:
+    """What a reader should know of a block before trusting it as part of the memory; empty for nothing."""
+    return "raw: not consolidated" if block.status == "raw" else "superseded" if block.superseded else ""
+
+
+def of_raw(blocks: Sequence[Block], now: datetime) -> list[Row]:
+    """The rows of the inbox. days: since the block was made. What a draft says of blocks they do not have."""
+    return [_of_raw(block, now) for block in blocks]
+
+
+def of_draft(draft: PlanDraft, now: datetime) -> list[Row]:
+    """The rows of a drafted consolidation, as corrected. sure: of the category. state: edited, out."""
+    planned = {item.block.id: item for item in draft.plan.items}
+    edited, out = {edit.block_id for edit in draft.edits}, draft.left_out
+    rows: list[Row] = []
+    for proposed in draft.proposed.items:
+        block = proposed.block
+        item = planned.get(block.id, proposed)
+        state = "out" if block.id in out else "edited" if block.id in edited else "proposed"
+        rows.append(
+            {
+                **_of_raw(block, now),
+                "category": item.category,
+                "entities": " ".join(item.entities),
+                "state": state,
+                "sure": item.category_confidence,
+                "belief": item.confidence,
+                "edges": len(item.edges) if state != "out" else 0,
+            }
+        )
+    return rows
+
+
+def _of_raw(block: Block, now: datetime) -> Row:
+    return {
+        "title": block.title,
+        "content": block.content,
+        "source": str(block.meta.get("source", "")),
+        "words": len(block.content.split()),
+        "days": (now - block.created_at).total_seconds() / 86400,
+    }
+
+
+FATES: Mapping[Fate, str] = {
+    "selected": "",
+    "over_budget": "over budget",
+    "duplicate": "duplicate",
+    "below_threshold": "below threshold",
+    "not_in_top_k": "not in top k",
+    "child_dropped": "child dropped",
+}
+"""Why a candidate is out, in the words that the screen shows."""
+
+
+def listed(frame: Frame) -> tuple[Candidate, ...]:
+    """A frame's candidates as they are listed: part by part, those that the question brought first, and in each part
+    what is in before what is out.
+    """
+    unasked = {part.name for part in frame.parts if part.gather != "query"}
+    names = sorted(dict.fromkeys(each.child for each in frame.candidates), key=lambda name: name in unasked)
+    turn = {name: place for place, name in enumerate(names)}
+    return tuple(sorted(frame.candidates, key=lambda each: (turn[each.child], each.fate != "selected")))
+
+
+def fate_of(each: Candidate) -> str:
+    """In or out."""
+    return "in" if each.fate == "selected" else "out"
+
+
+def reason_of(each: Candidate) -> str:
+    """Why a candidate is in or out, in a few words."""
+    word, because = FATES[each.fate], " ".join(each.because.split())
+    if not word or because.startswith(word) or (because and each.fate == "duplicate"):
+        return because
+    return f"{word} ({because})" if because else word
+
+
+def of_candidates(candidates: Sequence[Candidate]) -> list[Row]:
+    """The rows of a frame or of a search. fate: in or out; reason: why."""
+    return [
+        {
+            **_of_block(each.block),
+            "fate": fate_of(each),
+            "reason": reason_of(each),
+            "child": each.child,
+            "layer": " ".join(each.layers),
+            "score": each.score,
+            "tokens": each.tokens,
+            **{name: getattr(each.parts, name) for name in PARTS},
+        }
+        for each in candidates
+    ]
+
+
+def shown_neighbours(found: Neighbourhood, sift: ListFilter) -> list[str]:
+    """Ids around the centre that a filter leaves, in its order, else near before far and strong before weak."""
+    rows = of_neighbours(found)
+    around = [block.id for block in found.blocks if block.id != found.center.id]
+    places = list(shown("graph", rows, sift))
+    if not sift.order:
+        places.sort(key=lambda at: (rows[at]["hops"] or 9, -float(rows[at]["strength"] or 0), around[at]))
+    return [around[place] for place in places]
+
+
+def of_neighbours(found: Neighbourhood) -> list[Row]:
+    """The rows of a neighbourhood: one for each of its blocks without the centre, in their order there.
+
+    strength: of the strongest edge that touches it. hops: from the centre.
+    """
+    strength: dict[str, float] = {}
+    relations: dict[str, set[str]] = {}
+    for live in found.edges:
+        for end in (live.edge.source_id, live.edge.target_id):
+            strength[end] = max(strength.get(end, 0.0), live.strength)
+            relations.setdefault(end, set()).add(live.edge.relation_type)
+    rows: list[Row] = []
+    for block in found.blocks:
+        if block.id == found.center.id:
+            continue
+        place = found.centrality.get(block.id)
+        measures = {} if place is None else {name: getattr(place, name) for name in MEASURES}
+        rows.append(
+            {
+                **_of_block(block),
+                "relation": " ".join(sorted(relations.get(block.id, ()))),
+                "strength": strength.get(block.id, 0.0),
+                "hops": found.distances.get(block.id),
+                **measures,
+            }
+        )
+    return rows
+
+
+def of_forecasts(cases: Sequence[ForecastCase]) -> list[Row]:
+    """The rows of a list of forecasts. verdict: useful, useless, open."""
+    return [
+        {
+            "title": case.title,
+            "asked": case.asked,
+            "frame": case.outcome.frame,
+            "category": case.outcome.category,
+            "relation": " ".join(case.relations),
+            "verdict": verdict_of(case.outcome.actual),
+            "forecast": case.outcome.predicted,
+            "outcome": case.outcome.actual,
+            "brier": case.outcome.brier,
+        }
+        for case in cases
+    ]
+
+
+def queued(cases: Sequence[ForecastCase]) -> list[ForecastCase]:
+    """Forecasts that wait for a verdict before those that have one, otherwise as they come."""
+    return sorted(cases, key=lambda case: case.outcome.actual is not None)
+
+
+def verdict_of(actual: float | None) -> str:
+    """What came of a forecast, in a word."""
+    return "open" if actual is None else "useful" if actual >= 0.5 else "useless"
+
+
+def of_operations(operations: Sequence[JournalEntry], now: datetime) -> list[Row]:
+    """The rows of the journal. state: stands or undone. days: since it was done."""
+    return [
+        {
+            "kind": each.kind,
+            "summary": each.summary,
+            "state": "undone" if each.undone else "stands",
+            "id": each.id,
+            "blocks": each.blocks,
+            "edges": each.edges,
+            "days": (now - each.at).total_seconds() / 86400,
+        }
+        for each in operations
+    ]
+
+
+def of_falling(forecast: Forecast) -> list[Row]:
+    """The rows of a forecast. now, then: relevance. days: until it drops below the threshold."""
+    return [
+        {
+            **_of_block(row.block),
+            "now": row.relevance_now,
+            "then": row.relevance_then,
+            "days": (row.falls_at - forecast.as_of).total_seconds() / 86400,
+            "uses": row.uses,
+            "useful": row.useful,
+            "links": row.links,
+            "confidence": row.block.confidence,
+        }
+        for row in forecast.rows
+    ]
+
+
+def of_entries(entries: Sequence[EntryView], titles: Mapping[str, str]) -> list[Row]:
+    """The rows of a working context. state: pinned, forbidden, tail. gain: the measured ΔNLL. kept: refocuses."""
+    return [
+        {
+            "title": titles.get(each.source or "", ""),
+            "last": each.last_action,
+            "reason": each.reason.replace("_", " "),
+            "state": " ".join(
+                word
+                for word, holds in (
+                    ("pinned", each.pinned),
+                    ("forbidden", each.forbidden),
+                    ("tail", each.protected),
+                )
+                if holds
+            ),
+            "score": each.score,
+            "level": each.level,
+            "tokens": each.end - each.start,
+            "cost": each.cost,
+            "kept": each.residency,
+            "gain": each.delta_nll,
+            "cooldown": each.cooldown,
+            "rank": each.rank,
+            "start": each.start,
+        }
+        for each in entries
+    ]
+
+
+def of_spans(spans: Sequence[ContextSpan]) -> list[Row]:
+    """The rows of an optimised conversation. shown: tokens of what stands in its place. first: its first message."""
+    return [
+        {
+            "handle": span.handle,
+            "fate": span.fate,
+            "reason": span.because,
+            "worth": span.worth,
+            "tokens": span.tokens,
+            "shown": span.shown,
+            "messages": span.last - span.first + 1,
+            "first": span.first,
+        }
+        for span in spans
+    ]
+
+
+def of_changes(changes: Sequence[FateChange]) -> list[Row]:
+    """The rows of two contexts compared: the fate is that in the second one, the reason that in the first."""
+    return [
+        {
+            "handle": one.handle,
+            "fate": one.after,
+            "reason": f"{one.before} in A",
+            "tokens": one.tokens,
+            "messages": one.last - one.first + 1,
+            "first": one.first,
+        }
+        for one in changes
+    ]
+
+
+def of_packs(packs: Sequence[PackOutlook], now: datetime) -> list[Row]:
+    """The rows of the packs. days: since it was read last. state: would go, where others are to fit."""
+    return [
+        {
+            "name": one.usage.pack.name,
+            "keywords": " ".join(one.usage.pack.keywords),
+            "state": "would go" if one.forget else "",
+            "needed": one.needed,
+            "uses": one.usage.uses,
+            "useful": one.usage.success,
+            "tokens": one.usage.pack.tokens,
+            "members": len(one.usage.pack.members),
+            "days": None
+            if one.usage.last_used is None
+            else (now - one.usage.last_used).total_seconds() / 86400,
+        }
+        for one in packs
+    ]
+
+
+def of_routed(result: PackRoute) -> list[Row]:
+    """The rows of the packs for a question. state: in or out. gain: what each adds to all terms."""
+    return [
+        {
+            "name": one.pack.name,
+            "keywords": " ".join(one.pack.keywords),
+            "state": state,
+            "gain": one.gain,
+            "tokens": one.tokens,
+            "members": len(one.pack.members),
+        }
+        for state, routed in (("in", result.packs), ("out", result.left_out))
+        for one in routed
+    ]
+
+
+def of_proposals(proposals: Sequence[PackProposal]) -> list[Row]:
+    """The rows of proposals about packs. name: of the packs. state: the action. keywords: why. needed: how sure."""
+    return [
+        {
+            "name": " + ".join(one.packs),
+            "keywords": one.because,
+            "state": one.action,
+            "needed": one.sure,
+            "gain": one.bound,
+        }
+        for one in proposals
+    ]
+
+
+def shown(pane: Pane, rows: Sequence[Row], sift: ListFilter) -> tuple[int, ...]:
+    """The places of the rows that a pane shows, in its order."""
+    return places(rows, LISTINGS[pane], sift) if sift else tuple(range(len(rows)))
+
+
+def _of_block(block: Block) -> Row:
+    return {"title": block.title, "content": block.content, "category": block.category}

@@ -1,0 +1,171 @@
+"""Which rows of a list are shown, and in what order: one small language for every pane and operation that lists.
+
+A filter is a few terms, all of which must hold. A plain word is looked for in the texts of a row;
+`field:word` in one of them; `field=3`, `field>0.5`, `field<=7` compare; `!` before a term turns it round.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from amgs.errors import UsageError
+from amgs_app.terminal.line import quote, split
+
+Row = Mapping[str, str | float | None]
+"""What a row is filtered and sorted by. A field that it has not, or has as None, answers no question."""
+
+_TERM: Final = re.compile(r"(!?)(?:([a-z_]+)(<=|>=|:|=|<|>))?(.*)", re.DOTALL)
+_COMPARE: Final[Mapping[str, Callable[[float, float], bool]]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The fields of a list's rows. sorts: those that the key for the order goes through, in turn."""
+
+    texts: tuple[str, ...]
+    numbers: tuple[str, ...]
+    sorts: tuple[str, ...]
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return self.texts + self.numbers
+
+
+@dataclass(frozen=True, slots=True)
+class ListFilter:
+    """A filter and an order. terms: all must hold. order: a field, "" for the order the rows come in.
+
+    Texts rise and numbers fall, unless `reverse` turns that round.
+    """
+
+    terms: tuple[str, ...] = ()
+    order: str = ""
+    reverse: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.terms or self.order)
+
+    @property
+    def words(self) -> str:
+        """The filter as it is typed."""
+        return " ".join(quote(term) for term in self.terms)
+
+    def filtered(self, line: str) -> ListFilter:
+        """The same order under another filter; raises LineError for a quote that is not closed."""
+        return replace(self, terms=tuple(str(word) for word in split(line)))
+
+    def next_order(self, listing: Listing) -> ListFilter:
+        """The next of the listing's orders; after the last, the order the rows come in."""
+        turn = ("", *listing.sorts)
+        place = turn.index(self.order) + 1 if self.order in turn else 1
+        return replace(self, order=turn[place % len(turn)], reverse=False)
+
+
+def said(sift: ListFilter) -> str:
+    """A filter and an order in a few words."""
+    if not sift:
+        return "all rows, unsorted"
+    parts = [f"only {sift.words}"] if sift.terms else []
+    parts += [f"by {sift.order}{', reversed' if sift.reverse else ''}"] if sift.order else []
+    return ", ".join(parts)
+
+
+def check(sift: ListFilter, listing: Listing) -> None:
+    """Raises UsageError for a term or an order that the listing's rows cannot answer."""
+    for term in sift.terms:
+        _test(term, listing)
+    if sift.order and sift.order not in listing.fields:
+        raise _unknown(sift.order, listing.fields)
+
+
+def places(rows: Sequence[Row], listing: Listing, sift: ListFilter) -> tuple[int, ...]:
+    """The places of the rows that are shown, in the order they are shown; raises UsageError as `check` does.
+
+    The order is stable: rows that are equal stay as they came; those without the field come last.
+    """
+    check(sift, listing)
+    tests = [_test(term, listing) for term in sift.terms]
+    kept = [place for place, row in enumerate(rows) if all(test(row) for test in tests)]
+    if not sift.order:
+        return tuple(kept)
+    field = sift.order
+    known = [place for place in kept if rows[place].get(field) is not None]
+    falling = (field in listing.numbers) != sift.reverse
+    key = _number_of if field in listing.numbers else _text_of
+    known.sort(key=lambda place: key(rows[place], field), reverse=falling)
+    here = set(known)
+    return (*known, *(place for place in kept if place not in here))
+
+
+def _test(term: str, listing: Listing) -> Callable[[Row], bool]:
+    found = _TERM.fullmatch(term)
+    if found is None or not (found[4] or found[3] == "="):
+        raise UsageError(f"{term!r} is not a filter.", way_out=_way_out(listing))
+    no, field, sign, wanted = found[1] == "!", found[2], found[3], found[4]
+    if field is None:
+        return _turned(_in_any(wanted, listing.texts), no)
+    if field not in listing.fields:
+        raise _unknown(field, listing.fields)
+    if field in listing.texts:
+        if sign not in (":", "="):
+            raise UsageError(f"{field} is text.", way_out=f"Use {field}:WORD or {field}=WORD.")
+        return _turned(_in_text(field, wanted, whole=sign == "="), no)
+    if sign == ":":
+        sign = "="
+    try:
+        number = float(wanted.replace("−", "-"))
+    except ValueError:
+        raise UsageError(
+            f"{wanted!r} is not a number to compare {field} with.", way_out=f"For example {field}>0.5."
+        ) from None
+    return _turned(_in_number(field, _COMPARE[sign], number), no)
+
+
+def _turned(test: Callable[[Row], bool], no: bool) -> Callable[[Row], bool]:
+    return (lambda row: not test(row)) if no else test
+
+
+def _in_any(wanted: str, fields: Iterable[str]) -> Callable[[Row], bool]:
+    sought, names = wanted.casefold(), tuple(fields)
+    return lambda row: any(sought in _text_of(row, name) for name in names)
+
+
+def _in_text(field: str, wanted: str, *, whole: bool) -> Callable[[Row], bool]:
+    sought = wanted.casefold()
+    if whole:
+        return lambda row: _text_of(row, field) == sought
+    return lambda row: sought in _text_of(row, field)
+
+
+def _in_number(field: str, holds: Callable[[float, float], bool], wanted: float) -> Callable[[Row], bool]:
+    return lambda row: row.get(field) is not None and holds(_number_of(row, field), wanted)
+
+
+def _text_of(row: Row, field: str) -> str:
+    value = row.get(field)
+    return "" if value is None else str(value).casefold()
+
+
+def _number_of(row: Row, field: str) -> float:
+    value = row.get(field)
+    return float(value) if value is not None else 0.0
+
+
+def _unknown(field: str, known: Iterable[str]) -> UsageError:
+    return UsageError(f"The rows have no field {field!r}.", way_out=f"Fields: {', '.join(known)}.")
+
+
+def _way_out(listing: Listing) -> str:
+    text = listing.texts[0]
+    number = f", {listing.numbers[0]}>0.5" if listing.numbers else ""
+    return f"For example a word, {text}:WORD{number}, or !WORD for what has it not."

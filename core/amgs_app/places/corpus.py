@@ -1,0 +1,110 @@
+"""The folder of notes that an engine works on, the clock of its year, and where the sample corpus and the themes lie.
+
+A checkout reads `sample_corpus/` and `themes/` from the repository's root; an installed wheel carries all
+under `amgs_app/_data/`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from amgs.clock import Clock, ShiftedClock, SystemClock, as_utc, parse_instant
+from amgs.errors import InputError
+from amgs_app.places.paths import is_folder, lies_there
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+DESCRIPTION = "corpus.toml"
+SAMPLE_STORE = "observatory"
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A folder of markdown.
+
+    now: the instant its world is at, for a corpus that lives in its own year; None for the real one.
+    """
+
+    path: Path
+    name: str
+    now: datetime | None = None
+    is_sample: bool = False
+
+    @property
+    def store_name(self) -> str:
+        """The file name of the store that belongs to it: the folder's name and a short hash of its path."""
+        if self.is_sample:
+            return f"{SAMPLE_STORE}.duckdb"
+        mark = hashlib.sha256(str(self.path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+        return f"{self.name}-{mark}.duckdb"
+
+    def landmarks(self) -> tuple[str, ...]:
+        """The sources of a few of its notes, by which a store that has taken it in is known."""
+        notes = sorted(path.relative_to(self.path).as_posix() for path in self.path.rglob("*.md"))
+        return tuple(notes[:: max(1, len(notes) // 4)])
+
+
+class CorpusClock:
+    """The machine's clock until a corpus that lives in its own year comes into play.
+
+    From then on that year's.
+    """
+
+    def __init__(self, base: Clock | None = None) -> None:
+        self._base = base or SystemClock()
+        self._clock: Clock = self._base
+
+    def start_at(self, instant: datetime) -> None:
+        """Stand at the instant now, and run on at the machine's pace."""
+        self._clock = ShiftedClock(instant, base=self._base)
+
+    @property
+    def shifted(self) -> bool:
+        return self._clock is not self._base
+
+    def now(self) -> datetime:
+        return self._clock.now()
+
+    def perf(self) -> float:
+        return self._base.perf()
+
+
+def shipped(folder: str) -> Path:
+    """A folder that ships with the program: `sample_corpus`, `sample_store` or `themes`."""
+    checkout = _PACKAGE.parents[1] / folder
+    return checkout if checkout.is_dir() else _PACKAGE / "_data" / folder
+
+
+def sample_corpus() -> Corpus:
+    """The corpus that ships with the program."""
+    return _described(shipped("sample_corpus"), is_sample=True)
+
+
+def open_corpus(folder: Path) -> Corpus:
+    """The user's own folder; raises InputError when it is none."""
+    if not is_folder(folder):
+        found = "is not a folder" if lies_there(folder) else "does not exist"
+        raise InputError(f"{str(folder)[:200]} {found}.", way_out="Give --corpus a folder of markdown files.")
+    return _described(folder, is_sample=folder.resolve() == shipped("sample_corpus").resolve())
+
+
+def _described(folder: Path, *, is_sample: bool) -> Corpus:
+    """The corpus with what its corpus.toml says; raises InputError for one that cannot be read."""
+    file = folder / DESCRIPTION
+    now: datetime | None = None
+    if file.is_file():
+        try:
+            said = tomllib.loads(file.read_text(encoding="utf-8")).get("now")
+            now = None if said is None else _instant(said)
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"{file} cannot be read: {error}.", way_out="It may contain `now = 2026-03-01T09:00:00Z`."
+            ) from error
+    return Corpus(folder, folder.resolve().name or "notes", now, is_sample)
+
+
+def _instant(said: object) -> datetime:
+    return as_utc(said) if isinstance(said, datetime) else parse_instant(str(said))

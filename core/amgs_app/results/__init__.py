@@ -1,0 +1,1 @@
+"""The frozen results of operations that the engines have no types for."""

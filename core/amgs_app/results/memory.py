@@ -1,0 +1,415 @@
+"""The frozen results of operations on the memory that the engine has no type for.
+
+Everything else an operation gives back is an engine's own value.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from amgs.api.sources import SourceSummary
+    from amgs.frames.shipping import Origin
+    from amgs.lifecycle.proposals import Proposal
+    from amgs.lifecycle.revision import Revision
+    from amgs.lifecycle.schedule import Due
+    from amgs.lifecycle.supersede import ReviewItem
+    from amgs.storage.sources import SourcePiece
+    from amgs.types import (
+        Block,
+        Centrality,
+        ConsolidationPlan,
+        Edge,
+        EntitySummary,
+        ForecastCase,
+        Frame,
+        FrameDefinition,
+        JournalEntry,
+        Neighbourhood,
+        PastSearch,
+    )
+    from amgs.types.calibration import Usefulness
+    from amgs.types.conversation import ConversationSummary, Message
+    from amgs.types.edge_draft import EdgeDraft
+    from amgs.types.gateway import GatewayExchange
+    from amgs.types.mentions import ResolvedMention
+    from amgs.types.pack_learning import PackProposal
+    from amgs.types.packs import PackUsage, PackUse
+    from amgs.types.question_case import CaseComparison, CaseOutcome, QuestionCase
+    from amgs.types.tasks import Task
+    from amgs_app.results.service_event import ServiceEvent
+    from amgs_app.settings import Setting
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationList:
+    """`conversation list`: the conversations that are held, by name."""
+
+    conversations: tuple[ConversationSummary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PackList:
+    """`pack list`: the latest version of each pack, by name."""
+
+    packs: tuple[PackUsage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PackUses:
+    """`pack uses`: readings, the newest first."""
+
+    uses: tuple[PackUse, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PackProposalList:
+    """`pack proposals`: in the order of their list."""
+
+    proposals: tuple[PackProposal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PackExported:
+    """`pack export`: where the pack was written."""
+
+    path: str
+    name: str
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationShown:
+    """`conversation show`: messages as they were said. total: how many were asked for; more than are shown.
+
+    mentions: what words of these messages mean, where it was asked for; waiting: messages that `conversation resolve`
+    has not read.
+    """
+
+    conversation: str
+    messages: tuple[Message, ...]
+    total: int
+    mentions: tuple[ResolvedMention, ...] = ()
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsList:
+    """`settings`: the file that is read (it need not be there), and the keys in its order."""
+
+    file: str
+    settings: tuple[Setting, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    """`inbox list`: raw blocks, the newest first, from the `offset`-th on; total counts all that pass, shown or not.
+
+    oldest: when the oldest of all was made. waiting: how many there are, whether they pass or not.
+    """
+
+    blocks: tuple[Block, ...]
+    total: int
+    now: datetime
+    offset: int = 0
+    oldest: datetime | None = None
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BlockList:
+    """`block find`: blocks that match, best first; `block latest`, whose text is empty: the latest first."""
+
+    text: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockDetail:
+    """`block show`: a block, its relevance now, how many edges touch it, and what verdicts say of it (None without
+    any).
+    """
+
+    block: Block
+    relevance: float
+    profile: str
+    edges_out: int
+    edges_in: int
+    usefulness: Usefulness | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EntityList:
+    """`entity list`: the first of the entities, the most often named first, and how many there are."""
+
+    entities: tuple[EntitySummary, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceList:
+    """`source list`: the first of the sources, and how many there are."""
+
+    sources: tuple[SourceSummary, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceHistory:
+    """`source show`: what a source holds and held, the earliest first, each with the title of its block."""
+
+    source: str
+    pieces: tuple[SourcePiece, ...]
+    titles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """`source watch`: what changed in a folder while it was watched."""
+
+    folder: str
+    revisions: tuple[Revision, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidated:
+    """`consolidate`: what was done, by category, and its journal entries: one, unless another came between.
+
+    plan: of the first batch, which is all of it unless the inbox was large. elsewhere: blocks of the inbox that
+    somebody else consolidated meanwhile.
+    """
+
+    plan: ConsolidationPlan
+    operations: tuple[JournalEntry, ...]
+    categories: Mapping[str, int] = field(hash=False)
+    elsewhere: int = 0
+
+
+def consolidated(batches: Iterable[tuple[ConsolidationPlan, JournalEntry]]) -> Consolidated | None:
+    """What a consolidation in batches did, None where there was no batch; of the plans only the first is kept."""
+    first: ConsolidationPlan | None = None
+    operations: dict[int, JournalEntry] = {}
+    categories: Counter[str] = Counter()
+    elsewhere = 0
+    for plan, operation in batches:
+        first = first or plan
+        operations[operation.id] = operation
+        categories.update(item.category for item in plan.items)
+        elsewhere += plan.elsewhere
+    if first is None:
+        return None
+    return Consolidated(first, tuple(operations.values()), categories, elsewhere)
+
+
+@dataclass(frozen=True, slots=True)
+class Enhanced:
+    """`enhance`: the proposals that were applied and their journal entry, None where there were none."""
+
+    proposals: tuple[Proposal, ...]
+    operation: JournalEntry | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewList:
+    """`review list`: findings that wait for a verdict, the surest first."""
+
+    items: tuple[ReviewItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchList:
+    """`searches`: those that are kept, the newest first."""
+
+    searches: tuple[PastSearch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Untouched:
+    """`consolidate --if-due`, `prune propose --if-due` when it is not, `consolidate` of an empty inbox: nothing was
+    done, and why. what: was not due.
+    """
+
+    due: Due
+    what: str = "Consolidation"
+
+
+@dataclass(frozen=True, slots=True)
+class FrameList:
+    """`frame list`: every registered frame definition, and where each comes from, in the same order."""
+
+    definitions: tuple[FrameDefinition, ...]
+    origins: tuple[Origin, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LastFrame:
+    """`frame last`: the frame assembled last; None where the store remembers none.
+
+    verdicts: what was said of its blocks, by id: 1 useful, 0 useless.
+    """
+
+    frame: Frame | None
+    verdicts: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """`graph inspect`: a node with its neighbourhood and its place in the whole graph."""
+
+    neighbourhood: Neighbourhood
+    centrality: Centrality
+
+
+@dataclass(frozen=True, slots=True)
+class OperationList:
+    """`operations`: the journal, newest first."""
+
+    operations: tuple[JournalEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficList:
+    """`traffic`: questions and changes, the newest first. served: whether the memory is served at all."""
+
+    events: tuple[ServiceEvent, ...]
+    served: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TasksAsked:
+    """`workers enqueue`, `workers retry`: the tasks that wait now and did not before."""
+
+    tasks: tuple[Task, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeList:
+    """`conversation exchanges`: requests through the gateway, the newest first. served: whether one stands
+    on this memory now."""
+
+    exchanges: tuple[GatewayExchange, ...]
+    served: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CaseWritten:
+    """`question add`: the case that stands in a file of questions, and how many that file has."""
+
+    path: str
+    case: QuestionCase
+    cases: int
+
+
+@dataclass(frozen=True, slots=True)
+class CasesTested:
+    """`test`: what became of each case of a file. quiet: only what fails or moved is shown.
+
+    recorded: cases that were written into it from verdicts; None where none were wanted. against: the earlier run that
+    compared is the comparison with.
+    """
+
+    path: str
+    outcomes: tuple[CaseOutcome, ...]
+    quiet: bool = False
+    recorded: int | None = None
+    against: str = ""
+    compared: CaseComparison | None = None
+
+    @property
+    def summary(self) -> str:
+        """`9 hold, 1 fails`, and beside an earlier run `9 same, 1 differs`."""
+        held = len(self.outcomes) - self.failed
+        told = f"{held:,} {'holds' if held == 1 else 'hold'}, {self.failed:,} {'fails' if self.failed == 1 else 'fail'}"
+        if self.compared is not None:
+            differ = len(self.compared.moved)
+            told += f"; {self.compared.same:,} same, {differ:,} {'differs' if differ == 1 else 'differ'}"
+        return told
+
+    @property
+    def failed(self) -> int:
+        return sum(bool(one.faults) for one in self.outcomes)
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether no case fails; else `test` ends with the exit code of a check that does not hold."""
+        return not self.failed
+
+
+@dataclass(frozen=True, slots=True)
+class PageWritten:
+    """`report`: a page of HTML, its size in bytes. redacted: whether the texts of the memory were left out."""
+
+    path: str
+    size: int
+    redacted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Redone:
+    """`redo`: the operation that stands again."""
+
+    operation: JournalEntry
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastList:
+    """`calibration forecasts`: forecasts in full, the latest first. bin: place from 1 and number of bins, None for all
+    bins. of: the group they belong to, as `frame SESSION`, "" for all.
+    """
+
+    cases: tuple[ForecastCase, ...]
+    now: datetime
+    bin: tuple[int, int] | None = None
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedBlock:
+    """`block set`, `block pin`: the block as it is now."""
+
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """`block delete`: the blocks as they were before they were set aside."""
+
+    blocks: tuple[Block, ...]
+    operation: JournalEntry
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedBlock:
+    """`block tag`, `block note`: the block as it is now."""
+
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeAdded:
+    """`edge add`: the edge, and the titles of its ends."""
+
+    edge: Edge
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeConfirmed:
+    """`edge confirm`: the edge as it is now, and the titles of its ends."""
+
+    edge: Edge
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class EdgesApplied:
+    """`edge apply`: what was drafted, and the operation that it became."""
+
+    draft: EdgeDraft
+    operation: JournalEntry

@@ -1,0 +1,1 @@
+"""One person's view of an engine: the operator, kept drafts, and where snapshots go."""

@@ -1,0 +1,224 @@
+"""What one person looks at: the selection, the last list, a draft, the panes, the history and the layout.
+
+It resolves what a call leaves to the moment (the selected block, `@2`) before an operation is carried out, so that a
+recorded line is complete and a replay does what was done.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from amgs.errors import UsageError
+from amgs_app.panes.layout import Layout, PaneState
+from amgs_app.places.folders import theme_folders
+from amgs_app.session.kept_drafts import KeptDrafts, keep, kept
+from amgs_app.session.snapshot_target import Target
+
+if TYPE_CHECKING:
+    from amgs.lifecycle.plan_editing import PlanDraft
+    from amgs.types import Frame, Progress, SearchResult
+    from amgs.types.edge_draft import EdgeDraft
+    from amgs_app.calls.call import Call
+    from amgs_app.engine import Engine
+    from amgs_app.panes.layout import Pane
+    from amgs_app.terminal.themes import Palette
+
+R = TypeVar("R")
+
+
+class Operator:
+    """One client of an engine, and what it looks at.
+
+    selection: the id of the block every pane shows. listed: ids of the last list of blocks, which `@2` refers to.
+    last_search, last_frame: what later operations go on from. panes: what each pane shows now. pane: the one shown
+    last. history: the calls carried out, oldest first; recorded_from: how many came before the recording, None while
+    nothing is recorded. layout: how the panes are arranged. snapshots: where `snapshot` writes: the current folder
+    until a run says otherwise.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.selection: str | None = None
+        self.last_search: SearchResult | None = None
+        self.last_frame: Frame | None = None
+        self.draft: PlanDraft | None = None
+        self.edge_draft: EdgeDraft | None = None
+        self.keeps_drafts = False
+        self.pane: Pane = "overview"
+        self.panes: dict[Pane, PaneState] = {}
+        self.history: list[Call[Any]] = []
+        self.recorded_from: int | None = None
+        self.layout = Layout()
+        self.snapshots = Target()
+        self._theme = engine.options.theme
+        self._listed: tuple[str, ...] = ()
+        self._own = threading.local()
+        self._looked: Call[Any] | None = None
+
+    def close(self) -> None:
+        """Close the engine; the operator can still say what it showed."""
+        self.engine.close()
+
+    def __enter__(self) -> Operator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def take_up_drafts(self) -> KeptDrafts:
+        """Go on with the drafts that the session before left, and keep those of this one for the next."""
+        self.keeps_drafts = True
+        left = kept(self.engine)
+        if left.items:
+            from amgs.lifecycle.plan_editing import PlanDraft
+            from amgs.types import ConsolidationPlan
+
+            self.draft = PlanDraft(ConsolidationPlan((), self.engine.clock.now(), 0), left.items)
+        if left.edges:
+            from amgs.types.edge_draft import EdgeDraft
+
+            self.edge_draft = EdgeDraft(left.edges, self.engine.clock.now())
+        return left
+
+    # --- carrying out ---------------------------------------------------------------------------------------
+
+    def run(self, call: Call[R], progress: Progress | None = None) -> R:
+        """Carry out a call and remember it; raises what the engines raise, and UsageError for a block that the call
+        leaves to the moment and that is not there.
+        """
+        resolved = self.resolve(call)
+        result = self.carry_out(resolved, progress)
+        self.history.append(resolved)
+        self._looked = None
+        if call.operation.pane is not None:
+            self.pane = call.operation.pane
+            self.panes[self.pane] = PaneState(call.line(), result)
+        return result
+
+    def look(self, call: Call[R], progress: Progress | None = None) -> R:
+        """Carry out a look of the screen. It leaves no trace in what the operator did or listed last, unless later
+        commands go on from what it made: another frame, search or draft. Then it belongs into a recording.
+        """
+        resolved = self.resolve(call)
+        made = (self.last_frame, self.last_search, self.draft)
+        with self._looking(), self.engine.looking():
+            result = self.carry_out(resolved, progress)
+        now = (self.last_frame, self.last_search, self.draft)
+        given = (result, getattr(result, "frame", None))  # what changed otherwise, another thread did
+        changed = [each for before, each in zip(made, now, strict=True) if each is not before]
+        if any(each is one for each in changed for one in given):
+            if self._looked is not None and self._looked.operation.name == call.operation.name:
+                self.history.pop()  # a look replaces the one before it
+            self._looked = resolved
+            self.history.append(resolved)
+        return result
+
+    def carry_out(self, call: Call[R], progress: Progress | None = None) -> R:
+        """Carry out a resolved call; keep what it listed, the frame or the search that later calls go on from, and the
+        drafts where they outlive the session.
+        """
+        drafts = (self.draft, self.edge_draft)
+        result = call.run(self, progress)
+        if self.keeps_drafts and (self.draft is not drafts[0] or self.edge_draft is not drafts[1]):
+            items = () if self.draft is None else self.draft.edits
+            edges = () if self.edge_draft is None else self.edge_draft.edits
+            keep(self.engine, KeptDrafts(items, edges))
+        listed = call.operation.listed(result)
+        if listed is not None:
+            self.listed = listed
+        if call.operation.keeps == "search":
+            self.last_search = result  # type: ignore[assignment]
+        elif call.operation.keeps == "frame":
+            frame: Any = getattr(result, "frame", result)
+            self.last_frame = frame or self.last_frame
+        return result
+
+    def resolve(self, call: Call[R]) -> Call[R]:
+        """The same call with the blocks that it means here and now by their ids: the selected one, `@2`.
+
+        Raises UsageError where none is selected, or the last list is shorter.
+        """
+        found: dict[str, Any] = {}
+        for parameter in call.operation.parameters:
+            if parameter.takes != "block":
+                continue
+            value = call.arguments.get(parameter.name, parameter.default)
+            if value is None and not parameter.is_option:
+                found[parameter.name] = self._selected()
+            elif isinstance(value, str) and value.startswith("@"):
+                found[parameter.name] = self._nth_listed(value)
+            elif isinstance(value, list) and any(each.startswith("@") for each in value):
+                found[parameter.name] = [
+                    self._nth_listed(each) if each.startswith("@") else each for each in value
+                ]
+        return call.having(**found) if found else call
+
+    def _selected(self) -> str:
+        if self.selection is None:
+            raise UsageError("No block is selected.", way_out="Give one, or `select` it first.")
+        return self.selection
+
+    def _nth_listed(self, reference: str) -> str:
+        number = reference[1:]
+        if not number.isdecimal() or not 1 <= int(number) <= len(self.listed):
+            count = "1 block" if len(self.listed) == 1 else f"{len(self.listed)} blocks"
+            raise UsageError(
+                f"{reference} is not among the {count} of the last list.",
+                way_out="Search, find or assemble first; @1 is the first block of the last list.",
+            )
+        return self.listed[int(number) - 1]
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """Ids of the last list of blocks."""
+        own: tuple[str, ...] | None = getattr(self._own, "listed", None)
+        return self._listed if own is None else own
+
+    @listed.setter
+    def listed(self, ids: tuple[str, ...]) -> None:
+        if getattr(self._own, "listed", None) is None:
+            self._listed = ids
+        else:
+            self._own.listed = ids
+
+    @contextmanager
+    def _looking(self) -> Iterator[None]:
+        """What is listed inside is forgotten afterwards: a look of the screen leaves what `@1` names alone."""
+        self._own.listed = self._listed
+        try:
+            yield
+        finally:
+            self._own.listed = None
+
+    @property
+    def theme_name(self) -> str | None:
+        """The palette asked for, else the one remembered with the layout, else that of the settings; None for the first
+        that ships with the program.
+        """
+        return self._theme or self.layout.theme or self.engine.settings.screen.theme or None
+
+    @theme_name.setter
+    def theme_name(self, name: str | None) -> None:
+        self._theme = name
+
+    @property
+    def palette(self) -> Palette:
+        """The palette in use.
+
+        Raises UsageError, which names the files that were skipped, for one there is not.
+        """
+        from amgs_app.terminal.themes import explain, load_all
+
+        palettes, problems = load_all(theme_folders())
+        name = self.theme_name
+        if name is None:
+            return next(iter(palettes.values()))
+        if name not in palettes:
+            skipped = f"\n{explain(problems)}" if problems else ""
+            raise UsageError(
+                f"There is no theme {name!r}.", way_out=f"Available: {', '.join(palettes)}.{skipped}"
+            )
+        return palettes[name]

@@ -1,0 +1,184 @@
+"""How results and errors leave the program: data on stdout, talk on stderr, exit codes from the errors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any, Literal, get_args
+
+from amgs.errors import AmgsError, UsageError
+from amgs_app.operations.remedies import way_out_of
+from amgs_app.terminal.exit_codes import ExitCode, code_of
+from amgs_app.terminal.printable import printable, printable_line
+
+if TYPE_CHECKING:
+    from amgs.types import Progress
+    from amgs_app.engine import Engine
+
+Format = Literal["table", "json", "csv"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+PIPE_WIDTH = 100_000
+"""Columns of a table that does not go to a terminal: nothing is cut there."""
+
+
+def check_format(name: str) -> Format:
+    """The format of this name; raises UsageError."""
+    for known in FORMATS:
+        if name == known:
+            return known
+    raise UsageError(f"Unknown format: {name!r}.", way_out=f"Available: {', '.join(FORMATS)}.")
+
+
+def write(result: Any, form: Format = "table", out: IO[str] | None = None) -> None:
+    """Write a result to `out`, stdout when it is None."""
+    out = sys.stdout if out is None else out
+    if form == "json":
+        from amgs_app.render.encode import to_json
+
+        out.write(to_json(result))
+    else:
+        out.write(as_text(result, form, width=_width(out), colour=out.isatty()))
+    out.flush()
+
+
+def as_text(result: Any, form: Format = "table", *, width: int = PIPE_WIDTH, colour: bool = False) -> str:
+    """A result as a table or as CSV."""
+    from amgs_app.render.catalogue import table_of
+    from amgs_app.render.sheet import to_csv, to_lines
+
+    made = table_of(result)
+    if form == "csv":
+        return to_csv(made)
+    lines = to_lines(made, width, marks=not colour)
+    if not colour:
+        return "".join(f"{line.plain.rstrip()}\n" for line in lines)
+    import io
+
+    from rich.console import Console
+
+    text = io.StringIO()
+    console = Console(file=text, width=width, force_terminal=True, legacy_windows=False)
+    for line in lines:
+        console.print(line, highlight=False)
+    return text.getvalue()
+
+
+def complain(error: BaseException, out: IO[str] | None = None) -> int:
+    """Say what went wrong on stderr and give the exit code.
+
+    Everything the engines raise on purpose has title, message, way_out and exit_code; other exceptions are
+    not for here.
+    """
+    out = sys.stderr if out is None else out
+    title = str(getattr(error, "title", "Something went wrong"))
+    message = str(getattr(error, "message", error))
+    way_out = way_out_of(error)
+    place = str(getattr(error, "place", ""))
+    told = [f"{place or 'amgs'}: {title}: {message}"]
+    pointer = str(getattr(error, "pointer", ""))
+    told += [line for line in (pointer, way_out) if line]
+    out.write(printable("\n".join(told)) + "\n")
+    out.flush()
+    return code_of(error)
+
+
+def say(text: str) -> None:
+    """A line of talk on stderr."""
+    sys.stderr.write(printable(f"{text}\n"))
+    sys.stderr.flush()
+
+
+def advise(engine: Engine, result: Any, out: IO[str] | None = None) -> None:
+    """Say on stderr what to do next where a result is empty or incomplete."""
+    from amgs_app.operations.hints import hint
+
+    said = hint(engine, result)
+    if said:
+        out = sys.stderr if out is None else out
+        out.write(f"{said}\n")
+        out.flush()
+
+
+def intended(error: BaseException) -> bool:
+    """Whether an engine raised it on purpose: an AmgsError, or a FocusError, which is known by its shape."""
+    return isinstance(error, AmgsError) or all(
+        hasattr(error, name) for name in ("title", "message", "way_out", "exit_code")
+    )
+
+
+def exit_code_of(result: Any) -> ExitCode:
+    """DIFFERS for a result that is not `as_expected`, STORE for a check of a store or a lifetime that is not `ok`."""
+    if not getattr(result, "as_expected", True):
+        return ExitCode.DIFFERS
+    return ExitCode.SUCCESS if getattr(result, "ok", True) else ExitCode.STORE
+
+
+@contextmanager
+def progress_on(out: IO[str] | None = None) -> Iterator[Progress]:
+    """A Progress that draws a bar on stderr where that is a terminal, and is silent elsewhere.
+
+    The first Ctrl-C asks the action to stop at its next report, so that it can put things back; the second
+    one breaks it off.
+    """
+    from amgs.types import Progress
+
+    out = sys.stderr if out is None else out
+    if not out.isatty():
+        progress = Progress()
+        with _gentle_interrupt(progress, out):
+            yield progress
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Bars(*columns, console=Console(file=out), transient=True) as bars:
+        task = bars.add_task("", total=None, visible=False)
+
+        def report(done: int, total: int, doing: str) -> None:
+            bars.update(
+                task, completed=done, total=total or None, description=printable_line(doing), visible=True
+            )
+
+        progress = Progress(report)
+        with _gentle_interrupt(progress, out):
+            yield progress
+
+
+@contextmanager
+def _gentle_interrupt(progress: Progress, out: IO[str]) -> Iterator[None]:
+    import signal
+    import threading
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(signum: int, frame: object) -> None:
+        del signum, frame
+        if progress.cancelled:
+            raise KeyboardInterrupt
+        progress.cancel()
+        out.write("\nStopping; Ctrl-C again stops at once.\n")
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _width(out: IO[str]) -> int:
+    if not out.isatty():
+        return PIPE_WIDTH
+    import shutil
+
+    return shutil.get_terminal_size().columns

@@ -1,0 +1,137 @@
+"""`amgs shell`: commands at a prompt, with history and completion.
+
+A plain reader where there is no terminal.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from typing import IO, TYPE_CHECKING
+
+from amgs import extras
+from amgs.text.plural import plural
+from amgs_app.calls.registry import Registry
+from amgs_app.session.kept_drafts import KeptDrafts
+from amgs_app.shell.confirmation import agreed
+from amgs_app.shell.output import Format, advise, complain, intended, progress_on
+from amgs_app.shell.script import parse_step, run_step
+from amgs_app.terminal.printable import printable_line
+
+if TYPE_CHECKING:
+    from prompt_toolkit.completion import CompleteEvent, Completion
+    from prompt_toolkit.document import Document
+
+    from amgs_app.session.operator import Operator
+
+LEAVE = frozenset({"exit", "quit"})
+_WELCOME = (
+    "`help` lists the commands; tab completes; ` | json`, ` | csv` or ` | less` after a line says how to see it;"
+    " ctrl-d leaves."
+)
+
+
+def run_shell(operator: Operator, registry: Registry, form: Format = "table") -> int:
+    """Read lines until the end of the input; gives the exit code.
+
+    Where standard input is no terminal the lines are a script: the first error ends it with that error's exit
+    code.
+    """
+    if not sys.stdin.isatty():
+        return _run_piped(operator, registry, sys.stdin, form)
+    sys.stderr.write(_WELCOME + "\n")
+    if words := _left(operator.take_up_drafts()):
+        sys.stderr.write(words + "\n")
+    for line in _prompted(operator, registry):
+        if line.strip() in LEAVE:
+            break
+        _run_line(operator, registry, line, form)
+    return 0
+
+
+def _left(drafts: KeptDrafts) -> str:
+    """What is said of drafts that the session before left; "" for none."""
+    parts = []
+    if drafts.items:
+        parts.append(
+            f"corrections to {plural(len(drafts.items), 'block')}: `consolidate plan` goes on with them"
+        )
+    if drafts.edges:
+        parts.append(f"corrections to {plural(len(drafts.edges), 'edge')}: `edge apply` applies them")
+    return f"Kept from the last session: {'; '.join(parts)}." if parts else ""
+
+
+def _run_piped(operator: Operator, registry: Registry, lines: IO[str], form: Format) -> int:
+    for number, raw in enumerate(lines, 1):
+        line = raw.rstrip("\n")
+        if line.strip() in LEAVE:
+            break
+        try:
+            _carry_out(operator, registry, line, form, "<stdin>", number)
+        except Exception as error:
+            if not intended(error):
+                raise
+            return complain(error)
+    return 0
+
+
+def _run_line(operator: Operator, registry: Registry, line: str, form: Format) -> None:
+    """One line at the prompt: an error is said and the shell goes on."""
+    try:
+        _carry_out(operator, registry, line, form, "amgs", 1)
+    except KeyboardInterrupt:
+        sys.stderr.write("Stopped.\n")
+    except Exception as error:
+        if not intended(error):
+            raise
+        complain(error)
+
+
+def _carry_out(
+    operator: Operator, registry: Registry, line: str, form: Format, name: str, number: int
+) -> None:
+    step = parse_step(registry, line, name, number)
+    if step is None or not agreed(operator, step.call):
+        return
+    with progress_on() if step.call.operation.wants_progress else nullcontext() as progress:
+        result = run_step(operator, step, name, progress)
+    step.pipe.write(result, form)
+    advise(operator.engine, result)
+
+
+def _prompted(operator: Operator, registry: Registry) -> Iterator[str]:
+    """Lines from the terminal, with history in the user's data folder; ctrl-c clears the line."""
+    with extras.explained():
+        from prompt_toolkit import PromptSession
+        from prompt_toolkit.completion import Completer, Completion
+        from prompt_toolkit.history import FileHistory
+
+    from amgs_app.operations.completion import complete
+    from amgs_app.places.folders import data_folder
+
+    class CommandCompleter(Completer):
+        """The registry's suggestions as prompt_toolkit wants them."""
+
+        def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+            del complete_event
+            engine = operator.engine
+            memory = engine.memory if engine.memory_is_open else None
+            for found in complete(registry, document.text_before_cursor, memory, operator.listed):
+                label, note = printable_line(found.label), printable_line(found.note)
+                yield Completion(found.text, -found.replaces, display=label, display_meta=note)
+
+    folder = data_folder(operator.engine.settings.paths)
+    folder.mkdir(parents=True, exist_ok=True)
+    prompt: PromptSession[str] = PromptSession(
+        history=FileHistory(str(folder / "history")),
+        completer=CommandCompleter(),
+        complete_while_typing=False,
+    )
+    while True:
+        try:
+            yield prompt.prompt("amgs> ")
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            return

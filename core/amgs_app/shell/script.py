@@ -1,0 +1,140 @@
+"""Scripts: one call a line, `#` opens a comment. The whole script is read before anything is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from amgs.errors import AmgsError, Cancelled, ExpectationError, InputError, UsageError
+from amgs_app.calls.call import Call
+from amgs_app.calls.registry import Registry
+from amgs_app.operations.remedies import way_out_of
+from amgs_app.shell.output import intended
+from amgs_app.shell.pipes import AS_CHOSEN, Pipe, piped
+from amgs_app.terminal.exit_codes import code_of
+from amgs_app.terminal.line import LineError
+from amgs_app.terminal.printable import printable
+
+if TYPE_CHECKING:
+    from amgs.types import Progress
+    from amgs_app.session.operator import Operator
+
+TAKES_SNAPSHOT = "snapshot"
+
+
+class ScriptError(AmgsError):
+    """An error with its place: `tour.amgs:3:14`, and a line that points at the word.
+
+    Keeps the exit code of its cause.
+    """
+
+    def __init__(self, cause: BaseException, *, script: str, number: int, line: str, column: int = 1) -> None:
+        super().__init__(
+            str(getattr(cause, "message", cause)),
+            way_out=way_out_of(cause),
+            title=str(getattr(cause, "title", "Something went wrong")),
+        )
+        self.exit_code = code_of(cause)
+        self.place = f"{script}:{number}:{column}"
+        flat = line.translate({ord("\t"): " ", ord("\n"): " "})
+        before, after = printable(flat[: column - 1]), printable(flat[column - 1 :])
+        self.pointer = f"    {before}{after}\n    {' ' * len(before)}^"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A line of a script that asks for something, and how its result is seen."""
+
+    number: int
+    line: str
+    call: Call[Any]
+    pipe: Pipe = AS_CHOSEN
+
+
+def read_script(path: Path) -> str:
+    """The text of a script; raises InputError for one that cannot be read."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path} is not UTF-8 (byte {error.start}).", way_out="Save the script as UTF-8."
+        ) from error
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror}.",
+            way_out="Give the path of a script, such as docs/tour.amgs.",
+        ) from error
+
+
+def parse_script(registry: Registry, text: str, name: str) -> tuple[Step, ...]:
+    """Every call of the script; raises ScriptError at the first line that is not one."""
+    steps: list[Step] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        step = parse_step(registry, line.rstrip("\r"), name, number)
+        if step is not None:
+            steps.append(step)
+    return tuple(steps)
+
+
+def parse_step(registry: Registry, line: str, name: str, number: int) -> Step | None:
+    """The call of one line, None for a blank or a comment; raises ScriptError."""
+    try:
+        rest, pipe = piped(line)
+        call = registry.parse(rest)
+    except LineError as error:
+        raise ScriptError(error, script=name, number=number, line=line, column=error.column) from error
+    return None if call is None else Step(number, line, call, pipe)
+
+
+def run_step(operator: Operator, step: Step, name: str, progress: Progress | None = None) -> Any:
+    """Carry out one line and give its result; raises ScriptError."""
+    try:
+        return operator.run(step.call, progress)
+    except Exception as error:
+        if not intended(error):
+            raise
+        column = len(step.line) - len(step.line.lstrip()) + 1
+        raise ScriptError(error, script=name, number=step.number, line=step.line, column=column) from error
+
+
+def run_steps(
+    operator: Operator,
+    steps: tuple[Step, ...],
+    name: str,
+    *,
+    before: Callable[[Step], None] | None = None,
+    after: Callable[[Step, Any], None] | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Carry out the steps; stops at the first error with a ScriptError, and at the end raises
+    ExpectationError when snapshots that were to be compared differ.
+    """
+    if any(step.call.operation.name == TAKES_SNAPSHOT for step in steps) and not operator.snapshots.chosen:
+        raise UsageError(
+            "The script takes snapshots, but no folder is given for them.", way_out="Add --out DIR."
+        )
+    for step in steps:
+        if progress is not None and progress.cancelled:
+            raise Cancelled(f"Stopped before {name}:{step.number}.", way_out="Committed changes are kept.")
+        if before is not None:
+            before(step)
+        try:
+            result = operator.run(step.call, progress)
+        except Exception as error:
+            if not intended(error):
+                raise
+            column = len(step.line) - len(step.line.lstrip()) + 1
+            raise ScriptError(
+                error, script=name, number=step.number, line=step.line, column=column
+            ) from error
+        if after is not None:
+            after(step, result)
+    compared = operator.snapshots
+    if compared.differences:
+        raise ExpectationError(
+            f"{compared.summary()}: {', '.join(compared.changed)}\n\n" + "\n\n".join(compared.differences),
+            title="Snapshots differ",
+            way_out="If the change is wanted, run again without --check to keep it.",
+        )

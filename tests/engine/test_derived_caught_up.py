@@ -99,7 +99,7 @@ class Life:
 
 @contextmanager
 def anew(memory: Memory) -> Iterator[tuple[Derived, State]]:
-    context = memory._context()
+    context = memory._context
     made = Derived(context.storage, context.embedder, context.clock, context.settings)
     with made.reading() as state:
         yield made, state
@@ -112,7 +112,7 @@ def episodes(order: SequenceIndex) -> list[int]:
 
 
 def check(memory: Memory) -> None:
-    derived = memory._context().derived
+    derived = memory._context.derived
     with derived.reading() as state, anew(memory) as (other, true):
         view, wanted = state.graph.view(), true.graph.view()
         np.testing.assert_array_equal(view.nodes, wanted.nodes)
@@ -139,7 +139,7 @@ def check(memory: Memory) -> None:
             np.testing.assert_array_equal(state.blocks.numbers(one), true.blocks.numbers(one))
         np.testing.assert_array_equal(derived.vectors().numbers, other.vectors().numbers)
     with derived.searching() as sources:
-        stored = memory._context().storage.block_columns.numbers(SEARCHABLE)
+        stored = memory._context.storage.block_columns.numbers(SEARCHABLE)
         assert sources.keyword.documents == stored.size
 
 

@@ -161,7 +161,7 @@ def test_searching_reads_no_names_and_completing_uses_those_that_were_read() -> 
     with open_memory() as memory:
         filled(memory, "we met Signe Holt at noon")
         memory.search("noon")
-        assert memory._context().derived.entities.seen is None
+        assert memory._context.derived.entities.seen is None
         assert memory.entity_names("sig") == ()
         memory.entities.list()
         assert memory.entity_names("sig") == ("Signe Holt",)

@@ -49,7 +49,7 @@ def answers(memory: Memory) -> list[list[tuple[str, float]]]:
 
 def used(memory: Memory) -> set[str]:
     """What of the kept this memory believes."""
-    kept = memory._context().derived._kept
+    kept = memory._context.derived._kept
     return {name for name in KINDS if kept.latest(name) is not None}
 
 

@@ -358,7 +358,7 @@ def test_the_packaged_embedder_is_taken_where_the_store_names_it(tmp_path: Path)
     path = tmp_path / "s.duckdb"
     named_embedder(path, "all-MiniLM-L6-v2", 384)
     with Memory.open(path, clock=FixedClock(NOW)) as memory:
-        assert isinstance(memory._context().embedder, MiniLM)
+        assert isinstance(memory._context.embedder, MiniLM)
 
 
 @pytest.mark.parametrize("name", ["word2vec", "hashing-7", "minilm:/no/such/folder"])

@@ -187,7 +187,7 @@ if point == "indexes":
     LanceDataset.create_scalar_index = die
     memory.index.build(anew=True)
 if point == "tag":
-    type(LanceDataset.tags.fget(memory._context().derived.tier.dataset(10**9).blocks)).update = die
+    type(LanceDataset.tags.fget(memory._context.derived.tier.dataset(10**9).blocks)).update = die
     memory.index.build()
 """
 

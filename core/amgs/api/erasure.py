@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from amgs.api import health
-from amgs.api.context import MemoryContext
+from amgs.api.part import Part
 from amgs.lifecycle import erase as erasing
 from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt
 from amgs.types import Progress
 
 
-class Erasure:
+class Erasure(Part):
     """Erasure in one open memory. It cannot be undone: `plan` says beforehand what it takes."""
-
-    def __init__(self, context: MemoryContext) -> None:
-        self._context = context
 
     def plan(self, ids: Sequence[str]) -> ErasurePlan:
         """What erasing blocks would take; changes nothing."""

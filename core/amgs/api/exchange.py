@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from amgs.api.context import MemoryContext
+from amgs.api.part import Part
 from amgs.errors import StoreCorruptError, StoreError, StoreTooNewError, UsageError
 from amgs.exchange import document, graphml, rows
 from amgs.exchange.importers import registry as importers
@@ -91,11 +91,8 @@ class ForeignImport:
     operation: int | None = None
 
 
-class Exchange:
+class Exchange(Part):
     """See the module."""
-
-    def __init__(self, context: MemoryContext) -> None:
-        self._context = context
 
     def export(self, path: Path, form: Form = "json") -> Exported:
         """Write the whole store to a file, whole or not at all; raises InputError when it cannot be written."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amgs import bounds
-from amgs.api.context import MemoryContext
+from amgs.api.part import Part
 from amgs.conversation import exchanges
 from amgs.errors import NotFoundError
 from amgs.types.gateway import GatewayExchange
@@ -12,13 +12,10 @@ _LATEST = 20
 """So many requests back a plan is looked for: those between went on whole."""
 
 
-class GatewayLog:
+class GatewayLog(Part):
     """See the module. The latest requests are kept, without the texts of the conversation; with it they outlive the
     gateway. They are a log: not journalled, not undone, and no change of the memory.
     """
-
-    def __init__(self, context: MemoryContext) -> None:
-        self._context = context
 
     def exchanges(self, limit: int = 50) -> tuple[GatewayExchange, ...]:
         """The latest requests, the newest first, without what was sent."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs import bounds
-from amgs.api.context import MemoryContext
+from amgs.api.part import Part
 from amgs.clock import as_utc, microseconds_of
 from amgs.graph import communities, traversal
 from amgs.graph.view import GraphView
@@ -58,11 +58,8 @@ class Communities:
     modularity: float
 
 
-class Graph:
+class Graph(Part):
     """The graph of the live blocks as it is now."""
-
-    def __init__(self, context: MemoryContext) -> None:
-        self._context = context
 
     def neighbourhood(
         self,

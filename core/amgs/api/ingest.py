@@ -6,31 +6,55 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from amgs.api.context import MemoryContext
+from amgs.api.part import Part
 from amgs.clock import as_utc
-from amgs.errors import InputError
+from amgs.errors import InputError, UsageError
 from amgs.identity import file_of
-from amgs.ingest import raw_blocks, source_names
-from amgs.ingest.metadata import tagged
-from amgs.ingest.raw_blocks import FolderContents, RawBlock, SourceOf
-from amgs.ingest.reading import read_file, read_folder, read_note
-from amgs.ingest.source_names import NamedReading
-from amgs.text.links import referred, slugs_of
-from amgs.types import IngestReport, Progress
+
+if TYPE_CHECKING:
+    from amgs.ingest.raw_blocks import FolderContents, RawBlock, SourceOf
+    from amgs.ingest.source_names import NamedReading
+    from amgs.types import IngestReport, Progress
 
 
-class Intake:
-    """See the module; each piece is one transaction."""
+class Intake(Part):
+    """What takes texts in; each piece is one transaction."""
 
-    def __init__(self, context: MemoryContext) -> None:
-        self._context = context
+    def add(
+        self,
+        what: str | Path,
+        *,
+        created_at: datetime | None = None,
+        meta: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> IngestReport:
+        """Take in a text, a file or a folder of notes, as raw blocks for the next `consolidate`.
 
-    def text(
+        what: a str is the text itself (markdown, split when it is long), never a path; a Path is a file, or a folder
+        whose notes (`.md`, `.markdown`, `.rst`, `.org`, `.txt`) are all taken in. created_at: when a text was written;
+        now unless it says so itself. meta: of a text: its source and whatever else belongs to it.
+
+        What is there already is left alone and reported as known. Raises InputError for a text or file that cannot be
+        taken in; what is unfit in a folder is named in the report. Raises UsageError for a date or meta of a path.
+        """
+        if isinstance(what, str):
+            return self.ingest_text(what, created_at=created_at, meta=meta)
+        if created_at is not None or meta is not None:
+            raise UsageError(
+                "A file brings its own date and metadata.",
+                way_out="Put them into its front matter, or add its text.",
+            )
+        return self.ingest_folder(what, progress) if what.is_dir() else self.ingest_file(what)
+
+    def ingest_text(
         self, text: str, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
     ) -> IngestReport:
         """Take in one piece of markdown, split when it is long; raises InputError when it is unfit."""
+        from amgs.ingest.reading import read_note
+        from amgs.ingest.source_names import NamedReading
+
         meta = dict(meta or {})
         dated = None if created_at is None else as_utc(created_at)
         source, now = str(meta.pop("source", "")), self._context.clock.now()
@@ -43,11 +67,13 @@ class Intake:
             )
         return report
 
-    def texts(self, given: Sequence[tuple[str, datetime | None, Mapping[str, Any]]]) -> IngestReport:
-        """Take in pieces of markdown, each with its date and metadata, all of them in one transaction or none.
-
-        Raises InputError, which counts from 1, for one that is unfit.
+    def ingest_texts(self, given: Sequence[tuple[str, datetime | None, Mapping[str, Any]]]) -> IngestReport:
+        """Take in texts, each with when it was written (None: now) and its metadata, all in one transaction or none;
+        raises InputError for one that is unfit.
         """
+        from amgs.ingest import raw_blocks
+        from amgs.ingest.reading import read_note
+
         now, drafts, sources = self._context.clock.now(), [], dict[str, str]()
         for number, (text, created_at, meta) in enumerate(given, 1):
             more = dict(meta)
@@ -70,10 +96,13 @@ class Intake:
             self._context.storage, drafts, now, told=told, source_of=lambda piece: sources.get(piece, piece)
         )
 
-    def file(
+    def ingest_file(
         self, path: Path, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
     ) -> IngestReport:
-        """Take in one file; a file that is missing or unfit raises InputError. created_at, meta: see `folder`."""
+        """Take in one file; a file that is missing or unfit raises InputError. created_at, meta: as for a folder."""
+        from amgs.ingest import source_names
+        from amgs.ingest.reading import read_file
+
         dated = None if created_at is None else as_utc(created_at)
         reading = read_file(path, path.name, self._context.settings.ingest, dated=dated)
         if reading.refused:
@@ -84,7 +113,7 @@ class Intake:
         named = source_names.of_file(self._context.storage, path, marked(reading, meta or {}))
         return self._ingest(named, path.name, source_of=lambda _: named.names[0].name)
 
-    def folder(
+    def ingest_folder(
         self,
         folder: Path,
         progress: Progress | None = None,
@@ -92,23 +121,25 @@ class Intake:
         created_at: datetime | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> IngestReport:
-        """Take in every file below a folder that has a reader; what is unfit is refused by name, the rest goes on.
+        """Take in every file below a folder that has a reader (notes, pages, PDFs, mail, subtitles, chats, code),
+        sorted; what is unfit is refused by name, the rest goes on.
 
         created_at: the instant of every text, whatever its file says. meta: metadata of every text, over what its file
-        says; `tags` are added to the file's own, and stay when it is read again.
+        says; `tags` are added to the file's own.
         """
+        from amgs.ingest import source_names
+        from amgs.ingest.reading import read_folder
+
         dated = None if created_at is None else as_utc(created_at)
         reading = read_folder(folder, self._context.settings.ingest, progress, dated=dated)
         named = source_names.of_folder(self._context.storage, folder, marked(reading, meta or {}))
         return self._ingest(named, folder.resolve().name, progress)
 
-    def many(
-        self, drafts: Iterable[RawBlock], progress: Progress | None = None, *, told: str = ""
-    ) -> IngestReport:
-        """Take in drafts as they are, without splitting, in one transaction. told: where they come from, in words."""
-        return raw_blocks.ingest(
-            self._context.storage, drafts, self._context.clock.now(), told=told, progress=progress
-        )
+    def ingest_many(self, drafts: Iterable[RawBlock], progress: Progress | None = None) -> IngestReport:
+        """Take in drafts as they are, without splitting, in one transaction."""
+        from amgs.ingest import raw_blocks
+
+        return raw_blocks.ingest(self._context.storage, drafts, self._context.clock.now(), progress=progress)
 
     def _ingest(
         self,
@@ -118,6 +149,8 @@ class Intake:
         *,
         source_of: SourceOf = file_of,
     ) -> IngestReport:
+        from amgs.ingest import raw_blocks
+
         reading = named.reading
         report = raw_blocks.ingest(
             self._context.storage,
@@ -138,6 +171,8 @@ class Intake:
 
     def _to_nowhere(self, reading: FolderContents) -> int:
         """How many of the links in what was read lead to no file that the memory holds."""
+        from amgs.text.links import referred, slugs_of
+
         wanted = [target for draft in reading.drafts for target in referred(draft.meta)]
         if not wanted:
             return 0
@@ -149,6 +184,8 @@ def marked(reading: FolderContents, given: Mapping[str, Any]) -> FolderContents:
     """What was read, with metadata that is given beside."""
     if not given:
         return reading
+    from amgs.ingest.metadata import tagged
+
     tags = given.get("tags") or ()
     more = {key: value for key, value in given.items() if key != "tags"}
     added = (tags,) if isinstance(tags, str) else tuple(str(tag) for tag in tags)

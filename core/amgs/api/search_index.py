@@ -5,22 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from amgs.api.part import Part
 from amgs.errors import UsageError
 from amgs.index.vector import VectorIndex
 
 if TYPE_CHECKING:
-    from amgs.api.context import MemoryContext
     from amgs.derived.indexes import Derived
     from amgs.derived.search_tier import SearchTier
     from amgs.retrieval.sources import Sources
     from amgs.types import IndexBuild, IndexStatus, Progress
 
 
-class SearchIndex:
+class SearchIndex(Part):
     """The search index of one open memory; a memory that was opened without one raises UsageError."""
-
-    def __init__(self, context: MemoryContext) -> None:
-        self._context = context
 
     def build(
         self, *, anew: bool = False, compact: bool = False, progress: Progress | None = None

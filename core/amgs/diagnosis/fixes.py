@@ -151,7 +151,7 @@ def apply(context: MemoryContext, fix: ProposedFix) -> FixApplied:
 
 def _added(context: MemoryContext, fix: ProposedFix) -> FixApplied:
     storage = context.storage
-    report = Intake(context).text(fix.text, meta={"source": f"diagnosis: {fix.kind}"})
+    report = Intake(context).ingest_text(fix.text, meta={"source": f"diagnosis: {fix.kind}"})
     done: list[JournalEntry] = [] if report.operation is None else list(storage.journal.latest(1))
     ids = (*report.added, *report.known)
     waiting = [i for i, block in storage.blocks.get(ids).items() if block.status == "raw"]

@@ -21,7 +21,7 @@ class BlockMethods(OpenMemory):
 
         Raises UnknownBlockError or AmbiguousIdError, which names the blocks that match.
         """
-        return self._context().block(id_or_prefix)
+        return self._context.block(id_or_prefix)
 
     def blocks(
         self,
@@ -68,7 +68,7 @@ class BlockMethods(OpenMemory):
         """The edges of one block, both directions; of the whole memory without one."""
         if block_id is None:
             return self._storage.edges.everything()
-        return self._storage.edges.touching([self._context().whole_id(block_id)])
+        return self._storage.edges.touching([self._context.whole_id(block_id)])
 
     def set_metadata(
         self,
@@ -86,7 +86,7 @@ class BlockMethods(OpenMemory):
 
         return editing.edit(
             self._storage,
-            self._context().whole_id(id),
+            self._context.whole_id(id),
             self.clock.now(),
             category=category,
             confidence=confidence,
@@ -98,7 +98,7 @@ class BlockMethods(OpenMemory):
 
     def tag(self, id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Block:
         """Add tags to a block and take others away; journalled, and kept when its source is read again."""
-        whole = self._context().whole_id(id)
+        whole = self._context.whole_id(id)
         from amgs.lifecycle import annotate as annotating
 
         return annotating.annotate(self._storage, whole, self.clock.now(), add=add, remove=remove)
@@ -107,13 +107,13 @@ class BlockMethods(OpenMemory):
         """Write a note on a block, in place of the one before; an empty one removes it. Journalled."""
         from amgs.lifecycle import annotate as annotating
 
-        return annotating.annotate(self._storage, self._context().whole_id(id), self.clock.now(), note=text)
+        return annotating.annotate(self._storage, self._context.whole_id(id), self.clock.now(), note=text)
 
     def add_edge(
         self, source: str, target: str, *, kind: str = "related", weight: float = 0.8, confidence: float = 1.0
     ) -> Edge:
         """Add an edge between two consolidated blocks, or change the one of that kind; journalled."""
-        start, goal = (self._context().whole_id(one) for one in (source, target))
+        start, goal = (self._context.whole_id(one) for one in (source, target))
         from amgs.lifecycle import annotate as annotating
 
         return annotating.add_edge(
@@ -122,7 +122,7 @@ class BlockMethods(OpenMemory):
 
     def remove_edge(self, source: str, target: str, *, kind: str | None = None) -> JournalEntry:
         """Remove the edges from one block to another, of one kind or of all; journalled."""
-        start, goal = (self._context().whole_id(one) for one in (source, target))
+        start, goal = (self._context.whole_id(one) for one in (source, target))
         from amgs.lifecycle import annotate as annotating
 
         return annotating.remove_edges(self._storage, start, goal, self.clock.now(), kind=kind)

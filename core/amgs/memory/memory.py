@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amgs.api.context import MemoryContext
+from amgs.api.ingest import Intake
 from amgs.derived.indexes import Derived
 from amgs.errors import StoreError
 from amgs.frames import definition as shipped
 from amgs.frames import shipping
 from amgs.memory.block_methods import BlockMethods
-from amgs.memory.intake_methods import IntakeMethods
 from amgs.memory.lifecycle_methods import LifecycleMethods
 from amgs.memory.retrieval_methods import RetrievalMethods
 from amgs.retrieval.search_log import SearchLog
@@ -50,7 +50,7 @@ def _embedder_of(storage: Storage, at_hand: Embedder | None) -> Embedder | None:
     return named(*space)
 
 
-class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
+class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
     """One open memory, made by `amgs.open` or `Memory.open`; close it, or use it as a context manager.
 
     A round takes four calls: `add` takes texts in, `consolidate` works them into the memory, `context` assembles what
@@ -203,7 +203,7 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
         """One look at the whole memory."""
         from amgs.api import health
 
-        return health.status(self._context())
+        return health.status(self._context)
 
     def namespaces(self) -> tuple[NamespaceSize, ...]:
         """The namespaces of the database that this memory lies in, those that whoever is connected may use; nothing for
@@ -215,16 +215,16 @@ class Memory(IntakeMethods, BlockMethods, LifecycleMethods, RetrievalMethods):
         """How each side of the memory stands, and what looks closer or mends it."""
         from amgs.api import health
 
-        return health.health(self._context())
+        return health.health(self._context)
 
     def diversity(self, progress: Progress | None = None) -> Diversity:
         """How evenly the memory is spread: entropy of its categories, of the decisions for them, of its clusters."""
         from amgs.api.diversity import diversity
 
-        return diversity(self._context(), progress)
+        return diversity(self._context, progress)
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Re-hash every block, follow every reference, compare the indexes; names each fault."""
         from amgs.api import health
 
-        return health.verify(self._context(), progress)
+        return health.verify(self._context, progress)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from amgs.api.context import MemoryContext
+from amgs.api.part import Part
 from amgs.clock import Clock
 from amgs.settings import Settings
 from amgs.storage.store import Storage
@@ -29,13 +30,13 @@ if TYPE_CHECKING:
     from amgs.diagnosis.diagnosing import Diagnosing
 
 
-class OpenMemory:
+class OpenMemory(Part):
     """One open memory. A part is imported when it is asked for: a command that asks one question and ends pays for no
     other.
     """
 
     def __init__(self, opened: MemoryContext) -> None:
-        self._opened = opened
+        super().__init__(opened)
         self.clock: Clock = opened.clock
         self.settings: Settings = opened.settings
 
@@ -43,6 +44,7 @@ class OpenMemory:
     def _storage(self) -> Storage:
         return self._opened.storage
 
+    @property
     def _context(self) -> MemoryContext:
         # The clock and the settings may have been set anew since the memory was opened.
         return replace(self._opened, clock=self.clock, settings=self.settings)
@@ -57,109 +59,109 @@ class OpenMemory:
         """Where texts came from, and what becomes of them when their sources say something else."""
         from amgs.api.sources import SourceLibrary
 
-        return SourceLibrary(self._context())
+        return SourceLibrary(self._context)
 
     @property
     def lifecycle(self) -> Lifecycle:
         """Enhancement, review of what may be superseded, pruning, previews and triggers."""
         from amgs.api.lifecycle import Lifecycle
 
-        return Lifecycle(self._context())
+        return Lifecycle(self._context)
 
     @property
     def frames(self) -> Frames:
         """What has been assembled: cached, compared, replayed; and frames of the user's own."""
         from amgs.api.frames import Frames
 
-        return Frames(self._context())
+        return Frames(self._context)
 
     @property
     def entities(self) -> Entities:
         """What the memory knows by name: people, organisations, places, projects, topics, and what it knows of each."""
         from amgs.api.entities import Entities
 
-        return Entities(self._context())
+        return Entities(self._context)
 
     @property
     def conversation(self) -> Conversations:
         """Conversations that are kept whole, and what of one a model should read for a question."""
         from amgs.api.conversation import Conversations
 
-        return Conversations(self._context())
+        return Conversations(self._context)
 
     @property
     def gateway(self) -> GatewayLog:
         """What agents asked their model through the gateway, and what the model read when it answered."""
         from amgs.api.gateway import GatewayLog
 
-        return GatewayLog(self._context())
+        return GatewayLog(self._context)
 
     @property
     def diagnosis(self) -> Diagnosing:
         """Why an answer missed a fact, what would bring it in, and what that does to other answers."""
         from amgs.diagnosis.diagnosing import Diagnosing
 
-        return Diagnosing(self._context())
+        return Diagnosing(self._context)
 
     @property
     def changes(self) -> Changes:
         """What is changed in a memory that several programs share, whichever of them does it."""
         from amgs.api.changes import Changes
 
-        return Changes(self._context())
+        return Changes(self._context)
 
     @property
     def packs(self) -> Packs:
         """Frames that are kept under a name, versioned, read again, and judged."""
         from amgs.api.packs import Packs
 
-        return Packs(self._context())
+        return Packs(self._context)
 
     @property
     def graph(self) -> Graph:
         """What lies around a block, ways between blocks, communities, centralities."""
         from amgs.api.graph import Graph
 
-        return Graph(self._context())
+        return Graph(self._context)
 
     @property
     def calibration(self) -> Calibration:
         """Learning from outcomes: recalibration, tuning, metrics, monitors."""
         from amgs.api.calibration import Calibration
 
-        return Calibration(self._context())
+        return Calibration(self._context)
 
     @property
     def simulation(self) -> Simulation:
         """What a change, a pruning, time, a new block or noise will come to, by simulation."""
         from amgs.api.simulation import Simulation
 
-        return Simulation(self._context(), self.lifecycle.means)
+        return Simulation(self._context, self.lifecycle.means)
 
     @property
     def tasks(self) -> Tasks:
         """What workers are asked to do, who does it, and what came of it."""
         from amgs.api.tasks import Tasks
 
-        return Tasks(self._context())
+        return Tasks(self._context)
 
     @property
     def index(self) -> SearchIndex:
         """The search index outside the process: built, caught up, and how it stands to the store."""
         from amgs.api.search_index import SearchIndex
 
-        return SearchIndex(self._context())
+        return SearchIndex(self._context)
 
     @property
     def erasure(self) -> Erasure:
         """Blocks erased so that nothing of their text is left in the store."""
         from amgs.api.erasure import Erasure
 
-        return Erasure(self._context())
+        return Erasure(self._context)
 
     @property
     def exchange(self) -> Exchange:
         """The whole memory as a file, and back."""
         from amgs.api.exchange import Exchange
 
-        return Exchange(self._context())
+        return Exchange(self._context)

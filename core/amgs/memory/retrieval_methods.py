@@ -56,7 +56,7 @@ class RetrievalMethods(OpenMemory):
         was built as well, `bounded` what was built alone; the answer has the counters of both.
         Raises UsageError for a layer there is not, WeightsError for weights that do not sum to one.
         """
-        return Retrieval(self._context()).search(
+        return Retrieval(self._context).search(
             query,
             top_k=top_k,
             layers=layers,
@@ -69,14 +69,14 @@ class RetrievalMethods(OpenMemory):
 
     def searches(self, limit: int = 20) -> tuple[PastSearch, ...]:
         """The latest searches that were kept, the newest first."""
-        return Retrieval(self._context()).searches(limit)
+        return Retrieval(self._context).searches(limit)
 
     def why_then(self, number: int, block: str) -> Explanation:
         """Why a block was a hit of a search that was kept or not: its scores, rank and finders of then.
 
         Raises UsageError for a number that is not kept, UnknownBlockError or AmbiguousIdError for the block.
         """
-        return Retrieval(self._context()).why_then(number, block)
+        return Retrieval(self._context).why_then(number, block)
 
     def load(self, progress: Progress | None = None) -> None:
         """Bring the encoder into memory, which the first search does otherwise and which may take seconds; nothing
@@ -88,11 +88,11 @@ class RetrievalMethods(OpenMemory):
         self, query: str, *, layers: Sequence[str] | None = None, weights: Weights | None = None
     ) -> waterfall.Gathered:
         """Everything that the layers find for a query, with its evidence; no block is read. For measuring."""
-        return Retrieval(self._context()).gather(query, layers=layers, weights=weights)
+        return Retrieval(self._context).gather(query, layers=layers, weights=weights)
 
     def nearest(self, query: str, limit: int = 10) -> list[tuple[str, float]]:
         """Ids and cosines of the blocks nearest in meaning, as the vector layer finds them."""
-        return Retrieval(self._context()).nearest(query, limit)
+        return Retrieval(self._context).nearest(query, limit)
 
     def why(
         self,
@@ -113,7 +113,7 @@ class RetrievalMethods(OpenMemory):
         """
         if frame is not None:
             return self.frames.why(frame, query, block, budget=budget, weights=weights, child=child)
-        return Retrieval(self._context()).why(query, block, top_k=top_k, filter=filter, weights=weights)
+        return Retrieval(self._context).why(query, block, top_k=top_k, filter=filter, weights=weights)
 
     def assemble(
         self,
@@ -132,7 +132,7 @@ class RetrievalMethods(OpenMemory):
         """
         from amgs.api.assembler import Assembler
 
-        return Assembler(self._context()).assemble(
+        return Assembler(self._context).assemble(
             name, query=query, budget=budget, weights=weights, reinforce=reinforce, as_of=as_of
         )
 
@@ -162,7 +162,7 @@ class RetrievalMethods(OpenMemory):
 
     def frame_definitions(self) -> tuple[FrameDefinition, ...]:
         """The registered frames, children before their parents."""
-        return tuple(self._context().definitions().values())
+        return tuple(self._context.definitions().values())
 
     def define_frame(self, definition: FrameDefinition) -> None:
         """Register a frame or change one; raises FrameCycleError when it would contain itself."""

@@ -311,7 +311,7 @@ class ContextChoosing(ListPane):
         if self.span is not None:
             size = self.span.last - self.span.first + 1
             show = operations.conversation.show
-            self.ask(show(self.wish.conversation, self.span.handle, limit=size, resolved=True))
+            self.ask(show(self.wish.conversation, self.span.handle, limit=size, view="mentions"))
 
     def action_why(self) -> None:
         span, wish = self.span, self.wish

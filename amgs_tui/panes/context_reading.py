@@ -64,7 +64,7 @@ class ContextReading(ContextChoosing):
         name = self.wish.conversation
 
         def read(level: Any) -> None:
-            self.ask(operations.conversation.summary(name, level=level))
+            self.ask(operations.conversation.show(name, view="summary", level=level))
 
         self._choose("A summary of what?", SUMMARY_LEVELS, read)
 

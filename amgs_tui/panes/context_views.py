@@ -15,18 +15,24 @@ if TYPE_CHECKING:
 SAID: Final = "said"
 VIEWS: Final[Mapping[str, str]] = {
     SAID: "",
-    "survival": "conversation survival",
-    "topics": "conversation topics",
-    "open": "conversation acts",
-    "entities": "conversation entities",
-    "memories": "conversation memories",
+    "survival": "ConversationSurvival",
+    "topics": "ConversationTopics",
+    "open": "ConversationActs",
+    "entities": "ConversationEntities",
+    "memories": "ConversationMemories",
 }
-"""The views in their order, and the commands whose results they show."""
+"""The views in their order, and the types of the results that they show."""
 
 
-def view_of(command: str) -> str:
-    """The view that shows a command's results, "" for none."""
-    return next((view for view, shown in VIEWS.items() if shown == command), "")
+def view_of(result: object) -> str:
+    """The view that shows a result, "" for none."""
+    return next((view for view, shown in VIEWS.items() if shown == type(result).__name__), "")
+
+
+def title_of(result: object) -> str:
+    """What a page with a view of a conversation is called."""
+    kind = type(result).__name__.removeprefix("Conversation").lower()
+    return f"Conversation {'summary' if kind == 'extract' else 'messages' if kind == 'shown' else kind}"
 
 
 def call_of(view: str, wish: ContextWish, context: OptimisedContext) -> Call[Any]:
@@ -44,11 +50,7 @@ def call_of(view: str, wish: ContextWish, context: OptimisedContext) -> Call[Any
                 until=wish.until,
                 keep=list(wish.keep) or None,
             )
-        case "topics":
-            return conversation.topics(wish.conversation)
-        case "entities":
-            return conversation.entities(wish.conversation)
-        case "memories":
-            return conversation.memories(wish.conversation)
+        case "topics" | "entities" | "memories":
+            return conversation.show(wish.conversation, view=view)
         case _:
-            return conversation.acts(wish.conversation)
+            return conversation.show(wish.conversation, view="acts")

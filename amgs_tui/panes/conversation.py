@@ -12,7 +12,7 @@ from amgs_app.panes.row_fields import of_changes, of_spans
 from amgs_app.render.figures.canvas import Canvas, Figure, Region
 from amgs_app.render.figures.empty_state import notice
 from amgs_tui.keys import shown
-from amgs_tui.panes.context_views import SAID, VIEWS, call_of, view_of
+from amgs_tui.panes.context_views import SAID, VIEWS, call_of, title_of, view_of
 from amgs_tui.panes.context_wish import ContextWish
 from amgs_tui.panes.exchange_following import EXCHANGES, ExchangeFollowing, untouched
 
@@ -41,10 +41,6 @@ class ConversationPane(ExchangeFollowing):
             "conversation exchanges",
             "conversation exchange",
             "conversation survival",
-            "conversation topics",
-            "conversation acts",
-            "conversation entities",
-            "conversation memories",
         }
     )
     PURPOSE = """\
@@ -87,20 +83,21 @@ follows the agents: what the model had in front of it when it answered, and what
             self.ask(operations.conversation.conversations(), origin="screen")
 
     def take(self, command: str, result: Any) -> None:
-        match command:
-            case "conversation list":
+        del command
+        match type(result).__name__:
+            case "ConversationList":
                 self._take_list(result)
-            case "conversation exchanges":
+            case "ExchangeList":
                 self.take_exchanges(result)
-            case "conversation exchange":
+            case "GatewayExchange":
                 self.show_exchange(result)
-            case "conversation optimise":
+            case "OptimisedContext":
                 self.take_context(result, None)
-            case "conversation compare":
+            case "ContextComparison":
                 self.take_context(result.b, result)
-            case "conversation show":
+            case "ConversationShown":
                 self._take_originals(result)
-            case _ if view_of(command) == self.view and result.conversation == self.wish.conversation:
+            case _ if view_of(result) == self.view and result.conversation == self.wish.conversation:
                 self.viewed = result
 
     def _take_list(self, result: ConversationList) -> None:
@@ -158,7 +155,9 @@ follows the agents: what the model had in front of it when it answered, and what
         if [m.number for m in self.originals] != list(range(span.first, last + 1)):
             self.originals = ()
             self.ask(
-                operations.conversation.show(self.wish.conversation, f"#{span.first}-{last}", resolved=True),
+                operations.conversation.show(
+                    self.wish.conversation, f"#{span.first}-{last}", view="mentions"
+                ),
                 origin="screen",
             )
 
@@ -253,17 +252,17 @@ follows the agents: what the model had in front of it when it answered, and what
             self.action_choose()
         elif command == "conversation exchanges" and result.exchanges:
             self.action_exchanges()
-        elif view_of(command) and result.conversation == self.wish.conversation:
-            self.view, self.viewed = view_of(command), result
+        elif view_of(result) and result.conversation == self.wish.conversation:
+            self.view, self.viewed = view_of(result), result
             self.repaint()
-        elif command == "conversation show" or view_of(command):
+        elif command == "conversation show" or view_of(result):
             from amgs_app.render.catalogue import page_of, page_width
             from amgs_tui.dialogs.reader import TextReader
 
             host = self.host
             self.app.push_screen(
                 TextReader(
-                    command,
+                    title_of(result),
                     lambda wide: page_of(result, host.canvas(wide, 1), host.now()),
                     needs=page_width(result),
                 )

@@ -1,7 +1,7 @@
-"""Who is meant: mentions in episodes of Friends and the pronouns of GAP, beside rules that anybody would try first.
+"""Who is meant: gold mentions in episodes of Friends, beside rules that anybody would try first.
 
-Friends: gold mentions, names of everybody who speaks in the file are known. Strict: several people are right only if
-they are exactly the annotated ones. GAP: its validation half, since a scorer may be trained on the other.
+The names of everybody who speaks in the file are known. Strict: several people are right only if they are exactly the
+annotated ones.
 """
 
 from __future__ import annotations
@@ -12,37 +12,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from amgs.conversation.coreference.antecedents import AntecedentScorer, RuleScorer
 from amgs.conversation.coreference.parser import GrammarParser
 from amgs.conversation.coreference.passage import CorefPassage, Kind
-from amgs.conversation.coreference.resolver import Resolver
+from amgs.conversation.coreference.resolver import resolve
 from benchmarks.bench_results import BenchTable, Comparator
-from benchmarks.conversation.coreference_data import (
-    FRIENDS,
-    GAP,
-    Episode,
-    GapExample,
-    files,
-    folder_of,
-    read_friends,
-    read_gap,
-)
+from benchmarks.conversation.coreference_data import FRIENDS, Episode, folder_of, read_friends
 from benchmarks.conversation.coreference_judging import (
     CLASSES,
-    GapPassage,
     JudgedMention,
     accuracy,
-    by_distance,
-    by_parallelism,
-    by_scorer,
     calibrated_elsewhere,
     calibration_error,
-    gap_f1,
     is_right,
     judge_episode,
     precision_at,
     read_episode,
-    read_gap_passage,
 )
 from benchmarks.rig import MemoryRig
 from benchmarks.subject import SubjectResult
@@ -50,138 +34,61 @@ from benchmarks.subject import SubjectResult
 GOALS: dict[str, tuple[Comparator, float]] = {
     "friends_accuracy": (">=", 75.0),
     "friends_precision_60": (">=", 90.0),
-    "gap_f1": (">=", 72.0),
 }
 _COVERAGES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def measure_coreference(rig: MemoryRig, data: Path) -> SubjectResult | None:
-    """The subject "coreference" of a folder with coref/; None where neither Friends nor GAP is in it."""
-    return measured([RuleScorer()], folder_of(data), rig.seed)
+    """The subject "coreference" of a folder with coref/; None where Friends is not in it."""
+    return measured(folder_of(data), rig.seed)
 
 
-def measured(scorers: Sequence[AntecedentScorer], folder: Path, seed: int) -> SubjectResult | None:
-    """What is in a folder. scorers: the one that the figures are of first, then what stands beside it."""
+def measured(folder: Path, seed: int) -> SubjectResult | None:
+    """What is in a folder."""
+    episodes = [episode for path in sorted(folder.glob(FRIENDS)) for episode in read_friends(path)]
+    if not episodes:
+        return None
     parser = GrammarParser()
-    metrics: dict[str, float] = {}
-    tables: list[BenchTable] = []
-    episodes = [episode for path in files(folder, FRIENDS) for episode in read_friends(path)]
-    if episodes:
-        _friends(episodes, parser, scorers, seed, metrics, tables)
-    examples = [e for path in files(folder, GAP) if "development" not in path.name for e in read_gap(path)]
-    if examples:
-        _gap(examples, parser, scorers, seed, metrics, tables)
-    return SubjectResult(metrics, GOALS, tuple(tables)) if metrics else None
-
-
-def _friends(
-    episodes: Sequence[Episode],
-    parser: GrammarParser,
-    scorers: Sequence[AntecedentScorer],
-    seed: int,
-    metrics: dict[str, float],
-    tables: list[BenchTable],
-) -> None:
     read = [(one, read_episode(one, parser)) for one in episodes]
     known = sorted({speaker for one in episodes for speaker, _ in one.turns if speaker})
-    found = {scorer.name: _resolved(read, Resolver(scorer), known) for scorer in scorers}
-    shipped = found[scorers[0].name]
+    shipped = [j for one, passage in read for j in judge_episode(one, passage, resolve(passage, known))]
     ways = {
-        **found,
-        "without the next speaker": _resolved(read, Resolver(scorers[0], ahead=False), known),
+        "rules": shipped,
         "simple rules": _simple(read, known, own_names=False, we=False),
         "simple rules, names as they stand, we": _simple(read, known, own_names=True, we=True),
         "somebody of the scene": _random(read, seed),
         "shuffled annotation": _shuffled(read, shipped, seed),
     }
     columns = tuple(dict.fromkeys(CLASSES.values()))
-    tables.append(
-        BenchTable(
-            f"Friends, {len(shipped):,} gold mentions in {len(episodes)} episodes: right, %",
-            ("", "all", *(f"{c} ({sum(j.kind == c for j in shipped)})" for c in columns)),
-            tuple(
-                (name, accuracy(judged), *(accuracy([j for j in judged if j.kind == c]) for c in columns))
-                for name, judged in ways.items()
-            ),
-        )
+    by_class = BenchTable(
+        f"Friends, {len(shipped):,} gold mentions in {len(episodes)} episodes: right, %",
+        ("", "all", *(f"{c} ({sum(j.kind == c for j in shipped)})" for c in columns)),
+        tuple(
+            (name, accuracy(judged), *(accuracy([j for j in judged if j.kind == c]) for c in columns))
+            for name, judged in ways.items()
+        ),
     )
-    elsewhere = calibrated_elsewhere(shipped)
-    tables.append(
-        BenchTable(
-            "Friends: precision of the most confident, %",
-            ("share answered", *(f"{c:.0%}" for c in _COVERAGES), "calibration error"),
-            tuple(
-                (name, *(precision_at(judged, c) for c in _COVERAGES), calibration_error(judged))
-                for name, judged in (
-                    *found.items(),
-                    ("confidence fitted on the other episodes", elsewhere),
-                    ("confidence shuffled", _confidence_shuffled(shipped, seed)),
-                )
-            ),
-        )
+    sure = BenchTable(
+        "Friends: precision of the most confident, %",
+        ("share answered", *(f"{c:.0%}" for c in _COVERAGES), "calibration error"),
+        tuple(
+            (name, *(precision_at(judged, c) for c in _COVERAGES), calibration_error(judged))
+            for name, judged in (
+                ("rules", shipped),
+                ("confidence fitted on the other episodes", calibrated_elsewhere(shipped)),
+                ("confidence shuffled", _confidence_shuffled(shipped, seed)),
+            )
+        ),
     )
-    tables.append(_cues(shipped))
-    tables.append(_misses(shipped, seed))
-    metrics |= {
+    metrics = {
         "friends_accuracy": accuracy(shipped),
         "friends_precision_60": precision_at(shipped, 0.6),
         "friends_simple_rules": accuracy(ways["simple rules"]),
     }
-
-
-def _gap(
-    examples: Sequence[GapExample],
-    parser: GrammarParser,
-    scorers: Sequence[AntecedentScorer],
-    seed: int,
-    metrics: dict[str, float],
-    tables: list[BenchTable],
-) -> None:
-    read = [read_gap_passage(one, parser) for one in examples]
-    drawn = random.Random(seed)
-
-    def chance(_: GapPassage) -> tuple[bool, bool]:
-        first = drawn.random() < 0.5
-        return first, not first
-
-    ways: dict[str, list[tuple[bool, bool]]] = {s.name: [by_scorer(one, s) for one in read] for s in scorers}
-    ways |= {
-        "parallelism": [by_parallelism(one) for one in read],
-        "last name said": [by_distance(one) for one in read],
-        "one of the two": [chance(one) for one in read],
-        "both": [(True, True)] * len(read),
-    }
-    first = scorers[0].name
-    mixed = list(ways[first])
-    drawn.shuffle(mixed)
-    ways["shuffled annotation"] = mixed
-    rows: list[tuple[str | float, ...]] = []
-    for name, said in ways.items():
-        whole = gap_f1(examples, said)
-        halves = [
-            gap_f1(
-                [e for e in examples if e.feminine is f],
-                [s for e, s in zip(examples, said, strict=True) if e.feminine is f],
-            ).f1
-            for f in (True, False)
-        ]
-        rows.append((name, whole.f1, whole.precision, whole.recall, *halves))
-    tables.append(
-        BenchTable(
-            f"GAP, {len(examples):,} examples",
-            ("", "F1", "precision", "recall", "F1 feminine", "F1 masculine"),
-            tuple(rows),
-        )
-    )
-    metrics["gap_f1"] = gap_f1(examples, ways[first]).f1
-    metrics["gap_parallelism"] = gap_f1(examples, ways["parallelism"]).f1
+    return SubjectResult(metrics, GOALS, (by_class, sure, _cues(shipped), _misses(shipped, seed)))
 
 
 _Read = Sequence[tuple[Episode, CorefPassage]]
-
-
-def _resolved(read: _Read, resolver: Resolver, known: Sequence[str]) -> list[JudgedMention]:
-    return [j for one, passage in read for j in judge_episode(one, passage, resolver.resolve(passage, known))]
 
 
 def _simple(read: _Read, known: Sequence[str], *, own_names: bool, we: bool) -> list[JudgedMention]:

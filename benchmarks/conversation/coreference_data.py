@@ -1,10 +1,9 @@
-"""The layouts in which coreference is annotated: character-identification (Friends) and GAP."""
+"""The layout in which coreference is annotated in character-identification (Friends)."""
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 from amgs.errors import InputError
 
 FRIENDS = "character-identification-*.json"
-GAP = "gap-*.tsv"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +26,6 @@ class Episode:
     people: tuple[frozenset[str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GapExample:
-    """A pronoun and two names; spans are characters of the text, `right` says which of the two the pronoun means."""
-
-    text: str
-    pronoun: tuple[int, int]
-    names: tuple[tuple[int, int], tuple[int, int]]
-    right: tuple[bool, bool]
-    feminine: bool
-
-
 def read_friends(path: Path) -> list[Episode]:
     """The episodes of a file of character-identification; raises InputError for another layout."""
     try:
@@ -46,15 +33,6 @@ def read_friends(path: Path) -> list[Episode]:
         return [_episode(one) for one in given["episodes"]]
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
         raise InputError(f"{path} cannot be read as annotated episodes: {error!r}.") from error
-
-
-def read_gap(path: Path) -> list[GapExample]:
-    """The examples of a file of GAP; raises InputError for another layout."""
-    try:
-        with path.open(encoding="utf-8", newline="") as lines:
-            return [_example(row) for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} cannot be read as GAP's examples: {error!r}.") from error
 
 
 def _episode(given: dict[str, Any]) -> Episode:
@@ -104,30 +82,7 @@ def _spaced(sentences: Sequence[Sequence[str]]) -> tuple[str, list[list[int]]]:
     return " ".join(parts), starts
 
 
-def _example(row: dict[str, str]) -> GapExample:
-    text = row["Text"]
-
-    def span(name: str) -> tuple[int, int]:
-        start, said = int(row[f"{name}-offset"]), row[name]
-        if text[start : start + len(said)] != said:
-            raise ValueError(f"{row['ID']}: {said!r} does not stand at {start}")
-        return start, start + len(said)
-
-    return GapExample(
-        text,
-        span("Pronoun"),
-        (span("A"), span("B")),
-        (row["A-coref"].upper() == "TRUE", row["B-coref"].upper() == "TRUE"),
-        row["Pronoun"].lower() in ("she", "her", "hers", "herself"),
-    )
-
-
 def folder_of(data: Path) -> Path:
     """Where the files lie: `coref` in the folder that is given, or the folder itself."""
     inside = data / "coref"
     return inside if inside.is_dir() else data
-
-
-def files(folder: Path, pattern: str) -> Iterator[Path]:
-    """The files of a pattern, in order of their names."""
-    return iter(sorted(folder.glob(pattern)))

@@ -1,4 +1,4 @@
-"""How answers of coreference are judged: gold mentions of Friends by whom they mean, GAP's pronouns by its own F1."""
+"""How answers of coreference are judged: gold mentions of Friends by whom they mean."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from amgs.conversation.coreference.antecedents import AntecedentScorer
 from amgs.conversation.coreference.mentions import given
-from amgs.conversation.coreference.pairs import role
 from amgs.conversation.coreference.parser import GrammarParser
-from amgs.conversation.coreference.passage import CorefMention, CorefPassage, Kind
+from amgs.conversation.coreference.passage import CorefPassage, Kind
 from amgs.conversation.coreference.resolver import Resolution
-from benchmarks.conversation.coreference_data import Episode, GapExample
+from benchmarks.conversation.coreference_data import Episode
 
 CLASSES = {
     Kind.I: "I",
@@ -154,93 +152,3 @@ def cue_scales(judged: Sequence[JudgedMention]) -> dict[str, float]:
         / (sum(o.confidence for o in group) / len(group))
         for cue, group in by.items()
     }
-
-
-@dataclass(frozen=True, slots=True)
-class F1:
-    """Of names said to be meant, in percent; precision, recall and their harmonic mean."""
-
-    precision: float
-    recall: float
-    f1: float
-
-
-def gap_f1(examples: Sequence[GapExample], said: Sequence[tuple[bool, bool]]) -> F1:
-    """As GAP's own scorer counts it: every name is a question of its own."""
-    pairs = [
-        (p, r)
-        for one, answer in zip(examples, said, strict=True)
-        for p, r in zip(answer, one.right, strict=True)
-    ]
-    hits = sum(p and r for p, r in pairs)
-    precision = hits / max(1, sum(p for p, _ in pairs))
-    recall = hits / max(1, sum(r for _, r in pairs))
-    f1 = 2 * precision * recall / (precision + recall) if hits else 0.0
-    return F1(100 * precision, 100 * recall, 100 * f1)
-
-
-@dataclass(frozen=True, slots=True)
-class GapPassage:
-    """An example as a passage with its three mentions by their numbers."""
-
-    passage: CorefPassage
-    pronoun: int
-    names: tuple[int, int]
-
-
-def read_gap_passage(example: GapExample, parser: GrammarParser) -> GapPassage:
-    """The example with its pronoun and names as mentions."""
-    passage = given(parser.parse([("", example.text)]).passage, {example.pronoun, *example.names})
-    at = {(m.start, m.end): number for number, m in enumerate(passage.mentions)}
-    first, second = example.names
-    return GapPassage(passage, at[example.pronoun], (at[first], at[second]))
-
-
-def by_scorer(one: GapPassage, scorer: AntecedentScorer) -> tuple[bool, bool]:
-    """The likelier of the two names, neither where that is likeliest."""
-    a, b = map(float, scorer.probabilities(one.passage, one.pronoun, one.names))
-    if max(a, b) < 1.0 - a - b:
-        return False, False
-    return a >= b, b > a
-
-
-def by_parallelism(one: GapPassage) -> tuple[bool, bool]:
-    """The nearest name in the pronoun's own place in its clause, subject or object; else the nearest by grammar (a
-    sentence costs as much as ten steps between words).
-    """
-    passage = one.passage
-    pronoun, names = passage.mentions[one.pronoun], [passage.mentions[n] for n in one.names]
-    place = role(passage, pronoun)
-    alike = [n for n in range(2) if place < 2 and role(passage, names[n]) == place]
-    if alike:
-        best = min(alike, key=lambda n: abs(names[n].start - pronoun.start))
-    else:
-        best = min(
-            range(2), key=lambda n: (_steps(passage, names[n], pronoun), abs(names[n].start - pronoun.start))
-        )
-    return best == 0, best == 1
-
-
-def by_distance(one: GapPassage) -> tuple[bool, bool]:
-    """The name that was said last before the pronoun, else the next one."""
-    pronoun = one.passage.mentions[one.pronoun]
-    apart = [pronoun.start - one.passage.mentions[n].start for n in one.names]
-    best = min(range(2), key=lambda n: (apart[n] < 0, abs(apart[n])))
-    return best == 0, best == 1
-
-
-def _steps(passage: CorefPassage, one: CorefMention, other: CorefMention) -> int:
-    """Steps between two words through the trees of their sentences."""
-    ups = [_up(passage, m.word) for m in (one, other)]
-    shared = set(ups[0]) & set(ups[1])
-    if shared:
-        return min(ups[0].index(w) + ups[1].index(w) for w in shared)
-    apart = abs(passage.words[one.word].sentence - passage.words[other.word].sentence)
-    return 10 * apart + len(ups[0]) + len(ups[1])
-
-
-def _up(passage: CorefPassage, word: int) -> list[int]:
-    path = [word]
-    while passage.words[path[-1]].head != path[-1]:
-        path.append(passage.words[path[-1]].head)
-    return path

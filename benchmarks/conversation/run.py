@@ -10,7 +10,6 @@ from amgs.errors import InputError
 from amgs.extras import install_line, installed
 from benchmarks.bench_results import BenchResult, BenchTable
 from benchmarks.conversation.acts import measure_acts
-from benchmarks.conversation.aliases import measure_aliases
 from benchmarks.conversation.answers import QUESTIONS, measure_answers
 from benchmarks.conversation.coreference import measure_coreference
 from benchmarks.conversation.dates import measure_dates
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 BENCH = Bench("conversation")
 SUBJECTS: Mapping[str, Measure] = {
     "acts": measure_acts,
-    "aliases": measure_aliases,
     "coreference": measure_coreference,
     "dates": measure_dates,
     "evidence": measure_evidence,

@@ -121,13 +121,11 @@ if TYPE_CHECKING:
     from amgs.types.conversation import ContextSpan as ContextSpan
     from amgs.types.conversation import ConversationAdded as ConversationAdded
     from amgs.types.conversation import ConversationKept as ConversationKept
-    from amgs.types.conversation import ConversationReferences as ConversationReferences
     from amgs.types.conversation import ConversationStats as ConversationStats
     from amgs.types.conversation import ConversationSummary as ConversationSummary
     from amgs.types.conversation import LedgerRow as LedgerRow
     from amgs.types.conversation import Message as Message
     from amgs.types.conversation import OptimisedContext as OptimisedContext
-    from amgs.types.conversation import ResolvedReference as ResolvedReference
     from amgs.types.conversation import RestoredSpan as RestoredSpan
     from amgs.types.conversation import ToolCall as ToolCall
     from amgs.types.conversation_memories import ConversationMemories as ConversationMemories
@@ -310,13 +308,11 @@ _HOMES = {
         "ContextSpan",
         "ConversationAdded",
         "ConversationKept",
-        "ConversationReferences",
         "ConversationStats",
         "ConversationSummary",
         "LedgerRow",
         "Message",
         "OptimisedContext",
-        "ResolvedReference",
         "RestoredSpan",
         "ToolCall",
     ),

@@ -5,7 +5,7 @@ The workstation reads them from TOML and the environment (`amgs_app.settings`); 
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -106,36 +106,11 @@ class ConversationSettings(SettingsSection):
         description="Past requests through the gateway that are kept, so that `conversation exchange` shows what a "
         "model read; about 10 kB each. 0: none.",
     )
-    decay: Literal["none", "exponential", "logarithmic", "step", "adaptive"] = Field(
-        default="none",
-        description="How messages fade with age in the choice of what a model reads. What is wanted, "
-        "promised or pinned fades more slowly.",
-    )
     half_life_hours: float = Field(
-        default=720.0, gt=0, description="Hours after which an ordinary message counts half, with a decay."
-    )
-    importance_threshold: float = Field(
-        default=0.6,
-        gt=0,
-        lt=1,
-        description="With the adaptive decay, a message above this importance fades more slowly than the half-life.",
-    )
-    recent_hours: float = Field(
-        default=0.0, ge=0, description="A message at most this many hours old gets the recency boost."
-    )
-    recency_boost: float = Field(
         default=0.0,
         ge=0,
-        le=1,
-        description="How much of what a decay has taken from a recent message is given back to it; 1: all.",
-    )
-    entities: bool = Field(
-        default=False,
-        description="A message with names from the query is worth more than by its words alone.",
-    )
-    dates: bool = Field(default=False, description="A message about days named in the query is worth more.")
-    goals: bool = Field(
-        default=False, description="A message with a goal or promise that is still open is worth more."
+        description="Hours after which a message counts half in the choice of what a model reads. 0: age does not "
+        "count.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The subject "coreference" of `conversation` on a scene and examples made up here."""
+"""The subject "coreference" of `conversation` on a scene made up here."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from amgs.conversation.coreference.antecedents import RuleScorer
 from amgs.conversation.coreference.passage import Kind
 from amgs.errors import InputError
 from benchmarks.conversation.coreference import measured
-from benchmarks.conversation.coreference_data import GapExample, read_friends, read_gap
-from benchmarks.conversation.coreference_judging import JudgedMention, gap_f1, is_right, precision_at
+from benchmarks.conversation.coreference_data import read_friends
+from benchmarks.conversation.coreference_judging import JudgedMention, is_right, precision_at
 
 ADA, BEN = "Ada Moor", "Ben Orsa"
 SAID = [
@@ -23,7 +22,6 @@ MEANT = [
     [[[0, 1, BEN], [2, 3, ADA], [4, 5, "Joshua Burgin"]], [[0, 1, "Joshua Burgin"], [2, 3, BEN]]],
     [[[0, 1, ADA, BEN], [2, 3, "Joshua Burgin"]]],
 ]
-GAP_HEAD = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
 
 
 @pytest.fixture
@@ -39,28 +37,21 @@ def folder(tmp_path: Path) -> Path:
     ]
     episodes = {"episodes": [{"episode_id": "e1", "scenes": [{"utterances": utterances}]}]}
     (tmp_path / "character-identification-dev.json").write_text(json.dumps(episodes))
-    (tmp_path / "gap-validation.tsv").write_text(
-        GAP_HEAD + "1\tEmily told Thomas that she left.\tshe\t23\tEmily\t0\tTRUE\tThomas\t11\tFALSE\tu\n"
-    )
     return tmp_path
 
 
 def test_everybody_of_a_scene_is_found_and_the_controls_stand_beside(folder: Path) -> None:
-    found = measured([RuleScorer()], folder, 1)
+    found = measured(folder, 1)
     assert found is not None
     assert found.metrics["friends_accuracy"] == 100.0
-    assert found.metrics["gap_f1"] == 100.0
     assert found.metrics["friends_simple_rules"] < 100.0
     ways = [row[0] for row in found.tables[0].rows]
     assert {"rules", "simple rules", "somebody of the scene", "shuffled annotation"} <= set(ways)
 
 
-def test_a_folder_without_either_gives_nothing_and_another_layout_an_error(tmp_path: Path) -> None:
-    assert measured([RuleScorer()], tmp_path, 1) is None
-    wrong = tmp_path / "gap-validation.tsv"
-    wrong.write_text(GAP_HEAD + "1\tEmily left.\tshe\t3\tEmily\t0\tTRUE\tEmily\t0\tFALSE\tu\n")
-    with pytest.raises(InputError, match="GAP"):
-        read_gap(wrong)
+def test_a_folder_without_episodes_gives_nothing_and_another_layout_an_error(tmp_path: Path) -> None:
+    assert measured(tmp_path, 1) is None
+    wrong = tmp_path / "character-identification-dev.json"
     wrong.write_text("{}")
     with pytest.raises(InputError, match="episodes"):
         read_friends(wrong)
@@ -75,9 +66,7 @@ def test_several_people_must_be_exactly_those_annotated() -> None:
     assert not is_right((), people, (), Kind.I)
 
 
-def test_f1_counts_each_name_and_precision_takes_the_most_confident() -> None:
-    example = GapExample("", (0, 0), ((0, 0), (0, 0)), (True, False), feminine=True)
-    assert gap_f1([example, example], [(True, False), (True, True)]).precision == pytest.approx(200 / 3)
+def test_precision_takes_the_most_confident() -> None:
     judged = [
         JudgedMention("", "", "", "", right, confidence, "", ("x",), frozenset())
         for right, confidence in ((True, 0.9), (False, 0.5), (True, 0.5), (False, 0.1))

@@ -9,9 +9,8 @@ import pytest
 
 import amgs
 from amgs.clock import parse_instant
-from amgs.conversation.coreference.antecedents import RuleScorer
 from amgs.conversation.coreference.parser import GrammarParser
-from amgs.conversation.references import references
+from amgs.conversation.resolved.reading import by_grammar
 from amgs.errors import UnknownConversationError, UsageError
 from amgs.types.conversation import Message
 from tests.engine.memory_world import open_memory
@@ -27,35 +26,35 @@ SAID = [
 def memory() -> Iterator[amgs.Memory]:
     with open_memory(now=parse_instant("2026-03-02T09:00:00Z")) as opened:
         opened.conversation.add("desk", SAID)
+        opened.conversation.resolve("desk")
         yield opened
 
 
 def test_each_reference_stands_at_its_words(memory: amgs.Memory) -> None:
-    found = memory.conversation.references("desk", least=0.0)
+    found = [one for one in memory.conversation.mentions("desk", least=0.0) if one.kind == "reference"]
     texts = {m.number: m.text for m in memory.conversation.show("desk")}
-    assert all(texts[one.number][one.start : one.end] == one.text for one in found.references)
-    meant = {(one.number, one.text): one.names for one in found.references}
+    assert all(texts[one.number][one.start : one.end] == one.text for one in found)
+    meant = {(one.number, one.text): one.means for one in found}
     assert meant[2, "I"] == ("Ada",)
     assert meant[2, "you"] == ("assistant",)
     assert meant[2, "He"] == ("Thomas",)
     assert meant[3, "I"] == ("assistant",)
     assert meant[3, "him"] == ("Thomas",)
-    assert not any(one.number == 1 for one in found.references)
+    assert not any(one.number == 1 for one in found)
 
 
-def test_below_the_least_confidence_nothing_is_said_and_counted(memory: amgs.Memory) -> None:
-    everything = memory.conversation.references("desk", least=0.0)
-    sure = memory.conversation.references("desk")
-    assert all(one.confidence >= sure.least for one in sure.references)
-    assert len(sure.references) + sure.withheld == len(everything.references)
-    assert {one.number for one in memory.conversation.references("desk", "#3").references} == {3}
+def test_below_the_least_confidence_nothing_is_said(memory: amgs.Memory) -> None:
+    everything = memory.conversation.mentions("desk", least=0.0)
+    sure = memory.conversation.mentions("desk")
+    assert sure == tuple(one for one in everything if one.confidence >= 0.75) != everything
+    assert {one.number for one in memory.conversation.mentions("desk", "#3", least=0.0)} == {3}
 
 
 def test_a_conversation_that_is_not_held_and_no_confidence_are_errors(memory: amgs.Memory) -> None:
     with pytest.raises(UnknownConversationError):
-        memory.conversation.references("nowhere")
+        memory.conversation.mentions("nowhere")
     with pytest.raises(UsageError, match="confidence"):
-        memory.conversation.references("desk", least=2.0)
+        memory.conversation.mentions("desk", least=2.0)
 
 
 def test_after_a_long_pause_who_was_there_need_not_be_there() -> None:
@@ -69,7 +68,8 @@ def test_after_a_long_pause_who_was_there_need_not_be_there() -> None:
         said(3, "Carla", "Are you there?", evening),
         said(4, "Ben", "Yes.", evening),
     ]
-    found = {(one.number, one.text): one for one in references(talk, GrammarParser(), RuleScorer())}
-    assert found[3, "you"].names == ("Ben",)
+    numbers = frozenset(one.number for one in talk)
+    found = {(one.number, one.text): one for one in by_grammar(talk, numbers, (), GrammarParser())}
+    assert found[3, "you"].means == ("Ben",)
     assert found[3, "you"].because == "the only other speaker"
-    assert references([], GrammarParser(), RuleScorer()) == ()
+    assert by_grammar([], frozenset(), (), GrammarParser()) == ()

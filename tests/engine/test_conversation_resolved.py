@@ -10,12 +10,12 @@ import pytest
 
 import amgs
 from amgs.clock import parse_instant
-from amgs.conversation.resolved.alike import alike
 from amgs.conversation.resolved.patterns import LONGEST, MOST, by_shape
-from amgs.errors import UnknownConversationError, UnknownEntityError, UsageError
+from amgs.errors import UnknownConversationError, UsageError
+from amgs.log import journal
 from amgs.types import BlockFilter
 from amgs.types.conversation import Message
-from amgs.types.mentions import ConversationEntity, ResolvedMention
+from amgs.types.mentions import ResolvedMention
 from tests.engine.memory_world import open_memory
 
 SAID = [
@@ -76,10 +76,8 @@ def test_what_needs_no_parser_is_kept_by_add_and_the_rest_by_resolve(memory: amg
     assert he.antecedent is not None and texts[2][he.antecedent[1] : he.antecedent[2]] == "Thomas"
     assert memory.verify().faults == ()
 
-    kept = memory.conversation.references("desk", least=0.0)
     assert done.operation is not None and memory.undo(done.operation).undone
     assert memory.conversation.mentions("desk", least=0.0) == shapes
-    assert memory.conversation.references("desk", least=0.0) == kept, "the same, read anew"
     again = memory.conversation.resolve("desk")
     assert memory.conversation.mentions("desk", least=0.0) == found
 
@@ -115,58 +113,16 @@ def test_one_thing_is_one_entity_by_form_and_type(memory: amgs.Memory) -> None:
         memory.conversation.resolve("nowhere")
 
 
-def test_two_names_are_one_by_a_plan_that_is_undone(memory: amgs.Memory) -> None:
-    said = [
-        {"speaker": "Ada", "text": "Nancy Miller wrote to me. I met Nancy Miller in Berlin."},
-        {"speaker": "Bo", "text": "Miller called. She said Millar's car is there. Ada met Miller, too."},
-    ]
-    memory.conversation.add("two", said)
-    memory.conversation.resolve("two")
-    conversation = memory.conversation
-    before = conversation.mentions("two", least=0.0)
-    names = {one.name for one in conversation.entities("two", type="person", least=0.0).entities}
-    assert {"Nancy Miller", "Millar"} <= names
-    plan = conversation.merge("two", "Nancy Miller", "millar", dry_run=True)
-    assert (plan.operation, plan.other, plan.handles) == (None, "Millar", ("#2",))
-    assert conversation.mentions("two", least=0.0) == before
-    done = conversation.merge("two", "Nancy Miller", "millar", type="person")
-    after = conversation.entities("two", least=0.0).entities
-    assert not [one for one in after if one.name.startswith("Millar")]
-    assert {one.name: one.owner for one in after}.get("Nancy Miller’s car") == "Nancy Miller"
-    assert all(one.kind != "alias" for one in conversation.mentions("two", least=0.0))
-    assert [one.text for one in conversation.mentions("two", least=0.0)] == [one.text for one in before]
-    conversation.add("two", [{"speaker": "Bo", "text": "I met Millar in Berlin again."}])
-    conversation.resolve("two")
-    (person,) = (
-        one for one in conversation.entities("two", least=0.0).entities if one.name == "Nancy Miller"
-    )
-    assert "#3" in person.handles, "what is mentioned later, too"
-    with pytest.raises(UsageError, match="one already"):
-        conversation.merge("two", "Nancy Miller", "the Nancy Miller")
-    with pytest.raises(UnknownEntityError, match="Millar"):
-        conversation.merge("two", "Nancy Miller", "Millar")
-    assert memory.verify().faults == ()
-    assert done.operation is not None and memory.undo(done.operation).undone
-    assert "Millar" in {one.name for one in conversation.entities("two", least=0.0).entities}
-
-
-def test_who_speaks_is_never_a_pair_and_a_third_name_makes_it_less_sure() -> None:
-    def named(*people: str) -> list[ConversationEntity]:
-        one = ResolvedMention(1, 0, 1, "x", "person", "person", ("x",), 1.0, "", "")
-        return [ConversationEntity(name, "person", (one,), 1.0) for name in people]
-
-    def pairs(*people: str, speakers: tuple[str, ...] = ()) -> set[tuple[str, str, str, bool]]:
-        return {(p.name, p.other, p.cue, p.several) for p in alike(named(*people), speakers)}
-
-    assert pairs("Ross", "Ross Geller") == {("Ross Geller", "Ross", "given name", False)}
-    assert pairs("Ross", "Ross Geller", speakers=("Ross Geller", "Ross")) == set()
-    assert pairs("Rach", "Rachel", "Cuthbert", "Cuthberts") == {("Rachel", "Rach", "short form", False)}
-    assert pairs("Mr. Bennet", "Mrs. Bennet", "Jane Bennet", "John") == {
-        ("Mrs. Bennet", "Jane Bennet", "family name, with a title", False)
-    }
-    assert {one[3] for one in pairs("Bernoulli", "Johann Bernoulli", "Daniel Bernoulli")} == {True}
-    assert pairs("Ana Lima", "Ann Lima", "Dr.") == set()
-    assert pairs("Marta Lima", "Bo Lima", "Martha Lima") == {("Martha Lima", "Marta Lima", "spelling", False)}
+def test_an_alias_of_an_older_store_is_no_mention(memory: amgs.Memory) -> None:
+    memory.conversation.add("old", SAID)
+    before = memory.conversation.mentions("old", least=0.0)
+    alias = replace(before[0], kind="alias", means=("Thomas", "Tom"), detector="merge")
+    storage = memory._context.storage
+    with storage.transaction():
+        operation = journal.write(storage, "merge", memory.clock.now(), "Tom is Thomas", []).id
+        storage.mentions.add("old", [alias], operation)
+    assert memory.conversation.mentions("old", least=0.0) == before
+    assert memory.undo(operation).undone and memory.verify().faults == ()
 
 
 def test_erasing_and_clearing_take_what_was_resolved(tmp_path: Path) -> None:

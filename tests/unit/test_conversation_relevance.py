@@ -9,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.conversation.boundaries import expected_topics
-from amgs.conversation.layers import LAYER_WEIGHTS, chosen_layers
-from amgs.conversation.relevance import LAYER_OF, WEIGHTS, MessageEvidence, passages, rates, weighed
+from amgs.conversation.relevance import LAYER_OF, WEIGHTS, MessageEvidence, decay, passages, rates, weighed
 from amgs.conversation.surroundings import Floats, spread
 from amgs.retrieval.features import FEATURES
-from amgs.settings import ConversationSettings
 from amgs.types.conversation import RELEVANCE_LAYERS, Message
 
 
@@ -80,33 +78,17 @@ def test_the_parts_of_a_message_sum_to_what_decides(size: int, seed: int) -> Non
     assert ((found.worths >= 0) & (found.worths <= 1)).all()
     decided = found.parts.sum(axis=1)
     assert np.allclose(np.log(rates(found.worths)), decided - decided.max(), atol=1e-6)
-    assert set(columns) | {"around", "itself"} == set(WEIGHTS)
-    assert {*FEATURES, *columns, *LAYER_WEIGHTS} == set(LAYER_OF)
+    assert {*columns, "around", "itself", "decay"} == set(WEIGHTS)
+    assert {*FEATURES, *columns, "decay"} == set(LAYER_OF)
     assert {*LAYER_OF.values(), "around"} == set(RELEVANCE_LAYERS)
 
 
-def test_layers_that_are_off_speak_where_the_settings_name_them() -> None:
+def test_half_of_a_message_is_left_after_a_half_life() -> None:
     now = datetime(2026, 3, 9, tzinfo=UTC)
-    told = (
-        "We met Dr. Okafor on 3 March 2026.",
-        "Nice.",
-        "I will send the report to Okafor tomorrow.",
-        "Fine by me then.",
-    )
-    said = [
-        Message(n, "user", text, now - timedelta(days=40 - 10 * n), speaker="Ann")
-        for n, text in enumerate(told, 1)
-    ]
-    assert chosen_layers("What did Ann ask Okafor?", said, now, ConversationSettings()) == {}
-    every = ConversationSettings(
-        entities=True, dates=True, goals=True, decay="exponential", half_life_hours=240
-    )
-    found = chosen_layers("What did Ann tell Okafor on 3 March 2026?", said, now, every)
-    assert set(found) == set(LAYER_WEIGHTS)
-    assert found["shared_entities"].tolist() == [1, 0, 0.5, 0]
-    assert found["shared_dates"].tolist() == [1, 0, 0, 0]
-    assert found["open_goals"].tolist() == [0, 0, 1, 0]
-    assert found["decay"][0] < found["decay"][2] < found["decay"][3] == 0
+    times = (None, now - timedelta(hours=20), None, now - timedelta(hours=10), now + timedelta(hours=1))
+    said = [Message(n, "user", "Nice.", at) for n, at in enumerate(times, 1)]
+    assert np.allclose(np.exp(decay(said, now, 10.0)), [0.25, 0.25, 0.25, 0.5, 1.0])
+    assert np.exp(decay([Message(1, "user", "Nice.")], now, 10.0)).tolist() == [1.0]
 
 
 @given(st.integers(2, 20), st.integers(0, 99))

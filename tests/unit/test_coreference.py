@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 
 from amgs.conversation.coreference.addressee import CorefCue
-from amgs.conversation.coreference.antecedents import RuleScorer, softmax_with_none
+from amgs.conversation.coreference.antecedents import chances
 from amgs.conversation.coreference.mentions import detected, given
-from amgs.conversation.coreference.pairs import FEATURES, pair_features
 from amgs.conversation.coreference.parser import GrammarParser
 from amgs.conversation.coreference.passage import CorefPassage, Gender, Kind
 from amgs.conversation.coreference.people import People
-from amgs.conversation.coreference.resolver import Resolution, Resolver
+from amgs.conversation.coreference.resolver import Resolution, resolve
 from amgs.conversation.coreference.words import name_gender, pronoun
 
 
@@ -24,10 +22,10 @@ def parser() -> GrammarParser:
 
 
 def resolved(
-    parser: GrammarParser, turns: Sequence[tuple[str, str]], known: Sequence[str] = (), *, ahead: bool = True
+    parser: GrammarParser, turns: Sequence[tuple[str, str]], known: Sequence[str] = ()
 ) -> list[tuple[str, tuple[str, ...], CorefCue]]:
     passage = detected(parser.parse(turns))
-    found = Resolver(ahead=ahead).resolve(passage, known)
+    found = resolve(passage, known)
     return [(passage.mentions[one.mention].text, one.names, one.cue) for one in found]
 
 
@@ -51,11 +49,6 @@ def test_the_only_other_speaker_is_you_and_we_are_both(parser: GrammarParser) ->
     assert ("We", ("user", "assistant"), CorefCue.WITH_ADDRESSEE) in said
 
 
-def test_without_looking_ahead_the_next_speaker_tells_nothing(parser: GrammarParser) -> None:
-    turns = [("Ada", "Are you there?"), ("Ben", "Yes."), ("Carla", "So am I.")]
-    assert ("you", (), CorefCue.BEFORE) in resolved(parser, turns, ahead=False)
-
-
 def test_she_is_the_woman_named_before_and_never_who_speaks(parser: GrammarParser) -> None:
     turns = [("Rachel", "Emily met Victor. She liked him."), ("Thomas", "Was she nice?")]
     said = {text: names for text, names, _ in resolved(parser, turns)}
@@ -75,11 +68,7 @@ def test_a_known_person_is_found_by_first_name_and_short_form() -> None:
 
 def test_what_somebody_quotes_is_less_sure(parser: GrammarParser) -> None:
     passage = detected(parser.parse([("Ada", 'I asked. He said, "I will not come."'), ("Ben", "Oh.")]))
-    sure = {
-        passage.mentions[r.mention].start: r.confidence
-        for r in Resolver().resolve(passage)
-        if r.names == ("Ada",)
-    }
+    sure = {passage.mentions[r.mention].start: r.confidence for r in resolve(passage) if r.names == ("Ada",)}
     first, quoted = sure[min(sure)], sure[max(sure)]
     assert quoted < first
 
@@ -99,24 +88,19 @@ def test_an_empty_turn_and_a_text_without_a_speaker_are_read(parser: GrammarPars
 def test_every_answer_has_a_confidence_and_the_text_stays(parser: GrammarParser) -> None:
     turns = [("Ada", "My sister told Bob she was ill."), ("Bob", "Ada, did she call you? \x07 We heard it.")]
     passage = detected(parser.parse(turns))
-    found: tuple[Resolution, ...] = Resolver().resolve(passage)
+    found: tuple[Resolution, ...] = resolve(passage)
     assert all(0.0 < one.confidence <= 1.0 for one in found if one.names)
     assert all(one.confidence == 0.0 for one in found if not one.names)
     assert [passage.text[t.start : t.end] for t in passage.turns] == [text for _, text in turns]
     assert ("Ada's sister",) in [one.names for one in found]
 
 
-def test_pairs_have_a_named_column_each_and_probabilities_leave_room_for_nobody(
-    parser: GrammarParser,
-) -> None:
+def test_who_agrees_is_likelier_and_there_is_room_for_nobody(parser: GrammarParser) -> None:
     passage = given(parser.parse([("", "Ann saw Bob before she left.")]).passage, [(0, 3), (8, 11), (19, 22)])
-    rows = pair_features(passage, 2, [0, 1])
-    assert rows.shape == (2, len(FEATURES))
-    assert rows[1, FEATURES.index("genders clash")] == 1.0
-    chances = RuleScorer().probabilities(passage, 2, [0, 1])
-    assert chances[0] > 0.5 > chances[1]
-    assert chances.sum() < 1.0
-    assert softmax_with_none(np.zeros(0, dtype=np.float32), 0.0).size == 0
+    likely = chances(passage, 2, [0, 1])
+    assert likely[0] > 0.5 > likely[1]
+    assert sum(likely) < 1.0
+    assert chances(passage, 2, []) == []
 
 
 def test_a_mention_that_lies_in_no_turn_is_left_out(parser: GrammarParser) -> None:

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from amgs import bounds
 from amgs.api.context import MemoryContext
 from amgs.conversation import handles, keeping, memories, views
-from amgs.conversation.coreference.antecedents import RuleScorer
-from amgs.conversation.coreference.confidence import ABSTAINS_BELOW
 from amgs.conversation.coreference.parser import packaged_parser
-from amgs.conversation.references import references
+from amgs.conversation.coreference.resolver import ABSTAINS_BELOW
 from amgs.conversation.resolved import keeping as resolved
-from amgs.conversation.resolved import merging
-from amgs.conversation.resolved.alike import PROPOSED, alike
 from amgs.conversation.resolved.entities import gathered, sure
-from amgs.conversation.resolved.reading import as_reference, is_reference
 from amgs.conversation.tokens import MessageCounter
 from amgs.errors import UsageError
 from amgs.storage.messages import StoredMessage
 from amgs.types import Vector
-from amgs.types.conversation import (
-    ConversationReferences,
-)
 from amgs.types.conversation_memories import ConversationMemories
 from amgs.types.conversation_views import (
     SUMMARY_LEVELS,
@@ -32,7 +23,6 @@ from amgs.types.conversation_views import (
     ConversationTopics,
     SummaryLevel,
 )
-from amgs.types.entity_merges import AlikeNames, EntityMerge
 from amgs.types.mentions import (
     MENTION_TYPES,
     ConversationEntities,
@@ -50,7 +40,7 @@ def _confidence(least: float) -> float:
 
 
 class ConversationContents:
-    """The part of `memory.conversation` that reads one conversation whole; only `resolve` and `merge` write."""
+    """The part of `memory.conversation` that reads one conversation whole; only `resolve` writes."""
 
     def __init__(self, context: MemoryContext) -> None:
         self._context = context
@@ -109,33 +99,6 @@ class ConversationContents:
     def _vectors(self, stored: Sequence[StoredMessage]) -> Vector:
         return views.vectors_of(stored, self._context.storage, self._context.embedder)
 
-    def references(
-        self, conversation: str, handle: str = "", *, least: float = ABSTAINS_BELOW
-    ) -> ConversationReferences:
-        """Whom the pronouns, names and nouns of a conversation mean, of all its messages or of those a handle names;
-        writes nothing.
-
-        least: confidence in [0, 1] below which nothing is said. The whole conversation is read for it.
-        Once `resolve` has read all messages, what it kept is told. Raises UnknownConversationError, UsageError for
-        another confidence, or ModelError without spaCy's model.
-        """
-        first, last = handles.numbers(handle) if handle else (1, None)
-        scorer = RuleScorer()
-        with self._context.storage.snapshot():
-            stored = keeping.held(self._context.storage, conversation)
-            waiting = self._context.storage.mentions.waiting(conversation)
-            kept = self._context.storage.mentions.held(conversation)
-        if waiting:
-            _confidence(least)
-            read = references([one.message for one in stored], packaged_parser(), scorer)
-            merges = merging.merges_in(kept)
-            found = tuple(replace(one, names=merging.of_people(one.names, merges)) for one in read)
-        else:
-            found = tuple(map(as_reference, filter(is_reference, merging.merged(kept))))
-        asked = [one for one in found if first <= one.number and (last is None or one.number <= last)]
-        told = tuple(one for one in asked if one.confidence >= _confidence(least))
-        return ConversationReferences(conversation, told, len(asked) - len(told), least, scorer.name)
-
     def resolve(self, conversation: str) -> ConversationResolved:
         """Read the messages that were added since the last time with the parser, and keep what they mention beside
         them, as one journal entry: names with their types, whose something is, whom pronouns mean. `add` itself keeps
@@ -145,9 +108,7 @@ class ConversationContents:
         """
         storage = self._context.storage
         keeping.held(storage, conversation, 1, 1)
-        return resolved.resolve(
-            storage, conversation, self._context.clock.now(), packaged_parser(), RuleScorer
-        )
+        return resolved.resolve(storage, conversation, self._context.clock.now(), packaged_parser())
 
     def mentions(
         self, conversation: str, handle: str = "", *, least: float = ABSTAINS_BELOW
@@ -160,7 +121,7 @@ class ConversationContents:
         first, last = handles.numbers(handle) if handle else (1, None)
         with self._context.storage.snapshot():
             keeping.held(self._context.storage, conversation, first, last)
-            found = merging.merged(self._context.storage.mentions.held(conversation))
+            found = self._context.storage.mentions.held(conversation)
         asked = [one for one in found if first <= one.number and (last is None or one.number <= last)]
         return sure(asked, _confidence(least))[0]
 
@@ -179,42 +140,7 @@ class ConversationContents:
         storage = self._context.storage
         with storage.snapshot():
             keeping.held(storage, conversation, 1, 1)
-            found = merging.merged(storage.mentions.held(conversation))
+            found = storage.mentions.held(conversation)
             waiting = len(storage.mentions.waiting(conversation))
         told, withheld = sure(found, _confidence(least))
         return ConversationEntities(conversation, gathered(told, type), withheld, waiting, least)
-
-    def alike(self, conversation: str, *, least: float = PROPOSED) -> AlikeNames:
-        """Names of people that are likely of one: a name and a part of it, a short form, a misspelling; the surest
-        first, each with why. Two who speak are two. Writes nothing.
-
-        least: confidence in [0, 1] below which nothing is said. Raises what `mentions` raises.
-        """
-        storage = self._context.storage
-        with storage.snapshot():
-            stored = keeping.held(storage, conversation)
-            found = merging.merged(storage.mentions.held(conversation))
-            waiting = len(storage.mentions.waiting(conversation))
-        pairs = alike(gathered(found), {one.message.speaker for one in stored})
-        told = tuple(one for one in pairs if one.confidence >= _confidence(least))
-        return AlikeNames(conversation, told, len(pairs) - len(told), waiting, least)
-
-    def merge(
-        self,
-        conversation: str,
-        name: str,
-        other: str,
-        *,
-        type: MentionType | None = None,
-        dry_run: bool = False,
-    ) -> EntityMerge:
-        """Make two entities of a conversation one, under the first name: every mention of the other, later ones too,
-        means the first. The texts stay as they are. `undo` takes it back.
-
-        type: where a name is of several. dry_run: tell what would change. Raises UnknownConversationError,
-        UnknownEntityError for a name that nothing has there, or UsageError for two that are no pair.
-        """
-        storage = self._context.storage
-        keeping.held(storage, conversation, 1, 1)
-        plan = merging.planned(storage, conversation, name, other, type)
-        return plan if dry_run else merging.merge(storage, plan, self._context.clock.now())

@@ -60,13 +60,10 @@ class AsyncConversationsCalls(_Part):
     acts = Awaited(conversation_calls.acts)
     memories = Awaited(conversation_calls.memories)
     summary = Awaited(conversation_calls.summary)
-    references = Awaited(conversation_calls.references)
     keep = Awaited(conversation_calls.keep)
     resolve = Awaited(conversation_calls.resolve)
     mentions = Awaited(conversation_calls.mentions)
     entities = Awaited(conversation_calls.entities)
-    alike = Awaited(conversation_calls.alike)
-    merge = Awaited(conversation_calls.merge)
     stats = Awaited(conversation_calls.stats)
     clear = Awaited(conversation_calls.clear)
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         ContextStrategy,
         ConversationAdded,
         ConversationKept,
-        ConversationReferences,
         ConversationStats,
         ConversationSummary,
         Message,
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
         ConversationTopics,
         SummaryLevel,
     )
-    from amgs.types.entity_merges import AlikeNames, EntityMerge
     from amgs.types.gateway import GatewayExchange
     from amgs.types.mentions import ConversationEntities, ConversationResolved, MentionType, ResolvedMention
 
@@ -128,34 +126,25 @@ def restore(
 
 def topics(conversation: str) -> Ask[ConversationTopics]:
     """What is talked of, in the order of time, and which topics are on the same thing."""
-    return operation("conversation_topics", conversation=conversation)
+    return operation("conversation_show", conversation=conversation, view="topics")
 
 
 def memories(conversation: str, *, recent: int = 20) -> Ask[ConversationMemories]:
     """What is at hand, what is open, what is held for long and which episodes there were."""
-    return operation("conversation_memories", conversation=conversation, recent=recent)
+    return operation("conversation_show", conversation=conversation, view="memories", recent=recent)
 
 
 def acts(conversation: str, *, closed: bool = False) -> Ask[ConversationActs]:
     """Questions, goals and commitments that are open; the closed ones too where they are asked for."""
-    return operation("conversation_acts", conversation=conversation, closed=closed)
+    return operation("conversation_show", conversation=conversation, view="acts", closed=closed)
 
 
 def summary(
     conversation: str, level: SummaryLevel = "cumulative", *, sentences: int = 5
 ) -> Ask[ConversationExtract]:
     """A summary in the words of a conversation, by turn, topic, session or of all; always from the originals."""
-    return operation("conversation_summary", conversation=conversation, level=level, sentences=sentences)
-
-
-def references(conversation: str, handle: str = "", *, least: float = 0.75) -> Ask[ConversationReferences]:
-    """Whom the pronouns, names and nouns of a conversation mean; writes nothing."""
     return operation(
-        "conversation_references",
-        conversation=conversation,
-        handle=handle or None,
-        least=least,
-        limit=1_000_000_000,
+        "conversation_show", conversation=conversation, view="summary", level=level, sentences=sentences
     )
 
 
@@ -187,7 +176,7 @@ def mentions(conversation: str, handle: str = "", *, least: float = 0.75) -> Ask
         part("mentions"),
         conversation=conversation,
         handle=handle or None,
-        resolved=True,
+        view="mentions",
         least=least,
         limit=1_000_000_000,
     )
@@ -198,33 +187,18 @@ def entities(
 ) -> Ask[ConversationEntities]:
     """What a conversation speaks of, the most often mentioned first, with each mention; writes nothing."""
     return operation(
-        "conversation_entities", conversation=conversation, kind=type, least=least, limit=1_000_000_000
-    )
-
-
-def alike(conversation: str, *, least: float = 0.5) -> Ask[AlikeNames]:
-    """Names of people that are likely of one, the surest first, each with why; writes nothing."""
-    return operation("conversation_alike", conversation=conversation, least=least, limit=1_000_000_000)
-
-
-def merge(
-    conversation: str, name: str, other: str, *, type: MentionType | None = None, dry_run: bool = False
-) -> Ask[EntityMerge]:
-    """Make two entities of a conversation one, under the first name, or tell what that would change."""
-    return operation(
-        "conversation_merge",
-        writes=True,
+        "conversation_show",
         conversation=conversation,
-        name=name,
-        other=other,
+        view="entities",
         kind=type,
-        dry_run=dry_run,
+        least=least,
+        limit=1_000_000_000,
     )
 
 
 def stats(conversation: str) -> Ask[ConversationStats]:
     """What a conversation holds, by role and in tokens."""
-    return operation("conversation_stats", conversation=conversation)
+    return operation("conversation_show", conversation=conversation, view="stats")
 
 
 def clear(conversation: str) -> Ask[JournalEntry]:

@@ -60,13 +60,10 @@ class ConversationsCalls(_Part):
     acts = Blocking(conversation_calls.acts)
     memories = Blocking(conversation_calls.memories)
     summary = Blocking(conversation_calls.summary)
-    references = Blocking(conversation_calls.references)
     keep = Blocking(conversation_calls.keep)
     resolve = Blocking(conversation_calls.resolve)
     mentions = Blocking(conversation_calls.mentions)
     entities = Blocking(conversation_calls.entities)
-    alike = Blocking(conversation_calls.alike)
-    merge = Blocking(conversation_calls.merge)
     stats = Blocking(conversation_calls.stats)
     clear = Blocking(conversation_calls.clear)
 

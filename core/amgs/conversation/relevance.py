@@ -7,8 +7,10 @@ say is laid over that: what they mean, and who holds the floor.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache
 
 import numpy as np
@@ -16,8 +18,8 @@ from numpy.typing import NDArray
 
 from amgs.conversation.cohesion import centred
 from amgs.conversation.keeping import sessions
-from amgs.conversation.layers import LAYER_WEIGHTS, chosen_layers
 from amgs.conversation.surroundings import spread
+from amgs.decay import hours_between
 from amgs.index.vector import unit
 from amgs.retrieval.features import FEATURES, Features
 from amgs.retrieval.similarity import FEW, SCALE, contributions, fused
@@ -27,7 +29,7 @@ from amgs.settings import Settings
 from amgs.storage.messages import StoredMessage
 from amgs.storage.store import Storage
 from amgs.types import STATUSES, BlockFilter, Vector
-from amgs.types.conversation import RELEVANCE_LAYERS, RelevanceLayer
+from amgs.types.conversation import RELEVANCE_LAYERS, Message, RelevanceLayer
 
 Floats = NDArray[np.float64]
 Worths = Floats
@@ -38,12 +40,12 @@ WEIGHTS: Mapping[str, float] = {
     "itself": 0.1,
     "passage_meaning": 0.47,
     "floor": 1.26,
+    "decay": 1.0,
 }
 """around, itself: of the logarithms of what stands around a message and of itself. The others: of the columns that
 `passages` gives. Fitted as docs/results/conversation.md tells, which has what they reach on a form of conversation that
-they were not fitted on; but for `itself`, which was laid over the others. LAYER_WEIGHTS has those that are off.
+they were not fitted on; but for `itself`, which was laid over the others. `decay` is a logarithm already.
 """
-_ALL_WEIGHTS: Mapping[str, float] = {**WEIGHTS, **LAYER_WEIGHTS}
 BEFORE, AFTER = 0.1, 0.75
 """How far what is around a message reaches, in topics: what a topic is comes first, what is said of it follows."""
 _PASSAGE = 0.5
@@ -57,9 +59,8 @@ LAYER_OF: Mapping[str, RelevanceLayer] = {
         ("words", "coverage", "window", "neighbour_words", "episode_words", "flow"),
         "lexical",
     ),
-    **dict.fromkeys(("shared_names", "shared_entities"), "entity"),
-    **dict.fromkeys(("shared_dates", "decay"), "temporal"),
-    "open_goals": "goal",
+    "shared_names": "entity",
+    "decay": "temporal",
     **dict.fromkeys(
         ("asked_of", "in_reply", "asking", "after_question", "turn_length", "part_length", "floor"),
         "structure",
@@ -127,7 +128,7 @@ def relevance(
     sources = replace(sources, embed=cache(sources.embed))  # the query is asked for twice
     every = tuple(sorted(numbers.values()))
     request = RetrievalRequest(query, BlockFilter(statuses=STATUSES), within=every, present=every, most=0)
-    found = gather(request, sources, settings.retrieval).evidence
+    found = gather(request, sources).evidence
     if found is None:
         return Relevance.none(len(messages))
     pieces = [[numbers[block] for block in m.blocks if block in numbers] for m in messages]
@@ -135,7 +136,8 @@ def relevance(
     said = [m.message for m in messages]
     meanings = centred([m.text for m in said], _vectors(pieces, sources))
     columns = passages(evidence, np.asarray(costs, float), sessions(said), meanings, sources.embed(query))
-    columns |= chosen_layers(query, said, sources.clock.now(), settings.conversation)
+    if half_life := settings.conversation.half_life_hours:
+        columns["decay"] = decay(said, sources.clock.now(), half_life)
     return weighed(evidence, np.asarray(costs, float), sessions(said), columns)
 
 
@@ -159,6 +161,19 @@ def passages(
     }
 
 
+def decay(messages: Sequence[Message], now: datetime, half_life: float) -> Floats:
+    """(n,) at most 0: the logarithm of what age leaves of what each message is worth, half after so many hours.
+
+    One without a time was said with the one before, and at the beginning with the first that has one.
+    """
+    last = next((m.at for m in messages if m.at is not None), now)
+    hours = []
+    for message in messages:
+        last = message.at or last
+        hours.append(max(0.0, hours_between(last, now)))
+    return np.asarray(-math.log(2.0) * np.array(hours) / half_life)
+
+
 def density(evidence: MessageEvidence, costs: Floats, of: Sequence[int]) -> dict[str, Floats]:
     """The logarithm (n,) of what there is of the evidence for each token, over the mean: around each message, and in
     itself.
@@ -174,7 +189,7 @@ def weighed(
 ) -> Relevance:
     """The layers put together; a decay only takes: without it the best of the messages is worth what it was."""
     near = density(evidence, costs, of)
-    adds = {name: _ALL_WEIGHTS[name] * column for name, column in {**near, **columns}.items()}
+    adds = {name: WEIGHTS[name] * column for name, column in {**near, **columns}.items()}
     total = sum(adds.values(), np.zeros(costs.size))
     best = float((total - adds.get("decay", 0.0)).max())
     worths = fused(evidence.linear.max() + total - best)

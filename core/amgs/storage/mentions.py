@@ -54,12 +54,13 @@ class MentionStorage:
     def held(self, conversation: str, first: int = 1, last: int | None = None) -> tuple[ResolvedMention, ...]:
         """The mentions in the messages from one number to another, both included, in the order of the words.
 
-        An alias, by which versions before 0.2.0 made two names one, is none.
+        An alias, by which older stores make two names one, is none.
         """
         upto = "" if last is None else " AND n.number <= ?"
         rows = self._connection.rows(
             "SELECT n.number, span_start, span_end, m.content, n.kind, type, means::VARCHAR, confidence, because, "
-            f"detector, antecedent::VARCHAR FROM {_OF_STANDING} AND n.kind <> 'alias' AND n.conversation = ? AND n.number >= ?{upto} "
+            f"detector, antecedent::VARCHAR FROM {_OF_STANDING} AND n.kind <> 'alias' "
+            f"AND n.conversation = ? AND n.number >= ?{upto} "
             "ORDER BY n.number, span_start, span_end DESC, n.kind, detector",
             [conversation, first, *([] if last is None else [last])],
         )

@@ -22,10 +22,10 @@ SpanFate = Literal["kept", "masked", "digested", "dropped"]
 SPAN_FATES: tuple[SpanFate, ...] = get_args(SpanFate)
 """What became of a message: whole, its text one line, a few of its sentences, or left out."""
 
-RelevanceLayer = Literal["semantic", "lexical", "entity", "temporal", "structure", "goal", "around"]
+RelevanceLayer = Literal["semantic", "lexical", "entity", "temporal", "structure", "around"]
 RELEVANCE_LAYERS: tuple[RelevanceLayer, ...] = get_args(RelevanceLayer)
 """What speaks for a message: its meaning, its words, whom and what it names, when it was said, who says it and in
-answer to what, what it wants done; and what stands around it, less what its length takes.
+answer to what; and what stands around it, less what its length takes.
 """
 
 
@@ -324,37 +324,6 @@ class RestoredSpan:
     def verdict(self) -> SurvivalVerdict:
         """The worst that befell a class; never a mean."""
         return worst(self.survival)
-
-
-@dataclass(frozen=True, slots=True)
-class ResolvedReference:
-    """Whom words of a message mean. number: of the message; start, end: characters of its text, which stays as it is.
-
-    names: one, or several for "we". confidence: in [0, 1]. because: by what, in words. antecedent: the message and
-    characters of the mention by which it was found, where one told.
-    """
-
-    number: int
-    start: int
-    end: int
-    text: str
-    names: tuple[str, ...]
-    confidence: float
-    because: str
-    antecedent: tuple[int, int, int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ConversationReferences:
-    """Whom a conversation speaks of, in the order of its words. least: confidence of what is told at least; withheld:
-    how many were less sure. scorer: what chose among antecedents, "rules" or "learned".
-    """
-
-    conversation: str
-    references: tuple[ResolvedReference, ...]
-    withheld: int
-    least: float
-    scorer: str
 
 
 @dataclass(frozen=True, slots=True)

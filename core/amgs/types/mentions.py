@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 MentionKind = Literal["person", "entity", "personal", "date", "reference", "concept", "alias"]
-"""personal: what is somebody's, as "my car". reference: words that mean people named elsewhere, as "she". alias: words
-that somebody said are another name of what is named elsewhere; its meaning is the name that stays, then the other.
+"""personal: what is somebody's, as "my car". reference: words that mean people named elsewhere, as "she". alias: of
+older stores alone, where two names were made one; nothing reads it.
 """
 
 MentionType = Literal[

@@ -125,7 +125,11 @@ class Operation(Generic[P, R]):
         if found[-1].kind is not inspect.Parameter.VAR_KEYWORD:
             return tuple(found)
         (shared,) = get_args(_resolve(found.pop().annotation, self._names))
-        optional = [n for n, each in enumerate(found) if each.default is not each.empty]
+        optional = [
+            n
+            for n, each in enumerate(found)
+            if each.default is not each.empty and each.kind is each.KEYWORD_ONLY
+        ]
         place = min(optional, default=len(found))
         return (*found[:place], *_keys(shared), *found[place:])
 

@@ -9,6 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 RETIRED: dict[str, str] = {
+    **{
+        f"conversation {view}": f"use `conversation show NAME --view {view}`"
+        for view in ("topics", "acts", "memories", "summary", "entities", "stats")
+    },
+    "conversation references": "`conversation show NAME --view mentions` says whom the words mean",
+    "conversation alike": "`conversation show NAME --view entities` lists the names",
+    "conversation merge": "each name is an entity of its own, as `conversation show NAME --view entities` lists them",
     "bench": "the benchmarks are run from the repository, with `python -m benchmarks NAME`",
 }
 """What follows "`NAME` is gone: ", by the name: one clause without a full stop. A name of one word stands for every

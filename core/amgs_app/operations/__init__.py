@@ -28,7 +28,6 @@ NOUNS = (
     "frame",
     "frame_definitions",
     "conversation",
-    "conversation_names",
     "pack",
     "pack_consolidation",
     "pack_families",

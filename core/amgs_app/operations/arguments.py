@@ -40,7 +40,7 @@ Configuration = Annotated[
     Option(
         "--configuration",
         metavar="NAME",
-        help="default, high-compression or high-fidelity; see conversation stats.",
+        help="default, high-compression or high-fidelity.",
     ),
 ]
 Limit = Annotated[int, Option("--limit", metavar="N", min=1, help="Show at most N.")]

@@ -1,6 +1,5 @@
-"""Conversations: `conversation add|list|show|stats|clear`, what of one a model should read: `conversation optimise|
-compare|why|survival|validate|restore`, and what it is about: `conversation topics|acts|memories|summary`.
-compare|why|restore`, and what it is about: `conversation topics|acts|summary|entities|references`.
+"""Conversations: `conversation add|list|show|resolve|keep|clear`, and what of one a model should read: `conversation
+optimise|compare|why|restore|survival|validate`.
 """
 
 from __future__ import annotations
@@ -8,12 +7,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypedDict, Unpack
 
 from amgs.errors import UsageError
-from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.marks import Arg, Default, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import Configuration, Limit
+from amgs_app.operations.arguments import Configuration
 from amgs_app.results.memory import ConversationList, ConversationShown
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
         ContextComparison,
         ConversationAdded,
         ConversationKept,
-        ConversationReferences,
         ConversationStats,
         OptimisedContext,
         RestoredSpan,
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
 
 Name = Annotated[str, Arg(metavar="NAME", help="The name of a conversation.")]
 Handle = Annotated[str, Arg(metavar="HANDLE", help="#12 for a message, #12-15 for several.")]
+View = Literal["messages", "mentions", "entities", "topics", "acts", "memories", "summary", "stats"]
 LevelName = Literal["turn", "topic", "session", "cumulative"]
 RestoreLevelName = Literal["minimal", "standard", "detailed", "complete"]
 StrategyName = Literal["mask", "extractive", "digest", "hybrid", "levels"]
@@ -44,14 +43,6 @@ Query = Annotated[
 ]
 Budget = Annotated[
     int | None, Option("--budget", metavar="TOKENS", min=1, help="Token budget; default: 124,000.")
-]
-Strategy = Annotated[
-    StrategyName | None,
-    Option(
-        "--strategy",
-        metavar="NAME",
-        help="mask, extractive, digest, hybrid, levels; default: the configuration's.",
-    ),
 ]
 Previous = Annotated[
     str, Option("--previous", metavar="PLAN", help="The plan of the previous context, kept while it fits.")
@@ -65,10 +56,30 @@ Keep = Annotated[
     Option("--keep", metavar="HANDLE", help="Messages that must stay whole; may be repeated."),
 ]
 
-Least = Annotated[
-    float,
-    Option("--least", metavar="P", min=0.0, max=1.0, help="Minimum confidence, 0 to 1; default: 0.75."),
-]
+
+class ContextAsked(TypedDict):
+    """What every command on contexts may be told, beside the question."""
+
+    budget: Annotated[Budget, Default(None)]
+    until: Annotated[Until, Default(None)]
+    keep: Annotated[Keep, Default(None)]
+
+
+class ContextGiven(ContextAsked):
+    """What those on one context may be told, too."""
+
+    strategy: Annotated[
+        StrategyName | None,
+        Option(
+            "--strategy",
+            metavar="NAME",
+            help="mask, extractive, digest, hybrid, levels; default: the configuration's.",
+        ),
+        Default(None),
+    ]
+    configuration: Annotated[Configuration, Default("default")]
+
+
 MentionTypeName = Literal[
     "person",
     "organisation",
@@ -143,10 +154,24 @@ def conversations(engine: Engine) -> ConversationList:
     return ConversationList(engine.memory.conversation.list())
 
 
+_OF_VIEW: Final[dict[str, tuple[View, ...]]] = {
+    "handle": ("messages", "mentions"),
+    "limit": ("messages", "mentions", "entities"),
+    "least": ("mentions", "entities"),
+    "kind": ("entities",),
+    "closed": ("acts",),
+    "recent": ("memories",),
+    "level": ("summary",),
+    "sentences": ("summary",),
+}
+"""Which views each argument of `show` is for."""
+
+
 @operation(
     "conversation show",
-    summary="Show the messages of a conversation.",
-    example="conversation show standup --limit 20",
+    summary="Show a conversation: its messages, or one of seven views of them.",
+    synonyms=("topics", "summary", "open questions", "commitments"),
+    example="conversation show standup --view topics",
     pane="conversation",
 )
 def show(
@@ -154,25 +179,99 @@ def show(
     conversation: Name,
     handle: Annotated[str, Arg(metavar="HANDLE", help="Only these: #12, or #12-15.")] = "",
     *,
-    limit: Limit = 200,
-    resolved: Annotated[
-        bool,
-        Option("--resolved", help="Show beside each message what its names, dates and pronouns refer to."),
+    view: Annotated[
+        View,
+        Option(
+            "--view",
+            metavar="VIEW",
+            help="messages, mentions, entities, topics, acts, memories, summary or stats.",
+        ),
+    ] = "messages",
+    limit: Annotated[
+        int | None,
+        Option("--limit", metavar="N", min=1, help="Show at most N; default: 200 messages, 50 entities."),
+    ] = None,
+    least: Annotated[
+        float | None,
+        Option("--least", metavar="P", min=0.0, max=1.0, help="Minimum confidence, 0 to 1; default: 0.75."),
+    ] = None,
+    kind: Annotated[
+        MentionTypeName | None, Option("--type", metavar="TYPE", help="Only entities of this type.")
+    ] = None,
+    closed: Annotated[
+        bool, Option("--closed", help="Also show the acts that a later message closed.")
     ] = False,
-    least: Least = 0.75,
-) -> ConversationShown:
-    """Show the latest messages of a conversation, or those that a handle names, as they were said.
+    recent: Annotated[
+        int | None,
+        Option("--recent", metavar="N", min=1, help="How many messages are at hand; default: 20."),
+    ] = None,
+    level: Annotated[
+        LevelName | None,
+        Option(
+            "--level", metavar="NAME", help="Of a summary: turn, topic, session; default: cumulative, all."
+        ),
+    ] = None,
+    sentences: Annotated[
+        int | None,
+        Option("--sentences", metavar="N", min=1, help="Of a summary: at most N a part; default: 5."),
+    ] = None,
+) -> (
+    ConversationShown
+    | ConversationEntities
+    | ConversationTopics
+    | ConversationActs
+    | ConversationMemories
+    | ConversationExtract
+    | ConversationStats
+):
+    """Show the latest messages of a conversation, or those that a handle names, as they were said; or one view of it.
 
-    What is resolved stands beside the text, which is the same with and without it.
+    mentions: the messages, and beside each what its names, dates and pronouns refer to. entities: the people, places
+    and things that it mentions, the most often mentioned first. topics: in the order of time; those of one thread are
+    on the same thing. acts: what was asked, wanted and promised and is still open. memories: what is at hand, what is
+    open, what is held by session, and the topics. summary: sentences, decisions, open questions, names, numbers, dates,
+    paths and commands, always from the messages themselves. stats: messages, tokens by role, calls of tools, and what
+    waits. A handle restores its messages; nothing is written.
     """
-    found = engine.memory.conversation.show(conversation, handle)
-    shown = found[-limit:]
-    if not resolved or not shown:
+    given = {
+        "handle": handle,
+        "limit": limit,
+        "least": least,
+        "kind": kind,
+        "closed": closed,
+        "recent": recent,
+        "level": level,
+        "sentences": sentences,
+    }
+    for name, value in given.items():
+        if value not in (None, "", False) and view not in _OF_VIEW[name]:
+            views = " and ".join(f"`--view {each}`" for each in _OF_VIEW[name])
+            raise UsageError(
+                f"{'HANDLE' if name == 'handle' else f'--{name}'} means nothing with `--view {view}`.",
+                way_out=f"It is for {views}.",
+            )
+    held = engine.memory.conversation
+    least = 0.75 if least is None else least
+    match view:
+        case "entities":
+            entities = held.entities(conversation, type=kind, least=least)
+            return replace(entities, entities=entities.entities[: limit or 50])
+        case "topics":
+            return held.topics(conversation)
+        case "acts":
+            return held.acts(conversation, closed=closed)
+        case "memories":
+            return held.memories(conversation, recent=recent or 20)
+        case "summary":
+            return held.summary(conversation, level or "cumulative", sentences=sentences or 5)
+        case "stats":
+            return held.stats(conversation)
+    found = held.show(conversation, handle)
+    shown = found[-(limit or 200) :]
+    if view == "messages" or not shown:
         return ConversationShown(conversation, shown, len(found))
-    given = f"#{shown[0].number}-{shown[-1].number}"
-    mentions = engine.memory.conversation.mentions(conversation, given, least=least)
-    waiting = engine.memory.conversation.stats(conversation).unresolved
-    return ConversationShown(conversation, shown, len(found), mentions, waiting)
+    mentions = held.mentions(conversation, f"#{shown[0].number}-{shown[-1].number}", least=least)
+    return ConversationShown(conversation, shown, len(found), mentions, held.stats(conversation).unresolved)
 
 
 @operation(
@@ -191,29 +290,6 @@ def resolve(engine: Engine, conversation: Name) -> ConversationResolved:
 
 
 @operation(
-    "conversation entities",
-    summary="List the people, places and things that a conversation mentions.",
-    example="conversation entities standup --type person",
-    pane="conversation",
-)
-def entities(
-    engine: Engine,
-    conversation: Name,
-    *,
-    kind: Annotated[
-        MentionTypeName | None, Option("--type", metavar="TYPE", help="Only entities of this type.")
-    ] = None,
-    least: Least = 0.75,
-    limit: Limit = 50,
-) -> ConversationEntities:
-    """List people, organisations, places, what is somebody's, dates, amounts, paths and the rest, the most often
-    mentioned first, with the messages that mention them. A mention below `--least` counts for nothing.
-    """
-    found = engine.memory.conversation.entities(conversation, type=kind, least=least)
-    return replace(found, entities=found.entities[:limit])
-
-
-@operation(
     "conversation optimise",
     summary="Choose what of a conversation a model should read.",
     synonyms=("compact", "compress", "shorten"),
@@ -225,12 +301,8 @@ def optimise(
     conversation: Name,
     query: Query = "",
     *,
-    budget: Budget = None,
-    strategy: Strategy = None,
-    configuration: Configuration = "default",
     previous: Previous = "",
-    until: Until = None,
-    keep: Keep = None,
+    **given: Unpack[ContextGiven],
 ) -> OptimisedContext:
     """Show what is kept for a query, what becomes one line and what is left out, each with its reason and handle, and
     what each stage does to the tokens.
@@ -239,16 +311,7 @@ def optimise(
     task, and what --keep names. A call of a tool is kept with its results or not at all. `conversation restore` gives
     back what is left out.
     """
-    return engine.memory.conversation.optimise(
-        conversation,
-        query,
-        budget=budget,
-        strategy=strategy,
-        configuration=configuration,
-        previous=previous,
-        until=until,
-        keep=keep or (),
-    )
+    return engine.memory.conversation.optimise(conversation, query, previous=previous, **_plain(given))
 
 
 @operation(
@@ -262,16 +325,12 @@ def compare(
     conversation: Name,
     query: Query = "",
     *,
-    budget: Budget = None,
     a: Annotated[StrategyName, Option("--a", metavar="NAME", help="The first strategy.")] = "mask",
     b: Annotated[StrategyName, Option("--b", metavar="NAME", help="The second strategy.")] = "extractive",
-    until: Until = None,
-    keep: Keep = None,
+    **asked: Unpack[ContextAsked],
 ) -> ContextComparison:
     """Show which messages one strategy keeps and the other does not, at an equal budget."""
-    return engine.memory.conversation.compare(
-        conversation, query, budget=budget, strategies=(a, b), until=until, keep=keep or ()
-    )
+    return engine.memory.conversation.compare(conversation, query, strategies=(a, b), **_plain(asked))
 
 
 @operation(
@@ -284,28 +343,14 @@ def why(
     conversation: Name,
     handle: Handle,
     query: Query = "",
-    *,
-    budget: Budget = None,
-    strategy: Strategy = None,
-    configuration: Configuration = "default",
-    until: Until = None,
-    keep: Keep = None,
+    **given: Unpack[ContextGiven],
 ) -> SpanReason:
     """Show why messages have their fate, and each of the smallest changes that would keep them whole: the budget that
     would do, how much they would have to be worth, and what else would go if they had to stay.
 
     Every answer is a plan that was made, not an estimate.
     """
-    return engine.memory.conversation.why(
-        conversation,
-        handle,
-        query,
-        budget=budget,
-        strategy=strategy,
-        configuration=configuration,
-        until=until,
-        keep=keep or (),
-    )
+    return engine.memory.conversation.why(conversation, handle, query, **_plain(given))
 
 
 @operation(
@@ -378,27 +423,14 @@ def survival(
     conversation: Name,
     query: Query = "",
     *,
-    budget: Budget = None,
-    strategy: Strategy = None,
-    configuration: Configuration = "default",
     previous: Previous = "",
-    until: Until = None,
-    keep: Keep = None,
+    **given: Unpack[ContextGiven],
 ) -> ConversationSurvival:
     """Show of how many decisions, commitments, names, numbers, dates, paths, commands and ids stand in the context of
     `conversation optimise` word for word, how many are one handle away, and what is lost. Sentences that deny something
     are a class of their own.
     """
-    return engine.memory.conversation.survival(
-        conversation,
-        query,
-        budget=budget,
-        strategy=strategy,
-        configuration=configuration,
-        previous=previous,
-        until=until,
-        keep=keep or (),
-    )
+    return engine.memory.conversation.survival(conversation, query, previous=previous, **_plain(given))
 
 
 @operation(
@@ -422,111 +454,6 @@ def validate(
 
 
 @operation(
-    "conversation topics",
-    summary="List the topics of a conversation.",
-    example="conversation topics standup",
-    pane="conversation",
-)
-def topics(engine: Engine, conversation: Name) -> ConversationTopics:
-    """List topics in the order of time; those of one thread are on the same thing. A handle restores its messages."""
-    return engine.memory.conversation.topics(conversation)
-
-
-@operation(
-    "conversation acts",
-    summary="List open questions, goals and commitments.",
-    example="conversation acts standup",
-    pane="conversation",
-)
-def acts(
-    engine: Engine,
-    conversation: Name,
-    *,
-    closed: Annotated[bool, Option("--closed", help="Also show those that a later message closed.")] = False,
-) -> ConversationActs:
-    """List what was asked, wanted and promised and is still open. What closed one is named beside it."""
-    return engine.memory.conversation.acts(conversation, closed=closed)
-
-
-@operation(
-    "conversation memories",
-    summary="Show the four memories of a conversation.",
-    example="conversation memories standup --recent 20",
-    pane="conversation",
-)
-def memories(
-    engine: Engine,
-    conversation: Name,
-    *,
-    recent: Annotated[
-        int, Option("--recent", metavar="N", min=1, help="How many of the latest messages are at hand.")
-    ] = 20,
-) -> ConversationMemories:
-    """Show what is at hand (short-term), what is open (working: questions, goals, commitments, calls without a result),
-    what is held by session (long-term) and the topics, those first where the talk turned most surely (episodic).
-
-    All are views of the messages; a handle restores them, and nothing is written.
-    """
-    return engine.memory.conversation.memories(conversation, recent=recent)
-
-
-@operation(
-    "conversation summary",
-    summary="Summarise a conversation in its own words.",
-    example="conversation summary standup --sentences 5",
-)
-def summary(
-    engine: Engine,
-    conversation: Name,
-    *,
-    level: Annotated[
-        LevelName, Option("--level", metavar="NAME", help="turn, topic, session, or cumulative: all.")
-    ] = "cumulative",
-    sentences: Annotated[
-        int, Option("--sentences", metavar="N", min=1, help="At most N sentences for each part.")
-    ] = 5,
-) -> ConversationExtract:
-    """Show sentences, decisions, open questions, names, numbers, dates, paths and commands, each with its handle.
-
-    Every level is made from the messages themselves, never from another summary.
-    """
-    return engine.memory.conversation.summary(conversation, level, sentences=sentences)
-
-
-@operation(
-    "conversation references",
-    summary="Show whom the messages of a conversation refer to.",
-    example="conversation references standup '#12'",
-)
-def references(
-    engine: Engine,
-    conversation: Name,
-    handle: Annotated[str, Arg(metavar="HANDLE", help="Only in these: #12, or #12-15.")] = "",
-    *,
-    least: Least = 0.75,
-    limit: Limit = 200,
-) -> ConversationReferences:
-    """Show who is meant by I, you and we, by he and she, by names and kin, each with its confidence and by what. The
-    texts stay as they are, and nothing is written. Below `--least` nothing is said. Once `conversation resolve` has
-    read all messages, what it kept is shown; else the whole conversation is read for it.
-    """
-    found = engine.memory.conversation.references(conversation, handle, least=least)
-    return replace(found, references=found.references[-limit:])
-
-
-@operation(
-    "conversation stats",
-    summary="Count the messages and tokens of a conversation.",
-    example="conversation stats standup",
-)
-def stats(engine: Engine, conversation: Name) -> ConversationStats:
-    """Count messages, tokens by role, calls of tools, and blocks that wait to be consolidated; and show what each
-    configuration of `conversation optimise` does.
-    """
-    return engine.memory.conversation.stats(conversation)
-
-
-@operation(
     "conversation clear",
     summary="Drop a conversation: what only it holds is archived.",
     synonyms=("erase", "remove"),
@@ -536,6 +463,11 @@ def stats(engine: Engine, conversation: Name) -> ConversationStats:
 def clear(engine: Engine, conversation: Name) -> JournalEntry:
     """Let a conversation go: what no other source holds of it is archived. `undo` brings it back."""
     return engine.memory.conversation.clear(conversation)
+
+
+def _plain(given: ContextAsked) -> dict[str, Any]:
+    """The same as the memory takes it."""
+    return {**given, "keep": given["keep"] or ()}
 
 
 def _read(text: str) -> Any:

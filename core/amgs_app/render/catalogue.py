@@ -28,7 +28,6 @@ NOUNS = (
     "calibration",
     "consolidation",
     "conversation",
-    "conversation_names",
     "packs",
     "pack_consolidation",
     "pack_families",

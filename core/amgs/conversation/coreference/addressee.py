@@ -64,17 +64,12 @@ def is_call(passage: CorefPassage, mention: CorefMention) -> bool:
     return before in (",", "!", "?", "-", "--") or before in GREETINGS
 
 
-def addressees(
-    passage: CorefPassage, called: Sequence[tuple[int, str]], turn: int, at: int, *, ahead: bool = True
-) -> Addressee:
-    """Who is spoken to at a character of a turn.
-
-    called: calls of this turn, (character, whom). ahead: whether who speaks next may be looked at.
-    """
+def addressees(passage: CorefPassage, called: Sequence[tuple[int, str]], turn: int, at: int) -> Addressee:
+    """Who is spoken to at a character of a turn. called: calls of this turn, (character, whom)."""
     speaker = passage.turns[turn].speaker
     session = passage.session_of(turn)
     earlier = [passage.turns[i].speaker for i in session if i < turn]
-    later = [passage.turns[i].speaker for i in session if i > turn] if ahead else []
+    later = [passage.turns[i].speaker for i in session if i > turn]
     if called:
         before = [name for start, name in called if start <= at]
         return Addressee((before[-1] if before else called[0][1],), CorefCue.CALLED)

@@ -6,13 +6,11 @@ rules tell, and the messages wait for `resolve`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
-from amgs.conversation.coreference.antecedents import AntecedentScorer
 from amgs.conversation.coreference.parser import GrammarParser
 from amgs.conversation.resolved import patterns
-from amgs.conversation.resolved.merging import merged
 from amgs.conversation.resolved.reading import by_grammar
 from amgs.log import journal
 from amgs.storage.store import Storage
@@ -31,11 +29,7 @@ def note(storage: Storage, conversation: str, messages: Sequence[Message], opera
 
 
 def resolve(
-    storage: Storage,
-    conversation: str,
-    now: datetime,
-    parser: GrammarParser,
-    scorer: Callable[[], AntecedentScorer],
+    storage: Storage, conversation: str, now: datetime, parser: GrammarParser
 ) -> ConversationResolved:
     """Read the messages that wait with the parser and keep what they mention, as one journal entry.
 
@@ -46,11 +40,11 @@ def resolve(
         return ConversationResolved(conversation, 0, 0)
     first = max(1, waiting[0] - _CONTEXT)
     messages = [one.message for one in storage.messages.held(conversation, first)]
-    known = merged(storage.mentions.held(conversation, first))
+    known = storage.mentions.held(conversation, first)
     # Messages that came before there were mentions have none.
     told = {one.number for one in known if one.detector == patterns.NAME}
     new = list(_by_shape([m for m in messages if m.number in set(waiting) - told]))
-    new += by_grammar(messages, frozenset(waiting), (*known, *new), parser, scorer())
+    new += by_grammar(messages, frozenset(waiting), (*known, *new), parser)
     with storage.transaction():
         summary = f"conversation {conversation}, {plural(len(waiting), 'message')} resolved"
         operation = journal.write(storage, KIND, now, summary, []).id

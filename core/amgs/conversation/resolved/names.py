@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from amgs.conversation.coreference.passage import Gender, Kind
 from amgs.conversation.coreference.words import GREETINGS, is_first_name
-from amgs.conversation.references import SpokenPassage
 from amgs.conversation.resolved.confidence import BY_EVIDENCE, BY_NAME, NameEvidence
+from amgs.conversation.resolved.spoken import SpokenPassage
 from amgs.text import names
 from amgs.text.name_cues import cues_beside
 from amgs.text.stop_words import COMMON_WORDS

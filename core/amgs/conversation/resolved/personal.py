@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from amgs.conversation.coreference.passage import Kind
 from amgs.conversation.coreference.words import KIN, NOUNS, word_set
-from amgs.conversation.references import SpokenPassage
 from amgs.conversation.resolved.confidence import OBJECT, RELATIONSHIP
+from amgs.conversation.resolved.spoken import SpokenPassage
 from amgs.types.mentions import MentionType
 
 _RELATIONS = (

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from amgs.conversation.coreference.antecedents import AntecedentScorer
 from amgs.conversation.coreference.parser import GrammarParser
-from amgs.conversation.references import SpokenPassage, read_spoken, references_in
-from amgs.conversation.resolved.concepts import concepts_in
+from amgs.conversation.coreference.passage import Kind
 from amgs.conversation.resolved.confidence import CONCEPT
 from amgs.conversation.resolved.names import NamedMention, named_in
 from amgs.conversation.resolved.patterns import MOST
 from amgs.conversation.resolved.personal import bare_name, personal_in
-from amgs.types.conversation import Message, ResolvedReference
+from amgs.conversation.resolved.spoken import SpokenPassage, read_spoken
+from amgs.types.conversation import Message
 from amgs.types.mentions import ResolvedMention
 
 NAME = "parser"
+_BY_RULES = "rules"
+_COMMON = frozenset({"NN", "NNS"})
 
 
 def by_grammar(
@@ -23,13 +24,12 @@ def by_grammar(
     wanted: Collection[int],
     taken: Sequence[ResolvedMention],
     parser: GrammarParser,
-    scorer: AntecedentScorer,
 ) -> tuple[ResolvedMention, ...]:
     """The mentions in the messages of these numbers; the others are read for what came before.
 
     taken: what is known of them by its shape, within which nothing is a name. Raises ModelError without a parser.
     """
-    read = read_spoken(messages, parser, scorer)
+    read = read_spoken(messages, parser)
     if read is None:
         return ()
     known = {(n, i) for one in taken for n in (one.number,) for i in range(one.start, one.end)}
@@ -40,7 +40,7 @@ def by_grammar(
     for one in (
         *_names(read, named),
         *_personal(read, people),
-        *_references(read, scorer.name),
+        *_references(read),
         *_concepts(read),
     ):
         if one.number not in wanted or counts.get(one.number, 0) >= MOST:
@@ -87,25 +87,34 @@ def _personal(read: SpokenPassage, people: Collection[int]) -> Iterator[Resolved
         )
 
 
-def _references(read: SpokenPassage, scorer: str) -> Iterator[ResolvedMention]:
-    for one in references_in(read):
+def _references(read: SpokenPassage) -> Iterator[ResolvedMention]:
+    """Who is meant by pronouns, names and nouns; a name that means who bears it tells nothing."""
+    mentions = read.passage.mentions
+    for one in read.resolutions:
+        mention = mentions[one.mention]
+        if not one.names or (mention.kind is Kind.NAME and one.names == (mention.text,)):
+            continue
+        number, start, end = read.span_of(one.mention)
+        told = one.antecedent
+        if told is not None and mentions[told].kind is Kind.LABEL:
+            told = None
         yield ResolvedMention(
-            one.number,
-            one.start,
-            one.end,
-            one.text,
+            number,
+            start,
+            end,
+            mention.text,
             "reference",
             "person",
             tuple(map(bare_name, one.names)),
             one.confidence,
-            one.because,
-            scorer,
-            one.antecedent,
+            one.cue.value,
+            _BY_RULES,
+            None if told is None else read.span_of(told),
         )
 
 
 def _concepts(read: SpokenPassage) -> Iterator[ResolvedMention]:
-    for start, end, turn, means in concepts_in(read):
+    for start, end, turn, means in _terms(read):
         yield ResolvedMention(
             read.spoken[turn].number,
             read.placed(start, turn),
@@ -120,13 +129,37 @@ def _concepts(read: SpokenPassage) -> Iterator[ResolvedMention]:
         )
 
 
-def is_reference(one: ResolvedMention) -> bool:
-    """Whether a mention means somebody by other words than the name."""
-    return one.kind == "reference" or (one.kind == "person" and one.means != (one.text,))
+def _terms(read: SpokenPassage) -> Iterator[tuple[int, int, int, str]]:
+    """(start, end, turn, normal form) of runs of common nouns that belong to the last of them."""
+    passage = read.passage
+    for number, turn in enumerate(passage.turns):
+        at = turn.words.start
+        while at < turn.words.stop:
+            last = at
+            while (
+                last + 1 < turn.words.stop
+                and passage.words[last].role == "compound"
+                and _common(read, last)
+                and _common(read, last + 1)
+                and passage.words[last + 1].start == passage.words[last].end + 1
+            ):
+                last += 1
+            if last > at:
+                words = [passage.words[i].text.lower() for i in range(at, last + 1)]
+                if passage.words[last].tag == "NNS":
+                    words[-1] = _singular(words[-1])
+                yield passage.words[at].start, passage.words[last].end, number, " ".join(words)
+            at = last + 1
 
 
-def as_reference(one: ResolvedMention) -> ResolvedReference:
-    """The same mention as a reference."""
-    return ResolvedReference(
-        one.number, one.start, one.end, one.text, one.means, one.confidence, one.because, one.antecedent
-    )
+def _common(read: SpokenPassage, at: int) -> bool:
+    word = read.passage.words[at]
+    return word.tag in _COMMON and word.text.isalpha() and word.text.islower() and len(word.text) > 2
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("ches", "shes", "sses", "xes")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word

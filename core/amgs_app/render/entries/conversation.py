@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         ContextComparison,
         ConversationAdded,
         ConversationKept,
-        ConversationReferences,
         ConversationStats,
         Message,
         OptimisedContext,
@@ -302,21 +301,6 @@ def _verdict(verdict: str, classes: tuple[ClassSurvival, ...]) -> str:
     """The verdict and the classes it is due to."""
     worst = [one.kind for one in classes if one.verdict == verdict]
     return verdict if verdict == "whole" else f"{verdict}: {', '.join(worst)}"
-
-
-@entry()
-def conversation_references(result: ConversationReferences) -> ResultTable:
-    told = plural(len(result.references), "reference")
-    title = f"{result.conversation}: {told} with a confidence of {result.least:g} or more"
-    rows = [
-        (one.number, one.text, ", ".join(one.names), one.confidence, one.because, f"{one.start}-{one.end}")
-        for one in result.references
-    ]
-    notes = (
-        f"{plural(result.withheld, 'reference')} less sure, not shown" if result.withheld else "",
-        f"antecedents: {result.scorer}",
-    )
-    return sheet(title, "#:n text means* confidence:score because characters", rows, notes)
 
 
 @entry()

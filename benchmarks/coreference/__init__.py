@@ -1,1 +1,0 @@
-"""Trainings for the memory engine; beside the focus engine, these modules alone import torch."""

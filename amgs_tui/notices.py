@@ -90,6 +90,11 @@ class Notices:
         if problems:
             self.warn(ThemeError.title, explain(problems))
 
+    def ignored_settings(self, lines: Sequence[str]) -> None:
+        """Say of each retired setting where it went."""
+        if lines:
+            self.warn("Settings ignored" if len(lines) > 1 else "Setting ignored", "\n".join(lines), 12)
+
     def ignored_keys(self, problems: Sequence[str]) -> None:
         """Name the entries of the settings that give no key."""
         if problems:

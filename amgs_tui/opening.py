@@ -21,6 +21,7 @@ class Opening:
 
     consolidates: by itself, as soon as it is due. proposes: what may be pruned, likewise. attached: the engine,
     where it is one that is served elsewhere. drafts: corrections that an earlier session left.
+    ignored: a line about each retired setting.
     """
 
     clock: Clock | None = None
@@ -33,6 +34,7 @@ class Opening:
     proposes: bool = False
     attached: RemoteEngine | None = None
     drafts: KeptDrafts | None = None
+    ignored: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, operator: Any) -> Opening:
@@ -42,6 +44,8 @@ class Opening:
 
         if not isinstance(operator, Operator):
             return cls()
+        ignored: list[str] = []
+        operator.engine.warn = ignored.append
         settings = operator.engine.settings
         screen, memory = settings.screen, settings.memory
         clock, theme = operator.engine.clock, operator.theme_name
@@ -59,4 +63,5 @@ class Opening:
             proposes=memory.pruning.interval_hours > 0 and attached is None,
             attached=cast("RemoteEngine | None", attached),
             drafts=operator.take_up_drafts(),
+            ignored=tuple(ignored),
         )

@@ -81,7 +81,7 @@ class _World:
         """What each method gives for a question."""
         asked, ids = one.text, list(self._blocks)
         with self._context.derived.searching() as sources:
-            found = likely(asked, sorted(self._numbers.values()), sources, self._context.settings.retrieval)
+            found = likely(asked, sorted(self._numbers.values()), sources)
         answering = {wanted for wanted, _, _ in one.wanted}
         drawn = self._chance.sample(ids, k=min(_CONSIDERED, len(ids)))
         by_method = {

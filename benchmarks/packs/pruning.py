@@ -110,9 +110,7 @@ def ask(memory: Memory, question: PruningQuestion, count_tokens: Callable[[str],
     units = [PackSentence(held[ids[u.paragraph]], u.start, u.end) for u in question.units]
     costs = np.array([count_tokens(one.text) for one in units], dtype=np.int64)
     with context.derived.searching() as sources:
-        relevance = SearchRelevance(
-            sources, context.settings.retrieval, context.storage.blocks.numbers_of(ids)
-        )
+        relevance = SearchRelevance(sources, context.storage.blocks.numbers_of(ids))
         columns = dict(relevance.features(question.text, units))
         columns["alone"] = relevance.words(question.text, units)
     return AskedUnits(question, columns, costs, units)

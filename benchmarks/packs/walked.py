@@ -14,7 +14,6 @@ from amgs.packs.walks import FamilyWalks, seeds
 from amgs.retrieval.similarity import contributions
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import RetrievalRequest, gather
-from amgs.settings import RetrievalSettings
 from amgs.types import BlockFilter
 from amgs.types.pack_families import FAMILIES, INTENTS, QuestionIntent
 from benchmarks.listwise import LabelledRows, fit_ranking
@@ -81,7 +80,7 @@ def _walked(
 ) -> WalkedQuestion:
     nodes = sources.graph.view().nodes
     request = RetrievalRequest(text, BlockFilter(), present=tuple(nodes.tolist()), most=0)
-    found = gather(request, sources, RetrievalSettings())
+    found = gather(request, sources)
     assert found.evidence is not None
     numbers, linear = found.evidence.numbers, contributions(found.evidence).sum(axis=1)
     reached = walks.reached(seeds(numbers, linear))

@@ -93,6 +93,7 @@ class Engine:
     fed_back: the lifetime context whose utility memory was told, which happens once. traffic: gives the latest
     questions and changes of a memory that is served; None where it is not. gateway: whether one stands on it. attached:
     whether the memory is served elsewhere. standard_input: reads what was piped into a single command; None elsewhere.
+    warn: is given a line about each setting that is ignored, once the settings are read.
     """
 
     attached = False
@@ -109,6 +110,7 @@ class Engine:
         self.creates = not options.read_only
         self.accept_loss = False
         self.standard_input: Callable[[], bytes] | None = None
+        self.warn: Callable[[str], None] = lambda _line: None
         self._lock = threading.RLock()
         self._settings: WorkstationSettings | None = None
         self._last_event: datetime | None = None
@@ -148,9 +150,11 @@ class Engine:
     def settings(self) -> WorkstationSettings:
         """The settings, read on first use; raises UsageError for a file or a variable that cannot be used."""
         if self._settings is None:
-            from amgs_app.settings import load_settings
+            from amgs_app.settings import ignored_settings, load_settings
 
             self._settings = load_settings(self.options.settings)
+            for line in ignored_settings(self.options.settings):
+                self.warn(line)
         return self._settings
 
     @property

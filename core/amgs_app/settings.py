@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from amgs.errors import UsageError
 from amgs.settings import Settings, SettingsSection
+from amgs_app.retired_settings import reason, without_retired
 from amgs_focus.settings import FocusSettings, ForgetRules
 
 _PREFIX, _DELIMITER = "AMGS_", "__"
@@ -122,13 +123,12 @@ def load_settings(file: Path | None = None) -> WorkstationSettings:
 
     file: a TOML file that must exist; None for the one in the user's configuration folder, if there is one.
     Raises UsageError that names the key, and the file or the variable it stands in, for what is unknown or out of
-    range.
+    range. Retired keys are ignored, see `ignored_settings`.
     """
     path = file if file is not None else default_file()
-    _refuse_unknown_variables()
-    given = _read(path) if file is not None or path.is_file() else {}
+    given, _ = without_retired(_given(path, named=file is not None))
     try:
-        return WorkstationSettings(**_over(_over(given, _short_names()), _variables()))
+        return WorkstationSettings(**given)
     except ValidationError as error:
         told = [_fault(fault, path) for fault in error.errors()]
         raise UsageError(
@@ -136,6 +136,23 @@ def load_settings(file: Path | None = None) -> WorkstationSettings:
             title="Invalid setting",
             way_out="Correct " + " and ".join(dict.fromkeys(place for _, place in told)) + ".",
         ) from error
+
+
+def ignored_settings(file: Path | None = None) -> tuple[str, ...]:
+    """A line about each retired key that the file or a variable still sets: where it stands and where it went."""
+    path = file if file is not None else default_file()
+    given = _given(path, named=file is not None)
+    return tuple(
+        f"The setting {key} ({_place(key.split('.'), path, {}) or path}) is ignored: {reason(key)}."
+        for key in without_retired(given)[1]
+    )
+
+
+def _given(file: Path, *, named: bool) -> dict[str, Any]:
+    """What the file says, which need not be there unless it was named, with the variables laid over it."""
+    _refuse_unknown_variables()
+    given = _read(file) if named or file.is_file() else {}
+    return _over(_over(given, _short_names()), _variables())
 
 
 @dataclass(frozen=True, slots=True)

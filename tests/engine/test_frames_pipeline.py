@@ -107,7 +107,7 @@ def test_with_a_question_a_frame_never_leaves_out_the_first_hit_that_fits(
 ) -> None:
     sources = world(*memory)
     request = RetrievalRequest(query, BlockFilter(current=True))
-    hits = search(request, sources, SETTINGS.retrieval, 1).hits
+    hits = search(request, sources, 1).hits
     made = frame(sources, name, query, 600)
     fates = {c.fate for c in made.candidates if hits and c.block.id == hits[0].block.id}
     assert not hits or fates & {"selected", "duplicate"}, (
@@ -119,7 +119,7 @@ def test_with_a_question_the_order_is_that_of_the_search_and_without_one_that_of
     sources: Sources,
 ) -> None:
     request = RetrievalRequest("dome motor", BlockFilter(current=True))
-    hits = [c.block.id for c in search(request, sources, SETTINGS.retrieval, 10).hits]
+    hits = [c.block.id for c in search(request, sources, 10).hits]
     made = frame(sources, "ATTENTION", "dome motor")
     assert [c.block.id for c in made.candidates] == hits
     assert made.weights == SEARCH_WEIGHTS

@@ -8,7 +8,7 @@ import pytest
 
 from amgs.errors import Cancelled
 from amgs.lifecycle.conflict import Words, judge
-from amgs.settings import ReviewSettings
+from amgs.lifecycle.supersede import CONFIDENCE
 from amgs.text.claims import claims
 from amgs.types import Block, Progress
 from tests.engine.memory_world import open_memory
@@ -31,8 +31,8 @@ def found(
         "a", older, DAY, DAY, category=more.get("kind", "note"), meta={"source": "old-rule.md", **names}
     )
     two = Block("b", newer, later, later, category=more.get("then", "note"), meta={"source": "b.md", **names})
-    verdict = judge(one, two, 0.5, linked, Words.of((one, two, *COMMON)), ReviewSettings())
-    return None if verdict is None or verdict[1] < ReviewSettings().confidence else (verdict[0], verdict[2])
+    verdict = judge(one, two, 0.5, linked, Words.of((one, two, *COMMON)))
+    return None if verdict is None or verdict[1] < CONFIDENCE else (verdict[0], verdict[2])
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ def test_the_lowest_share_only_ever_adds_blocks(rows: list[tuple[int, int, int]]
     seen = Signals(
         columns[0] * 0.1, columns[1], np.zeros(len(rows)), columns[2], none, np.full(len(rows), np.nan)
     )
-    masks = [expendable(seen, limits(seen, PruningSettings(lowest=p))) for p in (0.0, 0.3, 0.6, 1.0)]
+    masks = [expendable(seen, limits(seen, PruningSettings(), p)) for p in (0.0, 0.3, 0.6, 1.0)]
     for less, more in pairwise(masks):
         assert not (less & ~more).any()
     strict = [expendable(seen, limits(seen, PruningSettings()), others=k) for k in (3, 2, 1, 0)]

@@ -18,11 +18,9 @@ from amgs.retrieval.similarity import WEIGHTS
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.text_forms import NOTE, PART
 from amgs.retrieval.waterfall import RetrievalRequest, gather, search
-from amgs.settings import RetrievalSettings
 from amgs.types import LAYERS, Block, SearchResult
 from tests.engine.retrieval_world import Link, note, traits, world
 
-SETTINGS = RetrievalSettings()
 TALK = [
     ("ann", "Ann: Where did the heron nest this spring?"),
     ("bo", "Bo: By the mill pond, under the alder."),
@@ -45,12 +43,12 @@ def sources() -> Sources:
 
 
 def ask(sources: Sources, query: str, **rest: object) -> SearchResult:
-    return search(RetrievalRequest(query, **rest), sources, SETTINGS, 10)  # type: ignore[arg-type]
+    return search(RetrievalRequest(query, **rest), sources, 10)  # type: ignore[arg-type]
 
 
 def estimate(sources: Sources, query: str) -> float | None:
     """What is estimated, whether or not it is told."""
-    return gather(RetrievalRequest(query), sources, SETTINGS).answerable
+    return gather(RetrievalRequest(query), sources).answerable
 
 
 def parts(result: SearchResult, opening: str) -> dict[str, float]:
@@ -77,7 +75,7 @@ def test_who_is_asked_about_counts_and_is_no_word_to_look_for(sources: Sources) 
 
 
 def test_an_episode_that_mentions_what_is_asked_lifts_its_turns(sources: Sources) -> None:
-    gathered = gather(RetrievalRequest("what broke, perhaps the clocks"), sources, SETTINGS)
+    gathered = gather(RetrievalRequest("what broke, perhaps the clocks"), sources)
     assert gathered.evidence is not None
     column = list(FEATURES).index("episode_words")
     mentioned = dict(
@@ -147,7 +145,7 @@ def test_an_english_word_is_read_as_it_is_written(sources: Sources, monkeypatch:
 @given(st.lists(st.sampled_from(["heron", "Ann", "kettle", "Bo", "zzz", "", "the"]), max_size=5))
 def test_every_query_gets_finite_evidence(words: list[str]) -> None:
     blocks = [turn(s, c, f"one#{i}") for i, (s, c) in enumerate(TALK)] + [note("x", status="consolidated")]
-    gathered = gather(RetrievalRequest(" ".join(words)), world(blocks, [Link(1, 2, "next")]), SETTINGS)
+    gathered = gather(RetrievalRequest(" ".join(words)), world(blocks, [Link(1, 2, "next")]))
     assert bool(np.isfinite(gathered.scored.totals).all())
     assert gathered.answerable is None or 0.0 <= gathered.answerable <= 1.0
     assert gathered.evidence is None or bool(np.isfinite(gathered.evidence.values).all())

@@ -7,7 +7,6 @@ import pytest
 from amgs.retrieval.shared_names import names
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import RetrievalRequest, search
-from amgs.settings import RetrievalSettings
 from tests.engine.retrieval_world import note, world
 
 QUERY = "in what town was the builder of the dome born"
@@ -30,7 +29,7 @@ def sources() -> Sources:
 
 def lift(sources: Sources, opening: str, **rest: object) -> float:
     """What shared names add for the hit that begins so."""
-    hits = search(RetrievalRequest(QUERY, **rest), sources, RetrievalSettings(), 8).hits  # type: ignore[arg-type]
+    hits = search(RetrievalRequest(QUERY, **rest), sources, 8).hits  # type: ignore[arg-type]
     found = next(hit for hit in hits if hit.block.content.startswith(opening))
     return dict(found.evidence)["shared_names"]
 

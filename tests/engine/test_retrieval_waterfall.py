@@ -10,16 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.errors import UsageError
-from amgs.retrieval.graph import best, expand
+from amgs.retrieval.graph import GRAPH_SHARE, best, expand
 from amgs.retrieval.keyword import saturated
 from amgs.retrieval.score import SEARCH_WEIGHTS, Finding, reinforcement, similarity
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import RetrievalRequest, check_layers, gather, search
-from amgs.settings import RetrievalSettings
 from amgs.types import COMPONENTS, LAYERS, BlockFilter, LayerReport, SearchResult, Weights
 from tests.engine.retrieval_world import NOW, Link, embed, note, world
 
-SETTINGS = RetrievalSettings()
 BLOCKS = [
     note("# Boiler\nThe boiler valve part number is QX-7741-B and it was replaced in March."),
     note("# Kitchen\nMy grandmother baked rye bread every Sunday morning.", category="person"),
@@ -31,7 +29,7 @@ LINKS = [Link(2, 3, weight=0.9)]
 
 
 def ask(sources: Sources, text: str, **rest: object) -> SearchResult:
-    return search(RetrievalRequest(text, **rest), sources, SETTINGS, 10)  # type: ignore[arg-type]
+    return search(RetrievalRequest(text, **rest), sources, 10)  # type: ignore[arg-type]
 
 
 def reports(result: SearchResult) -> dict[str, LayerReport]:
@@ -87,7 +85,7 @@ def test_the_graph_brings_a_neighbour_that_no_word_matches(sources: Sources) -> 
     (kitchen, network) = result.hits
     assert (kitchen.block.title, network.block.title) == ("Kitchen", "Network")
     assert network.layers == ("graph",)
-    assert network.graph == pytest.approx(SETTINGS.graph_share * 0.9 * kitchen.lexical, rel=1e-6)
+    assert network.graph == pytest.approx(GRAPH_SHARE * 0.9 * kitchen.lexical, rel=1e-6)
 
 
 def test_two_hops_reach_what_one_does_not() -> None:
@@ -105,9 +103,7 @@ def test_two_hops_reach_what_one_does_not() -> None:
 )
 def test_the_counts_of_the_layers_agree(words: list[str], layers: set[str]) -> None:
     sources = world(BLOCKS, LINKS)
-    gathered = gather(
-        RetrievalRequest(" ".join(words), layers=frozenset(layers), recent=5), sources, SETTINGS
-    )
+    gathered = gather(RetrievalRequest(" ".join(words), layers=frozenset(layers), recent=5), sources)
     assert [report.layer for report in gathered.layers] == list(LAYERS)
     by_name = {report.layer: report for report in gathered.layers}
     passed = by_name["prefilter"].candidates_out
@@ -154,7 +150,7 @@ def test_unknown_layers_and_negative_counts_are_refused(sources: Sources) -> Non
     with pytest.raises(UsageError):
         check_layers([])
     with pytest.raises(UsageError):
-        search(RetrievalRequest("x"), sources, SETTINGS, -1)
+        search(RetrievalRequest("x"), sources, -1)
     assert check_layers(None) == frozenset(LAYERS)
 
 
@@ -239,16 +235,16 @@ def test_reinforcement_rises_ever_less() -> None:
 def test_flows_from_several_seeds_are_joined_as_chances() -> None:
     view = world([note(c) for c in "abc"], [Link(1, 3, weight=0.8), Link(2, 3, weight=0.4)]).graph.view()
     allowed = np.array([1, 2, 3], dtype=np.int64)
-    flow = expand({1: 1.0, 2: 0.5}, view, allowed, RetrievalSettings(graph_share=0.5))
+    flow = expand({1: 1.0, 2: 0.5}, view, allowed, 0.5)
     assert flow[3] == pytest.approx(1 - (1 - 0.5 * 0.8) * (1 - 0.5 * 0.4 * 0.5))
-    assert expand({1: 1.0}, view, np.array([1, 2], dtype=np.int64), SETTINGS) == {}
+    assert expand({1: 1.0}, view, np.array([1, 2], dtype=np.int64)) == {}
 
 
 def test_a_faded_edge_carries_less() -> None:
     fresh = world([note("a"), note("b")], [Link(1, 2)])
     faded = world([note("a"), note("b")], [Link(1, 2, hours_ago=1000, decay_lambda=0.001)])
     allowed = np.array([1, 2], dtype=np.int64)
-    one, other = (expand({1: 1.0}, s.graph.view(), allowed, SETTINGS)[2] for s in (fresh, faded))
+    one, other = (expand({1: 1.0}, s.graph.view(), allowed)[2] for s in (fresh, faded))
     assert other == pytest.approx(one * math.exp(-1))
     assert faded.graph.view().as_of == NOW
 

@@ -16,8 +16,9 @@ from amgs.settings import DecaySettings, ProfileSettings, Settings
 from amgs.types import BlockFilter
 from amgs_app.engine import Engine, Options
 from amgs_app.places.folders import data_folder, model_cache
+from amgs_app.retired_settings import RETIRED
 from amgs_app.session.operator import Operator
-from amgs_app.settings import every_setting, load_settings
+from amgs_app.settings import every_setting, ignored_settings, load_settings
 from tests.engine.memory_world import NOW, write_notes
 from tests.tui.headless_world import Amgs, make, prepare
 
@@ -45,7 +46,7 @@ def written(folder: Path, text: str) -> Path:
     [
         ("[memory.decay]\nthreshold = nan", "memory.decay.threshold"),
         ("[memory.pruning]\nreinforcements = -1", "memory.pruning.reinforcements"),
-        ("[memory.graph]\nttl_seconds = inf", "memory.graph.ttl_seconds"),
+        ("[memory.consolidation]\ninterval_minutes = inf", "memory.consolidation.interval_minutes"),
         ("[memory.decay.profiles]\ncore = -0.1", "memory.decay.profiles.core"),
         ("[memory.decay.profiles]\nephemeral = inf", "memory.decay.profiles.ephemeral"),
         ("[memory.decay.profiles]\ndurable = 0.5", "memory.decay.profiles"),
@@ -187,3 +188,27 @@ def test_the_profiles_decide_how_fast_what_is_consolidated_decays(tmp_path: Path
     assert found["value"] == 0.0
     assert found["dialogue"] == 0.002
     assert found["person"] == 0.001
+
+
+def test_a_retired_key_is_ignored_with_a_line_that_says_where_it_went(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, amgs: Amgs
+) -> None:
+    file = written(tmp_path, "[memory.enhancement]\nnearest = 9\n[memory.decay]\nthreshold = 0.5")
+    monkeypatch.setenv("AMGS_MEMORY__GRAPH__TTL_SECONDS", "never")
+    assert load_settings(file).memory.decay.threshold == 0.5
+    assert not any(each.key.startswith("memory.enhancement") for each in every_setting(file))
+    assert ignored_settings(file) == (
+        f"The setting memory.enhancement.nearest ({file}) is ignored: "
+        "it is a constant now, in amgs.lifecycle.similarity, .enhance and .edge_health.",
+        "The setting memory.graph.ttl_seconds (AMGS_MEMORY__GRAPH__TTL_SECONDS) is ignored: "
+        "it is a constant now, in amgs.graph.live.",
+    )
+    assert amgs("status", "--settings", str(file)) == 0
+    assert [line for line in amgs.err.splitlines() if "ignored" in line] == list(ignored_settings(file))
+
+
+def test_no_retired_key_is_a_setting_and_each_says_where_it_went() -> None:
+    kept = {each.key for each in every_setting()}
+    sections = {key.rpartition(".")[0] for key in kept}
+    assert not RETIRED.keys() & (kept | sections)
+    assert all(said and not said.endswith(".") for said in RETIRED.values())

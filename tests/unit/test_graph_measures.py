@@ -171,7 +171,7 @@ def test_the_live_graph_is_read_again_only_when_it_changed_or_grew_old() -> None
         reads.append(version)
         return columns([Link(1, 2, decay_lambda=0.1)]), np.array([1, 2], dtype=np.int64)
 
-    graph = LiveGraph(load, lambda: version, clock, GraphSettings(ttl_seconds=60))  # type: ignore[arg-type]
+    graph = LiveGraph(load, lambda: version, clock, GraphSettings(), ttl_seconds=60)  # type: ignore[arg-type]
     first = graph.view()
     assert graph.view() is first and graph.importance([1, 3]) == {1: pytest.approx(1.0), 3: 0.0}
     version = 2

@@ -15,11 +15,12 @@ from amgs.errors import Cancelled
 from amgs.identity import block_id
 from amgs.lifecycle import similarity
 from amgs.lifecycle.similarity import Pair, pairs, shingles
-from amgs.settings import EnhancementSettings
 from amgs.types import Block, Progress, Vector
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
-SETTINGS = EnhancementSettings(overlap_words=2)
+OVERLAP_WORDS = 2
+"""The texts here are short."""
+
 WORDS = (
     "the dome stalled at night",
     "the motor ran hot",
@@ -46,39 +47,39 @@ def runs(text: str) -> frozenset[str]:
     return frozenset(" ".join(words[i : i + 3]) for i in range(len(words) - 2))
 
 
-def slow(blocks: list[Block], matrix: Vector, of: EnhancementSettings) -> dict[tuple[str, str], str]:
+def slow(blocks: list[Block], matrix: Vector) -> dict[tuple[str, str], str]:
     """The kind of each pair (earlier, later), by looking at all of them."""
     sets = [runs(b.content) for b in blocks]
     held = Counter(run for own in sets for run in own)
     cosines = np.clip(matrix @ matrix.T, 0.0, 1.0)
     hours = [(b.created_at - AT).total_seconds() / 3600 for b in blocks]
-    floor = min(of.overlap_cosine, of.merge_cosine)
+    floor = min(similarity.OVERLAP_COSINE, similarity.MERGE_COSINE)
     every = range(len(blocks))
 
     def near(i: int, far: float) -> list[int]:
         fit = [j for j in every if j != i and abs(hours[i] - hours[j]) <= far and cosines[i, j] >= floor]
-        return sorted(fit, key=lambda j: -cosines[i, j])[: of.nearest]
+        return sorted(fit, key=lambda j: -cosines[i, j])[: similarity.NEAREST]
 
     found = {}
     for i in every:
         for j in range(i + 1, len(blocks)):
             sharing = any(held[run] <= 20 for run in sets[i] & sets[j])
-            mutual = any(j in near(i, far) and i in near(j, far) for far in (1e9, of.overlap_hours))
+            mutual = any(j in near(i, far) and i in near(j, far) for far in (1e9, similarity.OVERLAP_HOURS))
             if not sharing and not mutual:
                 continue
             words = len(sets[i] & sets[j]) / max(1, len(sets[i] | sets[j]))
             a, b = sorted((blocks[i], blocks[j]), key=lambda x: (x.created_at, x.id))
             apart = str(a.meta["source"]).split("#")[0] != str(b.meta["source"]).split("#")[0]
-            long = min(len(x.content.split()) for x in (a, b)) >= of.overlap_words
-            if words >= of.copy_wording:
+            long = min(len(x.content.split()) for x in (a, b)) >= OVERLAP_WORDS
+            if words >= similarity.COPY_WORDING:
                 found[a.id, b.id] = "duplicate"
-            elif apart and words >= of.merge_wording and cosines[i, j] >= of.merge_cosine:
+            elif apart and words >= similarity.MERGE_WORDING and cosines[i, j] >= similarity.MERGE_COSINE:
                 found[a.id, b.id] = "merge"
             elif (
                 apart
                 and long
-                and cosines[i, j] >= of.overlap_cosine
-                and abs(hours[i] - hours[j]) <= of.overlap_hours
+                and cosines[i, j] >= similarity.OVERLAP_COSINE
+                and abs(hours[i] - hours[j]) <= similarity.OVERLAP_HOURS
             ):
                 found[a.id, b.id] = "overlap"
     return found
@@ -104,7 +105,7 @@ def test_it_agrees_with_looking_at_every_pair(texts: list[str], spread: float, s
     matrix = units(seed, len(blocks))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(similarity, "_ROWS", 7)
-        assert kinds(pairs(blocks, matrix, SETTINGS)) == slow(blocks, matrix, SETTINGS)
+        assert kinds(pairs(blocks, matrix, overlap_words=OVERLAP_WORDS)) == slow(blocks, matrix)
 
 
 def test_runs_are_of_three_words_and_a_shorter_text_is_one() -> None:
@@ -126,7 +127,7 @@ def test_with_too_many_pairs_only_the_rarest_runs_count(monkeypatch: pytest.Monk
     assert shared.keys.tolist() == [0 * 13 + 1, 2 * 13 + 3]
     assert shared.counts.tolist() == [1, 5]
     assert rare.tolist() == [2, 2, 6, 6] + [1] * 9
-    assert list(kinds(pairs(blocks, np.eye(13, dtype=np.float32), SETTINGS)).values()) == ["duplicate"]
+    assert list(kinds(pairs(blocks, np.eye(13, dtype=np.float32))).values()) == ["duplicate"]
 
 
 def test_comparing_can_be_stopped() -> None:
@@ -134,4 +135,4 @@ def test_comparing_can_be_stopped() -> None:
     progress.cancel()
     blocks = [block(f"note {n} on the dome", 0.0, f"{n}.md") for n in range(3)]
     with pytest.raises(Cancelled):
-        pairs(blocks, units(1, 3), SETTINGS, progress)
+        pairs(blocks, units(1, 3), progress)

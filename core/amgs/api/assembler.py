@@ -12,7 +12,6 @@ from amgs.calibration import forecasts
 from amgs.clock import as_utc
 from amgs.decay import hours_between
 from amgs.frames import cache, pipeline, pool_cache, registry, stored_waterfall
-from amgs.frames import definition as shipped
 from amgs.frames.assemble import Template
 from amgs.frames.pool_cache import KeptPool
 from amgs.frames.registry import Definitions
@@ -97,7 +96,7 @@ class Assembler:
         pools = {
             child.name: self._pool(definition, child, request, known, sources)
             for child in (registry.leaves(definition, known) if definition.is_composite else ())
-            if self._hours(child) > 0 and request.as_of is None
+            if child.refresh_hours > 0 and request.as_of is None
         }
         frame = pipeline.build(
             definition,
@@ -109,7 +108,7 @@ class Assembler:
             {name: pool.scored for name, pool in pools.items()},
         )
         told = [
-            f"{name} was scored {_span(pool.age_hours)} ago, and is reused for {self._hours(known[name]):g} h"
+            f"{name} was scored {_span(pool.age_hours)} ago, and is reused for {known[name].refresh_hours:g} h"
             for name, pool in pools.items()
             if pool.made_by is not None
         ]
@@ -152,10 +151,7 @@ class Assembler:
             version_of(_tree(definition, known)),
             self._identity() if of_self else {},
         )
-        largest = self._context.settings.identity.largest_shift
-        return cache.stale(
-            held, now, definition, hours=self._hours(definition), of_self=of_self, largest_shift=largest
-        )
+        return cache.stale(held, now, definition, hours=definition.refresh_hours, of_self=of_self)
 
     def _identity(self) -> dict[str, float]:
         """The centrality of every self-tagged block, by id."""
@@ -163,12 +159,6 @@ class Assembler:
             numbers = state.blocks.numbers(BlockFilter(self_only=True, current=True))
             importance = state.graph.importances(numbers)
             return dict(zip(state.blocks.ids(numbers).tolist(), importance.tolist(), strict=True))
-
-    def _hours(self, definition: FrameDefinition) -> float:
-        """How long an assembly stays fresh; that of SELF is a setting as long as the shipped one stands."""
-        if definition.name == shipped.SELF.name and definition.refresh_hours == shipped.SELF.refresh_hours:
-            return self._context.settings.identity.refresh_hours
-        return definition.refresh_hours
 
     def _record(
         self,

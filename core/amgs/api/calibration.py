@@ -66,7 +66,6 @@ class Calibration:
             useful=useful,
             assembly_id=assembly_id,
             now=self._context.clock.now(),
-            prior_strength=self._context.settings.calibration.prior_strength,
             prediction_id=prediction_id,
         )
 
@@ -91,7 +90,6 @@ class Calibration:
             event_type=event_type,
             source=source,
             now=self._context.clock.now(),
-            prior_strength=self._context.settings.calibration.prior_strength,
         )
 
     def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
@@ -244,7 +242,7 @@ class Calibration:
         context = self._context
         with context.derived.searching() as sources:
             request = waterfall.RetrievalRequest(query)
-            found = waterfall.search(request, sources, context.settings.retrieval, top_k)
+            found = waterfall.search(request, sources, top_k)
         return [hit.block.id for hit in found.hits]
 
     def monitor(self, *, record: bool = False, limit: int = 30) -> Monitored:

@@ -246,7 +246,6 @@ class Lifecycle:
         counter = self._context.storage.change_counter
         return enhance.plan(
             enhance.world(self._context.storage),
-            settings=self._context.settings.enhancement,
             embedder=self._context.embedder,
             now=self._context.clock.now(),
             change_counter=counter,
@@ -282,10 +281,8 @@ class Lifecycle:
         counter, now = self._context.storage.change_counter, self._context.clock.now()
         return supersede.plan(
             self._context.storage,
-            self._context.settings.review,
             now=now,
             change_counter=counter,
-            alike=self._context.settings.enhancement,
             progress=progress,
         )
 
@@ -319,7 +316,8 @@ class Lifecycle:
     ) -> PrunePlan:
         """Blocks that are faded, peripheral, unused and doubted; hard: pruned blocks that would leave the store.
 
-        threshold, lowest: stand in for `relevance` and `lowest` of the settings.
+        threshold: stands in for `relevance` of the settings. lowest: this share of the memory counts as low in
+        centrality and confidence, besides what lies under the limits.
         """
         counter, now = self._context.storage.change_counter, self._context.clock.now()
         if hard:
@@ -332,6 +330,7 @@ class Lifecycle:
             self._pruning(threshold, lowest),
             now=now,
             change_counter=counter,
+            lowest=lowest or 0.0,
             limit=bounds.count("A limit", limit),
         )
 
@@ -342,15 +341,19 @@ class Lifecycle:
         limits = self._pruning(threshold, lowest)
         wanted = self._context.whole_id(block_id)
         return prune.explain(
-            self._context.storage, wanted, self._centrality(), limits, now=self._context.clock.now()
+            self._context.storage,
+            wanted,
+            self._centrality(),
+            limits,
+            now=self._context.clock.now(),
+            lowest=lowest or 0.0,
         )
 
     def _pruning(self, threshold: float | None, lowest: float | None) -> PruningSettings:
-        given = {"relevance": threshold, "lowest": lowest}
-        changed = {name: value for name, value in given.items() if value is not None}
-        for name, value in changed.items():
-            if not 0 <= value <= 1 or (name == "relevance" and value == 0):
+        for name, value in {"relevance": threshold, "lowest": lowest}.items():
+            if value is not None and (not 0 <= value <= 1 or (name == "relevance" and value == 0)):
                 raise UsageError(f"Invalid {name}: {value:g}.", way_out="Give a value between 0 and 1.")
+        changed = {} if threshold is None else {"relevance": threshold}
         return self._context.settings.pruning.model_copy(update=changed)
 
     def _centrality(self) -> dict[int, float]:

@@ -51,9 +51,7 @@ class PackFamilies:
         load(context.embedder, "the encoder")
         with context.derived.searching() as sources:
             asked = BlockFilter(statuses=("raw", "consolidated"))
-            evidence = gather(
-                RetrievalRequest(query, asked, most=0), sources, context.settings.retrieval
-            ).evidence
+            evidence = gather(RetrievalRequest(query, asked, most=0), sources).evidence
             hits = seeds(evidence.numbers, contributions(evidence).sum(axis=1)) if evidence else {}
             view = sources.graph.view()
             members = self._members()[1]

@@ -42,7 +42,7 @@ def pruned(
     load(context.embedder, "the encoder")
     with context.derived.searching() as sources:
         numbers = context.storage.blocks.numbers_of(sorted(held))
-        relevance = SearchRelevance(sources, context.settings.retrieval, numbers)
+        relevance = SearchRelevance(sources, numbers)
         title, members = pack.title or pack.name, reading.in_order(pack, held)
         now = context.clock.now()
         return pruning.prune(title, members, query, budget, now, context.count_tokens, relevance, border)

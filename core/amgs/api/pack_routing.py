@@ -113,7 +113,7 @@ class PackRouting:
         numbers = context.storage.blocks.numbers_of(sorted(read))
         now, count = context.clock.now(), context.count_tokens
         with context.derived.searching() as sources:
-            relevance = SearchRelevance(sources, context.settings.retrieval, numbers, ROUTED_WEIGHTS)
+            relevance = SearchRelevance(sources, numbers, ROUTED_WEIGHTS)
             made = pipeline.make(query, found.items, found.shares, members, budget, now, count, relevance)
         return made, packs, members
 
@@ -144,7 +144,7 @@ class PackRouting:
         }
         now = context.clock.now()
         with context.derived.searching() as sources:
-            found = facets(query, every, numbers, tokens, now, sources, context.settings.retrieval)
+            found = facets(query, every, numbers, tokens, now, sources)
         return found, {one.pack.name: one.pack for one in every}, members
 
 

@@ -65,7 +65,7 @@ class Retrieval:
                 sources = replace(sources, clock=ShiftedClock(wanted.as_of, base=sources.clock))
             if consistency == "bounded":
                 sources = built_alone(self._context.derived, sources)
-            result, gathered = waterfall.gathering(request, sources, self._context.settings.retrieval, top_k)
+            result, gathered = waterfall.gathering(request, sources, top_k)
             if keep:
                 self._context.searches.keep(
                     query,
@@ -102,7 +102,7 @@ class Retrieval:
         asked = waterfall.check_layers(layers)
         request = waterfall.RetrievalRequest(query, weights=weights or SEARCH_WEIGHTS, layers=asked, most=0)
         with self._context.derived.searching() as sources:
-            return waterfall.gather(request, sources, self._context.settings.retrieval)
+            return waterfall.gather(request, sources)
 
     def nearest(self, query: str, limit: int = 10) -> list[tuple[str, float]]:
         """Ids and cosines of the blocks nearest in meaning, as the vector layer finds them."""
@@ -120,4 +120,4 @@ class Retrieval:
         with context.derived.searching() as sources:
             wanted = context.block(block)
             number = context.storage.blocks.numbers_of([wanted.id])[wanted.id]
-            return following.why(asked, wanted, number, sources, context.settings.retrieval, top_k)
+            return following.why(asked, wanted, number, sources, top_k)

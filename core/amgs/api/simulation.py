@@ -123,8 +123,6 @@ class Simulation:
             view, scores = state.graph.view(), state.graph.measures().importance()
         central = dict(zip(view.nodes.tolist(), scores.tolist(), strict=True))
         own = context.settings.pruning
-        if lowest is not None:
-            own = own.model_copy(update={"lowest": lowest})
         tried = prune.ways(
             tuple(thresholds) or (own.relevance / 5, own.relevance, min(1.0, own.relevance * 4))
         )
@@ -134,6 +132,7 @@ class Simulation:
             signals(facts, central, context.storage.forecasts.judged(), context.clock.now()),
             tried,
             own,
+            lowest=lowest or 0.0,
             days=days,
             cycle=cycle,
             draws=draws,
@@ -258,7 +257,7 @@ class Simulation:
                 progress(number, len(labelled), "asking")
             with context.derived.searching() as sources:
                 request = waterfall.RetrievalRequest(one.question.text)
-                hits = waterfall.search(request, sources, context.settings.retrieval, _DEEP).hits
+                hits = waterfall.search(request, sources, _DEEP).hits
             asked.append((tuple(hit.block.id for hit in hits), one))
         return asked
 

@@ -13,23 +13,24 @@ from amgs.storage.journal import JournalRow
 from amgs.storage.store import Storage
 from amgs.types import Edge, EdgeKey
 
+PRIOR_STRENGTH = 4.0
+"""How many verdicts an edge's present confidence c counts as: after h hits of n it is (4c + h) / (4 + n)."""
 
-def change(edge: Edge, seen: EdgeVerdicts, strength: float) -> EdgeChange:
-    """The edge's new confidence. The present one counts as `strength` verdicts: a miss lowers it, a hit raises it."""
-    after = (edge.confidence * strength + seen.hits) / (strength + seen.count)
+
+def change(edge: Edge, seen: EdgeVerdicts) -> EdgeChange:
+    """The edge's new confidence: a miss lowers it, a hit raises it."""
+    after = (edge.confidence * PRIOR_STRENGTH + seen.hits) / (PRIOR_STRENGTH + seen.count)
     return EdgeChange(edge, round(after, 4), seen.hits, seen.count)
 
 
-def changes(
-    storage: Storage, strength: float, predictions: Sequence[str] | None = None
-) -> tuple[EdgeChange, ...]:
+def changes(storage: Storage, predictions: Sequence[str] | None = None) -> tuple[EdgeChange, ...]:
     """What the verdicts that no edge has learned from yet would change.
 
     predictions: only of the edges that led to these forecasts' blocks; None for all.
     """
     walked = storage.edge_forecasts.open_verdicts(predictions)
     edges = storage.edges.get([one.key for one in walked])
-    return tuple(change(edges[one.key], one, strength) for one in walked if one.key in edges)
+    return tuple(change(edges[one.key], one) for one in walked if one.key in edges)
 
 
 def put(

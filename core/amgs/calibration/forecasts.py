@@ -84,13 +84,12 @@ def decide(
     useful: bool,
     assembly_id: str | None,
     now: datetime,
-    prior_strength: float,
     prediction_id: str | None = None,
 ) -> Outcome:
     """Give the latest open forecast of a block, or the one named, its outcome, journalled. A useful block is
     reinforced, and the edges that led to it learn from the verdict at once.
 
-    prior_strength: how many verdicts an edge's present confidence counts as. Raises UsageError when none is open.
+    Raises UsageError when none is open.
     """
     with storage.transaction():
         outcome = _decided(storage, block_id, useful, now, assembly_id, prediction_id)
@@ -98,7 +97,7 @@ def decide(
         verdict = "useful" if useful else "useless"
         told = f"“{block.title}” {verdict}, forecast {outcome.predicted:.2f}"
         rows = _reinforced(storage, [block_id], USEFUL, outcome.frame, now) if useful else []
-        _write(storage, now, told, (), (outcome,), {row.key: row for row in rows}, prior_strength)
+        _write(storage, now, told, (), (outcome,), {row.key: row for row in rows})
         return outcome
 
 
@@ -110,7 +109,6 @@ def settle(
     event_type: str,
     source: str,
     now: datetime,
-    prior_strength: float,
 ) -> tuple[Outcome, ...]:
     """Several verdicts and reinforcements of blocks as one operation. verdicts: whether each block was useful; one that
     was is reinforced, once.
@@ -124,7 +122,7 @@ def settle(
         outcomes = tuple(_decided(storage, block_id, useful, now) for block_id, useful in verdicts.items())
         if rows or outcomes:
             told = f"{plural(len(outcomes), 'verdict')}, {plural(len(rows), 'block')} reinforced, by {source}"
-            _write(storage, now, told, rows, outcomes, by_verdict, prior_strength)
+            _write(storage, now, told, rows, outcomes, by_verdict)
         return outcomes
 
 
@@ -145,12 +143,11 @@ def _write(
     rows: Sequence[JournalRow],
     outcomes: Sequence[Outcome],
     reinforced: Mapping[str, JournalRow],
-    prior_strength: float,
 ) -> None:
     """Write the operation of these outcomes, with what the edges learned from them. reinforced: rows of the blocks that
     a verdict reinforced, by id.
     """
-    planned = learning.changes(storage, prior_strength, [o.prediction_id for o in outcomes])
+    planned = learning.changes(storage, [o.prediction_id for o in outcomes])
     of_edges, learned = learning.put(storage, planned, now)
     told += f", {len(learned)} edge{'' if len(learned) == 1 else 's'} corrected" if learned else ""
     verdicts = [journal.verdict_row(o, reinforced.get(o.block_id)) for o in outcomes]

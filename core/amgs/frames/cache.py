@@ -31,6 +31,9 @@ from amgs.types import (
 Importance = Mapping[str, float]
 """Centrality of the blocks of self, by id."""
 
+LARGEST_SHIFT = 0.1
+"""A kept SELF expires when more than this share of the centrality within the identity has moved, see `shift`."""
+
 DAMAGED = (KeyError, TypeError, ValueError, AttributeError, WeightsError)
 """What reading a kept text raises when it is not what was written: a file was edited or an import cut."""
 
@@ -77,7 +80,6 @@ def stale(
     *,
     hours: float,
     of_self: bool,
-    largest_shift: float,
 ) -> str:
     """Why a kept assembly may not serve now; empty when it may.
 
@@ -100,7 +102,7 @@ def stale(
     if come or gone:
         return f"{len(come)} self-tagged blocks came and {len(gone)} left"
     moved = shift(held.tagged, now.tagged)
-    return f"centrality within the identity shifted by {moved:.2f}" if moved > largest_shift else ""
+    return f"centrality within the identity shifted by {moved:.2f}" if moved > LARGEST_SHIFT else ""
 
 
 # --- a frame as JSON --------------------------------------------------------------------------------------

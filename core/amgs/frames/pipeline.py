@@ -171,7 +171,7 @@ def score_frame(
     shared = effective(definition, request.weights, has_query=has_query)
     wanted = windowed(definition, request, sources)
     asked, belonging = asked_of(definition, wanted, request.query, shared.weights, sources, settings)
-    gathered = gather(asked, sources, settings.retrieval)
+    gathered = gather(asked, sources)
     tiers = {i: belonging[n] for i, n in gathered.numbers.items() if n in belonging}
     ordered = sorted(
         gathered.candidates,
@@ -206,7 +206,7 @@ def asked_of(
     if rule.gather == "filter":
         present = sources.blocks.numbers(wanted, limit=rule.pool).tolist()
         return replace(plain, present=tuple(present)), {}
-    belonging = identity(wanted, sources, settings.identity, settings.decay.profiles)
+    belonging = identity(wanted, sources, settings.decay.profiles)
     numbers = tuple(sorted(belonging))
     tiers = {number: (b.tier, b.because) for number, b in belonging.items()}
     return replace(plain, present=numbers, within=numbers), tiers

@@ -10,8 +10,14 @@ import numpy as np
 from amgs.graph.traversal import within
 from amgs.retrieval.score import reinforcement
 from amgs.retrieval.sources import Sources
-from amgs.settings import DEFAULT_PROFILES, ProfileSettings, SelfSettings
+from amgs.settings import DEFAULT_PROFILES, ProfileSettings
 from amgs.types import BlockFilter
+
+ANCHOR_DISTANCE = 1
+"""Blocks at most so many edges from the root anchor are near it."""
+
+THRESHOLD = 0.75
+"""Least mean of centrality and reinforcement, both in [0, 1], of an untagged block of the self."""
 
 ANCHOR_META = {"anchor": "self"}
 """Metadata of the block that is the root anchor; without one it is the most central tagged block."""
@@ -30,7 +36,6 @@ class Belonging:
 def identity(
     wanted: BlockFilter,
     sources: Sources,
-    settings: SelfSettings,
     profiles: ProfileSettings = DEFAULT_PROFILES,
 ) -> Mapping[int, Belonging]:
     """The blocks that belong to self, by number.
@@ -43,7 +48,7 @@ def identity(
     found = {number: Belonging(0, "tagged as self") for number in tagged}
     if not tagged:
         return found
-    lasting = _lasting(wanted, sources, settings, tagged, profiles.durable)
+    lasting = _lasting(wanted, sources, tagged, profiles.durable)
     for number, belonging in lasting.items():
         found.setdefault(number, belonging)
     return found
@@ -60,16 +65,13 @@ def anchor(wanted: BlockFilter, sources: Sources, tagged: list[int]) -> int | No
     return min(tagged, key=lambda number: (-importance[number], number), default=None)
 
 
-def _lasting(
-    wanted: BlockFilter, sources: Sources, settings: SelfSettings, tagged: list[int], slow: float
-) -> dict[int, Belonging]:
+def _lasting(wanted: BlockFilter, sources: Sources, tagged: list[int], slow: float) -> dict[int, Belonging]:
     """Untagged blocks near the anchor or over the threshold, that decay slowly. slow: λ per hour."""
     near: dict[int, int] = {}
     root = anchor(wanted, sources, tagged)
-    if root is not None and settings.anchor_distance > 0:
-        reached = within(sources.graph.view(), root, settings.anchor_distance)
-        near = {r.number: r.distance for r in reached}
-    central = _central(sources, settings)
+    if root is not None:
+        near = {r.number: r.distance for r in within(sources.graph.view(), root, ANCHOR_DISTANCE)}
+    central = _central(sources)
     allowed = sources.blocks.numbers(wanted)
     numbers = np.array(sorted((near.keys() | central.keys()) - set(tagged)), dtype=np.int64)
     found: dict[int, Belonging] = {}
@@ -80,13 +82,13 @@ def _lasting(
         if one.number in near:
             hops = near[one.number]
             found[one.number] = Belonging(1, f"{hops} hop{'s' * (hops != 1)} from the anchor")
-        elif strength >= settings.threshold:
+        elif strength >= THRESHOLD:
             found[one.number] = Belonging(2, f"central and reinforced ({strength:.2f})")
     return found
 
 
-def _central(sources: Sources, settings: SelfSettings) -> dict[int, float]:
+def _central(sources: Sources) -> dict[int, float]:
     """Blocks so central that reinforcement, which stays under 1, can lift their mean over the threshold."""
     standing = sources.graph.standing()
-    enough = standing.scores >= max(2 * settings.threshold - 1, 1e-9)
+    enough = standing.scores >= max(2 * THRESHOLD - 1, 1e-9)
     return dict(zip(standing.numbers[enough].tolist(), standing.scores[enough].tolist(), strict=True))

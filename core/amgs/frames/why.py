@@ -68,9 +68,7 @@ def why(
         asking = (leaf for leaf in atoms.values() if leaf.rule.gather == "query")
         atom = atoms[child] if child is not None else next(asking, next(iter(atoms.values())))
         part = _Part(definition, atom, request, sources, settings)
-        return retrieval.why(
-            part.asked, block, number, sources, settings.retrieval, atom.rule.pool, frame=definition.name
-        )
+        return retrieval.why(part.asked, block, number, sources, atom.rule.pool, frame=definition.name)
     candidate = next((c for c in mine if c.fate == "selected"), mine[0])
     part = _Part(definition, atoms[candidate.child], request, sources, settings)
     fall = fate.told(
@@ -112,7 +110,7 @@ class _Part:
         sources: Sources,
         settings: Settings,
     ) -> None:
-        self._sources, self._settings, self._atom = sources, settings, atom
+        self._sources, self._atom = sources, atom
         query = asked_in(definition, atom, request).query
         self._has_query = any(c.isalnum() for c in query)
         self.weights = effective(atom, request.weights, has_query=self._has_query).weights
@@ -125,10 +123,8 @@ class _Part:
         brought = LayerVerdict("prefilter", "passed", None, None, self._present(number))
         if not self._has_query:
             return (brought,)
-        gathered = gather(replace(self.asked, most=None), self._sources, self._settings.retrieval)
-        found = retrieval.finders(
-            self.asked, block, number, gathered, self._sources, self._settings.retrieval
-        )
+        gathered = gather(replace(self.asked, most=None), self._sources)
+        found = retrieval.finders(self.asked, block, number, gathered, self._sources)
         return (brought, *found)
 
     def _present(self, number: int) -> str:

@@ -57,9 +57,16 @@ class CentralitySnapshot:
     scores: Scores
 
 
+TTL_SECONDS = 300.0
+"""How long a view is used before its strengths are computed anew, since edges decay."""
+
+EXACT_BETWEENNESS_NODES = 2000
+"""Above this size betweenness is sampled (Brandes and Pich, 2007)."""
+
+
 class LiveGraph:
-    """Serves one GraphView and its measures until `version` moves or the view is older than the settings'
-    TTL.
+    """Serves one GraphView and its measures until `version` moves or the view is older than
+    `ttl_seconds`.
 
     version: rises whenever the edges or the live blocks change. The TTL is for decay: within it strengths are
     taken to stand still. kept: what lies beside the store from an earlier session. recorded: the centrality that the
@@ -81,6 +88,7 @@ class LiveGraph:
         walks: Callable[[int], Walks] | None = None,
         brief: Callable[[], NDArray[np.int64]] = lambda: np.zeros(0, np.int64),
         highest: int = 0,
+        ttl_seconds: float = TTL_SECONDS,
     ) -> None:
         self._load = load
         self._version = version
@@ -92,6 +100,7 @@ class LiveGraph:
         self._walks = walks
         self._brief = brief
         self._highest = highest
+        self._ttl_seconds = ttl_seconds
         self._earlier: tuple[GraphView, int, int] | None = None
         self._catch_up: CatchUp = _unknown
         self._view: GraphView | None = None
@@ -123,6 +132,7 @@ class LiveGraph:
             walks=self._walks,
             brief=self._brief,
             highest=highest,
+            ttl_seconds=self._ttl_seconds,
         )
         made._catch_up = catch_up
         view = self._view
@@ -174,7 +184,7 @@ class LiveGraph:
             known = measure(
                 telling(view, self._brief()),
                 betweenness=betweenness,
-                exact_below=self._settings.exact_betweenness_nodes,
+                exact_below=EXACT_BETWEENNESS_NODES,
                 seed=self._seed,
             )
             if view is self._view:
@@ -223,6 +233,4 @@ class LiveGraph:
         return None
 
     def _stale(self, view: GraphView, age: timedelta) -> bool:
-        return bool(view.strength.size) and not (
-            timedelta(0) <= age <= timedelta(seconds=self._settings.ttl_seconds)
-        )
+        return bool(view.strength.size) and not timedelta(0) <= age <= timedelta(seconds=self._ttl_seconds)

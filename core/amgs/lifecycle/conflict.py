@@ -10,7 +10,6 @@ from pathlib import PurePosixPath
 
 from amgs.identity import file_of
 from amgs.lifecycle.self_detection import documents
-from amgs.settings import ReviewSettings
 from amgs.text.claims import MEASURES, Claim, Value, claims, terms
 from amgs.text.markdown import slug
 from amgs.text.mentions import Mention, differ, mentions
@@ -20,6 +19,20 @@ from amgs.types import Block
 SUPERSEDES, CONTRADICTS = "supersedes", "contradicts"
 SURE = 0.75
 """A finding under this confidence is a suggestion."""
+
+COSINE = 0.35
+"""Least cosine of two blocks that are compared for their meaning alone; what lies above it adds a tenth to how sure a
+finding is.
+"""
+
+SUBJECT = 0.3
+"""Least share of rare words that two sentences on one subject have in common, see Words.shared."""
+
+EVENT_HOURS = 48.0
+"""Observations further apart are about different events."""
+
+LATER_HOURS = 12.0
+"""A superseding block is at least this many hours later."""
 
 EVENTS = frozenset({"observation", "dialogue", "task"})
 _LATER_DECISION = "a later decision"
@@ -82,11 +95,9 @@ def subject_words(block: Block) -> frozenset[str]:
     return terms("\n".join([prose(block.title), *(str(tag) for tag in block.meta.get("tags") or ())]))
 
 
-def judge(
-    older: Block, newer: Block, cosine: float, linked: bool, words: Words, settings: ReviewSettings
-) -> Finding | None:
+def judge(older: Block, newer: Block, cosine: float, linked: bool, words: Words) -> Finding | None:
     """The strongest finding between two blocks, None for none; linked: the newer one refers to the older."""
-    pair = _Pair(older, newer, linked, words, settings)
+    pair = _Pair(older, newer, linked, words)
     found: list[Finding | None] = [pair.amendment()] if linked else []
     after = [pair.whole(two, pair.titles[1]) for two in claims(statements(newer.content))]
     later = [(two, two.topic | pair.titles[1]) for two in after]
@@ -100,25 +111,23 @@ def judge(
     if surest is None:
         return None
     kind, sure, because = surest
-    sure += (0.1 if linked else 0.0) + 0.1 * max(0.0, cosine - settings.cosine)
+    sure += (0.1 if linked else 0.0) + 0.1 * max(0.0, cosine - COSINE)
     return kind, min(_MOST_SURE, sure), because
 
 
 class _Pair:
     """Two blocks whose statements are held against each other."""
 
-    def __init__(
-        self, older: Block, newer: Block, linked: bool, words: Words, settings: ReviewSettings
-    ) -> None:
-        self.words, self.settings, self.linked = words, settings, linked
+    def __init__(self, older: Block, newer: Block, linked: bool, words: Words) -> None:
+        self.words, self.linked = words, linked
         self.titles = subject_words(older), subject_words(newer)
         self.older, self.newer = older, newer
         self.names = terms("\n".join(str(n) for b in (older, newer) for n in b.meta.get("entities") or ()))
         self.decides = newer.category == "decision"
         hours = (newer.created_at - older.created_at).total_seconds() / 3600.0
-        self.apart = hours > settings.event_hours
+        self.apart = hours > EVENT_HOURS
         self.events = bool(EVENTS & {older.category, newer.category})
-        self.later = hours >= settings.later_hours
+        self.later = hours >= LATER_HOURS
         self.manuals = documents(older.content, older.meta) and documents(newer.content, newer.meta)
         self.same_title = words.rare(self.titles[0] & self.titles[1])
 
@@ -164,7 +173,7 @@ class _Pair:
         found = [self._retired(one, two, own), self._reassigned(one, two, both)]
         subject = max(own, words.shared(one.topic | self.titles[0], two.topic | self.titles[1]))
         named = bool(one.values and two.values) and words.rare(self.titles[0] & self.titles[1])
-        if subject >= self.settings.subject or (self.linked and two.change) or named:
+        if subject >= SUBJECT or (self.linked and two.change) or named:
             found.append(self._ended(one, two, own))
             others = [self._valued(one, two, subject, own), self._denied(one, two)]
             if any(others) and not self._named_apart(one, two):

@@ -10,11 +10,19 @@ from amgs.decay import relevance_at
 from amgs.lifecycle.change import Change
 from amgs.lifecycle.linking import DUPLICATES, MENTIONS_SAME, RELATED
 from amgs.lifecycle.proposals import Proposal, ProposalKind, proposal_id
-from amgs.settings import EnhancementSettings
 from amgs.types import Block, Edge
 
 LEARNED = frozenset({RELATED, MENTIONS_SAME, "same_event"})
 """Relations that were inferred; what a source says itself (`next`, `links_to`, …) is not for use to judge."""
+
+WEAK_STRENGTH, WEAK_CONFIDENCE = 0.1, 0.6
+"""An inferred edge is weak when weight · confidence · relevance and its confidence are both below these."""
+
+LEAST_USES = 2
+"""So many uses before the logs say anything about an edge."""
+
+MISMATCH, MISMATCH_WEIGHT = 0.3, 0.7
+"""Blocks that an edge of at least this weight calls alike disagree when their confidences differ by MISMATCH."""
 
 _ALIKE = frozenset({RELATED, DUPLICATES, "same_event"})
 _KEPT_SHARE = 0.8
@@ -36,7 +44,6 @@ class EdgeUsage:
 def faint(
     edges: Sequence[Edge],
     blocks: Mapping[str, Block],
-    settings: EnhancementSettings,
     now: datetime,
     busy: Collection[str],
 ) -> list[Proposal]:
@@ -44,10 +51,10 @@ def faint(
     found = []
     for e in _judged(edges, blocks, busy):
         strength = e.weight * e.confidence * relevance_at(e.decay_lambda, e.last_reinforced_at, now)
-        if strength < settings.weak_strength and e.confidence < settings.weak_confidence:
+        if strength < WEAK_STRENGTH and e.confidence < WEAK_CONFIDENCE:
             parts = f"weight {e.weight:.2f}, confidence {e.confidence:.2f}"
             reason = f"{e.relation_type}: strength {strength:.3f} ({parts})"
-            sure = 1.0 - strength / settings.weak_strength * 0.5
+            sure = 1.0 - strength / WEAK_STRENGTH * 0.5
             found.append(
                 _of_edge("weak_edge", e, blocks, reason, sure, "the edge goes; both blocks stay", None)
             )
@@ -58,7 +65,6 @@ def by_use(
     edges: Sequence[Edge],
     blocks: Mapping[str, Block],
     usage: EdgeUsage,
-    settings: EnhancementSettings,
     busy: Collection[str],
 ) -> list[Proposal]:
     """Edges whose ends are used together gain weight, those whose ends are used apart lose some.
@@ -74,7 +80,7 @@ def by_use(
         uses = max(together, walked)
         apart = min(len(a), len(b)) - together
         sure = uses / (uses + 2.0)
-        if uses >= settings.uses and together >= apart:
+        if uses >= LEAST_USES and together >= apart:
             weight = round(1.0 - (1.0 - e.weight) * (1.0 - _GAIN) ** uses, 6)
             reason = f"{e.relation_type}: useful together {together} times, led there {walked}"
             effect = f"weight {e.weight:.2f} → {weight:.2f}"
@@ -82,7 +88,7 @@ def by_use(
                 found.append(
                     _of_edge("strengthen", e, blocks, reason, sure, effect, replace(e, weight=weight))
                 )
-        elif together == 0 and walked == 0 and apart >= 2 * settings.uses:
+        elif together == 0 and walked == 0 and apart >= 2 * LEAST_USES:
             weight = round(e.weight * _KEPT_SHARE, 6)
             reason = f"{e.relation_type}: both ends used {apart} times or more, never together"
             effect = f"weight {e.weight:.2f} → {weight:.2f}"
@@ -98,7 +104,6 @@ def mismatches(
     edges: Sequence[Edge],
     blocks: Mapping[str, Block],
     usage: EdgeUsage,
-    settings: EnhancementSettings,
     busy: Collection[str],
 ) -> list[Proposal]:
     """Blocks that are strongly alike and believed very differently.
@@ -107,12 +112,12 @@ def mismatches(
     """
     found: list[Proposal] = []
     moved: set[str] = set()
-    strong = [e for e in edges if e.relation_type in _ALIKE and e.weight >= settings.mismatch_weight]
+    strong = [e for e in edges if e.relation_type in _ALIKE and e.weight >= MISMATCH_WEIGHT]
     for e in sorted(strong, key=lambda e: (-e.weight, e.source_id, e.target_id)):
         a, b = blocks.get(e.source_id), blocks.get(e.target_id)
         if a is None or b is None or {a.id, b.id} & set(busy):
             continue
-        if abs(a.confidence - b.confidence) < settings.mismatch:
+        if abs(a.confidence - b.confidence) < MISMATCH:
             continue
         # With equal use behind both, the lower confidence is the one that a hedge or a vague category gave.
         one, other = sorted((a, b), key=lambda x: (len(usage.blocks.get(x.id, ())), x.confidence, x.id))

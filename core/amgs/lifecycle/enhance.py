@@ -16,11 +16,16 @@ from amgs.lifecycle.change import Change, carry_out, joined
 from amgs.lifecycle.edge_health import EdgeUsage
 from amgs.lifecycle.proposals import ASKED_FOR, KINDS, EnhancementPlan, Proposal, proposal_id
 from amgs.lifecycle.similarity import Pair, pairs
-from amgs.settings import EnhancementSettings
 from amgs.storage.store import Storage
 from amgs.text.embedding import Embedder
 from amgs.text.plural import plural
 from amgs.types import Block, BlockFilter, Edge, EdgeKey, JournalEntry, Progress, Vector
+
+SPLIT_WORDS, SPLIT_COSINE = 40, 0.2
+"""A block holds two concepts when its halves, each of at least so many words, are less alike than this cosine."""
+
+SPLIT_PARAGRAPHS = 1024
+"""At most so many paragraphs are embedded to split blocks in one plan, the longest blocks first."""
 
 KIND = "enhance"
 _LIVE = BlockFilter(statuses=("consolidated",), current=True)
@@ -68,7 +73,6 @@ def world(storage: Storage) -> EnhancementInputs:
 def plan(
     seen: EnhancementInputs,
     *,
-    settings: EnhancementSettings,
     embedder: Embedder,
     now: datetime,
     change_counter: int,
@@ -86,21 +90,21 @@ def plan(
     wanted = frozenset(kinds) or frozenset(KINDS) - ASKED_FOR
     if progress is not None:
         progress(0, 3, "comparing blocks")
-    found = _alike(seen, settings, embedder, now, wanted, progress) if wanted - ASKED_FOR else []
+    found = _alike(seen, embedder, now, wanted, progress) if wanted - ASKED_FOR else []
     busy = _remade(found)
     if progress is not None:
         progress(1, 3, "looking for blocks with several concepts")
     if "split" in wanted:
-        found += _splits(seen, settings, embedder, now, busy, progress)
+        found += _splits(seen, embedder, now, busy, progress)
         busy = _remade(found)
     if progress is not None:
         progress(2, 3, "weighing edges")
     blocks = {b.id: b for b in seen.blocks}
-    rest = edge_health.faint(seen.edges, blocks, settings, now, busy)
+    rest = edge_health.faint(seen.edges, blocks, now, busy)
     weak = {_edge_of(p) for p in rest}
-    used = edge_health.by_use(seen.edges, blocks, seen.usage, settings, busy)
+    used = edge_health.by_use(seen.edges, blocks, seen.usage, busy)
     rest += [p for p in used if _edge_of(p) not in weak]
-    rest += edge_health.mismatches(seen.edges, blocks, seen.usage, settings, busy)
+    rest += edge_health.mismatches(seen.edges, blocks, seen.usage, busy)
     found += [p for p in rest if p.kind in wanted]
     if causes.KIND in wanted:
         found += causes.proposals(seen.blocks, seen.edges, now, busy)
@@ -132,7 +136,6 @@ def _remade(found: Iterable[Proposal]) -> frozenset[str]:
 
 def _alike(
     seen: EnhancementInputs,
-    settings: EnhancementSettings,
     embedder: Embedder,
     now: datetime,
     wanted: frozenset[str],
@@ -144,7 +147,7 @@ def _alike(
     linked = {(e.source_id, e.target_id) for e in seen.edges if e.relation_type == merge_split.SAME_EVENT}
     order = {kind: n for n, kind in enumerate(KINDS)}
     alike = sorted(
-        pairs(seen.blocks, seen.matrix, settings, progress),
+        pairs(seen.blocks, seen.matrix, progress),
         key=lambda p: (order[p.kind], -p.confidence, p.a.id, p.b.id),
     )
     for number, pair in enumerate(alike):
@@ -202,7 +205,6 @@ def _same_event(pair: Pair, now: datetime) -> Edge:
 
 def _splits(
     seen: EnhancementInputs,
-    settings: EnhancementSettings,
     embedder: Embedder,
     now: datetime,
     busy: frozenset[str],
@@ -217,15 +219,15 @@ def _splits(
         b
         for b in seen.blocks
         # What was merged would be split again at once.
-        if len(b.content.split()) >= 2 * settings.split_words and "derived_from" not in b.meta
+        if len(b.content.split()) >= 2 * SPLIT_WORDS and "derived_from" not in b.meta
     ]
-    divided = [merge_split.sections(b.content, settings.split_words) for b in asked]
+    divided = [merge_split.sections(b.content, SPLIT_WORDS) for b in asked]
     whole = [
         # Headings say where a text divides, and a piece of a note was cut at the best place by whoever took it in.
         () if len(parts) > 1 or "part" in b.meta else merge_split.paragraphs_of(b.content)
         for b, parts in zip(asked, divided, strict=True)
     ]
-    pieces = _bounded(whole, settings.split_paragraphs)
+    pieces = _bounded(whole, SPLIT_PARAGRAPHS)
     # One call for all: an embedder is many times faster in batches.
     texts = [p for own in pieces for p in own]
     vectors = embedder.embed(texts, progress) if texts else seen.matrix[:0]
@@ -237,7 +239,7 @@ def _splits(
         reason, sure = f"{plural(len(parts), 'section')} under headings of one level", 0.7
         if len(parts) < 2 and pieces[n]:
             parts, cosine = merge_split.semantic_break(
-                block.content, vectors[ends[n] : ends[n + 1]], settings.split_words, settings.split_cosine
+                block.content, vectors[ends[n] : ends[n + 1]], SPLIT_WORDS, SPLIT_COSINE
             )
             reason, sure = f"its halves are alike by {cosine:.2f} only", 0.3 + 0.4 * (1 - max(cosine, 0.0))
         if len(parts) < 2:

@@ -36,6 +36,12 @@ KIND, HARD = "prune", "prune hard"
 _MOST_HELD = 20_000
 """So many faded blocks are held beside all others in one plan, the most expendable first."""
 
+REDUNDANT_COSINE = 0.9
+"""A faded and unused block may go, however central, if another that stays comes as near as this."""
+
+ALONE_WORDS = 8
+"""A shorter block has no subject of its own to stand alone on."""
+
 ALONE = "alone on its subject"
 _LIVE = BlockFilter(statuses=("consolidated",))
 _EVERY = BlockFilter(statuses=STATUSES)
@@ -119,15 +125,16 @@ def plan(
     *,
     now: datetime,
     change_counter: int,
+    lowest: float = 0.0,
     limit: int | None = None,
 ) -> PrunePlan:
     """Consolidated blocks under all four limits, the most expendable first. Self components and pins stay.
 
-    centrality: by running number, in [0, 1].
+    centrality: by running number, in [0, 1]. lowest: see `limits`.
     """
     facts = storage.block_columns.facts(_LIVE)
     seen = signals(facts, centrality, storage.forecasts.judged(), now)
-    bounds = limits(seen, settings)
+    bounds = limits(seen, settings, lowest)
     first = expendable(seen, bounds)
     # Peers of a note hold each other up by their edges: what a nearer twin tells as well may go all the same.
     faded = expendable(seen, {**bounds, "centrality": 1.0, "confidence": 1.0})
@@ -137,7 +144,7 @@ def plan(
     going: dict[int, float] = {}
     alone = 0
     for at, cosine, twin in zip(order.tolist(), near.tolist(), other.tolist(), strict=True):
-        if cosine >= settings.redundant_cosine and twin not in going:
+        if cosine >= REDUNDANT_COSINE and twin not in going:
             going[at] = cosine
         elif first[at] and _alone(blocks[str(facts.ids[at])], cosine, settings):
             alone += 1
@@ -179,7 +186,7 @@ def _nearest_other(
 
 def _alone(block: Block, near: float, settings: PruningSettings) -> bool:
     """Whether nothing else in the memory is about what a block tells of."""
-    return near < settings.alone_cosine and len(block.content.split()) >= settings.alone_words
+    return near < settings.alone_cosine and len(block.content.split()) >= ALONE_WORDS
 
 
 def _spared(seen: Signals, bounds: Mapping[str, float], going: Container[int]) -> dict[str, int]:
@@ -204,13 +211,14 @@ def explain(
     settings: PruningSettings,
     *,
     now: datetime,
+    lowest: float = 0.0,
 ) -> PruneAssessment:
     """How a block stands to each of the four limits, and what keeps it; of any status."""
     block = storage.blocks.get([block_id])[block_id]
     facts = storage.block_columns.facts(_LIVE)
     judged = storage.forecasts.judged()
     seen = signals(facts, centrality, judged, now)
-    bounds = limits(seen, settings)
+    bounds = limits(seen, settings, lowest)
     number = storage.blocks.numbers_of([block_id])[block_id]
     own = signals(storage.block_columns.facts(_EVERY).of([number]), centrality, judged, now)
     signs = low(own, bounds)
@@ -221,7 +229,7 @@ def explain(
     kept = [sign.name for sign in told if not sign.low]
     every = np.union1d(facts.numbers, np.array([number], dtype=np.int64))
     near = float(_nearest_other(storage, every, np.searchsorted(every, [number]))[0][0])
-    if near >= settings.redundant_cosine and signs["relevance"][0] and signs["reinforcement"][0]:
+    if near >= REDUNDANT_COSINE and signs["relevance"][0] and signs["reinforcement"][0]:
         kept = [name for name in kept if name not in ("centrality", "confidence")]
     elif not kept and block.status == "consolidated" and _alone(block, near, settings):
         kept.append(ALONE)

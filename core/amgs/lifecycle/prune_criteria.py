@@ -62,10 +62,10 @@ def signals(
     )
 
 
-def limits(seen: Signals, settings: PruningSettings) -> dict[str, float]:
+def limits(seen: Signals, settings: PruningSettings, lowest: float = 0.0) -> dict[str, float]:
     """The greatest value of each sign that still is low.
 
-    With `lowest`, that share of the blocks is low in centrality and in confidence, where the fixed limit is stricter.
+    lowest: that share of the blocks is low in centrality and in confidence, where the fixed limit is stricter.
     """
     found = {
         "relevance": settings.relevance,
@@ -73,9 +73,9 @@ def limits(seen: Signals, settings: PruningSettings) -> dict[str, float]:
         "reinforcement": float(settings.reinforcements),
         "confidence": settings.confidence,
     }
-    if settings.lowest > 0 and seen.size:
+    if lowest > 0 and seen.size:
         for name in ("centrality", "confidence"):
-            share = float(np.quantile(getattr(seen, name), settings.lowest, method="lower"))
+            share = float(np.quantile(getattr(seen, name), lowest, method="lower"))
             found[name] = max(found[name], share)
     return found
 

@@ -17,8 +17,21 @@ from numpy.typing import NDArray
 from amgs.identity import file_of
 from amgs.index.neighbours import Within, nearest
 from amgs.lifecycle.self_detection import documents
-from amgs.settings import EnhancementSettings
 from amgs.types import Block, Progress, Vector
+
+NEAREST = 3
+"""Two blocks are held against each other when each is among the other's three nearest by cosine."""
+
+COPY_WORDING = 0.7
+"""Least Jaccard overlap of the three-word runs of two copies."""
+
+MERGE_WORDING, MERGE_COSINE = 0.25, 0.75
+"""Least overlap of runs, and least cosine, of two blocks of different sources that may become one."""
+
+OVERLAP_WORDS, OVERLAP_COSINE, OVERLAP_HOURS = 15, 0.5, 48.0
+"""Two accounts of one event: each of so many words or more, at least so near in meaning, at most so far apart. The
+confidence of the pair is cosine · (1 − hours / (2 · OVERLAP_HOURS)).
+"""
 
 _WORD = re.compile(r"[\w'’-]+")
 _SHINGLE = 3
@@ -85,7 +98,11 @@ def shingles(texts: Sequence[str]) -> Shingles:
 
 
 def pairs(
-    blocks: Sequence[Block], matrix: Vector, settings: EnhancementSettings, progress: Progress | None = None
+    blocks: Sequence[Block],
+    matrix: Vector,
+    progress: Progress | None = None,
+    *,
+    overlap_words: int = OVERLAP_WORDS,
 ) -> tuple[Pair, ...]:
     """Pairs that are alike, the surest first; matrix (n, d) holds the blocks' unit embeddings.
 
@@ -93,9 +110,9 @@ def pairs(
     """
     own = shingles([b.content for b in blocks])
     at = np.array([b.created_at.timestamp() for b in blocks])
-    floor = min(settings.overlap_cosine, settings.merge_cosine)
+    floor = min(OVERLAP_COSINE, MERGE_COSINE)
     shared, rare = _sharing_runs(own)
-    near = _mutual(matrix, at, settings.overlap_hours * 3600.0, settings.nearest, floor, progress)
+    near = _mutual(matrix, at, OVERLAP_HOURS * 3600.0, NEAREST, floor, progress)
     keys = np.union1d(shared.keys, near)
     found = []
     for start in range(0, keys.size, 65_536):
@@ -106,35 +123,33 @@ def pairs(
         sizes = np.diff(own.ends)
         most = shared.counts_of(some) + np.minimum((sizes - rare)[first], (sizes - rare)[second])
         bound = most / np.maximum(1, sizes[first] + sizes[second] - most)
-        for k in np.flatnonzero((cosines >= floor) | (bound >= settings.copy_wording)).tolist():
+        for k in np.flatnonzero((cosines >= floor) | (bound >= COPY_WORDING)).tolist():
             i, j = int(first[k]), int(second[k])
-            told = int(min(own.words[i], own.words[j])) >= settings.overlap_words and not (
+            told = int(min(own.words[i], own.words[j])) >= overlap_words and not (
                 # Manuals tell of no event.
-                float(cosines[k]) >= settings.overlap_cosine
+                float(cosines[k]) >= OVERLAP_COSINE
                 and documents(blocks[i].content, blocks[i].meta)
                 and documents(blocks[j].content, blocks[j].meta)
             )
-            pair = _judge(blocks[i], blocks[j], own.wording(i, j), float(cosines[k]), told, settings)
+            pair = _judge(blocks[i], blocks[j], own.wording(i, j), float(cosines[k]), told)
             if pair is not None:
                 found.append(pair)
     return tuple(sorted(found, key=lambda p: (-p.confidence, p.a.id, p.b.id)))
 
 
-def _judge(
-    x: Block, y: Block, words: float, cosine: float, told: bool, settings: EnhancementSettings
-) -> Pair | None:
+def _judge(x: Block, y: Block, words: float, cosine: float, told: bool) -> Pair | None:
     """told: both are long enough to be the account of an event."""
     a, b = sorted((x, y), key=lambda block: (block.created_at, block.id))
     hours = (b.created_at - a.created_at).total_seconds() / 3600.0
     apart = _source(a) != _source(b) or not _source(a)
-    if words >= settings.copy_wording:
+    if words >= COPY_WORDING:
         return Pair("duplicate", a, b, words, cosine, hours, round(0.5 + 0.5 * words, 4))
     if not apart:
         return None
-    if words >= settings.merge_wording and cosine >= settings.merge_cosine:
+    if words >= MERGE_WORDING and cosine >= MERGE_COSINE:
         return Pair("merge", a, b, words, cosine, hours, round((words + cosine) / 2, 4))
-    if told and cosine >= settings.overlap_cosine and hours <= settings.overlap_hours:
-        near = 1.0 - 0.5 * hours / settings.overlap_hours if settings.overlap_hours else 1.0
+    if told and cosine >= OVERLAP_COSINE and hours <= OVERLAP_HOURS:
+        near = 1.0 - 0.5 * hours / OVERLAP_HOURS
         return Pair("overlap", a, b, words, cosine, hours, round(cosine * near, 4))
     return None
 

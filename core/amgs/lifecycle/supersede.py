@@ -17,14 +17,28 @@ from amgs.errors import UsageError
 from amgs.identity import file_of
 from amgs.index.neighbours import nearest
 from amgs.lifecycle.change import Change, carry_out
-from amgs.lifecycle.conflict import EVENTS, SUPERSEDES, Words, judge, subject_words, topic
+from amgs.lifecycle.conflict import (
+    COSINE,
+    EVENT_HOURS,
+    EVENTS,
+    SUPERSEDES,
+    Words,
+    judge,
+    subject_words,
+    topic,
+)
 from amgs.lifecycle.linking import LINKS_TO, MENTIONS_SAME
 from amgs.lifecycle.merge_split import merge
 from amgs.lifecycle.similarity import Pair, pairs
-from amgs.settings import EnhancementSettings, ReviewSettings
 from amgs.storage.store import Storage
 from amgs.text.embedding import Embedder
 from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry, Progress, Review, Vector
+
+NEAREST = 12
+"""A block is compared with so many of its nearest by cosine."""
+
+CONFIDENCE = 0.5
+"""Least confidence of a finding in the queue."""
 
 MERGES = "merges"
 FOUND, DECIDED = "review", "review verdict"
@@ -59,23 +73,21 @@ class ReviewItem:
 
 def plan(
     storage: Storage,
-    settings: ReviewSettings,
     *,
     now: datetime,
     change_counter: int,
-    alike: EnhancementSettings,
     progress: Progress | None = None,
 ) -> ReviewPlan:
     """What a look at the whole store finds that is not in the queue yet, the surest first; changes nothing.
 
-    alike: from where on two blocks may be merged. Raises Cancelled when the operator stops it.
+    Raises Cancelled when the operator stops it.
     """
     blocks = {b.id: b for b in storage.blocks.select(_LIVE, order="arrival")}
     held = storage.block_columns.embeddings(wanted=_LIVE)
     edges = [e for e in storage.edges.everything() if e.source_id in blocks and e.target_id in blocks]
     known = {(r.older_id, r.newer_id) for r in storage.reviews.everything()}
     rows = [blocks[str(i)] for i in held.ids]
-    together = _pairs(rows, held.matrix, edges, settings, progress)
+    together = _pairs(rows, held.matrix, edges, progress)
     words = Words.of(blocks.values())
     linked = {(e.source_id, e.target_id) for e in edges if e.relation_type == LINKS_TO}
     first = storage.reviews.next_id()
@@ -86,15 +98,15 @@ def plan(
         older, newer = sorted((blocks[a], blocks[b]), key=lambda x: (x.created_at, x.id))
         if (older.id, newer.id) in known or older.meta.get("superseded_by") == newer.id:
             continue
-        verdict = judge(older, newer, cosine, (newer.id, older.id) in linked, words, settings)
-        if verdict is not None and verdict[1] >= settings.confidence:
+        verdict = judge(older, newer, cosine, (newer.id, older.id) in linked, words)
+        if verdict is not None and verdict[1] >= CONFIDENCE:
             kind, sure, because = verdict
             found.append((sure, older.id, newer.id, kind, because))
     taken = known | {(older_id, newer_id) for _, older_id, newer_id, _, _ in found}
     found += [
         (pair.confidence, pair.a.id, pair.b.id, MERGES, f"{pair.wording:.0%} of the wording is shared")
-        for pair in pairs(rows, held.matrix, alike, progress)
-        if pair.kind != "overlap" and (pair.a.id, pair.b.id) not in taken and not _apart(pair, settings)
+        for pair in pairs(rows, held.matrix, progress)
+        if pair.kind != "overlap" and (pair.a.id, pair.b.id) not in taken and not _apart(pair)
     ]
     found.sort(key=lambda f: (-f[0], f[1], f[2]))
     reviews = tuple(
@@ -104,16 +116,15 @@ def plan(
     return ReviewPlan(reviews, len(together), now, change_counter)
 
 
-def _apart(pair: Pair, settings: ReviewSettings) -> bool:
+def _apart(pair: Pair) -> bool:
     """Whether two blocks tell of different events, however alike their words are."""
-    return {pair.a.category, pair.b.category} <= EVENTS and pair.hours > settings.event_hours
+    return {pair.a.category, pair.b.category} <= EVENTS and pair.hours > EVENT_HOURS
 
 
 def _pairs(
     blocks: Sequence[Block],
     matrix: Vector,
     edges: Iterable[Edge],
-    settings: ReviewSettings,
     progress: Progress | None,
 ) -> dict[tuple[str, str], float]:
     """Pairs that may speak of one subject, with their cosine: near in meaning, linked, or sharing rare words.
@@ -132,7 +143,7 @@ def _pairs(
     for start in range(0, len(blocks), _ROWS):
         if progress is not None:
             progress(start, len(blocks), "finding similar blocks")
-        near = nearest(matrix[start : start + _ROWS], matrix, settings.nearest + 1, floor=settings.cosine)
+        near = nearest(matrix[start : start + _ROWS], matrix, NEAREST + 1, floor=COSINE)
         for row, others in enumerate(near.rows.tolist()):
             for j in others:
                 if j >= 0:

@@ -14,7 +14,6 @@ from amgs.packs.routing import RouteItem
 from amgs.retrieval.similarity import contributions
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import RetrievalRequest, gather
-from amgs.settings import RetrievalSettings
 from amgs.types import BlockFilter
 from amgs.types.packs import PackUsage
 
@@ -47,10 +46,9 @@ def facets(
     tokens: Mapping[str, int],
     now: datetime,
     sources: Sources,
-    settings: RetrievalSettings,
 ) -> Facets:
     """numbers, tokens: of the blocks of each pack that are read, by the pack's name."""
-    found = likely(query, sorted({n for own in numbers.values() for n in own}), sources, settings)
+    found = likely(query, sorted({n for own in numbers.values() for n in own}), sources)
     place = {number: n for n, number in enumerate(found)}
     terms = sources.keyword.content(sources.keyword.query(query))
     asked = {stem: word for word in reversed(_WORD.findall(query)) for stem in sources.keyword.stems(word)}
@@ -84,9 +82,7 @@ def facets(
     return Facets(tuple(found.values()), tuple(items), tuple(holding), said)
 
 
-def likely(
-    query: str, numbers: Sequence[int], sources: Sources, settings: RetrievalSettings
-) -> dict[int, float]:
+def likely(query: str, numbers: Sequence[int], sources: Sources) -> dict[int, float]:
     """How likely each block is the one that answers, by number, for the likeliest of them; together 1.
 
     The evidence of the search, found by any layer or none, as the listwise model gives it by which it was fitted.
@@ -96,7 +92,7 @@ def likely(
     wanted = tuple(numbers)
     asked = BlockFilter(statuses=("raw", "consolidated"))
     request = RetrievalRequest(query, asked, within=wanted, present=wanted, most=0)
-    evidence = gather(request, sources, settings).evidence
+    evidence = gather(request, sources).evidence
     if evidence is None:
         return {}
     linear = contributions(evidence).sum(axis=1)

@@ -18,7 +18,6 @@ from amgs.packs.pruning import PackSentence, Worths
 from amgs.retrieval.similarity import contributions
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import RetrievalRequest, gather
-from amgs.settings import RetrievalSettings
 from amgs.text.stop_words import COMMON_WORDS
 from amgs.types import STATUSES, BlockFilter
 from amgs.types.block import heading_path
@@ -55,13 +54,11 @@ class SearchRelevance:
     def __init__(
         self,
         sources: Sources,
-        settings: RetrievalSettings,
         numbers: Mapping[str, int],
         weights: Mapping[str, float] = WEIGHTS,
     ) -> None:
         self._weights = weights
         self._sources = sources
-        self._settings = settings
         self._numbers = numbers
 
     def worths(self, query: str, sentences: Sequence[PackSentence]) -> Worths:
@@ -102,7 +99,7 @@ class SearchRelevance:
         request = RetrievalRequest(
             query, BlockFilter(statuses=STATUSES), within=within, present=within, most=0
         )
-        found = gather(request, self._sources, self._settings).evidence if within else None
+        found = gather(request, self._sources).evidence if within else None
         if found is None:
             return np.zeros(len(sentences))
         linear = contributions(found).sum(axis=1)

@@ -9,7 +9,9 @@ import numpy as np
 from amgs.graph.view import GraphView
 from amgs.index.ascending import contains
 from amgs.retrieval.sources import Numbers
-from amgs.settings import RetrievalSettings
+
+GRAPH_SHARE = 0.25
+"""How much of a seed's similarity flows along an edge of full strength."""
 
 
 def best(similarities: Mapping[int, float], count: int) -> dict[int, float]:
@@ -19,11 +21,11 @@ def best(similarities: Mapping[int, float], count: int) -> dict[int, float]:
 
 
 def expand(
-    seeds: Mapping[int, float], view: GraphView, allowed: Numbers, settings: RetrievalSettings
+    seeds: Mapping[int, float], view: GraphView, allowed: Numbers, share: float = GRAPH_SHARE
 ) -> Mapping[int, float]:
     """What flows into the neighbours of the seeds (number -> similarity), by number: values in [0, 1].
 
-    Along an edge flows graph_share x strength x the seed's similarity; what comes in from several seeds is
+    Along an edge flows share x strength x the seed's similarity; what comes in from several seeds is
     joined as independent chances, so that a block that many of them point to stands out. A seed gets what the
     others send it.
     """
@@ -33,7 +35,7 @@ def expand(
         if node is None:
             continue
         neighbours, strengths = view.around(node)
-        flows = settings.graph_share * strengths * seeds[number]
+        flows = share * strengths * seeds[number]
         for neighbour, flow in zip(view.nodes[neighbours].tolist(), flows.tolist(), strict=True):
             missed[neighbour] = missed.get(neighbour, 1.0) * (1.0 - min(flow, 1.0))
     reached = np.array(sorted(missed), dtype=np.int64)

@@ -35,7 +35,6 @@ from amgs.retrieval.shared_names import with_shared_names
 from amgs.retrieval.similarity import contributions, fused
 from amgs.retrieval.sources import Numbers, Sources
 from amgs.retrieval.vector import vector
-from amgs.settings import RetrievalSettings
 from amgs.types import (
     LAYERS,
     BlockFilter,
@@ -97,6 +96,19 @@ class Gathered:
     found: Mapping[int, Finding] = field(default_factory=dict)
 
 
+KEYWORD_POOL, VECTOR_POOL = 200, 100
+"""Candidates that the keyword and the vector layer pass on."""
+
+FUZZY_POOL = 50
+"""Candidates that the fuzzy layer adds when a word is unknown."""
+
+GRAPH_SEEDS = 20
+"""The best candidates so far, whose neighbours the graph layer adds."""
+
+LEXICAL_SHARE = 0.5
+"""Share of words in the similarity by which seeds are chosen; the rest comes from the vectors."""
+
+
 def check_layers(layers: Collection[str] | None) -> frozenset[str]:
     """The layers asked for, all when None; raises UsageError for a name that is none."""
     if layers is None:
@@ -110,20 +122,16 @@ def check_layers(layers: Collection[str] | None) -> frozenset[str]:
     return frozenset(layers)
 
 
-def search(
-    request: RetrievalRequest, sources: Sources, settings: RetrievalSettings, top_k: int
-) -> SearchResult:
+def search(request: RetrievalRequest, sources: Sources, top_k: int) -> SearchResult:
     """The best `top_k` blocks for a query, with each layer's report."""
-    return gathering(request, sources, settings, top_k)[0]
+    return gathering(request, sources, top_k)[0]
 
 
-def gathering(
-    request: RetrievalRequest, sources: Sources, settings: RetrievalSettings, top_k: int
-) -> tuple[SearchResult, Gathered]:
+def gathering(request: RetrievalRequest, sources: Sources, top_k: int) -> tuple[SearchResult, Gathered]:
     """The best `top_k` blocks for a query, and all that was gathered for them."""
     top_k = bounds.count("The number of hits", top_k)
     start = sources.clock.perf()
-    gathered = gather(replace(request, most=top_k), sources, settings)
+    gathered = gather(replace(request, most=top_k), sources)
     best = gathered.candidates[0].block.content if gathered.candidates else ""
     untold = why_untold(gathered.evidence, request.text, best)
     finder = PassageFinder(sources.keyword.query(request.text), sources.keyword, gathered.corrections)
@@ -156,9 +164,9 @@ def explained(candidates: Sequence[Candidate], gathered: Gathered) -> tuple[Cand
     )
 
 
-def gather(request: RetrievalRequest, sources: Sources, settings: RetrievalSettings) -> Gathered:
+def gather(request: RetrievalRequest, sources: Sources) -> Gathered:
     """Run the layers asked for and score everything they found."""
-    run = _Run(request, sources, settings)
+    run = _Run(request, sources)
     run.prefilter()
     run.keyword()
     run.fuzzy()
@@ -170,8 +178,8 @@ def gather(request: RetrievalRequest, sources: Sources, settings: RetrievalSetti
 class _Run:
     """One query on its way down: what is known of each block so far, by number, and the reports."""
 
-    def __init__(self, request: RetrievalRequest, sources: Sources, settings: RetrievalSettings) -> None:
-        self.request, self.sources, self.settings = request, sources, settings
+    def __init__(self, request: RetrievalRequest, sources: Sources) -> None:
+        self.request, self.sources = request, sources
         self.wanted = [n for n in FINDERS if n in request.layers and (n != "graph" or request.hops > 0)]
         # Alone, the graph lets the keyword and vector layers find its seeds but hands on only what it
         # reached.
@@ -189,7 +197,7 @@ class _Run:
         """A layer that is switched off has no say in the similarity either."""
         lexical = self.seeding or "keyword" in self.wanted or "fuzzy" in self.wanted
         semantic = self.seeding or "vector" in self.wanted
-        return self.settings.lexical_share if lexical and semantic else float(lexical)
+        return LEXICAL_SHARE if lexical and semantic else float(lexical)
 
     def prefilter(self) -> None:
         start = self.sources.clock.perf()
@@ -204,16 +212,14 @@ class _Run:
         if self._skips("keyword", seeds=True):
             return
         start = self.sources.clock.perf()
-        found = keyword(self.query, self.sources.keyword, self.allowed, self.settings.keyword_pool)
+        found = keyword(self.query, self.sources.keyword, self.allowed, KEYWORD_POOL)
         self._absorb_lexical("keyword", found, start)
 
     def fuzzy(self) -> None:
         if self._skips("fuzzy"):
             return
         start = self.sources.clock.perf()
-        result = fuzzy(
-            self.request.text, self.query, self.sources.keyword, self.allowed, self.settings.fuzzy_pool
-        )
+        result = fuzzy(self.request.text, self.query, self.sources.keyword, self.allowed, FUZZY_POOL)
         self.corrections = result.corrections
         self._absorb_lexical("fuzzy", result.hits, start)
 
@@ -223,7 +229,7 @@ class _Run:
         start = self.sources.clock.perf()
         embedding = self.sources.embed(self.request.text)
         self.comparison = self.sources.vectors.compare(embedding, self.allowed)
-        found = vector(self.comparison, self.settings.vector_pool)
+        found = vector(self.comparison, VECTOR_POOL)
         fresh = len(found.keys() - self.found.keys())
         for number in found:
             self._add(number, "vector")
@@ -237,12 +243,12 @@ class _Run:
             return
         start = self.sources.clock.perf()
         similarities = {n: similarity(e, self.lexical_share) for n, e in self.found.items()}
-        seeds = best(similarities, self.settings.graph_seeds)
-        found = dict(expand(seeds, self.sources.graph.view(), self.allowed, self.settings))
+        seeds = best(similarities, GRAPH_SEEDS)
+        found = dict(expand(seeds, self.sources.graph.view(), self.allowed))
         ring = found
         for _ in range(1, self.request.hops):
-            walked = best(ring, self.settings.graph_seeds)
-            ring = dict(expand(walked, self.sources.graph.view(), self.allowed, self.settings))
+            walked = best(ring, GRAPH_SEEDS)
+            ring = dict(expand(walked, self.sources.graph.view(), self.allowed))
             for number, flow in ring.items():
                 found[number] = max(found.get(number, 0.0), flow)
         if self.seeding:

@@ -17,12 +17,21 @@ from amgs.retrieval.prefilter import prefilter
 from amgs.retrieval.quoting import held, told, with_stems
 from amgs.retrieval.score import weight_row
 from amgs.retrieval.text_forms import FORMS
-from amgs.retrieval.waterfall import FINDERS, Gathered, RetrievalRequest, explained, gather
+from amgs.retrieval.waterfall import (
+    FINDERS,
+    FUZZY_POOL,
+    GRAPH_SEEDS,
+    KEYWORD_POOL,
+    VECTOR_POOL,
+    Gathered,
+    RetrievalRequest,
+    explained,
+    gather,
+)
 from amgs.types import COMPONENTS, Block, BlockFilter, Explanation, LayerVerdict, WeightChange, Weights
 
 if TYPE_CHECKING:
     from amgs.retrieval.sources import Sources
-    from amgs.settings import RetrievalSettings
 
 
 def why(
@@ -30,7 +39,6 @@ def why(
     block: Block,
     number: int,
     sources: Sources,
-    settings: RetrievalSettings,
     places: int,
     frame: str = "",
 ) -> Explanation:
@@ -40,10 +48,10 @@ def why(
         return _turned_away(request, block, frame, refused, places)
     # Present whatever the finders say, so that it is scored like the others even where none found it.
     asked = replace(request, present=(*request.present, number), most=None)
-    gathered = gather(asked, sources, settings)
+    gathered = gather(asked, sources)
     layers = (
         LayerVerdict("prefilter", "passed", None, None, "it passes every condition"),
-        *finders(request, block, number, gathered, sources, settings),
+        *finders(request, block, number, gathered, sources),
     )
     return _scored(request, block, number, gathered, layers, places, frame)
 
@@ -170,7 +178,6 @@ def finders(
     number: int,
     gathered: Gathered,
     sources: Sources,
-    settings: RetrievalSettings,
 ) -> tuple[LayerVerdict, ...]:
     """What each finder said of the block; one that did not run says why."""
     skipped = {each.layer: each.skipped for each in gathered.layers if each.skipped}
@@ -179,11 +186,11 @@ def finders(
         if layer in skipped:
             made.append(LayerVerdict(layer, "switched off", None, None, skipped[layer]))
         elif layer == "graph":
-            made.append(_graph(number, gathered, sources, settings))
+            made.append(_graph(number, gathered, sources))
         elif layer == "vector":
-            made.append(_vector(request, number, sources, settings))
+            made.append(_vector(request, number, sources))
         else:
-            made.append(_lexical(layer, request, block, number, sources, settings))
+            made.append(_lexical(layer, request, block, number, sources))
     return tuple(made)
 
 
@@ -193,24 +200,23 @@ def _lexical(
     block: Block,
     number: int,
     sources: Sources,
-    settings: RetrievalSettings,
 ) -> LayerVerdict:
     query, index = sources.keyword.query(request.text), sources.keyword
     allowed = prefilter(request.filter, sources.blocks)
     only = np.array([number], dtype=np.int64)
     if layer == "keyword":
-        pool = keyword(query, index, allowed, settings.keyword_pool)
+        pool = keyword(query, index, allowed, KEYWORD_POOL)
         own = keyword(query, index, only, 1).get(number, LexicalHit(0.0)).share
         words = held(query, block.content, index)
-        nothing, size = "it holds no word of the query", settings.keyword_pool
+        nothing, size = "it holds no word of the query", KEYWORD_POOL
     else:
-        result = fuzzy(request.text, query, index, allowed, settings.fuzzy_pool)
+        result = fuzzy(request.text, query, index, allowed, FUZZY_POOL)
         if not result.corrections:
             return LayerVerdict(layer, "skipped", None, None, "no word of the query was taken for a typo")
         pool = result.hits
         own = fuzzy(request.text, query, index, only, 1).hits.get(number, LexicalHit(0.0)).share
         words = with_stems({each.known for each in result.corrections}, block.content, index)
-        nothing, size = "it holds no word that a typo was read as", settings.fuzzy_pool
+        nothing, size = "it holds no word that a typo was read as", FUZZY_POOL
     lowest = min((hit.share for hit in pool.values()), default=0.0)
     if number in pool:
         holds = told(words, block.content)
@@ -220,15 +226,13 @@ def _lexical(
     return LayerVerdict(layer, "missed", own, lowest, because)
 
 
-def _vector(
-    request: RetrievalRequest, number: int, sources: Sources, settings: RetrievalSettings
-) -> LayerVerdict:
+def _vector(request: RetrievalRequest, number: int, sources: Sources) -> LayerVerdict:
     allowed = prefilter(request.filter, sources.blocks)
     comparison = sources.vectors.compare(sources.embed(request.text), allowed)
     own = comparison.of([number]).get(number)
     if own is None:
         return LayerVerdict("vector", "missed", None, None, "it has no embedding")
-    pool = comparison.best(settings.vector_pool)
+    pool = comparison.best(VECTOR_POOL)
     lowest = max(pool[-1][1], 0.0) if pool else 0.0
     rank = 1 + comparison.nearer(own)
     passed = own > 0 and number in {found for found, _ in pool}
@@ -236,11 +240,11 @@ def _vector(
     return LayerVerdict("vector", "passed" if passed else "missed", own, lowest, because)
 
 
-def _graph(number: int, gathered: Gathered, sources: Sources, settings: RetrievalSettings) -> LayerVerdict:
+def _graph(number: int, gathered: Gathered, sources: Sources) -> LayerVerdict:
     flow = next((c.graph for c in gathered.candidates if gathered.numbers[c.block.id] == number), 0.0)
     if flow > 0:
         return LayerVerdict("graph", "passed", flow, 0.0, _linked(number, gathered, sources))
-    because = f"no edge leads here from the {settings.graph_seeds} best matches"
+    because = f"no edge leads here from the {GRAPH_SEEDS} best matches"
     return LayerVerdict("graph", "missed", 0.0, 0.0, because)
 
 

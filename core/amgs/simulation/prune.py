@@ -82,6 +82,7 @@ def futures(
     tried: Sequence[PruningPolicy],
     settings: PruningSettings,
     *,
+    lowest: float = 0.0,
     days: float,
     cycle: float,
     draws: int,
@@ -99,7 +100,7 @@ def futures(
         raise UsageError(
             f"A cycle of {cycle:g} days is out of range.", way_out="Give a positive number of days."
         )
-    bounds = [limits(now, settings.model_copy(update={"relevance": way.threshold})) for way in tried]
+    bounds = [limits(now, settings.model_copy(update={"relevance": way.threshold}), lowest) for way in tried]
     rows = world.wiring.rows_at()
     pruned, missed, edges = (np.zeros((len(tried), draws)) for _ in range(3))
     found, recalls = np.zeros(draws), np.zeros((len(tried), draws))

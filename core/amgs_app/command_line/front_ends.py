@@ -187,6 +187,7 @@ def _operator(options: Globals) -> Operator:
     from amgs_app.session.operator import Operator
 
     operator = Operator(engine_of(options.options()))
+    operator.engine.warn = say
     if options.theme is not None:
         _ = operator.palette  # a theme that is not there is said before anything is done
     return operator

@@ -8,7 +8,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from amgs import extras
 from amgs.errors import UsageError
@@ -16,6 +16,9 @@ from amgs_app.calls.marks import Arg, Option
 from amgs_app.command_line.global_options import Globals
 from amgs_app.operations.arguments import Configuration
 from amgs_app.shell.output import say
+
+if TYPE_CHECKING:
+    from amgs_app.engine import Options
 
 Host = Annotated[str, Option("--host", metavar="ADDRESS", help="Address to listen on.")]
 Port = Annotated[
@@ -63,7 +66,7 @@ def serve_memory(
 
     _check_owner(options, root)
     return serve(
-        replace(options, own=True).options(),
+        _told(options),
         host=host,
         port=port,
         root=root,
@@ -99,8 +102,18 @@ def serve_gateway(
     from amgs_app.gateway.running import serve
 
     _check_owner(options, root)
-    given = replace(options, own=True).options()
+    given = _told(options)
     return serve(given, upstream, budget or 0, configuration, host=host, port=port, root=root, tokens=tokens)
+
+
+def _told(options: Globals) -> Options:
+    """What the engine of the user's own memory is told. Settings that are ignored are named on stderr, once."""
+    from amgs_app.settings import ignored_settings
+
+    given = replace(options, own=True).options()
+    for line in ignored_settings(given.settings):
+        say(line)
+    return given
 
 
 def _check_owner(options: Globals, root: str | None) -> None:
@@ -128,7 +141,7 @@ def speak_mcp(
     with extras.explained("server"):
         from amgs_app.attached.connection import place_of
         from amgs_app.server.mcp import stdio
-    given = replace(options, own=True).options()
+    given = _told(options)
     if given.connect:
         return stdio.relay(*place_of(given.connect), given.token)
     return stdio.speak(given)
@@ -231,7 +244,7 @@ def run_workers(
             way_out="Name it by --store; a served memory is kept by `amgs agents run`.",
         )
     wanted = known_kinds(kinds or ())
-    engine = Engine(replace(options, own=True).options())
+    engine = Engine(_told(options))
 
     def wait() -> bool:
         if not once:

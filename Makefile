@@ -54,8 +54,10 @@ cast: $(STAMP)
 sample: $(STAMP)
 	$(BIN)/python -m scripts.sample_build $(CHECK)
 
-# Pages that are made from the program: public names, keys, words, settings, the man page (man docs/amgs.1).
+# What is made from the program: public names, keys, words, settings, the man page (man docs/amgs.1), and what type
+# checkers read of the clients.
 docs: $(STAMP)
+	$(BIN)/python -m scripts.client_stubs
 	$(BIN)/python -m amgs_tui.docs_pages docs
 
 # The documentation as a site, in build/site. A link or an anchor that leads nowhere is an error.

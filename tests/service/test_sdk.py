@@ -15,7 +15,8 @@ from amgs import AsyncMemoryClient, BlockFilter, MemoryClient
 from amgs.api.entities import Entities
 from amgs.api.sources import SourceLibrary
 from amgs.client import async_memory_client, memory_client
-from amgs.client.ask import Ask, Awaited, Blocking
+from amgs.client.ask import Ask
+from amgs.client.parts import Awaited, Blocking
 from tests.service.serving import served
 
 

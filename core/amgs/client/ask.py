@@ -1,21 +1,15 @@
-"""A request as a value, and the two ways to send it: at once, or awaited.
-
-Every call of the service is described once, as a function from its arguments to an `Ask`. Both clients are lists of
-these functions.
-"""
+"""A request as a value. Every call of the service is described once, as a function from its arguments to an `Ask`."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final, Generic, Literal, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Final, Generic, Literal, TypeVar
 
 from amgs import wire
 
-P = ParamSpec("P")
 R = TypeVar("R")
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Read = Callable[[Any, Collection[str]], R]
@@ -92,67 +86,3 @@ def _json(value: Any) -> Any:
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_json(each) for each in value]
     return value
-
-
-class SendsNow(Protocol):
-    """What carries a request out and waits for its answer."""
-
-    def send(self, ask: Ask[R]) -> R:
-        """The answer; raises what the engine in the process would raise, or ServiceError."""
-        ...
-
-
-class SendsLater(Protocol):
-    """What carries a request out while others run."""
-
-    async def send(self, ask: Ask[R]) -> R:
-        """The answer; raises what the engine in the process would raise, or ServiceError."""
-        ...
-
-
-class Blocking(Generic[P, R]):
-    """A method of `MemoryClient` from the description of its request."""
-
-    def __init__(self, described: Callable[P, Ask[R]]) -> None:
-        self.described = described
-        self.__doc__ = described.__doc__
-
-    @overload
-    def __get__(self, owner: None, kind: type[Any]) -> Callable[P, Ask[R]]: ...
-    @overload
-    def __get__(self, owner: SendsNow, kind: type[Any]) -> Callable[P, R]: ...
-    def __get__(self, owner: SendsNow | None, kind: type[Any]) -> Callable[P, Ask[R]] | Callable[P, R]:
-        if owner is None:
-            return self.described
-        described = self.described
-
-        @functools.wraps(described)
-        def method(*args: P.args, **kwargs: P.kwargs) -> R:
-            return owner.send(described(*args, **kwargs))
-
-        return method
-
-
-class Awaited(Generic[P, R]):
-    """A method of `AsyncMemoryClient` from the description of its request."""
-
-    def __init__(self, described: Callable[P, Ask[R]]) -> None:
-        self.described = described
-        self.__doc__ = described.__doc__
-
-    @overload
-    def __get__(self, owner: None, kind: type[Any]) -> Callable[P, Ask[R]]: ...
-    @overload
-    def __get__(self, owner: SendsLater, kind: type[Any]) -> Callable[P, Coroutine[Any, Any, R]]: ...
-    def __get__(
-        self, owner: SendsLater | None, kind: type[Any]
-    ) -> Callable[P, Ask[R]] | Callable[P, Coroutine[Any, Any, R]]:
-        if owner is None:
-            return self.described
-        described = self.described
-
-        @functools.wraps(described)
-        async def method(*args: P.args, **kwargs: P.kwargs) -> R:
-            return await owner.send(described(*args, **kwargs))
-
-        return method

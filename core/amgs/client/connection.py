@@ -89,10 +89,12 @@ def lost(error: httpx2.TransportError | httpx2.InvalidURL) -> Lost:
     return Lost(told or "the connection broke", arrived=True)
 
 
-def any_operation(
-    name: str, arguments: dict[str, Any], packages: Collection[str], *, writes: bool
-) -> Ask[Any]:
-    """The request for any operation; see `MemoryClient.call`."""
+def call(name: str, /, *, packages: Collection[str] = (), writes: bool = True, **arguments: Any) -> Ask[Any]:
+    """Any operation of the service by its name, such as `frame compare`, with its parameters.
+
+    Answers in plain JSON, as the command line prints with `--format json`; with packages (`{"amgs"}`), as frozen
+    values of theirs. writes: False for a request that changes nothing, which needs no idempotency key.
+    """
     path = f"/v1/operations/{'_'.join(name.split())}"
     read = whole if packages else plain
     return Ask("POST", path, given(arguments), read, repeatable=not writes, packages=packages)

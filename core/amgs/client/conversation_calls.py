@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         ConversationTopics,
         SummaryLevel,
     )
-    from amgs.types.gateway import GatewayExchange
     from amgs.types.mentions import ConversationEntities, ConversationResolved, MentionType, ResolvedMention
 
 
@@ -204,15 +203,3 @@ def stats(conversation: str) -> Ask[ConversationStats]:
 def clear(conversation: str) -> Ask[JournalEntry]:
     """Drop a conversation: its messages go, and what no other source holds of them is archived."""
     return operation("conversation_clear", writes=True, conversation=conversation)
-
-
-def gateway_exchanges(limit: int = 50) -> Ask[tuple[GatewayExchange, ...]]:
-    """The latest requests, the newest first, without what was sent."""
-    return operation("conversation_exchanges", part("exchanges"), limit=limit)
-
-
-def gateway_exchange(number: int) -> Ask[GatewayExchange]:
-    """A request with what its model read, put together from the conversation and held against the digest of what was
-    sent.
-    """
-    return operation("conversation_exchange", number=number)

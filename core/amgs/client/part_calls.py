@@ -1,4 +1,4 @@
-"""The requests behind `client.frame`, `client.graph`, `client.lifecycle` and `client.calibration`.
+"""The requests behind the parts of a client that have no file of their own: `client.frame`, `client.graph` and others.
 
 Where `Memory` has a part of that name, the names and arguments are its own.
 """
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     )
     from amgs.types.causes import KeptCauses
     from amgs.types.decay import CategoryCurves
+    from amgs.types.gateway import GatewayExchange
     from amgs.types.tasks import Task, TaskKind, WorkerList
 
 
@@ -358,6 +359,21 @@ def simulate_stability(
 ) -> Ask[Stability]:
     """How stable the graph is when edges are lost at random."""
     return operation("montecarlo_stability", noise=noise, loss=loss, days=days, pace=list(paces), draws=draws)
+
+
+# --- the gateway -----------------------------------------------------------------------------------------
+
+
+def gateway_exchanges(limit: int = 50) -> Ask[tuple[GatewayExchange, ...]]:
+    """The latest requests, the newest first, without what was sent."""
+    return operation("conversation_exchanges", part("exchanges"), limit=limit)
+
+
+def gateway_exchange(number: int) -> Ask[GatewayExchange]:
+    """A request with what its model read, put together from the conversation and held against the digest of what was
+    sent.
+    """
+    return operation("conversation_exchange", number=number)
 
 
 # --- erasure -----------------------------------------------------------------------------------------------

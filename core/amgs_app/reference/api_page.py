@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
-from amgs.client.ask import Blocking
+from amgs.client.parts import Blocking
 
 _SECTIONS = (
     ("Open a memory", ("amgs.opening", "amgs.memory")),
@@ -21,8 +21,8 @@ _SECTIONS = (
     ("Errors", ("amgs.errors",)),
 )
 """Headings, and the modules whose names stand below them."""
-_MEMORY = "amgs.memory"
-"""The package of one public class; its bases are parts of it in files of their own."""
+_IN_PARTS = ("amgs.memory", "amgs.client")
+"""Packages of public classes whose bases are parts of them in files of their own."""
 _REQUEST = re.compile(r"-> Ask\[(.*)\]$")
 """The description of a request; called on a client it gives the answer."""
 _WIDTH = 110
@@ -75,7 +75,7 @@ def _class(kind: type) -> Iterator[str]:
     fields = _fields(kind)
     if fields:
         yield from _code([f"{name}: {annotation}{default}" for name, annotation, default in fields])
-    elif "__init__" in vars(kind) and not issubclass(kind, BaseException):
+    elif any(name == "__init__" for name, _ in _members(kind)) and not issubclass(kind, BaseException):
         yield from _code(_signature(kind.__name__, kind.__init__))
     yield from _doc(kind)
     for name, member in _members(kind):
@@ -92,9 +92,9 @@ def _class(kind: type) -> Iterator[str]:
 
 
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
-    """What a class defines; of Memory, whatever its bases define too."""
+    """What a class defines; of Memory and its clients, whatever their bases define too."""
     for part in kind.__mro__:
-        if part is kind or part.__module__.startswith(_MEMORY):
+        if part is kind or part.__module__.startswith(_IN_PARTS):
             yield from vars(part).items()
 
 

@@ -1,0 +1,841 @@
+"""`AsyncMemoryClient`: a served memory, asked from a program that does other things while it waits.
+
+Made by `scripts/client_stubs.py`.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Unpack
+
+from amgs.api.diversity import Diversity
+from amgs.api.entities import EntityOrder
+from amgs.api.graph import Communities, GraphPath
+from amgs.api.sources import SourceSummary
+from amgs.calibration.results import Calibrated, CalibrationPlan
+from amgs.client.calls import ForecastGroup
+from amgs.client.part_calls import Method
+from amgs.client.parts import ClientPart
+from amgs.client.transport import AwaitedTransport
+from amgs.conversation.messages import GivenMessage
+from amgs.frames.results import CachedFrame, History, Replay
+from amgs.lifecycle.decay_forecast import DecayPreview
+from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt
+from amgs.lifecycle.proposals import EnhancementPlan
+from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
+from amgs.lifecycle.revision import Revision, RevisionPlan
+from amgs.lifecycle.schedule import Due
+from amgs.lifecycle.supersede import ReviewItem, ReviewPlan
+from amgs.simulation.evolve import Evolution
+from amgs.simulation.insert import Insertion
+from amgs.simulation.prune import PruningFutures
+from amgs.simulation.stability import Stability
+from amgs.storage.sources import SourcePiece
+from amgs.types import (
+    Block,
+    BlockFilter,
+    Centrality,
+    Consistency,
+    ConsolidationPlan,
+    ConsolidationSummary,
+    DecayCurve,
+    Edge,
+    EntityKnowledge,
+    EntitySummary,
+    EntityType,
+    Explanation,
+    Forecast,
+    Frame,
+    FrameDefinition,
+    GraphStats,
+    Health,
+    IndexBuild,
+    IndexStatus,
+    IngestReceipt,
+    JournalEntry,
+    JournalEntryDetail,
+    JournalPage,
+    Neighbourhood,
+    Outcome,
+    PastSearch,
+    PlanApplied,
+    Reliability,
+    SearchResult,
+    ServedPlan,
+    Status,
+    StoreStatus,
+    UndoPlan,
+    Verification,
+    Weights,
+)
+from amgs.types.causes import KeptCauses
+from amgs.types.context_settings import ContextConfiguration
+from amgs.types.conversation import (
+    ContextStrategy,
+    ConversationAdded,
+    ConversationKept,
+    ConversationStats,
+    ConversationSummary,
+    Message,
+    OptimisedContext,
+    RestoredSpan,
+)
+from amgs.types.conversation_memories import ConversationMemories
+from amgs.types.conversation_text import ConversationSurvival, RestoreLevel
+from amgs.types.conversation_views import (
+    ConversationActs,
+    ConversationExtract,
+    ConversationTopics,
+    SummaryLevel,
+)
+from amgs.types.decay import CategoryCurves
+from amgs.types.diagnosis import Diagnosis, DiagnosisArguments, FixApplied
+from amgs.types.gateway import GatewayExchange
+from amgs.types.mentions import ConversationEntities, ConversationResolved, MentionType, ResolvedMention
+from amgs.types.pack_assembly import PackAssembly
+from amgs.types.pack_consolidation import PackLearned, RestoredLearning
+from amgs.types.pack_families import PackGraph, PackIntent
+from amgs.types.pack_learning import PackPolicy, PackProposal, PackProposals
+from amgs.types.pack_sentences import PackSentences
+from amgs.types.pack_weights import PackCredits, PackWeights
+from amgs.types.packs import (
+    PackContent,
+    PackCourse,
+    PackDifference,
+    PackForecast,
+    PackHabits,
+    PackKept,
+    PackRole,
+    PackRoute,
+    PackText,
+    PackUsage,
+    PackUse,
+)
+from amgs.types.tasks import Task, TaskKind, WorkerList
+
+class AsyncFramesCalls(ClientPart):
+    """What can be assembled, and what has been."""
+    async def assemble(
+        self,
+        name: str,
+        *,
+        query: str = "",
+        budget: int | None = None,
+        weights: Weights | None = None,
+        reinforce: bool = True,
+        as_of: datetime | None = None,
+    ) -> Frame:
+        """Assemble a frame; its scores are logged as forecasts that feedback settles.
+
+        reinforce: False for a look that leaves no trace. as_of: of what held at that instant; a look,
+        too. Raises UnknownFrameError, BudgetError or WeightsError.
+        """
+    async def cached(
+        self, name: str, *, query: str = "", budget: int | None = None, weights: Weights | None = None
+    ) -> CachedFrame:
+        """The frame as it was assembled last, anew where what it stands on has changed since."""
+    async def history(self, name: str | None = None, limit: int = 20) -> History:
+        """What was assembled before, the latest first."""
+    async def replay(self, assembly_id: str) -> Replay:
+        """Assemble a frame again as it was, and compare."""
+    async def why_then(self, assembly_id: str, block: str) -> Explanation:
+        """Why a block was in a frame that was assembled before, or was not."""
+    async def definitions(self) -> tuple[FrameDefinition, ...]:
+        """The registered frames, children before their parents."""
+    async def why(
+        self,
+        name: str,
+        query: str,
+        block: str,
+        *,
+        budget: int | None = None,
+        weights: Weights | None = None,
+        child: str | None = None,
+    ) -> Explanation:
+        """Why a block is in a frame, or which step kept it out. child: the part of a composite that is
+        asked about.
+        """
+    async def reset(self, name: str) -> FrameDefinition:
+        """Put a frame that the program brings back to what it was."""
+    async def delete(self, name: str) -> FrameDefinition:
+        """Delete a frame of one's own."""
+
+class AsyncConversationsCalls(ClientPart):
+    """Conversations that are kept whole, and what of one a model should read for a question."""
+    async def add(self, conversation: str, messages: Sequence[GivenMessage]) -> ConversationAdded:
+        """Keep messages that follow on those that are held, and take them in as raw blocks."""
+    async def show(self, conversation: str, handle: str = "") -> tuple[Message, ...]:
+        """The messages of a conversation, or those that a handle names."""
+    async def optimise(
+        self,
+        conversation: str,
+        query: str = "",
+        *,
+        budget: int | None = None,
+        strategy: ContextStrategy | None = None,
+        configuration: ContextConfiguration = "default",
+        previous: str = "",
+        until: int | None = None,
+        keep: Sequence[str] = (),
+    ) -> OptimisedContext:
+        """What of a conversation a model should read for a query, in at most `budget` tokens; writes
+        nothing.
+        """
+    async def survival(
+        self,
+        conversation: str,
+        query: str = "",
+        *,
+        budget: int | None = None,
+        strategy: ContextStrategy | None = None,
+        configuration: ContextConfiguration = "default",
+        previous: str = "",
+        until: int | None = None,
+        keep: Sequence[str] = (),
+    ) -> ConversationSurvival:
+        """What of each class of words a context has in its window, what is one handle away, and what is
+        lost.
+        """
+    async def validate(self, conversation: str, text: str, handle: str = "") -> ConversationSurvival:
+        """What of a conversation is in a text that somebody else made of it, and what that makes up."""
+    async def restore(
+        self, conversation: str, handle: str, level: RestoreLevel = "complete", *, most: int = 12
+    ) -> RestoredSpan:
+        """The messages that a handle names, byte for byte as they were said, or at a shorter level."""
+    async def topics(self, conversation: str) -> ConversationTopics:
+        """What is talked of, in the order of time, and which topics are on the same thing."""
+    async def memories(self, conversation: str, *, recent: int = 20) -> ConversationMemories:
+        """What is at hand, what is open, what is held for long and which episodes there were."""
+    async def acts(self, conversation: str, *, closed: bool = False) -> ConversationActs:
+        """Questions, goals and commitments that are open; the closed ones too where they are asked for."""
+    async def summary(
+        self, conversation: str, level: SummaryLevel = "cumulative", *, sentences: int = 5
+    ) -> ConversationExtract:
+        """A summary in the words of a conversation, by turn, topic, session or of all; always from the
+        originals.
+        """
+    async def keep(
+        self, conversation: str, handle: str = "", *, drop: bool = False, budget: int | None = None
+    ) -> ConversationKept:
+        """Keep messages whole in every context of a conversation from now on, or, with `drop`, no longer.
+        budget: of a context, in tokens, of which it is said whether it can hold them.
+        """
+    async def resolve(self, conversation: str) -> ConversationResolved:
+        """Read the messages that were added since the last time with the parser, and keep what they
+        mention beside them.
+        """
+    async def mentions(
+        self, conversation: str, handle: str = "", *, least: float = 0.75
+    ) -> tuple[ResolvedMention, ...]:
+        """What words of a conversation mean, of all its messages or of those a handle names."""
+    async def entities(
+        self, conversation: str, *, type: MentionType | None = None, least: float = 0.75
+    ) -> ConversationEntities:
+        """What a conversation speaks of, the most often mentioned first, with each mention; writes
+        nothing.
+        """
+    async def stats(self, conversation: str) -> ConversationStats:
+        """What a conversation holds, by role and in tokens."""
+    async def clear(self, conversation: str) -> JournalEntry:
+        """Drop a conversation: its messages go, and what no other source holds of them is archived."""
+    async def list(self) -> tuple[ConversationSummary, ...]:
+        """The conversations that are held, by name."""
+
+class AsyncGatewayLogCalls(ClientPart):
+    """What agents asked their model through the gateway, and what the model read when it answered."""
+    async def exchanges(self, limit: int = 50) -> tuple[GatewayExchange, ...]:
+        """The latest requests, the newest first, without what was sent."""
+    async def exchange(self, number: int) -> GatewayExchange:
+        """A request with what its model read, put together from the conversation and held against the
+        digest of what was sent.
+        """
+
+class AsyncTasksCalls(ClientPart):
+    """What workers are asked to do, who does it, and what came of it."""
+    async def list(self, limit: int = 50) -> WorkerList:
+        """The workers that are not gone, and so many tasks: the open and the failed ones first."""
+    async def enqueue(self, kinds: Sequence[TaskKind] = ()) -> tuple[Task, ...]:
+        """Ask for what is behind, of all kinds or of these; gives the new tasks."""
+    async def retry(self) -> tuple[Task, ...]:
+        """Have the tasks that failed wait again; gives them."""
+
+class AsyncPacksCalls(ClientPart):
+    """Frames that are kept under a name, versioned, read again, and judged."""
+    async def keep(
+        self,
+        name: str,
+        *,
+        query: str = "",
+        frame: str = "SESSION",
+        budget: int | None = None,
+        blocks: Sequence[str] = (),
+        title: str = "",
+        keywords: Sequence[str] = (),
+    ) -> PackKept:
+        """Keep what a frame selects for a query, or the blocks that are named, as the next version of a
+        pack.
+        """
+    async def show(self, pack: str) -> PackContent:
+        """A pack, `NAME` or `NAME@VERSION`, with its members as they are now."""
+    async def diff(self, left: str, right: str = "") -> PackDifference:
+        """From one version to another; the latest of the same name unless given."""
+    async def use(
+        self,
+        pack: str,
+        query: str = "",
+        *,
+        budget: int | None = None,
+        prune: bool = False,
+        settle: bool = False,
+        session: str = "",
+    ) -> PackText:
+        """A pack as a text in at most `budget` tokens; that it was read is logged."""
+    async def route(
+        self, query: str, *, budget: int | None = None, role: PackRole | None = None
+    ) -> PackRoute:
+        """The packs that a question should be given, whole, within `budget` tokens; writes nothing."""
+    async def learn(
+        self, pack: str, *, others: Sequence[str] = (), share: float = 0.25, dry_run: bool = False
+    ) -> PackLearned:
+        """Make learnings of the sources of a pack that are in none yet, and keep the next version, with
+        both.
+        """
+    async def restore(self, learning: str) -> RestoredLearning:
+        """The sources behind a learning, whole."""
+    async def graph(self) -> PackGraph:
+        """The packs and how many relations of each family there are between the members of each two."""
+    async def sentences(
+        self, query: str, *, pack: str | None = None, budget: int | None = None
+    ) -> PackSentences:
+        """What each sentence of a pack, or of those chosen for a question, is worth, and which fit; writes
+        nothing.
+        """
+    async def assemble(
+        self, query: str, *, budget: int | None = None, role: PackRole | None = None, session: str = ""
+    ) -> PackAssembly:
+        """All packs as one text for a question, in at most `budget` tokens; what was read of each is
+        logged.
+        """
+    async def intent(self, query: str, *, limit: int = 3) -> PackIntent:
+        """What a question asks for, and what the walk of each family of relations leads to from the best
+        hits.
+        """
+    async def judge(self, use: int, *, useful: bool) -> PackUse:
+        """Note whether what was read was useful."""
+    async def uses(self, pack: str | None = None, limit: int = 50) -> tuple[PackUse, ...]:
+        """What was read, the newest first; of one pack when it is named."""
+    async def forecast(self, *, days: int = 30, keep: int | None = None) -> PackForecast:
+        """How likely each pack is read within so many days, and what to retire so that the others take
+        `keep` tokens.
+        """
+    async def course(self, pack: str, *, days: int = 30) -> PackCourse:
+        """How likely a pack was read within so many days, since it was kept, and from now on if it is not
+        read.
+        """
+    async def forget(self, *, keep: int, days: int = 30) -> PackForecast:
+        """Retire what `forecast` says, as one change that can be undone."""
+    async def habits(self) -> PackHabits:
+        """What is read after what, and what is read together, in sessions that have a name."""
+    async def retire(self, name: str) -> JournalEntry:
+        """Retire a pack: it is no longer listed or used; its versions and its log stay."""
+    async def propose(
+        self, *, limit: int | None = None, explore: float = 0.0, queue: bool = False
+    ) -> PackProposals:
+        """What could be done with packs, what is worth most first; changes no pack."""
+    async def proposals(self, *, every: bool = False) -> tuple[PackProposal, ...]:
+        """The open proposals of the latest list in their order; every: those of all lists, decided or not."""
+    async def policy(self) -> PackPolicy:
+        """Who proposes, the rule or what was learned, and what the log of decisions says of both."""
+    async def credit(self, use: int, answer: str) -> PackCredits:
+        """How much less likely an answer is without each pack that was read for it, noted in the log as
+        one change.
+        """
+    async def weights(self) -> PackWeights:
+        """What judged readings taught: shared weights of what is known before one, and a small offset of
+        each pack.
+        """
+    async def accept(self, number: int) -> JournalEntry:
+        """Carry a proposal out, as one change that `undo` takes back."""
+    async def reject(self, number: int) -> JournalEntry:
+        """Say that a proposal is not wanted; it is not made again while its packs stay as they are."""
+    async def list(self, *, retired: bool = False) -> tuple[PackUsage, ...]:
+        """The latest version of each pack, by name, with what its log says."""
+
+class AsyncEntitiesCalls(ClientPart):
+    """People, organisations, places, projects and topics that the memory names."""
+    async def list(
+        self, limit: int = 50, type: EntityType | None = None, min_mentions: int = 2
+    ) -> tuple[EntitySummary, ...]:
+        """The entities that are named at least so often, the most often named first."""
+    async def get(self, name: str, limit: int = 20, order: EntityOrder = "relevance") -> EntityKnowledge:
+        """What is known of an entity, by its name or an alias; raises UnknownEntityError, which tells
+        names near to it.
+        """
+
+class AsyncGraphCalls(ClientPart):
+    """What lies around a block, ways between blocks, groups of them."""
+    async def neighbours(
+        self,
+        block_id: str,
+        hops: int = 1,
+        limit: int = 60,
+        *,
+        relations: Collection[str] = (),
+        since: datetime | None = None,
+    ) -> Neighbourhood:
+        """What lies within `hops` of a block, the nearest and strongest `limit` of it, with the edges
+        among it.
+        """
+    async def path(self, start: str, goal: str) -> GraphPath:
+        """The path between two blocks whose edges have the greatest product of strengths."""
+    async def communities(self, limit: int = 12) -> Communities:
+        """The largest groups of blocks by the strengths of their edges."""
+    async def confirm_edge(self, source: str, target: str, *, kind: str = "related") -> Edge:
+        """Confirm that an edge is right: its confidence is 1, and its decay begins anew; journalled."""
+    async def causes(self, block_id: str | None = None, limit: int = 200) -> KeptCauses:
+        """What blocks state of causes, the surest first: of all, or of one."""
+    async def centrality(self, block_id: str) -> Centrality:
+        """A block's degree, eigenvector, PageRank and betweenness, each scaled to [0, 1]."""
+    async def neighbourhood(
+        self,
+        block_id: str,
+        hops: int = 1,
+        limit: int = 60,
+        *,
+        relations: Collection[str] = (),
+        since: datetime | None = None,
+    ) -> Neighbourhood:
+        """What lies within `hops` of a block, the nearest and strongest `limit` of it, with the edges
+        among it.
+        """
+    async def stats(self) -> GraphStats:
+        """Counts and shape of the whole graph."""
+
+class AsyncLifecycleCalls(ClientPart):
+    """Consolidation, enhancement, pruning, review, decay and undo."""
+    async def status(self) -> StoreStatus:
+        """One look at the whole memory. Its path is told only to who may operate it."""
+    async def due(self) -> Due:
+        """Whether the inbox should be consolidated now, and why."""
+    async def consolidate(self, *, limit: int | None = None) -> ConsolidationSummary:
+        """Work what was added into the memory, which may take long for many texts; see
+        `Memory.consolidate`.
+        """
+    async def plan_consolidation(self, *, limit: int | None = None) -> ConsolidationPlan:
+        """What consolidating the inbox (its `limit` oldest arrivals) would do; changes nothing."""
+    async def enhance(self, *, kinds: Sequence[str] = (), limit: int | None = None) -> JournalEntry:
+        """Carry out what `plan_enhancement` proposes, in one journal entry."""
+    async def plan_enhancement(
+        self, *, kinds: Sequence[str] = (), limit: int | None = None
+    ) -> EnhancementPlan:
+        """What could be better: of the kinds asked for, at most `limit` of each; changes nothing."""
+    async def prune(
+        self, *, limit: int | None = None, threshold: float | None = None, lowest: float | None = None
+    ) -> Pruned:
+        """Mark what is faded, peripheral, unused and of low confidence as pruned; `undo` brings it back."""
+    async def plan_pruning(
+        self,
+        *,
+        hard: bool = False,
+        limit: int | None = None,
+        threshold: float | None = None,
+        lowest: float | None = None,
+    ) -> PrunePlan:
+        """What pruning would take, the most faded first; changes nothing."""
+    async def explain_pruning(
+        self, block_id: str, *, threshold: float | None = None, lowest: float | None = None
+    ) -> PruneAssessment:
+        """What keeps one block, or why it would be pruned; changes nothing."""
+    async def calibrate(self, method: Method = "isotonic") -> Calibrated:
+        """Recalibrate the forecasts from their outcomes; `undo` takes it back."""
+    async def plan_review(self) -> ReviewPlan:
+        """Which blocks may be superseded, contradicted or merged; changes nothing."""
+    async def reviews(self, *, every: bool = False, limit: int | None = None) -> tuple[ReviewItem, ...]:
+        """Findings that wait for a verdict, the surest first; 50 unless limited otherwise. every: decided
+        ones, too.
+        """
+    async def accept(self, review_id: int) -> JournalEntry:
+        """Apply a finding: mark what is superseded, link what contradicts, merge copies."""
+    async def reject(self, review_id: int) -> JournalEntry:
+        """Dismiss a finding; it is not proposed again."""
+    async def reinforce(self, ids: Sequence[str]) -> tuple[Block, ...]:
+        """Restart the decay clock of blocks, one logged event each; gives the blocks as they are then."""
+    async def decay_curve(self, block_id: str, *, days: float = 30) -> DecayCurve:
+        """A block's relevance from its creation to `days` ahead."""
+    async def category_curves(self, *, days: float = 30) -> CategoryCurves:
+        """How the relevance of each category falls within `days`."""
+    async def preview_decay(self, block_id: str, decay_lambda: float, *, days: float = 30.0) -> DecayPreview:
+        """What another decay constant would make of a block; changes nothing."""
+    async def forecast(self, *, days: float = 30, threshold: float | None = None) -> Forecast:
+        """What will fall under the threshold within `days`, soonest first; the first 500."""
+    async def operations(self, limit: int = 20) -> tuple[JournalEntry, ...]:
+        """The latest operations, the newest first."""
+    async def plan_undo(self, operation_id: int | None = None) -> UndoPlan:
+        """What undoing an operation (the latest) would take back; changes nothing."""
+    async def undo(self, operation_id: int) -> JournalEntry:
+        """Take an operation back; raises UsageError when a later one stands on it."""
+    async def redo(self, operation_id: int | None = None) -> JournalEntry:
+        """Put an undone operation (the one undone last) back exactly as the undo found it."""
+    async def operation(self, operation_id: int, limit: int = 200) -> JournalEntryDetail:
+        """What a change in the journal did to each of its blocks, and what must be undone before it."""
+
+class AsyncErasureCalls(ClientPart):
+    """Blocks taken out for good, with a receipt."""
+    async def erase(self, ids: Sequence[str]) -> ErasureReceipt:
+        """Erase blocks so that their texts are nowhere in the store; it cannot be undone. Needs the right
+        to operate.
+        """
+    async def plan(self, ids: Sequence[str]) -> ErasurePlan:
+        """What erasing blocks would take; changes nothing."""
+
+class AsyncIndexCalls(ClientPart):
+    """The search index outside the process: built, and how far it is behind."""
+    async def build(self, *, anew: bool = False, compact: bool = False) -> IndexBuild:
+        """Bring the search index to the memory's present state. Needs the right to write."""
+    async def status(self) -> IndexStatus:
+        """At which state of the memory the search index was built, and what has changed since."""
+
+class AsyncPlansCalls(ClientPart):
+    """Changes that are looked at first, applied if nothing else has changed since, and taken back."""
+    async def journal(self, limit: int = 50, offset: int = 0) -> JournalPage:
+        """A page of what was changed, the newest first."""
+    async def undo(self, operation_id: int) -> JournalEntry:
+        """Take an operation back; raises UsageError when a later one stands on it."""
+    async def redo(self, operation_id: int | None = None) -> JournalEntry:
+        """Put an undone operation (the one undone last) back exactly as the undo found it."""
+    async def consolidate(self, *, limit: int | None = None) -> ServedPlan:
+        """Plan a consolidation of the inbox, which the service keeps for an hour; changes nothing."""
+    async def enhance(self, *, kinds: Sequence[str] = (), limit: int | None = None) -> ServedPlan:
+        """Plan what could be better, which the service keeps for an hour; changes nothing."""
+    async def prune(
+        self, *, limit: int | None = None, threshold: float | None = None, lowest: float | None = None
+    ) -> ServedPlan:
+        """Plan a pruning, which the service keeps for an hour; changes nothing."""
+    async def revision(self, source: str, text: str) -> ServedPlan:
+        """Plan what a source's new text would change, which the service keeps for an hour; changes
+        nothing.
+        """
+    async def apply(self, plan: ServedPlan, *, even_if_changed: bool = False) -> PlanApplied:
+        """Carry a plan out, in one transaction that `undo` takes back.
+
+        Raises StaleError, whose `changed` are the journal entries since, where the memory is not the
+        one that it was made from. even_if_changed: apply it if it still fits, whatever else has
+        changed.
+        """
+
+class AsyncCalibrationCalls(ClientPart):
+    """Learning from outcomes."""
+    async def feedback(
+        self, block_id: str, *, useful: bool, assembly_id: str | None = None, prediction_id: str | None = None
+    ) -> Outcome:
+        """Say whether a block that `context` selected was useful; its score was a forecast of that.
+
+        assembly_id: the verdict is on the forecast of one frame (`frame.id`). prediction_id: on this
+        one.
+        """
+    async def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
+        """The latest forecasts, with their outcome where there is one."""
+    async def reliability(
+        self, bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None
+    ) -> Reliability:
+        """The reliability table and the Brier score with its parts, of all forecasts or of one group."""
+    async def plan(self, method: Method = "isotonic") -> CalibrationPlan:
+        """What recalibrating the forecasts from their outcomes would change; changes nothing."""
+
+class AsyncSourcesCalls(ClientPart):
+    """Where texts came from, and what became of them."""
+    async def plan_text(self, name: str, text: str) -> RevisionPlan:
+        """What a source's new text would change; changes nothing. `plans.revision` has the service keep
+        the plan.
+        """
+    async def plan_delete(self, names: Sequence[str]) -> RevisionPlan:
+        """What deleting sources would archive; changes nothing."""
+    async def list(self, below: str = "") -> tuple[SourceSummary, ...]:
+        """The sources that the memory holds, by name; those whose name begins so."""
+    async def history(self, name: str) -> tuple[SourcePiece, ...]:
+        """The pieces of a source with the time in which it held them, the earliest first."""
+    async def update(self, name: str, text: str) -> Revision:
+        """Take in a source's new text, and end what it no longer says; `undo` takes it back."""
+    async def delete(self, names: Sequence[str]) -> Revision:
+        """Take sources out: what no other source holds is archived; `undo` brings it back."""
+
+class AsyncDiagnosisCalls(ClientPart):
+    """Why an answer missed a fact, and what would bring it in."""
+    async def diagnose(self, answer: str, missed: str, **asked_of: Unpack[DiagnosisArguments]) -> Diagnosis:
+        """The one cause for which an answer missed a fact, and the first fix that works and moves hardly
+        another answer.
+        """
+    async def fix(self, answer: str, missed: str, **asked_of: Unpack[DiagnosisArguments]) -> FixApplied:
+        """Diagnose, and carry the fix out that is proposed; `undo` takes its operations back."""
+
+class AsyncSimulationCalls(ClientPart):
+    """What may become of the memory, drawn many times."""
+    async def evolve(
+        self, *, days: float = 90.0, draws: int = 64, steps: int = 6, rate: float | None = None
+    ) -> Evolution:
+        """How the memory decays and is used over time. Needs the right to operate, as each simulation
+        does.
+        """
+    async def prune(
+        self,
+        *,
+        thresholds: Sequence[float] = (),
+        days: float = 180.0,
+        cycle: float = 30.0,
+        draws: int = 32,
+        rate: float | None = None,
+        lowest: float | None = None,
+    ) -> PruningFutures:
+        """Ways to prune beside each other: each threshold of relevance with each number of the other
+        signs.
+        """
+    async def insert(self, text: str, *, days: float = 30.0, draws: int = 64) -> Insertion:
+        """Where a new text would attach to the graph; nothing is taken in."""
+    async def stability(
+        self,
+        *,
+        noise: float = 0.3,
+        loss: float = 0.1,
+        days: float = 30.0,
+        paces: Sequence[float] = (0.5, 1.0, 2.0, 4.0),
+        draws: int = 32,
+    ) -> Stability:
+        """How stable the graph is when edges are lost at random."""
+
+class AsyncMemoryClient(AwaitedTransport):
+    """A served memory, by the names that `Memory` has in the process.
+
+    Answers are the engine's own frozen values, and what the engine would raise is raised here; a
+    service that does not answer raises UnreachableError. Requests that may be repeated are tried again,
+    with growing waits that chance spreads; one that changes the memory carries an idempotency key, so
+    that trying again does nothing twice.
+
+    Use it as an asynchronous context manager, or close it; in one event loop.
+    """
+    async def ingest(
+        self,
+        content: str | Sequence[str | Mapping[str, Any]],
+        *,
+        occurred_at: datetime | None = None,
+        speaker: str = "",
+        source: str = "",
+        tags: Sequence[str] = (),
+        meta: Mapping[str, Any] | None = None,
+    ) -> IngestReceipt:
+        """Take in a text or many, all of them or none; they wait in the inbox for `consolidate`.
+
+        content: a text, or a list of texts, each a str or a mapping with `content` and any of what
+        follows. occurred_at: when it happened or was written, now unless given. What is known already
+        is left alone, so that a request can be repeated. Returns only after the memory has it on disk.
+        Raises InputError for a text that cannot be taken in.
+        """
+    async def add(
+        self, what: str, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
+    ) -> IngestReceipt:
+        """Take in a text, as `Memory.add` does; a file or a folder is read where it lies."""
+    async def ingest_text(
+        self, text: str, *, created_at: datetime | None = None, meta: Mapping[str, Any] | None = None
+    ) -> IngestReceipt:
+        """Take in one piece of markdown, split when it is long; raises InputError when it is unfit."""
+    async def ingest_texts(
+        self, given: Sequence[tuple[str, datetime | None, Mapping[str, Any]]]
+    ) -> IngestReceipt:
+        """Take in texts, each with when it was written (None: now) and its metadata, all of them or none."""
+    async def search(
+        self,
+        query: str,
+        *,
+        top_k: int = 10,
+        layers: Sequence[str] | None = None,
+        filter: BlockFilter | None = None,
+        weights: Weights | None = None,
+        as_of: datetime | None = None,
+        consistency: Consistency = "strong",
+    ) -> SearchResult:
+        """The blocks that answer a query best, `.hits` in falling score; see `Memory.search`. Leaves no
+        trace.
+
+        Raises UsageError for a filter with a condition that the service does not take.
+        """
+    async def why(
+        self,
+        query: str,
+        block: str,
+        *,
+        frame: str | None = None,
+        top_k: int = 10,
+        filter: BlockFilter | None = None,
+        weights: Weights | None = None,
+        budget: int | None = None,
+        child: str | None = None,
+    ) -> Explanation:
+        """Why a block is among the `top_k` hits or in a frame, or at which layer it fell out; see
+        `Memory.why`.
+        """
+    async def searches(self, limit: int = 20) -> tuple[PastSearch, ...]:
+        """The latest searches that were kept, the newest first."""
+    async def why_then(self, number: int, block: str) -> Explanation:
+        """Why a block was a hit of a search that was kept or not: its scores, rank and finders of then."""
+    async def assemble(
+        self,
+        name: str,
+        *,
+        query: str = "",
+        budget: int | None = None,
+        weights: Weights | None = None,
+        reinforce: bool = True,
+        as_of: datetime | None = None,
+    ) -> Frame:
+        """Assemble a frame; its scores are logged as forecasts that feedback settles.
+
+        reinforce: False for a look that leaves no trace. as_of: of what held at that instant; a look,
+        too. Raises UnknownFrameError, BudgetError or WeightsError.
+        """
+    async def context(
+        self,
+        query: str,
+        *,
+        frame: str = "SESSION",
+        budget: int | None = None,
+        weights: Weights | None = None,
+        reinforce: bool = True,
+    ) -> Frame:
+        """What a model should read for a query: `.text` to put into a prompt, `.selected` with the blocks
+        in it.
+        """
+    async def frame_definitions(self) -> tuple[FrameDefinition, ...]:
+        """The registered frames, children before their parents."""
+    async def block(self, id_or_prefix: str) -> Block:
+        """The block with an id or with the only id that begins so; raises UnknownBlockError or
+        AmbiguousIdError.
+        """
+    async def find(self, text: str, limit: int = 20) -> tuple[Block, ...]:
+        """Blocks whose title, first words or id fit what was typed, the best first."""
+    async def set_metadata(
+        self,
+        id: str,
+        *,
+        category: str | None = None,
+        confidence: float | None = None,
+        decay_lambda: float | None = None,
+        is_self_component: bool | None = None,
+        status: Status | None = None,
+        meta: Mapping[str, str] | None = None,
+    ) -> Block:
+        """Change a block's metadata; journalled, so that it can be undone. meta: an empty value takes a
+        key away.
+        """
+    async def tag(self, id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Block:
+        """Add tags to a block and take others away; journalled."""
+    async def note(self, id: str, text: str) -> Block:
+        """Write a note on a block, in place of the one before; an empty one removes it. Journalled."""
+    async def add_edge(
+        self, source: str, target: str, *, kind: str = "related", weight: float = 0.8, confidence: float = 1.0
+    ) -> Edge:
+        """Add an edge between two consolidated blocks, or change the one of that kind; journalled."""
+    async def remove_edge(self, source: str, target: str, *, kind: str | None = None) -> JournalEntry:
+        """Remove the edges from one block to another, of one kind or of all; journalled."""
+    async def reinforce(self, ids: Sequence[str]) -> tuple[Block, ...]:
+        """Restart the decay clock of blocks, one logged event each; gives the blocks as they are then."""
+    async def consolidate(self, *, limit: int | None = None) -> ConsolidationSummary:
+        """Work what was added into the memory, which may take long for many texts; see
+        `Memory.consolidate`.
+        """
+    async def plan_consolidation(self, *, limit: int | None = None) -> ConsolidationPlan:
+        """What consolidating the inbox (its `limit` oldest arrivals) would do; changes nothing."""
+    async def operations(self, limit: int = 20) -> tuple[JournalEntry, ...]:
+        """The latest operations, the newest first."""
+    async def undo(self, operation_id: int) -> JournalEntry:
+        """Take an operation back; raises UsageError when a later one stands on it."""
+    async def redo(self, operation_id: int | None = None) -> JournalEntry:
+        """Put an undone operation (the one undone last) back exactly as the undo found it."""
+    async def decay_curve(self, block_id: str, *, days: float = 30) -> DecayCurve:
+        """A block's relevance from its creation to `days` ahead."""
+    async def forecast(self, *, days: float = 30, threshold: float | None = None) -> Forecast:
+        """What will fall under the threshold within `days`, soonest first; the first 500."""
+    async def feedback(
+        self, block_id: str, *, useful: bool, assembly_id: str | None = None, prediction_id: str | None = None
+    ) -> Outcome:
+        """Say whether a block that `context` selected was useful; its score was a forecast of that.
+
+        assembly_id: the verdict is on the forecast of one frame (`frame.id`). prediction_id: on this
+        one.
+        """
+    async def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
+        """The latest forecasts, with their outcome where there is one."""
+    async def reliability(
+        self, bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None
+    ) -> Reliability:
+        """The reliability table and the Brier score with its parts, of all forecasts or of one group."""
+    async def neighbourhood(self, block_id: str, hops: int = 1, limit: int = 60) -> Neighbourhood:
+        """What lies within `hops` of a block, the nearest and strongest `limit` of it."""
+    async def centrality(self, block_id: str) -> Centrality:
+        """A block's degree, eigenvector, PageRank and betweenness, each scaled to [0, 1]."""
+    async def graph_stats(self) -> GraphStats:
+        """Counts and shape of the whole graph."""
+    async def status(self) -> StoreStatus:
+        """One look at the whole memory. Its path is told only to who may operate it."""
+    async def counts(self) -> Mapping[str, int]:
+        """How many blocks are raw, consolidated, archived and pruned."""
+    async def health(self) -> Health:
+        """How each side of the memory stands, and what looks closer or mends it."""
+    async def diversity(self) -> Diversity:
+        """How evenly the memory is spread: entropy of its categories and clusters."""
+    async def verify(self) -> Verification:
+        """Re-hash every block, follow every reference, compare the indexes; names each fault."""
+    async def call(
+        self, name: str, /, *, packages: Collection[str] = (), writes: bool = True, **arguments: Any
+    ) -> Any:
+        """Any operation of the service by its name, such as `frame compare`, with its parameters.
+
+        Answers in plain JSON, as the command line prints with `--format json`; with packages
+        (`{"amgs"}`), as frozen values of theirs. writes: False for a request that changes nothing,
+        which needs no idempotency key.
+        """
+    @property
+    def frames(self) -> AsyncFramesCalls:
+        """What can be assembled, and what has been."""
+    @property
+    def conversation(self) -> AsyncConversationsCalls:
+        """Conversations that are kept whole, and what of one a model should read for a question."""
+    @property
+    def gateway(self) -> AsyncGatewayLogCalls:
+        """What agents asked their model through the gateway, and what the model read when it answered."""
+    @property
+    def tasks(self) -> AsyncTasksCalls:
+        """What workers are asked to do, who does it, and what came of it."""
+    @property
+    def packs(self) -> AsyncPacksCalls:
+        """Frames that are kept under a name, versioned, read again, and judged."""
+    @property
+    def entities(self) -> AsyncEntitiesCalls:
+        """People, organisations, places, projects and topics that the memory names."""
+    @property
+    def graph(self) -> AsyncGraphCalls:
+        """What lies around a block, ways between blocks, groups of them."""
+    @property
+    def lifecycle(self) -> AsyncLifecycleCalls:
+        """Consolidation, enhancement, pruning, review, decay and undo."""
+    @property
+    def erasure(self) -> AsyncErasureCalls:
+        """Blocks taken out for good, with a receipt."""
+    @property
+    def index(self) -> AsyncIndexCalls:
+        """The search index outside the process: built, and how far it is behind."""
+    @property
+    def plans(self) -> AsyncPlansCalls:
+        """Changes that are looked at first, applied if nothing else has changed since, and taken back."""
+    @property
+    def calibration(self) -> AsyncCalibrationCalls:
+        """Learning from outcomes."""
+    @property
+    def sources(self) -> AsyncSourcesCalls:
+        """Where texts came from, and what became of them."""
+    @property
+    def diagnosis(self) -> AsyncDiagnosisCalls:
+        """Why an answer missed a fact, and what would bring it in."""
+    @property
+    def simulation(self) -> AsyncSimulationCalls:
+        """What may become of the memory, drawn many times."""
+    @property
+    def frame(self) -> AsyncFramesCalls:
+        """The same as `frames`, by the name that the REST paths have."""

@@ -104,7 +104,9 @@ class Dispatcher:
         if consolidates:
             self.submit("consolidate", {"if_due": True}, slot=f"{WHEN_DUE}: inbox", origin="screen")
         if proposes:
-            self.submit("prune propose", {"if_due": True}, slot=f"{WHEN_DUE}: pruning", origin="screen")
+            self.submit(
+                "prune", {"propose": True, "if_due": True}, slot=f"{WHEN_DUE}: pruning", origin="screen"
+            )
 
     def look(self) -> None:
         """Have every pane look again: those on the screen now, the others when they come there."""

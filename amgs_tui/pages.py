@@ -114,7 +114,7 @@ class Pages:
         self._finder = Finder(search, title, first)
         self._app.push_screen(self._finder, ended)
         if not first:
-            self._host.submit("block latest", {"limit": LATEST}, slot="finder", origin="screen")
+            self._host.submit("block find", {"limit": LATEST}, slot="finder", origin="screen")
 
     def type_ahead(self, letter: str) -> bool:
         """Give the block finder a letter that was typed before its line was there; False when it is closed."""

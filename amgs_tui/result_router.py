@@ -108,6 +108,7 @@ class ResultRouter:
         self._state.proposes = opening.proposes
         looks = self._appearance
         self._notices.skipped_themes(looks.add_folders(opening.theme_folders))
+        self._notices.ignored_settings(opening.ignored)
         looks.use_symbols(opening.symbols)
         self._use_keys(opening.keys, opening.commands)
         asked = looks.asked_theme or opening.theme
@@ -145,42 +146,49 @@ class ResultRouter:
 
     def _take(self, event: Finished) -> None:
         """Results that concern the whole screen."""
-        state, result = self._state, event.result
+        from amgs.types import Frame, UndoPlan
+        from amgs_app.panes.layout import Layout
+        from amgs_app.results.memory import ExchangeList, LastFrame
+        from amgs_app.results.overview import Overview
+        from amgs_app.results.session import Recording, Saved, SelectedBlock, Shown, Sifted, ThemeSet
+
+        state, result, slot = self._state, event.result, event.request.slot
         by_operator = event.request.origin == "operator"
-        match event.command:
-            case "status":
+        match result:
+            case Overview():
                 first, state.overview = state.overview is None, result
                 self._screen.draw_header()
                 if first:
                     self._welcome()
-            case "frame assemble":
+            case Frame():
                 state.last_frame = result
-            case "frame last":
+            case LastFrame():
                 state.last_frame = state.last_frame or result.frame
-            case "undo" if event.request.slot == ASKING:
+            case UndoPlan() if slot == ASKING:
                 self._screen.once_typed(lambda: self._pages.ask_to_undo(result))
-            case "select":
-                if event.request.slot != AS_LEFT:
+            case SelectedBlock():
+                if slot != AS_LEFT:
                     self._screen.select(result.block.id)
                 elif state.selected is None:
                     self._screen.select(result.block.id)
                     self._notices.say(f"Selected as you left it: {result.block.title} · p reads it")
-            case "theme":
+            case ThemeSet():
                 if result.name != self._appearance.theme:
                     self._layout.choose_theme(result.name)
-            case "show":
+            case Shown():
                 self._screen.go(result.pane)
-            case "layout set" | "layout use" if by_operator:
-                self._layout.use(result)
-            case "layout use" if self._screen.untouched:  # how the last session left the screen
-                self._layout.use(result)
+            case Layout() if by_operator:
+                if event.command != "layout save":
+                    self._layout.use(result)
+            case Layout() if event.command == "layout use" and self._screen.untouched:
+                self._layout.use(result)  # how the last session left the screen
                 self._pass_over_an_empty_inbox()
-            case "conversation exchanges" if event.request.slot == AS_SERVED:
+            case ExchangeList() if slot == AS_SERVED:
                 self._open_on_what_is_served(gateway=result.served)
-            case "filter" | "sort":
+            case Sifted():
                 self._screen.use_sifts({result.pane: result.sift})
-            case "record" | "save":
-                state.recording = event.command == "record"
+            case Recording() | Saved():
+                state.recording = isinstance(result, Recording)
                 self._screen.draw_header()
 
     def _welcome(self) -> None:
@@ -195,8 +203,9 @@ class ResultRouter:
         else:
             self._dispatcher.submit("layout use", slot="layout", origin="screen")
             if self._state.attached:
-                limit = {"limit": EXCHANGES}
-                self._dispatcher.submit("conversation exchanges", limit, slot=AS_SERVED, origin="screen")
+                self._dispatcher.submit(
+                    "conversation exchanges", {"limit": EXCHANGES}, slot=AS_SERVED, origin="screen"
+                )
             if block := self._kept_selection(self._state.place):
                 self._dispatcher.submit("select", {"block": block}, slot=AS_LEFT, origin="screen")
         for name in ("conversation", "packs"):
@@ -229,14 +238,16 @@ class ResultRouter:
         if pipe is not None:
             self._screen.once_typed(lambda: self._pages.read_as(event.request.title, event.result, pipe))
             return
-        if event.command == "traffic" and event.result.served:
-            self._screen.once_typed(lambda: self._pages.traffic(event.result.events))
+        from amgs_app.results.memory import BlockList, TrafficList
+
+        result, by_screen = event.result, event.request.origin == "screen"
+        if isinstance(result, TrafficList) and result.served:
+            self._screen.once_typed(lambda: self._pages.traffic(result.events))
             return
-        if event.command == "block find" and self._pages.found(event.result.blocks):
-            return
-        latest = event.command == "block latest" and event.request.origin == "screen"
-        if latest and self._pages.offered(event.result.blocks):
-            return
+        if isinstance(result, BlockList) and event.command == "block find":
+            give = self._pages.offered if by_screen and not result.text else self._pages.found
+            if give(result.blocks):
+                return
         in_a_pane = any(True for _ in self._screen.panes_of(event.command))
         if event.request.origin == "operator" and not in_a_pane:
             from amgs_app.render.catalogue import entry_of

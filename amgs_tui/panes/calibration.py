@@ -45,9 +45,7 @@ class CalibrationPane(ListPane):
     """The reliability diagram, the forecasts behind it, and the plan that would make them better."""
 
     NAME = "calibration"
-    SHOWS = frozenset(
-        {"calibration table", "calibration forecasts", "calibration groups", "calibrate", "feedback"}
-    )
+    SHOWS = frozenset({"calibration", "calibrate", "feedback"})
     PURPOSE = """\
 Every block in a frame carries its score as a forecast: the probability that it will prove useful. Your verdict (u
 useful, x useless, here or in the frame pane) is the outcome, and the next open forecast comes under the cursor; U
@@ -120,12 +118,14 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
 
     def asks(self) -> Iterable[Call[Any]]:
         by, value = self.group or (None, None)
-        yield operations.calibration.table(bins=self.bins, by=by, value=value)
+        yield operations.calibration.calibration(bins=self.bins, by=by, value=value)
         if self.bin is None:
-            yield operations.calibration.forecasts(bins=self.bins, by=by, value=value, limit=LATEST)
+            yield operations.calibration.calibration(
+                "forecasts", bins=self.bins, by=by, value=value, limit=LATEST
+            )
         else:
-            yield operations.calibration.forecasts(
-                bins=self.bins, bin=self.bin + 1, state="settled", by=by, value=value
+            yield operations.calibration.calibration(
+                "forecasts", bins=self.bins, bin=self.bin + 1, state="settled", by=by, value=value
             )
 
     def ask(
@@ -137,25 +137,32 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         follow: Follow | None = None,
     ) -> None:
         """Hand a call to the engine; a list of forecasts brings along what was done last."""
-        if follow is None and call.operation.name == "calibration forecasts":
+        view = call.arguments.get("view", "")
+        if follow is None and view == "forecasts":
             follow = latest_changes
+        if not slot and view and origin == "screen":
+            slot = f"{self.NAME}:{view}"
         super().ask(call, slot=slot, origin=origin, follow=follow)
 
     def take(self, command: str, result: Any) -> None:
-        match command:
-            case "calibration table":
+        from amgs.calibration.results import Calibrated, CalibrationPlan
+        from amgs.types import Outcome, Reliability
+        from amgs_app.results.memory import ForecastList, OperationList
+
+        match result:
+            case Reliability():
                 self.table = result
                 self.bins = len(result.bins) or self.bins
-            case "calibration forecasts":
+            case ForecastList():
                 self._take_forecasts(result)
-            case "feedback":
+            case Outcome():
                 self._judged = result.prediction_id
-            case "operations":
+            case OperationList():
                 self._take_changes(result.operations)
-            case "calibrate":
-                self.done = getattr(result, "operation", None)
-                self.plan = None if self.done is not None else result
-                self.cursor = 0
+            case Calibrated():
+                self.done, self.plan, self.cursor = result.operation, None, 0
+            case CalibrationPlan():
+                self.done, self.plan, self.cursor = None, result, 0
 
     def _take_forecasts(self, found: ForecastList) -> None:
         """Show a list anew: the cursor stays with its forecast, or goes on from the one that was just judged."""
@@ -377,11 +384,13 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
     # --- groups -------------------------------------------------------------------------------------------
 
     def action_group(self) -> None:
-        self.ask(operations.tuning.groups())
+        self.ask(operations.calibration.calibration("groups"))
 
     def shown_to_operator(self, command: str, result: Any) -> None:
         """The groups are a list to choose from, each with its figures."""
-        if command == "calibration groups":
+        from amgs.calibration.results import OutcomeGroups
+
+        if isinstance(result, OutcomeGroups):
             self._choose(result)
 
     def _choose(self, found: OutcomeGroups) -> None:

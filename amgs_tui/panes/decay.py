@@ -41,7 +41,7 @@ class DecayPane(ListPane):
     """The curves above the memory as it will look."""
 
     NAME = "decay"
-    SHOWS = frozenset({"decay curve", "decay categories", "decay forecast", "decay preview"})
+    SHOWS = frozenset({"decay curve", "decay categories", "decay forecast"})
     PURPOSE = """\
 Relevance halves with every half-life since a block was last used. A block that drops below the threshold ranks lower,
 but it stays in the memory and can be found: nothing is removed before prune. The bright curve is the selected block's,
@@ -95,11 +95,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
     def _asks_of_block(self) -> Iterable[Call[Any]]:
         selected = self.host.selected
         if selected is not None:
-            yield operations.decay.curve(selected, days=self.reach)
-            if self.supposed:
-                yield operations.decay.preview(
-                    selected, profile=self._profile, pin=self._pinned, days=self.reach
-                )
+            yield operations.decay.curve(selected, profile=self._profile, pin=self._pinned, days=self.reach)
 
     def _asks_ahead(self) -> Call[Any]:
         selected = self.host.selected
@@ -122,17 +118,21 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         return self.supposed == "pinned"
 
     def take(self, command: str, result: Any) -> None:
-        if command == "decay curve":
-            self.curve = result
-        elif command == "decay categories":
-            self.curves = result
-        elif command == "decay preview":
-            self.preview = result
-        else:
-            chosen = self.listed[self.cursor].block.id if self.cursor < self.rows else None
-            self.forecast = result
-            ids = [row.block.id for row in self.listed]
-            self.cursor = ids.index(chosen) if chosen in ids else max(0, min(self.cursor, self.rows - 1))
+        from amgs.lifecycle.decay_forecast import DecayPreview
+        from amgs.types import CategoryCurves, DecayCurve, Forecast
+
+        match result:
+            case DecayCurve():
+                self.curve = result
+            case DecayPreview():
+                self.curve, self.preview = result.now, result
+            case CategoryCurves():
+                self.curves = result
+            case Forecast():
+                chosen = self.listed[self.cursor].block.id if self.cursor < self.rows else None
+                self.forecast = result
+                ids = [row.block.id for row in self.listed]
+                self.cursor = ids.index(chosen) if chosen in ids else max(0, min(self.cursor, self.rows - 1))
 
     # --- the list -------------------------------------------------------------------------------------------
 
@@ -278,7 +278,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
             if yes:
                 self.supposed, self.preview = "", None
                 if pace == "pinned":
-                    self.ask(operations.block.pin(block))
+                    self.ask(operations.block.set_block(block, pin=True))
                 else:
                     self.ask(operations.block.set_block(block, profile=pace))
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from amgs.types.edge_draft import EdgeDraft, EdgeEdit
     from amgs_tui.host import Host
 
-EDITED: Final = frozenset({"edge edit", "edge apply", "edge discard"})
+EDITED: Final = frozenset({"edge edit", "edge apply"})
 """The commands whose results change the draft."""
 KINDS: Final = ("related", "depends_on", "links_to", "caused", "contradicts", "part_of")
 """Types that are offered for a new edge, beside those that are here."""
@@ -208,7 +208,7 @@ class EdgeEditing(ListPane):
         self.ask(operations.edge.apply())
 
     def action_discard(self) -> None:
-        self.ask(operations.edge.discard())
+        self.ask(operations.edge.edit(reset=True))
 
     def action_add_edge(self) -> None:
         """Find the other block, the neighbours first, then choose what joins the two."""

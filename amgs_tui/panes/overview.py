@@ -34,7 +34,7 @@ class OverviewPane(ListPane):
     """Status, health and journal; the cursor walks through the journal."""
 
     NAME = "overview"
-    SHOWS = frozenset({"status", "health", "operations", "operation", "undo", "redo"})
+    SHOWS = frozenset({"status", "health", "operations", "undo", "redo"})
     PURPOSE = """\
 One look at everything: the loop from notes to decoded tokens and back, with its counts and the next step; the health of
 each area of the memory (✓ well, ◆ worth a look, ✗ needs attention) with the command for it; and the journal of changes.
@@ -74,14 +74,19 @@ then undoes the change under the cursor; later changes that depend on it have to
         return [operations.lifecycle.operations(limit=JOURNAL), operations.general.health()]
 
     def take(self, command: str, result: Any) -> None:
-        if command == "status":
-            self.overview = result
-        elif command == "health":
-            self.health = result
-        elif command == "operations":
-            self.journal = result
-            standing = next((n for n, each in enumerate(self.listed) if not each.undone), 0)
-            self.cursor = max(0, min(standing, self.rows - 1))
+        from amgs.types import Health
+        from amgs_app.results.memory import OperationList
+        from amgs_app.results.overview import Overview
+
+        match result:
+            case Overview():
+                self.overview = result
+            case Health():
+                self.health = result
+            case OperationList():
+                self.journal = result
+                standing = next((n for n, each in enumerate(self.listed) if not each.undone), 0)
+                self.cursor = max(0, min(standing, self.rows - 1))
 
     # --- the journal ----------------------------------------------------------------------------------------
 
@@ -182,7 +187,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         if self.station is not None:
             self.host.go(PANE_OF[STATIONS[self.station]])
         elif self.chosen is not None:
-            self.ask(operations.lifecycle.entry(self.chosen.id))
+            self.ask(operations.lifecycle.operations(self.chosen.id))
 
     def action_undo(self) -> None:
         """Undo the change under the cursor; the workstation asks first."""
@@ -191,7 +196,9 @@ then undoes the change under the cursor; later changes that depend on it have to
 
     def shown_to_operator(self, command: str, result: Any) -> None:
         """What a change did is a list of its blocks; the one that is chosen is selected in every pane."""
-        if command != "operation":
+        from amgs.types import JournalEntryDetail
+
+        if not isinstance(result, JournalEntryDetail):
             return
         from amgs_tui.dialogs.chooser import Choice, Chooser
 
@@ -236,7 +243,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         elif what == "drift":
             self.ask(operations.tuning.monitor())
         elif what == "diversity":
-            self.ask(operations.general.diversity())
+            self.ask(operations.tuning.metrics("diversity"))
 
     def action_verify(self) -> None:
         self.ask(operations.lifecycle.verify())

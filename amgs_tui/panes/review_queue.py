@@ -73,9 +73,6 @@ class Reviewing(Pane):
 
         def judged(verdict: str | None) -> None:
             if verdict is not None:
-                decide = (
-                    operations.maintenance.accept if verdict == "accept" else operations.maintenance.reject
-                )
-                self.ask(decide(item.review.id))
+                self.ask(operations.maintenance.decide(item.review.id, verdict))
 
         self.app.push_screen(VerdictDialog(item), judged)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -86,7 +84,11 @@ def test_health_names_tasks_that_nobody_does_and_those_that_failed(memory: Memor
         if memory.tasks.claim("w", BOTH, 60) is not None:
             later(memory, 61)
     (line,) = health_of_workers(memory)
-    assert (line.standing, line.told, line.verb) == ("watch", "no worker, 1 failed", "workers retry")
+    assert (line.standing, line.told, line.verb) == (
+        "watch",
+        "no worker, 1 failed",
+        "workers enqueue --failed",
+    )
 
 
 def test_one_worker_has_a_task_until_its_lease_runs_out(memory: Memory) -> None:
@@ -368,41 +370,6 @@ def test_two_workers_of_one_namespace_share_its_tasks(postgres: str, tmp_path: P
         assert sum(entry.blocks for entry in entries) == 6
 
 
-@pytest.mark.slow
-def test_ray_computes_the_same_vectors(request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    if not request.config.getoption("--slow"):
-        pytest.skip("a cluster of Ray begins in half a minute: give --slow")
-    pytest.importorskip("ray", reason="the extra ray is not installed")
-    told = subprocess.run(
-        [sys.executable, "-c", RAY, str(write_notes(tmp_path / "notes"))],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        timeout=280,
-    )
-    assert told.stdout.splitlines()[-1] == "1 True", told.stderr
-
-
-RAY = """
-import sys
-from pathlib import Path
-import numpy as np
-from tests.engine.memory_world import open_memory
-from amgs.workers import Worker, computing
-
-with open_memory() as memory:
-    memory.ingest_folder(Path(sys.argv[1]))
-    batch = memory.tasks.texts(1, 6)
-    where = computing(2, "local")
-    done = Worker(memory, "a", kinds=("embedding",), pool=where.make, width=where.width).run()
-    kept = memory.lifecycle.means().prepared(batch.blocks)
-    right = memory.tasks.embed(batch.texts)
-    same = np.allclose(np.stack([kept[block][1] for block in batch.blocks]), right, atol=1e-6)
-    print(done, same)
-"""
-"""In a process of its own: what Ray leaves running would be taken for a test's."""
-
-
 # --- commands --------------------------------------------------------------------------------------------
 
 
@@ -428,8 +395,6 @@ def test_the_commands_run_list_and_refuse(tmp_path: Path, capsys: pytest.Capture
         ("run", "--once", "--processes", "0"): "processes",
         ("run", "--once", "--lease", "0"): "lease",
         ("run", "--once", "--every", "x"): "every",
-        ("run", "--once", "--ray", "127.0.0.1:1"): "No Ray cluster can be used",
-        ("run", "--once", "--ray", "nowhere"): "No Ray cluster can be used",
         ("run", "--once", "--connect", "http://127.0.0.1:1"): "Workers open the store itself",
     }.items():
         code, _, told = amgs("workers", *words)

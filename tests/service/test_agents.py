@@ -50,17 +50,17 @@ def test_the_agents_take_in_a_folder_and_keep_the_memory(api: MemoryClient, tmp_
 
 
 def test_one_runner_has_an_agent_at_a_time_and_a_paused_one_rests(api: MemoryClient) -> None:
-    assert ask(api, "agents claim", agent="curation", holder="one").granted
-    second = ask(api, "agents claim", agent="curation", holder="two")
+    assert ask(api, "agents lease", agent="curation", holder="one").granted
+    second = ask(api, "agents lease", agent="curation", holder="two")
     assert not second.granted
     assert second.because.startswith("one runs it until")
     with pytest.raises(UsageError):
-        ask(api, "agents done", agent="curation", holder="two", outcome="nothing")
-    ask(api, "agents done", agent="curation", holder="one", outcome="done")
+        ask(api, "agents lease", agent="curation", holder="two", outcome="nothing")
+    ask(api, "agents lease", agent="curation", holder="one", outcome="done")
     ask(api, "agents pause", agent="attention")
-    assert not ask(api, "agents claim", agent="attention", holder="one").granted
-    assert ask(api, "agents resume", agent="attention").paused is False
-    assert ask(api, "agents claim", agent="attention", holder="one").granted
+    assert not ask(api, "agents lease", agent="attention", holder="one").granted
+    assert ask(api, "agents pause", agent="attention", off=True).paused is False
+    assert ask(api, "agents lease", agent="attention", holder="one").granted
 
 
 def test_where_a_runner_dies_another_goes_on_when_its_lease_has_run_out() -> None:
@@ -95,7 +95,7 @@ def test_an_agent_needs_a_token_that_may_write(tmp_path: Path) -> None:
     with served(root=tmp_path, tokens=tokens) as address, MemoryClient(address, token="r") as reader:
         assert len(ask(reader, "agents status").agents) == len(AGENTS)
         with pytest.raises(NotAllowedError):
-            ask(reader, "agents claim", agent="curation", holder="one")
+            ask(reader, "agents lease", agent="curation", holder="one")
 
 
 def test_no_service_is_said() -> None:

@@ -42,7 +42,7 @@ decay curve
 feedback useful
 operations
 layout set graph
-layout list
+layout use --list
 frame open --question "who helped?"
 focus step
 focus view

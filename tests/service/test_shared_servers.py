@@ -131,18 +131,18 @@ def test_an_agent_has_one_runner_whichever_servers_are_asked(place: str) -> None
         runners = [(servers[number % 2], f"runner {number}") for number in range(8)]
         with ThreadPoolExecutor(8) as pool:
             claims = list(
-                pool.map(lambda one: ask(one[0], "agents claim", agent="curation", holder=one[1]), runners)
+                pool.map(lambda one: ask(one[0], "agents lease", agent="curation", holder=one[1]), runners)
             )
         granted = [claim for claim in claims if claim.granted]
         assert len(granted) == 1
         holder = granted[0].agent.holder
         with pytest.raises(UsageError):
-            ask(servers[0], "agents done", agent="curation", holder="runner 99", outcome="nothing")
+            ask(servers[0], "agents lease", agent="curation", holder="runner 99", outcome="nothing")
         for server in servers:
             holders = {each.name: each.holder for each in ask(server, "agents status").agents}
             assert holders["curation"] == holder
-        ask(servers[1], "agents done", agent="curation", holder=holder, outcome="done")
-        assert not ask(servers[0], "agents claim", agent="curation", holder="late").granted
+        ask(servers[1], "agents lease", agent="curation", holder=holder, outcome="done")
+        assert not ask(servers[0], "agents lease", agent="curation", holder="late").granted
 
 
 def test_a_request_under_one_key_is_done_once_whichever_servers_are_asked(place: str) -> None:

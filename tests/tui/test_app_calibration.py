@@ -40,13 +40,14 @@ async def calibration(driven: Drive) -> CalibrationPane:
 async def test_the_arrows_choose_a_bin_and_its_forecasts_are_listed_to_walk() -> None:
     world = judged()
     with world.open() as session:
-        forecasts = len(session.engine.memory.calibration.outcomes(1000))
+        forecasts = len(session.engine.memory.outcomes(1000))
     async with drive(world, (120, 40)) as driven:
         pane = await calibration(driven)
         every = len(pane.cases)
         assert every == forecasts and f"{len(QUESTIONS)} open" in driven.text
         await driven.press("right")
-        asked = world.asked("calibration forecasts")[-1]
+        asked = world.asked("calibration")[-1]
+        assert asked["view"] == "forecasts"
         assert asked["state"] == "settled" and asked["bins"] == 10
         low, high = (asked["bin"] - 1) / 10, asked["bin"] / 10
         assert pane.cases and all(low <= case.outcome.predicted <= high for case in pane.cases)
@@ -92,8 +93,8 @@ async def test_a_group_is_chosen_from_a_list_with_its_figures() -> None:
         await driven.press("f")
         assert isinstance(driven.app.screen, Chooser) and "forecasts judged, Brier ." in driven.text
         await driven.press("down", "enter")
-        asked = world.asked("calibration table")[-1]
-        assert asked == {"bins": 10, "by": "frame", "value": "ATTENTION"}
+        asked = next(each for each in world.asked("calibration")[::-1] if each["view"] == "table")
+        assert (asked["bins"], asked["by"], asked["value"]) == (10, "frame", "ATTENTION")
         assert "only frame ATTENTION" in driven.text
 
 

@@ -567,7 +567,7 @@ async def test_any_change_of_the_journal_can_be_undone() -> None:
     async with drive(world, (120, 40)) as driven:
         for number in (100, 101):
             await driven.press("colon")
-            await driven.type(f"block pin notes/{number}.md", "enter")
+            await driven.type(f"block set notes/{number}.md --pin", "enter")
             await driven.press("escape")
         newest, earlier = world.operations[:2]
         await driven.press("7")
@@ -636,14 +636,14 @@ async def test_a_result_that_a_newer_request_has_replaced_is_dropped() -> None:
 async def test_panes_out_of_sight_ask_nothing_until_they_come_into_sight() -> None:
     world = World(consolidated=8)
     async with drive(world, (80, 24)) as driven:
-        assert "calibration table" not in world.commands()
+        assert "calibration" not in world.commands()
         await driven.press("5")
-        assert "calibration table" in world.commands()
+        assert "calibration" in world.commands()
 
 
 async def test_a_pane_that_cannot_look_says_why_and_recovers() -> None:
     world = World(consolidated=8)
-    world.broken = {"calibration table": ValueError("bins")}
+    world.broken = {"calibration": ValueError("bins")}
     async with drive(world, (80, 24)) as driven:
         await driven.press("5")
         assert "A fault in the program" in driven.text

@@ -50,7 +50,7 @@ def test_a_profile_is_what_the_settings_make_it(tmp_path: Path, profile: str, ra
     with opened(tmp_path, PROFILES) as session:
         do(session, "ingest")
         do(session, "consolidate")
-        assert do(session, f"decay preview motor.md --profile {profile}").decay_lambda == rate
+        assert do(session, f"decay curve motor.md --profile {profile}").decay_lambda == rate
         assert do(session, f"decay forecast --profile {profile}").supposed.decay_lambda == rate
         assert do(session, f"block set motor.md --profile {profile}").block.decay_lambda == rate
         assert do(session, "block show motor.md").profile in (profile, "standard")
@@ -61,8 +61,8 @@ def test_an_unpinned_block_decays_as_the_settings_say(tmp_path: Path) -> None:
         do(session, "ingest")
         do(session, "consolidate")
         before = do(session, "block show motor.md").block.decay_lambda
-        do(session, "block pin motor.md")
-        assert do(session, "block pin motor.md --off").block.decay_lambda == before
+        do(session, "block set motor.md --pin")
+        assert do(session, "block set motor.md --unpin").block.decay_lambda == before
         assert before in (0.5, 0.02, 0.002)
 
 

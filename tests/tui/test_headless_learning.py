@@ -202,8 +202,8 @@ def test_metrics_and_monitors_tell_what_they_rest_on(amgs: Amgs, questions: Path
 
 def test_a_few_days_are_lived_without_a_store(amgs: Amgs, tmp_path: Path) -> None:
     amgs.store = tmp_path / "none.duckdb"
-    assert len(asked(amgs, "simulate", "--days", "3")["months"]) == 1
-    assert amgs("simulate", "--days", "2", "--seed", "4") == 0 and "2 days, seed 4" in amgs.out
+    assert len(asked(amgs, "montecarlo", "year", "--days", "3")["months"]) == 1
+    assert amgs("montecarlo", "year", "--days", "2", "--seed", "4") == 0 and "2 days, seed 4" in amgs.out
     assert not amgs.store.exists()
 
 

@@ -36,7 +36,7 @@ def said_of(session: Operator, line: str) -> str:
         ("search dome", "hits"),
         ("select places/dome.md", "“Dome” is selected"),
         ("block set places/dome.md --profile core", "“Dome” is now place, confidence"),
-        ("block pin places/dome.md", "pinned"),
+        ("block set places/dome.md --pin", "pinned"),
         ("operations", "operations, the latest #"),
         ("health", "attention"),
         ("bookmark places/dome.md", "Bookmark on “Dome”"),

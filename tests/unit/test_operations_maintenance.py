@@ -74,7 +74,7 @@ def test_what_may_be_pruned_is_proposed_when_it_is_time_and_only_proposed(
 ) -> None:
     memory, clock = session.engine.memory, session.engine.clock
     assert isinstance(clock, FixedClock)
-    assert do(session, "prune propose --if-due").due.due is False  # off unless a setting says otherwise
+    assert do(session, "prune --propose --if-due").due.due is False  # off unless a setting says otherwise
     monkeypatch.setattr(
         memory,
         "settings",
@@ -84,16 +84,16 @@ def test_what_may_be_pruned_is_proposed_when_it_is_time_and_only_proposed(
     )
     before = memory.counts()
     latest = do(session, "undo --dry-run").operation.id
-    proposed = do(session, "prune propose --if-due")
+    proposed = do(session, "prune --propose --if-due")
     named = len(proposed.plan.candidates)
     assert named == proposed.operation.blocks > 0 and memory.counts() == before
-    assert do(session, "prune propose --if-due").due.because == "0 of 24 hours have passed"
+    assert do(session, "prune --propose --if-due").due.because == "0 of 24 hours have passed"
     assert memory.status().proposal == proposed.operation
     assert f"{named} blocks may be pruned" in str(table_of(Overview(memory.status(), "", "tiny", False, 0)))
     assert [line.side for line in memory.health().lines if "may be pruned" in line.told] == ["pruning"]
     assert do(session, "undo --dry-run").operation.id == latest  # there is nothing of it to undo
     clock.advance(timedelta(hours=24))
-    assert do(session, "prune propose --if-due").operation.id > proposed.operation.id
+    assert do(session, "prune --propose --if-due").operation.id > proposed.operation.id
     do(session, "prune --limit 2")
     assert memory.status().proposal is None
 
@@ -118,25 +118,25 @@ def test_a_finding_is_shown_and_decided(session: Operator) -> None:
     found = {item.review.kind: item.review.id for item in do(session, "review scan").items}
     assert sorted(found) == ["contradicts", "merges"]
     for number in found.values():
-        do(session, f"review accept {number}")
+        do(session, f"review decide {number} accept")
     assert do(session, "review list").items == ()
     assert len(do(session, "review list --all").items) == 2
     do(session, "undo")
     do(session, "undo")
     item = do(session, "review list").items[0]
-    do(session, f"review reject {item.review.id}")
+    do(session, f"review decide {item.review.id} reject")
 
 
 def test_a_pin_is_previewed_and_set(session: Operator) -> None:
     chosen = block_id(OWL_COPY)[:12]
-    assert do(session, f"decay preview {chosen} --pin").relevance_then == 1.0
+    assert do(session, f"decay curve {chosen} --pin").relevance_then == 1.0
     with pytest.raises(UsageError, match="exclude"):
-        do(session, f"decay preview {chosen} --pin --profile core")
-    with pytest.raises(UsageError, match="Nothing to preview"):
-        do(session, f"decay preview {chosen}")
-    do(session, f"block pin {chosen}")
+        do(session, f"decay curve {chosen} --pin --profile core")
+    do(session, f"block set {chosen} --pin")
     assert session.engine.memory.block(chosen).decay_lambda == 0.0
-    do(session, f"block pin {chosen} --off")
+    with pytest.raises(UsageError, match="decay of the category"):
+        do(session, f"block set {chosen} --unpin --profile core")
+    do(session, f"block set {chosen} --unpin")
     assert session.engine.memory.block(chosen).decay_lambda > 0.0
     do(session, f"block set {chosen} --category bird --confidence .4 --profile core --self yes")
     block = session.engine.memory.block(chosen)
@@ -168,6 +168,21 @@ def test_every_simulation_is_a_verb_that_writes_nothing_and_repeats(
     assert pruning.questions == 1 and pruning.recall_now == 1.0 and len(pruning.ways) == 4
     assert [s.pace for s in do(session, lines[3]).scenarios] == [1.0, 1.0, 3.0]
     assert session.engine.memory.change_counter == counter
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("insert", "no text to insert"),
+        ("evolve --noise 0.2", "takes no --noise"),
+        ("stability owl", "takes no TEXT"),
+        ("year --draws 3", "takes no --draws"),
+        ("year --days 0", "Cannot simulate 0 days"),
+    ],
+)
+def test_a_simulation_takes_its_own_options_alone(session: Operator, line: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        do(session, f"montecarlo {line}")
 
 
 def test_a_simulation_reports_and_can_be_cancelled(session: Operator) -> None:
@@ -250,13 +265,13 @@ def test_an_operation_says_what_it_did_block_by_block_and_what_stands_on_it(sess
     chosen = block_id(OWL_COPY)
     do(session, f"block set {chosen[:12]} --category decision --confidence .4")
     done = session.engine.memory.operations(1)[0]
-    found = do(session, f"operation {done.id}")
+    found = do(session, f"operations {done.id}")
     assert [each.id for each in found.blocks] == [chosen] == list(session.listed)
     told = found.blocks[0].told
     assert "→ decision" in told and "→ 0.4" in told and "status" not in told
-    do(session, f"block pin {chosen[:12]}")
-    assert do(session, f"operation {done.id}").later == (done.id + 1,)
-    first = do(session, "operation 1 --limit 2")
+    do(session, f"block set {chosen[:12]} --pin")
+    assert do(session, f"operations {done.id}").later == (done.id + 1,)
+    first = do(session, "operations 1 --limit 2")
     assert len(first.blocks) == 2 < first.operation.blocks and first.edges_made == first.operation.edges
     with pytest.raises(UsageError, match="no operation 99"):
-        do(session, "operation 99")
+        do(session, "operations 99")

@@ -20,7 +20,7 @@ from amgs_app.terminal.line import LineError
 
 SPINE = """
 status|ingest|inbox list|consolidate|block show|block find|search|frame list|frame assemble|frame open
-graph neighbours|graph stats|graph inspect|decay curve|decay forecast|feedback|calibration table
+graph neighbours|graph stats|graph inspect|decay curve|decay forecast|feedback|calibration
 focus open|focus step|focus refocus|focus back|focus why|focus view
 focus pin|focus forbid|focus force|focus measure|focus set
 focus branch|focus branches|focus switch|focus diff|focus trace|focus replay|focus telemetry

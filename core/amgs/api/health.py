@@ -138,7 +138,7 @@ def of_diversity(categories: Mapping[str, int]) -> HealthLine:
     largest = max(categories, key=lambda name: (categories[name], name))
     told = f"{spread.bits:.2f} of {spread.most:.2f} bits over {plural(len(categories), 'category', 'categories')}"
     told += f", {categories[largest] / blocks:.0%} {largest or 'none'}"
-    return HealthLine("diversity", "well", told, "diversity")
+    return HealthLine("diversity", "well", told, "metrics diversity")
 
 
 def of_decay(ahead: Forecast, blocks: int) -> HealthLine:
@@ -229,7 +229,7 @@ def of_calibration(score: float | None, outcomes: int, fewest: int) -> HealthLin
     told = f"Brier {score:.3f} from {outcomes:,} verdicts, goal {BRIER_GOAL:g}"
     standing: Standing = "well" if score < BRIER_GOAL else "act"
     return HealthLine(
-        "calibration", standing, told, "calibration table" if score < BRIER_GOAL else "calibrate --dry-run"
+        "calibration", standing, told, "calibration" if score < BRIER_GOAL else "calibrate --dry-run"
     )
 
 

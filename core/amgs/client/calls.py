@@ -174,7 +174,7 @@ def searches(limit: int = 20) -> Ask[tuple[PastSearch, ...]]:
 
 def why_then(number: int, block: str) -> Ask[Explanation]:
     """Why a block was a hit of a search that was kept or not: its scores, rank and finders of then."""
-    return operation("searches_why", number=number, block=block)
+    return operation("searches", number=number, block=block)
 
 
 def assemble(
@@ -371,7 +371,7 @@ def feedback(
 
 def outcomes(limit: int = 100) -> Ask[tuple[Outcome, ...]]:
     """The latest forecasts, with their outcome where there is one."""
-    return operation("calibration_forecasts", _outcomes, limit=limit)
+    return operation("calibration", _outcomes, view="forecasts", limit=limit)
 
 
 def _outcomes(given: Any, packages: Collection[str]) -> Any:
@@ -383,7 +383,7 @@ def reliability(
     bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None
 ) -> Ask[Reliability]:
     """The reliability table and the Brier score with its parts, of all forecasts or of one group."""
-    return operation("calibration_table", bins=bins, by=by, value=value)
+    return operation("calibration", bins=bins, by=by, value=value)
 
 
 # --- the graph -------------------------------------------------------------------------------------------
@@ -428,7 +428,7 @@ def health() -> Ask[Health]:
 
 def diversity() -> Ask[Diversity]:
     """How evenly the memory is spread: entropy of its categories and clusters."""
-    return operation("diversity")
+    return operation("metrics", what="diversity")
 
 
 def verify() -> Ask[Verification]:

@@ -164,7 +164,7 @@ def causes(block_id: str | None = None, limit: int = 200) -> Ask[KeptCauses]:
 
 def confirm_edge(source: str, target: str, *, kind: str = "related") -> Ask[Edge]:
     """Confirm that an edge is right: its confidence is 1, and its decay begins anew; journalled."""
-    return operation("edge_confirm", part("edge"), writes=True, start=source, goal=target, kind=kind)
+    return sending("POST", "/v1/graph/edge", part("edge"), start=source, goal=target, kind=kind, confirm=True)
 
 
 # --- lifecycle -------------------------------------------------------------------------------------------
@@ -250,12 +250,12 @@ def reviews(*, every: bool = False, limit: int | None = None) -> Ask[tuple[Revie
 
 def accept(review_id: int) -> Ask[JournalEntry]:
     """Apply a finding: mark what is superseded, link what contradicts, merge copies."""
-    return operation("review_accept", writes=True, review=review_id)
+    return operation("review_decide", writes=True, review=review_id, verdict="accept")
 
 
 def reject(review_id: int) -> Ask[JournalEntry]:
     """Dismiss a finding; it is not proposed again."""
-    return operation("review_reject", writes=True, review=review_id)
+    return operation("review_decide", writes=True, review=review_id, verdict="reject")
 
 
 def due() -> Ask[Due]:
@@ -265,7 +265,7 @@ def due() -> Ask[Due]:
 
 def operation_detail(operation_id: int, limit: int = 200) -> Ask[JournalEntryDetail]:
     """What a change in the journal did to each of its blocks, and what must be undone before it."""
-    return operation("operation", operation=operation_id, limit=limit)
+    return operation("operations", operation=operation_id, limit=limit)
 
 
 def plan_undo(operation_id: int | None = None) -> Ask[UndoPlan]:
@@ -280,7 +280,7 @@ def category_curves(*, days: float = 30) -> Ask[CategoryCurves]:
 
 def preview_decay(block_id: str, decay_lambda: float, *, days: float = 30.0) -> Ask[DecayPreview]:
     """What another decay constant would make of a block; changes nothing."""
-    return operation("decay_preview", block=block_id, decay_lambda=decay_lambda, days=days)
+    return operation("decay_curve", block=block_id, decay_lambda=decay_lambda, days=days)
 
 
 # --- sources and simulation --------------------------------------------------------------------------------
@@ -320,7 +320,7 @@ def simulate_evolution(
     *, days: float = 90.0, draws: int = 64, steps: int = 6, rate: float | None = None
 ) -> Ask[Evolution]:
     """How the memory decays and is used over time. Needs the right to operate, as each simulation does."""
-    return operation("montecarlo_evolve", days=days, draws=draws, steps=steps, rate=rate)
+    return operation("montecarlo", simulation="evolve", days=days, draws=draws, steps=steps, rate=rate)
 
 
 def simulate_pruning(
@@ -334,7 +334,8 @@ def simulate_pruning(
 ) -> Ask[PruningFutures]:
     """Ways to prune beside each other: each threshold of relevance with each number of the other signs."""
     return operation(
-        "montecarlo_prune",
+        "montecarlo",
+        simulation="prune",
         threshold=list(thresholds) or None,
         days=days,
         cycle=cycle,
@@ -346,7 +347,7 @@ def simulate_pruning(
 
 def simulate_insertion(text: str, *, days: float = 30.0, draws: int = 64) -> Ask[Insertion]:
     """Where a new text would attach to the graph; nothing is taken in."""
-    return operation("montecarlo_insert", text=text, days=days, draws=draws)
+    return operation("montecarlo", simulation="insert", text=text, days=days, draws=draws)
 
 
 def simulate_stability(
@@ -358,7 +359,15 @@ def simulate_stability(
     draws: int = 32,
 ) -> Ask[Stability]:
     """How stable the graph is when edges are lost at random."""
-    return operation("montecarlo_stability", noise=noise, loss=loss, days=days, pace=list(paces), draws=draws)
+    return operation(
+        "montecarlo",
+        simulation="stability",
+        noise=noise,
+        loss=loss,
+        days=days,
+        pace=list(paces),
+        draws=draws,
+    )
 
 
 # --- the gateway -----------------------------------------------------------------------------------------
@@ -463,4 +472,4 @@ def enqueue_tasks(kinds: Sequence[TaskKind] = ()) -> Ask[tuple[Task, ...]]:
 
 def retry_tasks() -> Ask[tuple[Task, ...]]:
     """Have the tasks that failed wait again; gives them."""
-    return operation("workers_retry", part("tasks"), writes=True)
+    return operation("workers_enqueue", part("tasks"), writes=True, failed=True)

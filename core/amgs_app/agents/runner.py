@@ -41,7 +41,7 @@ class Runner:
 
     def _one(self, name: AgentName) -> bool:
         """Run an agent if it may; whether it ran."""
-        claim = ask(self.client, "agents claim", agent=name, holder=self.holder, seconds=LEASE)
+        claim = ask(self.client, "agents lease", agent=name, holder=self.holder, seconds=LEASE)
         if not claim.granted:
             return False
         try:
@@ -50,6 +50,6 @@ class Runner:
             raise
         except AmgsError as error:
             outcome, failed = str(error), True
-        ask(self.client, "agents done", agent=name, holder=self.holder, outcome=outcome, failed=failed)
+        ask(self.client, "agents lease", agent=name, holder=self.holder, outcome=outcome, failed=failed)
         self.say(f"{name}: {outcome}")
         return True

@@ -80,7 +80,7 @@ class AgentList:
 
 @dataclass(frozen=True, slots=True)
 class AgentClaim:
-    """`agents claim`: whether the holder may run the agent now, and why not."""
+    """`agents lease`: whether the holder may run the agent now, and why not."""
 
     agent: AgentState
     granted: bool
@@ -133,7 +133,7 @@ def ended(state: AgentState, holder: str, now: datetime, outcome: str, *, failed
     """The agent after a run; raises UsageError where somebody else holds its lease by now."""
     if state.holder != holder:
         raise UsageError(
-            f"{holder} does not run the agent {state.name}.", way_out="AgentClaim it first: `agents claim`."
+            f"{holder} does not run the agent {state.name}.", way_out="Take it first: `agents lease`."
         )
     return replace(
         state,

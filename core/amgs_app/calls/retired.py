@@ -16,6 +16,25 @@ RETIRED: dict[str, str] = {
     "conversation references": "`conversation show NAME --view mentions` says whom the words mean",
     "conversation alike": "`conversation show NAME --view entities` lists the names",
     "conversation merge": "each name is an entity of its own, as `conversation show NAME --view entities` lists them",
+    **dict.fromkeys(
+        ("agents claim", "agents done"), "use `agents lease AGENT HOLDER`, with --done TEXT at the end"
+    ),
+    "agents resume": "use `agents pause AGENT --off`",
+    "block latest": "use `block find` without a text",
+    "block pin": "use `block set ID --pin`, or --unpin",
+    "decay preview": "use `decay curve ID` with --pin, --profile or --lambda",
+    "diversity": "use `metrics diversity`",
+    "edge confirm": "use `edge add FROM TO --confirm`",
+    "edge discard": "use `edge edit --reset`",
+    "frame ab": "use `tune FRAME --questions FILE --against WEIGHTS`",
+    "layout list": "use `layout use --list`",
+    "operation": "use `operations ID`",
+    "prune propose": "use `prune --propose`",
+    "review accept": "use `review decide ID accept`",
+    "review reject": "use `review decide ID reject`",
+    "searches why": "use `searches NUMBER ID`",
+    "simulate": "use `montecarlo year`",
+    "workers retry": "use `workers enqueue --failed`",
     "bench": "the benchmarks are run from the repository, with `python -m benchmarks NAME`",
 }
 """What follows "`NAME` is gone: ", by the name: one clause without a full stop. A name of one word stands for every

@@ -1,4 +1,4 @@
-"""The agents that keep a memory: `agents status`, `pause`, `resume`, and what a runner asks: `claim`, `done`."""
+"""The agents that keep a memory: `agents status`, `pause`, and what a runner asks: `lease`."""
 
 from __future__ import annotations
 
@@ -64,30 +64,29 @@ def status(engine: Engine) -> AgentList:
 
 @operation(
     "agents pause",
-    summary="Pause an agent until it is resumed.",
+    summary="Pause an agent, or let it go on.",
+    synonyms=("resume",),
     example="agents pause ingestion",
     writes=True,
 )
-def pause(engine: Engine, agent: Agent) -> AgentState:
+def pause(
+    engine: Engine,
+    agent: Agent,
+    *,
+    off: Annotated[bool, Option("--off", help="Let a paused agent run again when it is due.")] = False,
+) -> AgentState:
     """Stop an agent from starting another run, whoever runs it; what it is doing now it finishes."""
     with engine.memory.transaction():
-        return keep_state(engine.memory, replace(state_of(engine.memory, agent), paused=True))
-
-
-@operation("agents resume", summary="Resume a paused agent.", example="agents resume ingestion", writes=True)
-def resume(engine: Engine, agent: Agent) -> AgentState:
-    """Let a paused agent run again when it is due."""
-    with engine.memory.transaction():
-        return keep_state(engine.memory, replace(state_of(engine.memory, agent), paused=False))
+        return keep_state(engine.memory, replace(state_of(engine.memory, agent), paused=not off))
 
 
 @operation(
-    "agents claim",
-    summary="Take the lease of an agent, if it is free.",
-    example="agents claim ingestion here-1 --seconds 60",
+    "agents lease",
+    summary="Take the lease of an agent if it is free, or give it back with what came of the run.",
+    example="agents lease ingestion here-1 --seconds 60",
     writes=True,
 )
-def claim(
+def lease(
     engine: Engine,
     agent: Agent,
     holder: Holder,
@@ -95,34 +94,23 @@ def claim(
     seconds: Annotated[
         float, Option("--seconds", metavar="S", min=0.01, max=3600, help="How long, unless it is taken anew.")
     ] = 60.0,
-) -> AgentClaim:
+    outcome: Annotated[
+        str | None, Option("--done", metavar="TEXT", help="The run is over: what came of it.")
+    ] = None,
+    failed: Annotated[bool, Option("--failed", help="With --done: the run failed.")] = False,
+) -> AgentClaim | AgentState:
     """Take or renew the right to run an agent. One runner has it at a time; it ends by itself, so that another goes on
     where one has crashed. It is granted when the agent is due and not paused.
+
+    With --done the run is noted under the memory's time, and the lease is free. What the run changed stands in the
+    journal, as every change does.
     """
     memory, now = engine.memory, engine.clock.now()
     with memory.transaction():  # another server may be asked at the same moment
-        found = claimed(state_of(memory, agent), holder, now, seconds)
+        state = state_of(memory, agent)
+        if outcome is not None:
+            return keep_state(memory, ended(state, holder, now, outcome, failed=failed))
+        found = claimed(state, holder, now, seconds)
         if found.granted:
             keep_state(memory, found.agent)
     return found
-
-
-@operation(
-    "agents done",
-    summary="Report the outcome of an agent's run and release its lease.",
-    example='agents done ingestion here-1 "3 blocks"',
-    writes=True,
-)
-def done(
-    engine: Engine,
-    agent: Agent,
-    holder: Holder,
-    outcome: Annotated[str, Arg(metavar="TEXT", help="What came of it.")],
-    *,
-    failed: Annotated[bool, Option("--failed", help="The run failed.")] = False,
-) -> AgentState:
-    """Note a run under the memory's time. What it changed stands in the journal, as every change does."""
-    memory = engine.memory
-    with memory.transaction():
-        state = ended(state_of(memory, agent), holder, engine.clock.now(), outcome, failed=failed)
-        return keep_state(memory, state)

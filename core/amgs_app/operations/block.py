@@ -1,4 +1,4 @@
-"""Single blocks: `block show`, `find`, `latest`, `set`, `pin`, `tag`, `note`, `reinforce`, `delete`; `select`."""
+"""Single blocks: `block show`, `find`, `set`, `tag`, `note`, `reinforce`, `delete`; `select`."""
 
 from __future__ import annotations
 
@@ -56,40 +56,41 @@ def show(engine: Engine, block: Reference = None) -> BlockDetail:
 
 @operation(
     "block find",
-    summary="Find blocks by title or text; typos are forgiven.",
-    synonyms=("lookup", "grep"),
+    summary="Find blocks by title or text; without a text, the latest ones.",
+    synonyms=("lookup", "grep", "latest", "newest"),
     example='block find "boiler valve"',
     keys=("slash",),
     lists=lambda found: [block.id for block in found.blocks],
 )
 def find(
     engine: Engine,
-    text: Annotated[str, Arg(metavar="TEXT", help="Part of a title or of the text.")],
-    *,
-    limit: Limit = 20,
-) -> BlockList:
-    """Find blocks whose title or text resembles TEXT, best first."""
-    return BlockList(text, engine.memory.find(text, limit))
-
-
-@operation(
-    "block latest",
-    summary="List consolidated blocks, the latest first.",
-    example="block latest --category procedure --since 2026-01-01",
-    lists=lambda found: [block.id for block in found.blocks],
-)
-def latest(
-    engine: Engine,
+    text: Annotated[
+        str, Arg(metavar="TEXT", help="Part of a title or of the text; default: the latest blocks.")
+    ] = "",
     *,
     category: Annotated[
-        list[str] | None, Option("--category", metavar="NAME", help="Only blocks of this category.")
+        list[str] | None, Option("--category", metavar="NAME", help="Latest: only of this category.")
     ] = None,
-    since: Annotated[datetime | None, Option("--since", metavar="DATE", help="Created at or after.")] = None,
-    until: Annotated[datetime | None, Option("--until", metavar="DATE", help="Created before.")] = None,
+    since: Annotated[
+        datetime | None, Option("--since", metavar="DATE", help="Latest: created at or after.")
+    ] = None,
+    until: Annotated[
+        datetime | None, Option("--until", metavar="DATE", help="Latest: created before.")
+    ] = None,
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> BlockList:
-    """List what the memory holds by date of creation, without a query: all of it, or of some categories and a time."""
+    """Find blocks whose title or text resembles TEXT, best first; typos are forgiven.
+
+    Without TEXT, list what the memory holds, the latest first: all of it, or of some categories and a time.
+    """
+    if text:
+        if category or since or until or offset:
+            raise UsageError(
+                "--category, --since, --until and --offset choose of the latest blocks.",
+                way_out="Leave TEXT out; `search` takes a question and these filters.",
+            )
+        return BlockList(text, engine.memory.find(text, limit))
     from amgs.clock import as_utc
     from amgs.types import BlockFilter
 
@@ -103,8 +104,8 @@ def latest(
 
 @operation(
     "block set",
-    summary="Correct a block's category, confidence, decay, status or place in the self.",
-    synonyms=("change", "categorise"),
+    summary="Correct a block's category, confidence, decay, status or place in the self; pin it.",
+    synonyms=("change", "categorise", "pin", "never forget", "permanent"),
     example="block set @1 --category procedure --confidence 0.9",
     writes=True,
 )
@@ -120,6 +121,10 @@ def set_block(
     ] = None,
     profile: Profile = None,
     decay_lambda: LambdaValue = None,
+    pin: Annotated[
+        bool | None,
+        Option("--pin/--unpin", help="Never decay, or decay as its category does."),
+    ] = None,
     status: Annotated[
         Literal["consolidated", "archived", "pruned"] | None,
         Option("--status", metavar="STATUS", help="consolidated, archived or pruned."),
@@ -135,41 +140,28 @@ def set_block(
 ) -> CorrectedBlock:
     """Change only what is given; journalled, so `undo` reverts it. The content never changes.
 
-    Later consolidations learn from a corrected category: they weigh its words and tags, and say so.
+    Later consolidations learn from a corrected category: they weigh its words and tags, and say so. A pinned block
+    keeps its relevance and is never pruned: its λ is 0. `decay curve --pin` shows it first.
     """
     chosen = engine.block(block)
+    wanted = read_lambda(engine, profile, decay_lambda, pin=bool(pin))
+    if pin is False:
+        if wanted is not None:
+            raise UsageError("--unpin gives the decay of the category.", way_out="Give one of them.")
+        from amgs.lifecycle.categories import decay_of
+
+        wanted = decay_of(category or chosen.category, engine.settings.memory.decay.profiles)
     return CorrectedBlock(
         engine.memory.set_metadata(
             chosen.id,
             category=category,
             confidence=confidence,
-            decay_lambda=read_lambda(engine, profile, decay_lambda, pin=False),
+            decay_lambda=wanted,
             status=status,
             is_self_component=None if own is None else own == "yes",
             meta=None if meta is None else dict(read_pair(each) for each in meta),
         )
     )
-
-
-@operation(
-    "block pin",
-    summary="Pin a block so that it never decays, or unpin it.",
-    synonyms=("never forget", "permanent"),
-    example="block pin @1",
-    writes=True,
-)
-def pin(
-    engine: Engine,
-    block: Reference = None,
-    *,
-    off: Annotated[bool, Option("--off", help="Unpin: restore the decay of its category.")] = False,
-) -> CorrectedBlock:
-    """Set λ to 0: the block keeps its relevance and is never pruned. `decay preview --pin` shows it first."""
-    from amgs.lifecycle.categories import decay_of
-
-    chosen = engine.block(block)
-    wanted = decay_of(chosen.category, engine.settings.memory.decay.profiles) if off else 0.0
-    return CorrectedBlock(engine.memory.set_metadata(chosen.id, decay_lambda=wanted))
 
 
 @operation(

@@ -1,4 +1,4 @@
-"""Learning from verdicts: `feedback`, `calibration table`, `calibration forecasts`."""
+"""Learning from verdicts: `feedback`, `calibration`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from amgs_app.operations.arguments import Reference
 from amgs_app.results.memory import ForecastList
 
 if TYPE_CHECKING:
+    from amgs.calibration.results import OutcomeGroups
     from amgs.types import Outcome, Reliability
     from amgs_app.engine import Engine
 
 
 GroupKind = Literal["frame", "category", "relation"]
 Verdict = Literal["useful", "useless"]
+View = Literal["table", "forecasts", "groups"]
 
 By = Annotated[
     GroupKind | None,
@@ -54,52 +56,50 @@ def feedback(
 
 
 @operation(
-    "calibration table",
-    summary="Show how well scores forecast usefulness.",
-    example="calibration table --bins 10",
-    pane="calibration",
-)
-def table(
-    engine: Engine,
-    *,
-    bins: Annotated[int, Option("--bins", metavar="N", min=2, max=50, help="How many bins.")] = 10,
-    by: By = None,
-    value: Value = None,
-) -> Reliability:
-    """Show the reliability table with 95 % intervals, the Brier score and its Murphy decomposition through time."""
-    _both_or_none(by, value)
-    return engine.memory.reliability(bins, by=by, value=value)
-
-
-@operation(
-    "calibration forecasts",
-    summary="List forecasts with their outcomes.",
+    "calibration",
+    summary="Show how well scores forecast usefulness, the forecasts, or their groups.",
+    synonyms=("reliability", "brier", "forecasts"),
     example="calibration forecasts --limit 20",
     pane="calibration",
-    lists=lambda found: dict.fromkeys(case.outcome.block_id for case in found.cases),
+    lists=lambda found: (
+        dict.fromkeys(case.outcome.block_id for case in found.cases) if hasattr(found, "cases") else None
+    ),
 )
-def forecasts(
+def calibration(
     engine: Engine,
+    view: Annotated[View, Arg(metavar="VIEW", help="table, forecasts or groups.")] = "table",
     *,
-    bin: Annotated[
-        int | None, Option("--bin", metavar="K", min=1, help="Only the K-th bin of the table.")
-    ] = None,
     bins: Annotated[
         int, Option("--bins", metavar="N", min=2, max=50, help="How many bins the table has.")
     ] = 10,
     by: By = None,
     value: Value = None,
+    bin: Annotated[
+        int | None, Option("--bin", metavar="K", min=1, help="forecasts: only the K-th bin of the table.")
+    ] = None,
     state: Annotated[
         Literal["all", "settled", "open"],
-        Option("--state", help="With a verdict, without one, or both."),
+        Option("--state", help="forecasts: with a verdict, without one, or both."),
     ] = "all",
-    limit: Annotated[int, Option("--limit", metavar="N", min=1, help="The latest N.")] = 2000,
-) -> ForecastList:
-    """List the forecasts behind the table, the latest first: the block, what asked for it, when, and the verdict.
+    limit: Annotated[int, Option("--limit", metavar="N", min=1, help="forecasts: the latest N.")] = 2000,
+) -> Reliability | ForecastList | OutcomeGroups:
+    """Show the reliability table with 95 % intervals, the Brier score and its Murphy decomposition through time.
 
+    forecasts: the forecasts behind the table, the latest first: the block, what asked for it, when, and the verdict.
     `@1` is the block of the first of them in the commands that follow.
+
+    groups: forecasts, outcomes, mean forecast, how often it came true, and Brier score of each frame, category and
+    relation type.
     """
-    _both_or_none(by, value)
+    if (by is None) != (value is None):
+        raise UsageError(
+            "--by and --value must be given together.",
+            way_out="`calibration --by frame --value SESSION`",
+        )
+    if view == "table":
+        return engine.memory.reliability(bins, by=by, value=value)
+    if view == "groups":
+        return engine.memory.calibration.groups()
     if bin is not None and bin > bins:
         raise UsageError(f"There are {bins} bins, not {bin}.", way_out=f"--bin takes 1 to {bins}.")
     found = engine.memory.calibration.cases(
@@ -111,11 +111,3 @@ def forecasts(
     )
     place = None if bin is None else (bin, bins)
     return ForecastList(found, engine.clock.now(), place, f"{by} {value}" if by else "")
-
-
-def _both_or_none(by: str | None, value: str | None) -> None:
-    if (by is None) != (value is None):
-        raise UsageError(
-            "--by and --value must be given together.",
-            way_out="`calibration table --by frame --value SESSION`",
-        )

@@ -1,4 +1,4 @@
-"""Forgetting: `decay curve`, `decay categories`, `decay forecast`, `decay preview`."""
+"""Forgetting: `decay curve`, `decay categories`, `decay forecast`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,28 @@ Days = Annotated[
 
 @operation(
     "decay curve",
-    summary="Show a block's relevance over time.",
-    example="decay curve @1 --days 60",
+    summary="Show a block's relevance over time, as it is or with another rate or a pin.",
+    example="decay curve @1 --pin",
     pane="decay",
 )
-def curve(engine: Engine, block: Reference = None, *, days: Days = 30) -> DecayCurve:
-    """Show relevance over time, when the block was reinforced, and when it drops below the threshold."""
-    return engine.memory.decay_curve(engine.block(block).id, days=days)
+def curve(
+    engine: Engine,
+    block: Reference = None,
+    *,
+    days: Days = 30,
+    profile: Profile = None,
+    decay_lambda: LambdaValue = None,
+    pin: Pin = False,
+) -> DecayCurve | DecayPreview:
+    """Show relevance over time, when the block was reinforced, and when it drops below the threshold.
+
+    With --profile, --lambda or --pin it is compared with what it would be; nothing is changed. `block set` applies it.
+    """
+    chosen = engine.block(block).id
+    wanted = read_lambda(engine, profile, decay_lambda, pin=pin)
+    if wanted is not None:
+        return engine.memory.lifecycle.preview_decay(chosen, wanted, days=days)
+    return engine.memory.decay_curve(chosen, days=days)
 
 
 @operation(
@@ -97,26 +112,3 @@ def forecast(
         supposed = Supposed(wanted, None if block is None else engine.block(block).id, category)
     lifecycle = engine.memory.lifecycle
     return lifecycle.forecast(days=days, threshold=threshold, supposed=supposed, limit=limit)
-
-
-@operation(
-    "decay preview",
-    summary="Preview another decay rate, or a pin, for a block.",
-    example="decay preview @1 --pin",
-    pane="decay",
-)
-def preview(
-    engine: Engine,
-    block: Reference = None,
-    *,
-    profile: Profile = None,
-    decay_lambda: LambdaValue = None,
-    pin: Pin = False,
-    days: Days = 30,
-) -> DecayPreview:
-    """Compare relevance after --days as it is and as it would be; changes nothing. `block set` applies it."""
-    chosen = engine.block(block)
-    wanted = read_lambda(engine, profile, decay_lambda, pin=pin)
-    if wanted is None:
-        raise UsageError("Nothing to preview.", way_out="Give --profile, --lambda or --pin.")
-    return engine.memory.lifecycle.preview_decay(chosen.id, wanted, days=days)

@@ -1,4 +1,4 @@
-"""Edges made and corrected by hand: `edge add`, `remove`, `confirm`; several at a time as a draft: `edit`, `apply`."""
+"""Edges made and corrected by hand: `edge add`, `remove`; several at a time as a draft: `edit`, `apply`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _Kind = Annotated[
 @operation(
     "edge add",
     summary="Add an edge between two blocks by hand.",
-    synonyms=("link", "connect"),
+    synonyms=("link", "connect", "confirm"),
     example="edge add @1 @2 --kind supports --weight 0.8",
     writes=True,
 )
@@ -43,9 +43,18 @@ def add(
     confidence: Annotated[
         float, Option("--confidence", metavar="X", min=0, max=1, help="How sure it is, 0 to 1.")
     ] = 1.0,
-) -> EdgeAdded:
-    """Add an edge, or change the weight and the confidence of one that is there; `undo` takes it back."""
+    confirm: Annotated[
+        bool, Option("--confirm", help="Confirm an edge that is there, and leave its weight.")
+    ] = False,
+) -> EdgeAdded | EdgeConfirmed:
+    """Add an edge, or change the weight and the confidence of one that is there; `undo` takes it back.
+
+    With --confirm the confidence of an edge that is there becomes 1, and its decay begins anew.
+    """
     ends = engine.block(start), engine.block(goal)
+    if confirm:
+        edge = engine.memory.graph.confirm_edge(ends[0].id, ends[1].id, kind=kind)
+        return EdgeConfirmed(edge, ends[0].title, ends[1].title)
     edge = engine.memory.add_edge(ends[0].id, ends[1].id, kind=kind, weight=weight, confidence=confidence)
     return EdgeAdded(edge, ends[0].title, ends[1].title)
 
@@ -68,25 +77,6 @@ def remove(
     return engine.memory.remove_edge(engine.block(start).id, engine.block(goal).id, kind=kind)
 
 
-@operation(
-    "edge confirm",
-    summary="Confirm that an edge is right.",
-    example="edge confirm @1 @2 --kind supports",
-    writes=True,
-)
-def confirm(
-    engine: Engine,
-    start: _From,
-    goal: _To = None,
-    *,
-    kind: _Kind = "related",
-) -> EdgeConfirmed:
-    """Confirm an edge: its confidence becomes 1, and its decay begins anew. `undo` takes it back."""
-    ends = engine.block(start), engine.block(goal)
-    edge = engine.memory.graph.confirm_edge(ends[0].id, ends[1].id, kind=kind)
-    return EdgeConfirmed(edge, ends[0].title, ends[1].title)
-
-
 # --- several at a time ------------------------------------------------------------------------------------
 
 
@@ -98,7 +88,9 @@ def confirm(
 )
 def edit(
     operator: Operator,
-    start: _From,
+    start: Annotated[
+        str | None, Arg(metavar="FROM", help="The block that the edge leaves."), Takes("block")
+    ] = None,
     goal: _To = None,
     *,
     kind: _Kind = "related",
@@ -112,12 +104,21 @@ def edit(
         bool, Option("--confirm", help="Confirm the edge: set its confidence to 1 and restart its decay.")
     ] = False,
     cut: Annotated[bool, Option("--cut", help="Remove the edge.")] = False,
-    reset: Annotated[bool, Option("--reset", help="Leave the edge as it is.")] = False,
+    reset: Annotated[
+        bool, Option("--reset", help="Leave the edge as it is; without FROM, every edge.")
+    ] = False,
 ) -> EdgeDraft:
     """Draft what becomes of one edge; an edge that is not there is to be added. Nothing is written until `edge apply`.
 
-    The session keeps one draft of edges, to which each `edge edit` adds; `edge discard` drops it.
+    The session keeps one draft of edges, to which each `edge edit` adds; `edge edit --reset` drops it.
     """
+    if start is None:
+        if not reset:
+            raise UsageError("Which edge?", way_out="Give the block that it leaves, or --reset alone.")
+        from amgs.types.edge_draft import EdgeDraft
+
+        operator.edge_draft = None
+        return EdgeDraft((), operator.engine.clock.now())
     ends = operator.engine.block(start), operator.engine.block(goal)
     operator.edge_draft = operator.engine.memory.graph.edit_edge(
         operator.edge_draft,
@@ -151,17 +152,3 @@ def apply(operator: Operator) -> EdgesApplied:
     done = operator.engine.memory.graph.apply_edges(draft)
     operator.edge_draft = None
     return EdgesApplied(draft, done)
-
-
-@operation(
-    "edge discard",
-    summary="Discard the drafted corrections of edges.",
-    example="edge discard",
-    pane="graph",
-)
-def discard(operator: Operator) -> EdgeDraft:
-    """Discard the draft of edges; nothing was written of it."""
-    from amgs.types.edge_draft import EdgeDraft
-
-    operator.edge_draft = None
-    return EdgeDraft((), operator.engine.clock.now())

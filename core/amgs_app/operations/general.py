@@ -20,8 +20,7 @@ from amgs_app.terminal.spelling import nearness
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from amgs.api.diversity import Diversity
-    from amgs.types import Health, Progress
+    from amgs.types import Health
     from amgs_app.calls.registry import Registry
     from amgs_app.engine import Engine
     from amgs_app.session.operator import Operator
@@ -78,22 +77,6 @@ def health(engine: Engine) -> Health:
     return replace(found, lines=(*found.lines, *beside))
 
 
-@operation(
-    "diversity",
-    summary="Measure how evenly the memory is spread, in bits of entropy.",
-    example="diversity",
-    long=True,
-)
-def diversity(engine: Engine, *, progress: Progress | None = None) -> Diversity:
-    """Show the Shannon entropy of the categories, of the decisions for them, and of the clusters of the graph, each
-    beside the most it could be.
-
-    High entropy of the categories: broad knowledge. High entropy of the decisions: the categories are unsure. Clusters
-    are found by Louvain's method, also in a shuffled graph with the same degrees: what differs is no chance.
-    """
-    return engine.memory.diversity(progress)
-
-
 @operation("show", summary="Show a pane with current data.", example="show frame")
 def show(
     operator: Operator,
@@ -129,7 +112,7 @@ def _call_of(operator: Operator, pane: Pane) -> Call[Any] | None:
         case "decay":
             return operations.decay.curve() if selected else operations.decay.forecast()
         case "calibration":
-            return operations.calibration.table()
+            return operations.calibration.calibration()
         case "focus":
             return operations.focus.view()
         case "conversation":

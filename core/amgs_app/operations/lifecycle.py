@@ -339,36 +339,33 @@ def consolidate(
 
 @operation(
     "operations",
-    summary="List the journal of changes, newest first.",
+    summary="List the journal of changes, newest first, or show what one did.",
     synonyms=("history", "log", "journal"),
     example="operations --limit 5",
     pane="overview",
+    lists=lambda found: [each.id for each in found.blocks] if hasattr(found, "blocks") else None,
 )
-def operations(engine: Engine, *, limit: Limit = 20) -> OperationList:
+def operations(
+    engine: Engine,
+    operation: Annotated[
+        int | None,
+        Arg(metavar="ID", help="The number of one operation; default: list them."),
+        Takes("operation"),
+    ] = None,
+    *,
+    limit: Annotated[
+        int | None,
+        Option("--limit", metavar="N", min=1, help="The latest 20 operations; the first 200 blocks of one."),
+    ] = None,
+) -> OperationList | JournalEntryDetail:
     """List the changes made to the memory, newest first: ingests, consolidations, edits, verdicts and the rest.
 
-    A change can be undone unless a later one changed the same blocks.
+    A change can be undone unless a later one changed the same blocks. With ID, show what that operation did to each of
+    its blocks, how many edges it changed, and which later operations must be undone before it.
     """
-    return OperationList(engine.memory.operations(limit))
-
-
-@operation(
-    "operation",
-    summary="Show what a change in the journal did.",
-    example="operation 12",
-    pane="overview",
-    lists=lambda found: [each.id for each in found.blocks],
-)
-def entry(
-    engine: Engine,
-    operation: Annotated[int, Arg(metavar="ID", help="The number of the operation."), Takes("operation")],
-    *,
-    limit: Limit = 200,
-) -> JournalEntryDetail:
-    """Show what an operation did to each of its blocks (the first --limit of them), how many edges it changed, and
-    which later operations must be undone before it.
-    """
-    return engine.memory.lifecycle.operation(operation, limit)
+    if operation is not None:
+        return engine.memory.lifecycle.operation(operation, limit or 200)
+    return OperationList(engine.memory.operations(limit or 20))
 
 
 _Operation = Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from amgs.errors import UsageError
 from amgs.text.plural import plural
@@ -48,7 +48,6 @@ MostOfAKind = Annotated[
     int | None, Option("--limit", metavar="N", min=1, help="At most N proposals per kind.")
 ]
 DryRun = Annotated[bool, Option("--dry-run", help="Show the plan and change nothing.")]
-ReviewId = Annotated[int, Arg(metavar="ID", help="The number that `review list` shows.")]
 
 
 @operation(
@@ -126,6 +125,16 @@ def prune(
         Option("--explain", metavar="ID", help="Explain what keeps one block; nothing is pruned."),
         Takes("block"),
     ] = None,
+    propose: Annotated[
+        bool, Option("--propose", help="Prune nothing: note in the journal how much may be pruned.")
+    ] = False,
+    if_due: Annotated[
+        bool,
+        Option(
+            "--if-due",
+            help="With --propose: only when memory.pruning.interval_hours have passed since the last time.",
+        ),
+    ] = False,
     hard: Annotated[bool, Option("--hard", help="Delete blocks that are already pruned.")] = False,
     erase: Annotated[
         bool, Option("--erase", help="With --hard: erase their texts, without a ledger. No undo.")
@@ -141,8 +150,11 @@ def prune(
         Takes("file", made=True),
     ] = None,
     progress: Progress | None = None,
-) -> PrunePlan | Pruned | PruneAssessment | ErasureReceipt:
+) -> PrunePlan | Pruned | PruneAssessment | PruneProposal | Untouched | ErasureReceipt:
     """Mark blocks as pruned and drop their edges, if they are under all four limits at once.
+
+    With --propose no block is changed: what would be taken is looked for, and the journal notes how much that is. With
+    `memory.pruning.interval_hours` set, the open workstation does this by itself; from a scheduler, add --if-due.
 
     With --explain nothing is pruned: each of a block's four signs is compared with its limit. With --hard, blocks
     that are already pruned are deleted from the store, after they were written to a ledger. Both can be undone.
@@ -153,6 +165,12 @@ def prune(
     lifecycle = engine.memory.lifecycle
     if erase and not hard:
         raise UsageError("--erase erases what --hard deletes.", way_out="Give both, or leave --erase out.")
+    if if_due and not propose:
+        raise UsageError("--if-due says when to --propose.", way_out="Give both, or leave --if-due out.")
+    if propose:
+        if if_due and not (due := lifecycle.proposal_due()).due:
+            return Untouched(due, "Proposal")
+        return lifecycle.propose_pruning()
     if explain is not None:
         wanted = engine.block(explain).id
         return lifecycle.explain_pruning(wanted, threshold=threshold, lowest=lowest)
@@ -170,35 +188,6 @@ def prune(
 
 
 @operation(
-    "prune propose",
-    summary="Note in the journal what may be pruned, without pruning it.",
-    example="prune propose",
-    writes=True,
-    lists=_planned,
-)
-def propose(
-    engine: Engine,
-    *,
-    if_due: Annotated[
-        bool,
-        Option(
-            "--if-due", help="Only when memory.pruning.interval_hours have passed since it was done last."
-        ),
-    ] = False,
-) -> PruneProposal | Untouched:
-    """Look for what `prune` would take, and note in the journal how much that is. No block is changed: `prune` decides.
-
-    With `memory.pruning.interval_hours` set, the open workstation does this by itself; from a scheduler, use --if-due.
-    """
-    lifecycle = engine.memory.lifecycle
-    if if_due:
-        due = lifecycle.proposal_due()
-        if not due.due:
-            return Untouched(due, "Proposal")
-    return lifecycle.propose_pruning()
-
-
-@operation(
     "review scan",
     summary="Look for blocks that may be superseded, contradicted or merged.",
     synonyms=("conflicts", "contradictions", "duplicates"),
@@ -212,7 +201,7 @@ def scan(
 ) -> ReviewPlan | ReviewList:
     """Compare blocks on the same subject and queue what conflicts.
 
-    Nothing is changed yet: `review accept` and `review reject` decide.
+    Nothing is changed yet: `review decide` does that.
     """
     lifecycle = engine.memory.lifecycle
     plan = lifecycle.plan_review(progress=progress)
@@ -241,26 +230,21 @@ def queue(
 
 
 @operation(
-    "review accept",
-    summary="Accept a finding: mark what is superseded, link what contradicts, merge copies.",
-    example="review accept 3",
+    "review decide",
+    summary="Accept a finding, or reject it for good.",
+    synonyms=("accept", "reject", "resolve"),
+    example="review decide 3 accept",
     writes=True,
 )
-def accept(engine: Engine, review: ReviewId) -> JournalEntry:
-    """Apply a finding.
+def decide(
+    engine: Engine,
+    review: Annotated[int, Arg(metavar="ID", help="The number that `review list` shows.")],
+    verdict: Annotated[Literal["accept", "reject"], Arg(metavar="accept|reject", help="The verdict.")],
+) -> JournalEntry:
+    """Apply a finding, or dismiss it, so that it is not proposed again. `undo` reopens it.
 
     A superseded block stays, marked with its successor and the time; a contradiction becomes an edge; two blocks that
     say the same are merged into one, and both are archived.
     """
-    return engine.memory.lifecycle.accept(review)
-
-
-@operation(
-    "review reject",
-    summary="Reject a finding: it is not proposed again.",
-    example="review reject 3",
-    writes=True,
-)
-def reject(engine: Engine, review: ReviewId) -> JournalEntry:
-    """Dismiss a finding. `undo` reopens it."""
-    return engine.memory.lifecycle.reject(review)
+    lifecycle = engine.memory.lifecycle
+    return lifecycle.accept(review) if verdict == "accept" else lifecycle.reject(review)

@@ -1,15 +1,18 @@
-"""Futures by simulation: `montecarlo enhance|prune|evolve|insert|stability`. None of them changes anything."""
+"""Futures by simulation: `montecarlo NAME`. None of them changes anything."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
+from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.maintenance import Concerns, Only
 
 if TYPE_CHECKING:
+    from amgs.calibration.results import SyntheticYear
     from amgs.simulation.enhance import EnhancementForecast
     from amgs.simulation.evolve import Evolution
     from amgs.simulation.insert import Insertion
@@ -18,51 +21,81 @@ if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.engine import Engine
 
-Days = Annotated[float, Option("--days", metavar="N", min=0, max=36500, help="How many days to look ahead.")]
-Draws = Annotated[int, Option("--draws", metavar="N", min=1, max=10000, help="How many simulations.")]
-Rate = Annotated[
-    float | None,
-    Option("--rate", metavar="N", min=0, help="Accesses per day; default: as in the last thirty days."),
-]
+Simulation = Literal["enhance", "prune", "evolve", "insert", "stability", "year"]
+
+_OPTIONS: Final[Mapping[Simulation, frozenset[str]]] = {
+    "enhance": frozenset({"only", "kind", "days", "draws"}),
+    "prune": frozenset({"threshold", "days", "cycle", "rate", "lowest", "questions", "draws"}),
+    "evolve": frozenset({"days", "steps", "rate", "draws"}),
+    "insert": frozenset({"text", "days", "draws"}),
+    "stability": frozenset({"noise", "loss", "days", "pace", "draws"}),
+    "year": frozenset({"days"}),
+}
+"""What each simulation can be told, by the names of the parameters; each takes a seed too."""
+_A_YEAR: Final = 365
+
+
+def _listed(found: Any) -> list[str] | None:
+    """The blocks whose future is least certain, or that a new one would be linked to."""
+    for name, block_id in (("open", "block_id"), ("links", "other_id"), ("least", "block_id")):
+        if hasattr(found, name):
+            return [getattr(each, block_id) for each in getattr(found, name)]
+    return None
 
 
 @operation(
-    "montecarlo enhance",
-    summary="Simulate what `enhance` would change.",
-    example="montecarlo enhance --draws 200",
+    "montecarlo",
+    summary="Simulate what a change, time, use or noise would come to.",
+    synonyms=("what if", "simulate", "simulation"),
+    example='montecarlo insert "The pump was replaced." --days 30',
     long=True,
+    lists=_listed,
 )
-def enhance(
+def montecarlo(
     engine: Engine,
+    simulation: Annotated[Simulation, Arg(metavar="NAME", help="What is simulated.")],
+    text: Annotated[
+        str | None, Arg(metavar="TEXT", help="insert: the text of the new block."), Takes("text")
+    ] = None,
     *,
+    days: Annotated[
+        float | None,
+        Option(
+            "--days",
+            metavar="N",
+            min=0,
+            max=36500,
+            help="How many days to look ahead; default: 30, evolve 90, prune 180, year 365.",
+        ),
+    ] = None,
+    draws: Annotated[
+        int | None,
+        Option(
+            "--draws",
+            metavar="N",
+            min=1,
+            max=10000,
+            help="How many simulations; default: 64, of prune and stability 32.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, Option("--seed", metavar="N", help="Random seed; default: the session's.")
+    ] = None,
     only: Only = None,
     kind: Concerns = None,
-    days: Days = 30,
-    draws: Draws = 64,
-    progress: Progress | None = None,
-) -> EnhancementForecast:
-    """Simulate the graph with and without the proposals of `enhance`, under uncertain confidences and decay.
-
-    Shows the strength of edges, the components, how stable the most central blocks are, and which blocks move. The
-    session's seed decides the draws.
-    """
-    lifecycle = engine.memory.lifecycle
-    plan = lifecycle.plan_enhancement(kinds=[each.value for each in kind] if kind else (), progress=progress)
-    chosen = lifecycle.choose(plan, only or ())
-    return engine.memory.simulation.enhance(
-        chosen, days=days, draws=draws, seed=engine.seed, progress=progress
-    )
-
-
-@operation(
-    "montecarlo prune",
-    summary="Compare pruning strategies by simulation.",
-    example="montecarlo prune --days 30",
-    long=True,
-)
-def prune(
-    engine: Engine,
-    *,
+    rate: Annotated[
+        float | None,
+        Option(
+            "--rate",
+            metavar="N",
+            min=0,
+            help="prune, evolve: accesses per day; default: as in the last thirty days.",
+        ),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        Option("--steps", metavar="N", min=1, max=100, help="evolve: checkpoints; default: 6."),
+    ] = None,
     threshold: Annotated[
         list[float] | None,
         Option(
@@ -70,115 +103,48 @@ def prune(
             metavar="X",
             min=0.0001,
             max=1,
-            help="A relevance threshold to try; may be repeated.",
+            help="prune: a relevance threshold to try; may be repeated.",
         ),
     ] = None,
-    days: Days = 180,
     cycle: Annotated[
-        float, Option("--cycle", metavar="N", min=0.01, max=36500, help="Days between prunings.")
-    ] = 30,
-    rate: Rate = None,
+        float | None,
+        Option(
+            "--cycle", metavar="N", min=0.01, max=36500, help="prune: days between prunings; default: 30."
+        ),
+    ] = None,
     lowest: Annotated[
         float | None,
-        Option("--lowest", metavar="P", min=0, max=1, help="As in `prune`."),
+        Option("--lowest", metavar="P", min=0, max=1, help="prune: as in `prune`."),
     ] = None,
     questions: Annotated[
         Path | None,
         Option(
-            "--questions", metavar="FILE", help="Labelled questions, to measure the recall@10 that is left."
+            "--questions",
+            metavar="FILE",
+            help="prune: labelled questions, to measure the recall@10 that is left.",
         ),
         Takes("file"),
     ] = None,
-    draws: Draws = 32,
-    progress: Progress | None = None,
-) -> PruningFutures:
-    """Run every pruning strategy on the same simulated accesses, and count the accesses that then find nothing.
-
-    A strategy is a relevance threshold, and how many of the other three signs (centrality, reinforcement, confidence)
-    must be low too. The marked strategies are those that no other beats on both counts.
-    """
-    from amgs.calibration.questions import load
-
-    return engine.memory.simulation.prune(
-        thresholds=tuple(threshold or ()),
-        days=days,
-        cycle=cycle,
-        draws=draws,
-        seed=engine.seed,
-        rate=rate,
-        lowest=lowest,
-        questions=() if questions is None else load(questions),
-        progress=progress,
-    )
-
-
-@operation(
-    "montecarlo evolve",
-    summary="Simulate how the memory decays and is used over time.",
-    example="montecarlo evolve --days 90",
-    long=True,
-    lists=lambda found: [each.block_id for each in found.open],
-)
-def evolve(
-    engine: Engine,
-    *,
-    days: Days = 90,
-    steps: Annotated[int, Option("--steps", metavar="N", min=1, max=100, help="Checkpoints.")] = 6,
-    rate: Rate = None,
-    draws: Draws = 64,
-    progress: Progress | None = None,
-) -> Evolution:
-    """Draw accesses at the rate the memory has had so far, and show which blocks and edges survive to each
-    checkpoint.
-
-    An access finds a block, walks each of its edges with a chance equal to the edge's strength, and reinforces what
-    it reaches. Lists the blocks whose survival is least certain.
-    """
-    return engine.memory.simulation.evolve(
-        days=days, draws=draws, seed=engine.seed, steps=steps, rate=rate, progress=progress
-    )
-
-
-@operation(
-    "montecarlo insert",
-    summary="Simulate where a new text would attach to the graph.",
-    example='montecarlo insert "The pump was replaced." --days 30',
-    long=True,
-    lists=lambda found: [each.other_id for each in found.links],
-)
-def insert(
-    engine: Engine,
-    text: Annotated[str, Arg(metavar="TEXT", help="The text to insert."), Takes("text")],
-    *,
-    days: Days = 30,
-    draws: Draws = 64,
-    progress: Progress | None = None,
-) -> Insertion:
-    """Show the links that consolidation would make, which of them last, and which blocks each brings within reach.
-
-    The best insertion point comes first. Nothing is ingested.
-    """
-    return engine.memory.simulation.insert(text, days=days, draws=draws, seed=engine.seed, progress=progress)
-
-
-@operation(
-    "montecarlo stability",
-    summary="Test how stable the graph is when edges are lost at random.",
-    example="montecarlo stability --noise 0.1",
-    long=True,
-    lists=lambda found: [each.block_id for each in found.least],
-)
-def stability(
-    engine: Engine,
-    *,
     noise: Annotated[
-        float,
-        Option("--noise", metavar="SIGMA", min=0, max=5, help="Noise on the logarithm of each strength."),
-    ] = 0.3,
+        float | None,
+        Option(
+            "--noise",
+            metavar="SIGMA",
+            min=0,
+            max=5,
+            help="stability: noise on the logarithm of each strength; default: 0.3.",
+        ),
+    ] = None,
     loss: Annotated[
-        float, Option("--loss", metavar="P", min=0, max=1, help="Share of edges lost at random.")
-    ] = 0.1,
-    days: Days = 30,
+        float | None,
+        Option(
+            "--loss",
+            metavar="P",
+            min=0,
+            max=1,
+            help="stability: share of edges lost at random; default: 0.1.",
+        ),
+    ] = None,
     pace: Annotated[
         list[float] | None,
         Option(
@@ -186,22 +152,92 @@ def stability(
             metavar="X",
             min=0,
             max=1000,
-            help="A multiple of the decay rate; may be repeated. Default: ½, 1, 2, 4.",
+            help="stability: a multiple of the decay rate; may be repeated. Default: ½, 1, 2, 4.",
         ),
     ] = None,
-    draws: Draws = 32,
     progress: Progress | None = None,
-) -> Stability:
-    """Disturb every edge, today and after --days at each decay rate, and compare centrality with that of today.
+) -> EnhancementForecast | PruningFutures | Evolution | Insertion | Stability | SyntheticYear:
+    """Draw many futures at random and show how they differ. The memory is read and never written; the seed decides the
+    draws.
 
-    Lists the central blocks whose rank is least stable.
+    enhance: the graph with and without the proposals of `enhance`, under uncertain confidences and decay: the strength
+    of edges, the components, how stable the most central blocks are.
+
+    prune: every pruning strategy on the same accesses, and the accesses that then find nothing. A strategy is a
+    relevance threshold, and how many of the other three signs (centrality, reinforcement, confidence) must be low too.
+    The marked ones are those that no other beats on both counts.
+
+    evolve: accesses at the rate the memory has had so far, and which blocks and edges survive to each checkpoint. An
+    access finds a block, walks each of its edges with a chance equal to the edge's strength, and reinforces what it
+    reaches.
+
+    insert: the links that consolidation would give TEXT, which of them last, and which blocks each brings within reach.
+
+    stability: every edge disturbed, today and after --days at each pace of decay, and centrality compared with today's.
+
+    year: no store at all: invented blocks that arrive, are consolidated, asked for, judged and fade, month by month.
+    Every verdict is known there; one in twenty is wrong.
     """
-    return engine.memory.simulation.stability(
-        noise=noise,
-        loss=loss,
-        days=days,
-        paces=tuple(pace) if pace else (0.5, 1.0, 2.0, 4.0),
-        draws=draws,
-        seed=engine.seed,
-        progress=progress,
-    )
+    given = {
+        "text": text,
+        "days": days,
+        "draws": draws,
+        "only": only,
+        "kind": kind,
+        "rate": rate,
+        "steps": steps,
+        "threshold": threshold,
+        "cycle": cycle,
+        "lowest": lowest,
+        "questions": questions,
+        "noise": noise,
+        "loss": loss,
+        "pace": pace,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    _check(simulation, given)
+    seed = engine.seed if seed is None else seed
+    if simulation == "year":
+        from amgs.synthetic_year import simulate
+
+        settings = engine.settings.memory
+        return simulate(days=int(given.get("days", _A_YEAR)), seed=seed, settings=settings, progress=progress)
+    simulations = engine.memory.simulation
+    match simulation:
+        case "enhance":
+            lifecycle = engine.memory.lifecycle
+            kinds = [each.value for each in given.pop("kind", ())]
+            plan = lifecycle.plan_enhancement(kinds=kinds, progress=progress)
+            chosen = lifecycle.choose(plan, given.pop("only", ()))
+            return simulations.enhance(chosen, seed=seed, progress=progress, **given)
+        case "prune":
+            given["thresholds"] = tuple(given.pop("threshold", ()))
+            if questions is not None:
+                from amgs.calibration.questions import load
+
+                given["questions"] = load(questions)
+            return simulations.prune(seed=seed, progress=progress, **given)
+        case "evolve":
+            return simulations.evolve(seed=seed, progress=progress, **given)
+        case "insert":
+            return simulations.insert(given.pop("text"), seed=seed, progress=progress, **given)
+        case "stability":
+            if pace:
+                given["paces"] = tuple(given.pop("pace"))
+            return simulations.stability(seed=seed, progress=progress, **given)
+
+
+def _check(simulation: Simulation, given: Mapping[str, Any]) -> None:
+    """Raise UsageError for an option of another simulation, and for a missing or a needless text."""
+    if simulation == "insert" and "text" not in given:
+        raise UsageError(
+            "There is no text to insert.",
+            way_out='For example `montecarlo insert "The pump was replaced."`.',
+        )
+    wrong = sorted(set(given) - _OPTIONS[simulation])
+    if wrong:
+        told = "TEXT" if wrong[0] == "text" else f"--{wrong[0]}"
+        takes = sorted("TEXT" if each == "text" else f"--{each}" for each in _OPTIONS[simulation])
+        raise UsageError(
+            f"`montecarlo {simulation}` takes no {told}.", way_out=f"It takes {', '.join(takes)}, --seed."
+        )

@@ -28,7 +28,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "operation": "`operations` lists the journal.",
         "proposal": "`enhance --dry-run` lists them.",
         "reading": "Leave out `--read-only`.",
-        "review": "`review list` shows the queue, `review reject ID` dismisses a finding.",
+        "review": "`review list` shows the queue, `review decide ID reject` dismisses a finding.",
         "run": "`--resume` continues a run, `--out DIR` chooses another folder.",
         "source": "`source list` shows them.",
         "step": "`focus step` decodes.",

@@ -1,38 +1,27 @@
-"""Learning from outcomes: `calibrate`, `calibration groups`, `metrics`, `monitor`, `tune`, `frame ab`, `simulate`."""
+"""Learning from outcomes: `calibrate`, `metrics`, `monitor`, `tune`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import read_weights
 
 if TYPE_CHECKING:
+    from amgs.api.diversity import Diversity
     from amgs.calibration.results import (
         Calibrated,
         CalibrationPlan,
         Metrics,
         Monitored,
-        OutcomeGroups,
-        SyntheticYear,
         Tuning,
         WeightTest,
     )
     from amgs.types import Progress
     from amgs_app.engine import Engine
-
-
-@operation(
-    "calibration groups",
-    summary="Show forecasts and outcomes by frame, category and relation type.",
-    example="calibration groups",
-    pane="calibration",
-)
-def groups(engine: Engine) -> OutcomeGroups:
-    """Show forecasts, outcomes, mean forecast, how often it came true, and Brier score of each group."""
-    return engine.memory.calibration.groups()
 
 
 @operation(
@@ -80,7 +69,6 @@ def _gated(
     """
     from dataclasses import replace
 
-    from amgs.errors import UsageError
     from amgs.exchange.question_cases import read_cases
 
     compared = engine.memory.diagnosis.calibrated(plan, read_cases(questions), progress=progress)
@@ -95,20 +83,38 @@ def _gated(
     return replace(plan, compared=compared)
 
 
-@operation("metrics", summary="Compute the six success metrics of the memory.", example="metrics", long=True)
+@operation(
+    "metrics",
+    summary="Measure the memory: the six success metrics, or how evenly it is spread.",
+    synonyms=("diversity", "entropy"),
+    example="metrics",
+    long=True,
+)
 def metrics(
     engine: Engine,
+    what: Annotated[
+        Literal["success", "diversity"], Arg(metavar="WHAT", help="success or diversity.")
+    ] = "success",
     *,
     questions: Annotated[
         Path | None,
         Option("--questions", metavar="FILE", help="Labelled questions, for precision and recall."),
         Takes("file"),
     ] = None,
-) -> Metrics:
+    progress: Progress | None = None,
+) -> Metrics | Diversity:
     """Show precision, recall, coherence, graph stability, Brier score and attention stability, each with its target.
-
     Precision and recall are given for all questions and for the held-out third separately. Nothing is reinforced.
+
+    diversity: the Shannon entropy of the categories, of the decisions for them, and of the clusters of the graph, each
+    beside the most it could be. High entropy of the categories: broad knowledge. High entropy of the decisions: the
+    categories are unsure. Clusters are found by Louvain's method, also in a shuffled graph with the same degrees: what
+    differs is no chance.
     """
+    if what == "diversity":
+        if questions is not None:
+            raise UsageError("Diversity takes no questions.", way_out="Leave --questions out.")
+        return engine.memory.diversity(progress)
     from amgs.calibration.questions import load
 
     return engine.memory.calibration.metrics(() if questions is None else load(questions), seed=engine.seed)
@@ -129,7 +135,7 @@ def monitor(
 @operation(
     "tune",
     summary="Tune a frame's weights on labelled questions.",
-    synonyms=("optimise weights", "learn weights"),
+    synonyms=("optimise weights", "learn weights", "compare weights"),
     example="tune SESSION --questions questions.json",
     long=True,
     writes=True,
@@ -148,16 +154,41 @@ def tune(
         int, Option("--trials", metavar="N", min=1, max=20_000, help="Try at most N weight sets.")
     ] = 126,
     apply: Annotated[bool, Option("--apply", help="Apply the proposed weights if they are better.")] = False,
+    against: Annotated[
+        str | None,
+        Option("--against", metavar="R,C,K,S,F", help="Search nothing: compare with these weights."),
+    ] = None,
+    weights: Annotated[
+        str | None,
+        Option("--weights", metavar="R,C,K,S,F", help="With --against: in place of the frame's own weights."),
+    ] = None,
     progress: Progress | None = None,
-) -> Tuning:
+) -> Tuning | WeightTest:
     """Try weights on two thirds of the questions and report recall on the third that no trial saw.
 
     The split is made by a hash of each question's id and the seed. The proposal is applied only with --apply, and only
     when it is better on the held-out third.
+
+    With --against, recall under the frame's own weights and under these is compared on all the questions, with a 95 %
+    interval of the difference from a paired bootstrap.
     """
     from dataclasses import replace
 
     from amgs.calibration.questions import load
+
+    if against is not None:
+        if apply:
+            raise UsageError("--against applies nothing.", way_out="`frame define NAME --weights` does.")
+        return engine.memory.calibration.compare_weights(
+            name,
+            load(questions),
+            read_weights(weights),
+            read_weights(against),
+            seed=engine.seed,
+            progress=progress,
+        )
+    if weights is not None:
+        raise UsageError("--weights are compared with --against.", way_out="Give both, or neither.")
 
     found = engine.memory.calibration.tune(
         name, load(questions), method=method, trials=trials, seed=engine.seed, progress=progress
@@ -166,72 +197,3 @@ def tune(
         engine.memory.define_frame(found.definition)
         found = replace(found, applied=True)
     return found
-
-
-@operation(
-    "frame ab",
-    summary="Compare two weight sets of a frame on the same questions.",
-    example="frame ab SESSION --questions questions.json --weights-a .2,.2,.2,.2,.2 --weights-b 0,0,0,1,0",
-    long=True,
-)
-def ab(
-    engine: Engine,
-    name: Annotated[str, Arg(metavar="FRAME", help="An atomic frame."), Takes("frame")],
-    *,
-    questions: Annotated[
-        Path,
-        Option("--questions", metavar="FILE", help="Labelled questions, one JSON object per line."),
-        Takes("file"),
-    ],
-    weights_a: Annotated[
-        str | None,
-        Option("--weights-a", metavar="R,C,K,S,F", help="Weights A; default: the frame's own."),
-    ] = None,
-    weights_b: Annotated[
-        str | None,
-        Option("--weights-b", metavar="R,C,K,S,F", help="Weights B; default: the frame's own."),
-    ] = None,
-    progress: Progress | None = None,
-) -> WeightTest:
-    """Compare recall under two weight sets, with a 95 % interval of the difference from a paired bootstrap."""
-    from amgs.calibration.questions import load
-
-    return engine.memory.calibration.compare_weights(
-        name,
-        load(questions),
-        read_weights(weights_a),
-        read_weights(weights_b),
-        seed=engine.seed,
-        progress=progress,
-    )
-
-
-@operation(
-    "simulate",
-    summary="Simulate a year of use in a separate store.",
-    synonyms=("what if",),
-    example="simulate --days 30 --seed 7",
-    long=True,
-)
-def simulate(
-    engine: Engine,
-    *,
-    days: Annotated[int, Option("--days", metavar="N", min=1, help="How many days to simulate.")] = 365,
-    seed: Annotated[
-        int | None,
-        Option("--seed", metavar="N", help="Random seed of the simulation; default: the session's."),
-    ] = None,
-    progress: Progress | None = None,
-) -> SyntheticYear:
-    """Simulate blocks that arrive, are consolidated, asked for, judged and fade, month by month. No store is touched.
-
-    The simulation writes the blocks and asks the questions, so every verdict is known; one in twenty is wrong.
-    """
-    from amgs.synthetic_year import simulate as live
-
-    return live(
-        days=days,
-        seed=engine.seed if seed is None else seed,
-        settings=engine.settings.memory,
-        progress=progress,
-    )

@@ -1,10 +1,11 @@
-"""The workers of a memory and their tasks: `workers list`, `workers enqueue`, `workers retry`."""
+"""The workers of a memory and their tasks: `workers list`, `workers enqueue`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from amgs_app.calls.marks import Arg
+from amgs.errors import UsageError
+from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit
 from amgs_app.results.memory import TasksAsked
@@ -32,7 +33,7 @@ def health_of_workers(memory: Memory) -> tuple[HealthLine, ...]:
     told += [f"{plural(waiting, 'task')} waiting"] if waiting else []
     told += [f"{failed:,} failed"] if failed else []
     idle = waiting and not found.workers
-    verb = "workers retry" if failed else "workers list"
+    verb = "workers enqueue --failed" if failed else "workers list"
     return (HealthLine("workers", "watch" if failed or idle else "well", ", ".join(told), verb),)
 
 
@@ -46,7 +47,8 @@ def list_tasks(engine: Engine, *, limit: Limit = 50) -> WorkerList:
 
 @operation(
     "workers enqueue",
-    summary="Queue tasks for whatever is out of date.",
+    summary="Queue tasks for whatever is out of date, or those that failed.",
+    synonyms=("retry",),
     example="workers enqueue",
     writes=True,
 )
@@ -59,16 +61,18 @@ def enqueue(
             help="embedding, consolidation, centrality, index; all of them if none is named.",
         ),
     ] = None,
+    *,
+    failed: Annotated[
+        bool, Option("--failed", help="Queue the tasks that failed again, with all their attempts.")
+    ] = False,
 ) -> TasksAsked:
     """Make a task of what is behind: raw blocks without a vector, an inbox that waits, a search index or a centrality
     that is stale. What is asked for already is not asked for twice. A worker does this by itself.
     """
+    if failed:
+        if kinds:
+            raise UsageError("--failed queues every task that failed.", way_out="Leave KIND out.")
+        return TasksAsked(engine.memory.tasks.retry())
     from amgs.api.tasks import known_kinds
 
     return TasksAsked(engine.memory.tasks.enqueue(known_kinds(kinds or ())))
-
-
-@operation("workers retry", summary="Retry the tasks that failed.", example="workers retry", writes=True)
-def retry(engine: Engine) -> TasksAsked:
-    """Put the tasks that failed back to those that wait, with all their attempts."""
-    return TasksAsked(engine.memory.tasks.retry())

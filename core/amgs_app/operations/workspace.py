@@ -131,9 +131,13 @@ def layout_use(
         str,
         Arg(metavar="NAME", help="A saved name; default: the arrangement of the last session."),
     ] = LAST,
-) -> Layout:
-    """Arrange the panes as `layout save NAME` saved them."""
+    *,
+    show: Annotated[bool, Option("--list", help="Restore nothing: list what is saved.")] = False,
+) -> Layout | LayoutList:
+    """Arrange the panes as `layout save NAME` saved them; with --list, see what this store has."""
     kept = operator.engine.memory.kept(LAYOUT)
+    if show:
+        return LayoutList(tuple((key.removeprefix(LAYOUT), _read(text)) for key, text in kept.items()))
     text = kept.get(LAYOUT + name)
     if text is None and name != LAST:
         known = [each.removeprefix(LAYOUT) for each in kept if each != LAYOUT + LAST]
@@ -145,13 +149,6 @@ def layout_use(
     if name != LAST and operator.layout.theme:
         operator.theme_name = operator.layout.theme
     return operator.layout
-
-
-@operation("layout list", summary="List saved arrangements.", example="layout list")
-def layout_list(engine: Engine) -> LayoutList:
-    """List the arrangements saved in this store."""
-    kept = engine.memory.kept(LAYOUT).items()
-    return LayoutList(tuple((name.removeprefix(LAYOUT), _read(text)) for name, text in kept))
 
 
 # --- lists ------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def of_memory(
 ) -> str:
     """The page of a memory. look: the result of another command. used: its most used blocks, with how often."""
     engine = operator.engine
-    status, table = portable(look("status")), look("calibration table")
+    status, table = portable(look("status")), look("calibration")
     frame, gone = look("frame last").frame, look("decay forecast")
     overview = table_of(status)
     overview = replace(overview, rows=tuple(row for row in overview.rows if row[1] != ""))

@@ -122,7 +122,7 @@ class Inbox:
 
 @dataclass(frozen=True, slots=True)
 class BlockList:
-    """`block find`: blocks that match, best first; `block latest`, whose text is empty: the latest first."""
+    """`block find`: blocks that match, best first; where the text is empty, the latest first."""
 
     text: str
     blocks: tuple[Block, ...]
@@ -229,7 +229,7 @@ class SearchList:
 
 @dataclass(frozen=True, slots=True)
 class Untouched:
-    """`consolidate --if-due`, `prune propose --if-due` when it is not, `consolidate` of an empty inbox: nothing was
+    """`consolidate --if-due`, `prune --propose --if-due` when it is not, `consolidate` of an empty inbox: nothing was
     done, and why. what: was not due.
     """
 
@@ -281,7 +281,7 @@ class TrafficList:
 
 @dataclass(frozen=True, slots=True)
 class TasksAsked:
-    """`workers enqueue`, `workers retry`: the tasks that wait now and did not before."""
+    """`workers enqueue`: the tasks that wait now and did not before."""
 
     tasks: tuple[Task, ...]
 
@@ -369,7 +369,7 @@ class ForecastList:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedBlock:
-    """`block set`, `block pin`: the block as it is now."""
+    """`block set`: the block as it is now."""
 
     block: Block
 
@@ -400,7 +400,7 @@ class EdgeAdded:
 
 @dataclass(frozen=True, slots=True)
 class EdgeConfirmed:
-    """`edge confirm`: the edge as it is now, and the titles of its ends."""
+    """`edge add --confirm`: the edge as it is now, and the titles of its ends."""
 
     edge: Edge
     source: str

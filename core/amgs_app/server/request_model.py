@@ -22,7 +22,6 @@ SPECIFIED: Final[Mapping[str, Mapping[str, str]]] = {
     "block reinforce": {"ids": "blocks"},
     "block set": {"is_self_component": "own"},
     "edge add": _ENDS,
-    "edge confirm": _ENDS,
     "edge remove": _ENDS,
     "frame assemble": {"type": "name"},
     "frame define": {"scoring_weights": "weights", "assembly_strategy": "assembly"},

@@ -76,7 +76,7 @@ _OF_ONE_PERSON: Final = frozenset(
     | {"sort", "bookmark", "bookmarks", "help", "namespace"}
 )
 """First words of what is about one person's screen and files."""
-_HEAVY: Final = frozenset(("focus", "tune", "simulate", "montecarlo"))
+_HEAVY: Final = frozenset(("focus", "tune", "montecarlo"))
 """Nouns of what may take the whole machine for minutes: only who operates the memory starts it."""
 _ANSWERED: Final = frozenset(("status", "why"))
 """Operations about what one person looks at that also answer somebody who looks at nothing."""

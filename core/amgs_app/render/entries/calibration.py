@@ -151,7 +151,7 @@ def reliability(result: Reliability) -> ResultTable:
     return sheet(title, "forecast count:n mean:score came_true:score 95_%", rows, (note,))
 
 
-@entry(figure=FigureOf("calibration table"))
+@entry(figure=FigureOf("calibration"))
 def outcome_groups(result: OutcomeGroups) -> ResultTable:
     rows = [
         (g.kind, g.name, g.forecasts, g.outcomes, g.mean_predicted, g.rate, g.brier) for g in result.groups

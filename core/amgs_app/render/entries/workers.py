@@ -55,7 +55,7 @@ def worker_list(result: WorkerList) -> ResultTable:
         f"{plural(len(result.workers), 'worker')}; tasks: {', '.join(told) or 'none'}",
         _COLUMNS,
         _rows(result.tasks),
-        (*workers, note, "`workers retry` has those that failed tried again." if failed else ""),
+        (*workers, note, "`workers enqueue --failed` has those that failed tried again." if failed else ""),
     )
 
 

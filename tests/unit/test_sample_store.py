@@ -92,7 +92,7 @@ def test_its_verdicts_are_those_of_its_questions(engine: Engine) -> None:
 
 
 def test_its_inbox_has_something_to_consolidate(engine: Engine) -> None:
-    plan = engine.memory.lifecycle.plan_consolidation()
+    plan = engine.memory.plan_consolidation()
     assert {item.block.content for item in plan.items} == set(sample_build.NEW_NOTES)
 
 

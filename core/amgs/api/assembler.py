@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from amgs.api.context import MemoryContext
+from amgs.api.part import Part
 from amgs.calibration import forecasts
 from amgs.clock import as_utc
 from amgs.decay import hours_between
@@ -24,11 +24,8 @@ from amgs.text.loading import load
 from amgs.types import Block, BlockFilter, Frame, FrameDefinition, Weights
 
 
-class Assembler:
+class Assembler(Part):
     """See the module."""
-
-    def __init__(self, context: MemoryContext) -> None:
-        self._context = context
 
     def assemble(
         self,

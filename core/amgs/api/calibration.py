@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from amgs import bounds
-from amgs.api.context import MemoryContext
-from amgs.calibration import brier, forecasts, tuning
+from amgs.api.part import Part
+from amgs.calibration import forecasts, tuning
 from amgs.calibration import metrics as measures
 from amgs.calibration import plan as planning
 from amgs.calibration.questions import Question, label
@@ -31,7 +31,7 @@ from amgs.frames.score import own_weights
 from amgs.retrieval import waterfall
 from amgs.storage.forecasts import ForecastGroup
 from amgs.storage.monitors import MonitorValue
-from amgs.types import ForecastCase, FrameDefinition, Outcome, Progress, Reliability, Weights
+from amgs.types import ForecastCase, FrameDefinition, Outcome, Progress, Weights
 from amgs.types.calibration import Usefulness
 from amgs.types.entropy import entropy
 
@@ -40,34 +40,10 @@ _CENTRAL = 200
 _WHOLE_POOL = 1_000_000
 
 
-class Calibration:
+class Calibration(Part):
     """See the module."""
 
-    def __init__(self, context: MemoryContext) -> None:
-        self._context = context
-
     # --- outcomes (AMGS §7.3) ---------------------------------------------------------------------------
-
-    def feedback(
-        self,
-        block_id: str,
-        *,
-        useful: bool,
-        assembly_id: str | None = None,
-        prediction_id: str | None = None,
-    ) -> Outcome:
-        """The operator's verdict on the latest open forecast of a block, on that of one assembly, or on one by id.
-
-        The edges by which the block was reached learn from it: a miss lowers their confidence, a hit raises it.
-        """
-        return forecasts.decide(
-            self._context.storage,
-            self._context.whole_id(block_id),
-            useful=useful,
-            assembly_id=assembly_id,
-            now=self._context.clock.now(),
-            prediction_id=prediction_id,
-        )
 
     def verdicts(self, frame: str, query: str) -> Mapping[str, float]:
         """The verdicts on the blocks that a frame selects for a query, by id: 1 useful, 0 useless. A block whose
@@ -91,10 +67,6 @@ class Calibration:
             source=source,
             now=self._context.clock.now(),
         )
-
-    def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
-        """The latest forecasts, with their outcome where there is one."""
-        return self._context.storage.forecasts.latest(bounds.count("A limit", limit))
 
     def cases(
         self,
@@ -124,18 +96,6 @@ class Calibration:
                 made_at,
             )
             for outcome, asked, relations, made_at in found
-        )
-
-    def reliability(
-        self, bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None
-    ) -> Reliability:
-        """The reliability table and the Brier score with its parts, of all forecasts or of one frame,
-        category or relation type.
-        """
-        bins = bounds.count("The number of bins", bins, least=1, most=1000)
-        decided = self._context.storage.forecasts.decided(by=by, value=value)
-        return brier.reliability(
-            decided, bins=bins, forecasts=self._context.storage.forecasts.count(by=by, value=value)
         )
 
     # --- recalibration ----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from amgs.clock import as_utc, microseconds_of
 from amgs.graph import communities, traversal
 from amgs.graph.view import GraphView
 from amgs.lifecycle import causes, edge_editing
-from amgs.types import Block, BlockFilter, Centrality, Edge, GraphStats, JournalEntry, LiveEdge, Neighbourhood
+from amgs.types import Block, BlockFilter, Edge, JournalEntry, LiveEdge, Neighbourhood
 from amgs.types.causes import KeptCauses
 from amgs.types.edge_draft import EdgeDraft
 
@@ -125,15 +125,6 @@ class Graph(Part):
                 rows.append(Community(number, members.size, inside, tuple(kinds.most_common(4)), centre))
         return Communities(tuple(rows), len(parted.parts), parted.modularity)
 
-    def centrality(self, block_id: str) -> Centrality:
-        """A block's degree, eigenvector, PageRank and betweenness, each scaled to [0, 1]; zeros outside the
-        graph.
-        """
-        with self._context.derived.reading() as state:
-            number, graph = self._number(self._context.block(block_id)), state.graph
-            at = graph.view().index_of(number)
-            return Centrality() if at is None else graph.measures(betweenness=True).of(at)
-
     def edit_edge(
         self,
         draft: EdgeDraft | None,
@@ -182,11 +173,6 @@ class Graph(Part):
             self.apply_edges(draft)
         key = (self._context.whole_id(source), self._context.whole_id(target), kind)
         return self._context.storage.edges.get([key])[key]
-
-    def stats(self) -> GraphStats:
-        """Counts and shape of the whole graph."""
-        with self._context.derived.reading() as state:
-            return traversal.stats(state.graph.view())
 
     def causes(self, block_id: str | None = None, limit: int = 200) -> KeptCauses:
         """What blocks state of causes, as `enhance --kind causes` kept it: the surest `limit` of it, of one block what

@@ -5,16 +5,14 @@ Each change is a plan first, then one transaction with a journal entry that `und
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from amgs import bounds
-from amgs.api.context import MemoryContext
+from amgs.api.part import Part
 from amgs.derived.search_indexes import check_space
 from amgs.errors import UsageError
 from amgs.frames import registry
@@ -40,7 +38,6 @@ from amgs.lifecycle.schedule import Due
 from amgs.lifecycle.self_detection import owner
 from amgs.lifecycle.supersede import ReviewItem, ReviewPlan
 from amgs.log import journal
-from amgs.log import reinforcement as reinforcing
 from amgs.log import undo as undoing
 from amgs.settings import PruningSettings
 from amgs.storage.journal import PROPOSAL
@@ -48,9 +45,6 @@ from amgs.types import (
     Block,
     BlockFilter,
     CategoryCurves,
-    ConsolidationPlan,
-    ConsolidationSummary,
-    DecayCurve,
     Forecast,
     JournalEntry,
     JournalEntryDetail,
@@ -60,14 +54,9 @@ from amgs.types import (
     Vector,
 )
 
-R = TypeVar("R")
 
-
-class Lifecycle:
+class Lifecycle(Part):
     """The lifecycle of one open memory, from the inbox on."""
-
-    def __init__(self, context: MemoryContext) -> None:
-        self._context = context
 
     # --- consolidation and its trigger (AMGS §8.2) -------------------------------------------------------
 
@@ -88,33 +77,12 @@ class Lifecycle:
         """How many corrections of categories stand and teach."""
         return category_feedback.lessons(self._context.storage).count
 
-    def consolidate(
-        self, *, limit: int | None = None, progress: Progress | None = None
-    ) -> ConsolidationSummary:
-        """Consolidate the inbox (its `limit` oldest arrivals), all batches of it; nothing where nothing is raw."""
-        blocks, categories = 0, Counter[str]()
-        entries: dict[int, JournalEntry] = {}
-        for plan, entry in self.consolidate_in_batches(limit=limit, progress=progress):
-            blocks += len(plan.items)
-            categories.update(item.category for item in plan.items)
-            entries[entry.id] = entry
-        return ConsolidationSummary(
-            blocks,
-            sum(entry.edges for entry in entries.values()),
-            dict(categories.most_common()),
-            tuple(entries.values()),
-        )
-
-    def plan_consolidation(
-        self, *, limit: int | None = None, progress: Progress | None = None
-    ) -> ConsolidationPlan:
-        """What consolidating the inbox (its `limit` oldest arrivals) would do; changes nothing."""
-        return self.draft_consolidation(limit=limit, progress=progress).proposed
-
     def draft_consolidation(
         self, *, limit: int | None = None, before: PlanDraft | None = None, progress: Progress | None = None
     ) -> PlanDraft:
-        """The same, open for corrections. before: an earlier draft, which is kept while the same blocks wait, and
+        """What consolidating the inbox (its `limit` oldest arrivals) would do, open for corrections; changes nothing.
+
+        before: an earlier draft, which is kept while the same blocks wait, and
         whose corrections go over into the new one where they still fit.
         """
         counter, limit = self._context.storage.change_counter, bounds.count("A limit", limit)
@@ -173,44 +141,15 @@ class Lifecycle:
         """Carry a draft out with its corrections, in one transaction with one journal entry; what is left out of
         it stays raw. Raises UsageError when its blocks are no longer raw.
         """
-        return self._apply(draft.plan, edited=len(draft.edits))
-
-    def apply_consolidation(self, plan: ConsolidationPlan) -> JournalEntry:
-        """Carry a plan out in one transaction; raises UsageError when its blocks are no longer raw."""
-        return self._apply(plan)
-
-    def _apply(self, plan: ConsolidationPlan, *, edited: int = 0) -> JournalEntry:
         check_space(self._context.storage, self._context.embedder)
         return consolidate.apply(
             self._context.storage,
-            plan,
+            draft.plan,
             embedder=self._context.embedder,
             weights=registry.find("ATTENTION", self._context.definitions()).weights,
             now=self._context.clock.now(),
-            edited=edited,
+            edited=len(draft.edits),
         )
-
-    def consolidate_in_batches(
-        self, *, limit: int | None = None, progress: Progress | None = None
-    ) -> Iterator[tuple[ConsolidationPlan, JournalEntry]]:
-        """Consolidate the inbox (its `limit` oldest arrivals) batch by batch, each in a transaction of its own.
-
-        Gives each batch's plan and the journal entry as it then stands, which one `undo` takes back. Stopping
-        keeps the batches that were committed.
-        """
-        batches = consolidate.run(
-            self._context.storage,
-            self._waiting(bounds.count("A limit", limit)),
-            self.means(),
-            weights=registry.find("ATTENTION", self._context.definitions()).weights,
-            now=self._context.clock.now(),
-            progress=progress,
-        )
-        return self._searched_meanwhile(batches)
-
-    def _searched_meanwhile(self, batches: Iterator[R]) -> Iterator[R]:
-        with self._context.derived.raw_vectors.consolidating():
-            yield from batches
 
     def _waiting(self, limit: int | None) -> NDArray[np.int64]:
         return self._context.storage.block_columns.numbers(consolidate.RAW)[:limit]
@@ -401,11 +340,7 @@ class Lifecycle:
             threshold=self._context.settings.decay.threshold,
         )
 
-    # --- journal and reinforcement ----------------------------------------------------------------------
-
-    def operations(self, limit: int = 20) -> tuple[JournalEntry, ...]:
-        """The latest operations, the newest first."""
-        return self._context.storage.journal.latest(bounds.count("A limit", limit))
+    # --- journal ----------------------------------------------------------------------------------------
 
     def operation(self, operation_id: int, limit: int = 200) -> JournalEntryDetail:
         """What an operation did to its first `limit` blocks and to edges, and which ones stand on it."""
@@ -415,33 +350,7 @@ class Lifecycle:
         """What undoing an operation (the latest that stands) would take back; changes nothing."""
         return undoing.plan(self._context.storage, operation_id)
 
-    def undo(self, operation_id: int) -> JournalEntry:
-        """Take an operation back; raises UsageError when a later one stands on it."""
-        return undoing.undo(self._context.storage, operation_id)
-
-    def redo(self, operation_id: int | None = None) -> JournalEntry:
-        """Put an undone operation (the one undone last) back as the undo found it; raises UsageError when something
-        later stands in the way.
-        """
-        return undoing.redo(self._context.storage, operation_id)
-
-    def reinforce(self, ids: Sequence[str], *, event_type: str, source: str) -> None:
-        """Restart the decay clock of blocks, one logged event each."""
-        wanted, now = [self._context.whole_id(i) for i in ids], self._context.clock.now()
-        reinforcing.reinforce(self._context.storage, wanted, event_type=event_type, source=source, now=now)
-
     # --- decay (AMGS §7.1) ------------------------------------------------------------------------------
-
-    def decay_curve(self, block_id: str, *, days: float = 30) -> DecayCurve:
-        """A block's relevance from its creation to `days` ahead."""
-        block = self._context.block(block_id)
-        return decay_forecast.decay_curve(
-            block,
-            self._context.storage.reinforcements.of(block.id),
-            self._context.clock.now(),
-            days=days,
-            threshold=self._context.settings.decay.threshold,
-        )
 
     def forecast(
         self,

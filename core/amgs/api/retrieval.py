@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from amgs import bounds
+from amgs.api.part import Part
 from amgs.api.search_index import built_alone, counters
 from amgs.clock import ShiftedClock, as_utc
 from amgs.errors import UsageError
@@ -17,18 +17,12 @@ from amgs.retrieval.score import SEARCH_WEIGHTS
 from amgs.text.loading import load
 from amgs.types import CONSISTENCIES, BlockFilter, Consistency, Explanation, PastSearch, SearchResult, Weights
 
-if TYPE_CHECKING:
-    from amgs.api.context import MemoryContext
-
 SEARCHED = BlockFilter(statuses=("consolidated", "raw"))
 """What a search looks through unless told: raw blocks too, which only their words can find."""
 
 
-class Retrieval:
+class Retrieval(Part):
     """See the module; each question reads one committed state, whatever is written meanwhile."""
-
-    def __init__(self, context: MemoryContext) -> None:
-        self._context = context
 
     def search(
         self,
@@ -42,10 +36,18 @@ class Retrieval:
         keep: bool = False,
         consistency: Consistency = "strong",
     ) -> SearchResult:
-        """The best blocks for a query through the six layers, or through those named; as_of: of what held then.
+        """The blocks that answer a query best, `.hits` in falling score, each with the passage that does; changes
+        nothing.
 
-        keep: it can be explained later; `searches` has its number. consistency: whether what an index outside the
-        process does not hold yet is found too.
+        Raw blocks are found by their words until they are consolidated; `hit.block.status` tells them. What was
+        superseded ranks behind, and `hit.block.superseded` tells it. top_k: how many at most. layers: of prefilter,
+        keyword, fuzzy, vector, graph and score only these. filter: only blocks that pass it; raw and consolidated ones
+        unless given. weights: other weights of the five parts of a score. as_of: only what held at that instant, also
+        what was superseded or archived since. keep: the search is kept, so that `why_then` explains it later by its
+        number in `searches`; it is written with the next assembly or on closing, never in a memory opened for reading
+        only. consistency: of a memory with a search index outside the process, `strong` finds what was written since it
+        was built as well, `bounded` what was built alone; the answer has the counters of both.
+        Raises UsageError for a layer there is not, WeightsError for weights that do not sum to one.
         """
         if consistency not in CONSISTENCIES:
             raise UsageError(
@@ -78,13 +80,16 @@ class Retrieval:
             built_at, store_at = counters(self._context.derived)
             return replace(result, built_at=built_at, store_at=store_at)
 
-    def searches(self, limit: int) -> tuple[PastSearch, ...]:
+    def searches(self, limit: int = 20) -> tuple[PastSearch, ...]:
         """The latest searches that were kept, the newest first."""
         found = self._context.searches.latest(bounds.count("A limit", limit))
         return tuple(PastSearch(each.serial, each.at, each.query, each.places, each.pool) for each in found)
 
     def why_then(self, number: int, block: str) -> Explanation:
-        """Why a block was a hit of a past search or not, from what was kept of it. Leaves no trace."""
+        """Why a block was a hit of a search that was kept or not: its scores, rank and finders of then.
+
+        Raises UsageError for a number that is not kept, UnknownBlockError or AmbiguousIdError for the block.
+        """
         found = self._context.searches.get(number)
         if found is None:
             most = self._context.settings.retrieval.searches

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from amgs.api.context import MemoryContext
+from amgs.api.part import Part
 from amgs.errors import InputError, UsageError
 from amgs.identity import file_of
 from amgs.ingest import raw_blocks, source_names
@@ -36,11 +36,8 @@ class SourceSummary:
     since: datetime
 
 
-class SourceLibrary:
+class SourceLibrary(Part):
     """The sources of one open memory."""
-
-    def __init__(self, context: MemoryContext) -> None:
-        self._context = context
 
     # --- looking ----------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from amgs.errors import UsageError
 from amgs.frames import registry
 from amgs.lifecycle import annotate, block_edit, consolidate
 from amgs.lifecycle.change import Change, carry_out
+from amgs.lifecycle.plan_editing import PlanDraft
 from amgs.types import COMPONENTS, Block, Edge, JournalEntry
 from amgs.types.diagnosis import DiagnosedRequest, FixApplied, ProposedFix
 
@@ -177,7 +178,7 @@ def _consolidated(context: MemoryContext, ids: Sequence[str]) -> JournalEntry:
         now=context.clock.now(),
         change_counter=storage.change_counter,
     )
-    return lifecycle.apply_consolidation(plan)
+    return lifecycle.apply_draft(PlanDraft(plan))
 
 
 def _restored(context: MemoryContext, block_id: str) -> JournalEntry:

@@ -35,17 +35,34 @@ class LifecycleMethods(OpenMemory):
         way of the progress keeps those that were committed. Without raw blocks nothing is written.
         Raises StoreError where another embedder made the store's embeddings, ModelError where a model cannot be loaded.
         """
-        return self.lifecycle.consolidate(limit=limit, progress=progress)
+        from collections import Counter
+
+        from amgs.types import ConsolidationSummary
+
+        blocks, categories = 0, Counter[str]()
+        entries: dict[int, JournalEntry] = {}
+        for plan, entry in self.consolidate_in_batches(limit=limit, progress=progress):
+            blocks += len(plan.items)
+            categories.update(item.category for item in plan.items)
+            entries[entry.id] = entry
+        return ConsolidationSummary(
+            blocks,
+            sum(entry.edges for entry in entries.values()),
+            dict(categories.most_common()),
+            tuple(entries.values()),
+        )
 
     def plan_consolidation(
         self, *, limit: int | None = None, progress: Progress | None = None
     ) -> ConsolidationPlan:
         """What consolidating the inbox (its `limit` oldest arrivals) would do; changes nothing."""
-        return self.lifecycle.plan_consolidation(limit=limit, progress=progress)
+        return self.lifecycle.draft_consolidation(limit=limit, progress=progress).proposed
 
     def apply_consolidation(self, plan: ConsolidationPlan) -> JournalEntry:
         """Carry a plan out in one transaction; raises UsageError when its blocks are no longer raw."""
-        return self.lifecycle.apply_consolidation(plan)
+        from amgs.lifecycle.plan_editing import PlanDraft
+
+        return self.lifecycle.apply_draft(PlanDraft(plan))
 
     def consolidate_in_batches(
         self, *, limit: int | None = None, progress: Progress | None = None
@@ -55,7 +72,25 @@ class LifecycleMethods(OpenMemory):
         Gives each batch's plan and the journal entry as it then stands, which one `undo` takes back. Stopping
         keeps the batches that were committed.
         """
-        return self.lifecycle.consolidate_in_batches(limit=limit, progress=progress)
+        from amgs.frames import registry
+        from amgs.lifecycle import consolidate
+
+        context, most = self._context, bounds.count("A limit", limit)
+        batches = consolidate.run(
+            context.storage,
+            context.storage.block_columns.numbers(consolidate.RAW)[:most],
+            self.lifecycle.means(),
+            weights=registry.find("ATTENTION", context.definitions()).weights,
+            now=context.clock.now(),
+            progress=progress,
+        )
+        return self._searched_meanwhile(batches)
+
+    def _searched_meanwhile(
+        self, batches: Iterator[tuple[ConsolidationPlan, JournalEntry]]
+    ) -> Iterator[tuple[ConsolidationPlan, JournalEntry]]:
+        with self._opened.derived.raw_vectors.consolidating():
+            yield from batches
 
     def operations(self, limit: int = 20) -> tuple[JournalEntry, ...]:
         """The latest operations, the newest first."""
@@ -67,22 +102,38 @@ class LifecycleMethods(OpenMemory):
 
     def undo(self, operation_id: int) -> JournalEntry:
         """Take an operation back; raises UsageError when a later one stands on it."""
-        return self.lifecycle.undo(operation_id)
+        from amgs.log import undo as undoing
+
+        return undoing.undo(self._storage, operation_id)
 
     def redo(self, operation_id: int | None = None) -> JournalEntry:
         """Put an undone operation (the one undone last) back exactly as the undo found it.
 
         Raises UsageError when something later stands in the way.
         """
-        return self.lifecycle.redo(operation_id)
+        from amgs.log import undo as undoing
+
+        return undoing.redo(self._storage, operation_id)
 
     def reinforce(self, ids: Sequence[str], *, event_type: str, source: str) -> None:
         """Restart the decay clock of blocks, one logged event each."""
-        self.lifecycle.reinforce(ids, event_type=event_type, source=source)
+        from amgs.log import reinforcement as reinforcing
+
+        wanted, now = [self._context.whole_id(i) for i in ids], self.clock.now()
+        reinforcing.reinforce(self._storage, wanted, event_type=event_type, source=source, now=now)
 
     def decay_curve(self, block_id: str, *, days: float = 30) -> DecayCurve:
         """A block's relevance from its creation to `days` ahead."""
-        return self.lifecycle.decay_curve(block_id, days=days)
+        from amgs.lifecycle import decay_forecast
+
+        block = self._context.block(block_id)
+        return decay_forecast.decay_curve(
+            block,
+            self._storage.reinforcements.of(block.id),
+            self.clock.now(),
+            days=days,
+            threshold=self.settings.decay.threshold,
+        )
 
     def forecast(self, *, days: float = 30, threshold: float | None = None) -> Forecast:
         """What will fall under the threshold within `days`, soonest first."""
@@ -102,8 +153,15 @@ class LifecycleMethods(OpenMemory):
         the block. assembly_id: on that of one frame (`frame.id`). prediction_id: on this one.
         Raises UsageError where no such forecast is open, UnknownBlockError or AmbiguousIdError for the id.
         """
-        return self.calibration.feedback(
-            block_id, useful=useful, assembly_id=assembly_id, prediction_id=prediction_id
+        from amgs.calibration import forecasts
+
+        return forecasts.decide(
+            self._storage,
+            self._context.whole_id(block_id),
+            useful=useful,
+            assembly_id=assembly_id,
+            now=self.clock.now(),
+            prediction_id=prediction_id,
         )
 
     def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
@@ -116,4 +174,9 @@ class LifecycleMethods(OpenMemory):
         """The reliability table and the Brier score with its parts, of all forecasts or of one frame,
         category or relation type.
         """
-        return self.calibration.reliability(bins, by=by, value=value)
+        from amgs.calibration import brier
+
+        bins = bounds.count("The number of bins", bins, least=1, most=1000)
+        found = self._storage.forecasts
+        decided = found.decided(by=by, value=value)
+        return brier.reliability(decided, bins=bins, forecasts=found.count(by=by, value=value))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,88 +10,27 @@ from amgs.memory.open_memory import OpenMemory
 from amgs.text.loading import load
 
 if TYPE_CHECKING:
-    from amgs.retrieval import waterfall
     from amgs.types import (
         BlockFilter,
         Centrality,
-        Consistency,
         Explanation,
         Frame,
         FrameDefinition,
         GraphStats,
         Neighbourhood,
-        PastSearch,
         Progress,
-        SearchResult,
         Weights,
     )
 
 
-class RetrievalMethods(OpenMemory):
+class RetrievalMethods(OpenMemory, Retrieval):
     """What answers questions."""
-
-    def search(
-        self,
-        query: str,
-        *,
-        top_k: int = 10,
-        layers: Sequence[str] | None = None,
-        filter: BlockFilter | None = None,
-        weights: Weights | None = None,
-        as_of: datetime | None = None,
-        keep: bool = False,
-        consistency: Consistency = "strong",
-    ) -> SearchResult:
-        """The blocks that answer a query best, `.hits` in falling score, each with the passage that does; changes
-        nothing.
-
-        Raw blocks are found by their words until they are consolidated; `hit.block.status` tells them. What was
-        superseded ranks behind, and `hit.block.superseded` tells it. top_k: how many at most. layers: of prefilter,
-        keyword, fuzzy, vector, graph and score only these. filter: only blocks that pass it; raw and consolidated ones
-        unless given. weights: other weights of the five parts of a score. as_of: only what held at that instant, also
-        what was superseded or archived since. keep: the search is kept, so that `why_then` explains it later by its
-        number in `searches`; it is written with the next assembly or on closing, never in a memory opened for reading
-        only. consistency: of a memory with a search index outside the process, `strong` finds what was written since it
-        was built as well, `bounded` what was built alone; the answer has the counters of both.
-        Raises UsageError for a layer there is not, WeightsError for weights that do not sum to one.
-        """
-        return Retrieval(self._context).search(
-            query,
-            top_k=top_k,
-            layers=layers,
-            filter=filter,
-            weights=weights,
-            as_of=as_of,
-            keep=keep,
-            consistency=consistency,
-        )
-
-    def searches(self, limit: int = 20) -> tuple[PastSearch, ...]:
-        """The latest searches that were kept, the newest first."""
-        return Retrieval(self._context).searches(limit)
-
-    def why_then(self, number: int, block: str) -> Explanation:
-        """Why a block was a hit of a search that was kept or not: its scores, rank and finders of then.
-
-        Raises UsageError for a number that is not kept, UnknownBlockError or AmbiguousIdError for the block.
-        """
-        return Retrieval(self._context).why_then(number, block)
 
     def load(self, progress: Progress | None = None) -> None:
         """Bring the encoder into memory, which the first search does otherwise and which may take seconds; nothing
         when it is there.
         """
         load(self._opened.embedder, "the encoder", progress)
-
-    def gather(
-        self, query: str, *, layers: Sequence[str] | None = None, weights: Weights | None = None
-    ) -> waterfall.Gathered:
-        """Everything that the layers find for a query, with its evidence; no block is read. For measuring."""
-        return Retrieval(self._context).gather(query, layers=layers, weights=weights)
-
-    def nearest(self, query: str, limit: int = 10) -> list[tuple[str, float]]:
-        """Ids and cosines of the blocks nearest in meaning, as the vector layer finds them."""
-        return Retrieval(self._context).nearest(query, limit)
 
     def why(
         self,
@@ -113,7 +51,7 @@ class RetrievalMethods(OpenMemory):
         """
         if frame is not None:
             return self.frames.why(frame, query, block, budget=budget, weights=weights, child=child)
-        return Retrieval(self._context).why(query, block, top_k=top_k, filter=filter, weights=weights)
+        return super().why(query, block, top_k=top_k, filter=filter, weights=weights)
 
     def assemble(
         self,
@@ -176,8 +114,16 @@ class RetrievalMethods(OpenMemory):
         """A block's degree, eigenvector, PageRank and betweenness, each scaled to [0, 1]; zeros outside the
         graph.
         """
-        return self.graph.centrality(block_id)
+        from amgs.types import Centrality
+
+        with self._opened.derived.reading() as state:
+            wanted = self._context.whole_id(block_id)
+            at = state.graph.view().index_of(self._storage.blocks.numbers_of([wanted])[wanted])
+            return Centrality() if at is None else state.graph.measures(betweenness=True).of(at)
 
     def graph_stats(self) -> GraphStats:
         """Counts and shape of the whole graph."""
-        return self.graph.stats()
+        from amgs.graph import traversal
+
+        with self._opened.derived.reading() as state:
+            return traversal.stats(state.graph.view())

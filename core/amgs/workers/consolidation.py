@@ -21,10 +21,10 @@ class ConsolidationWork(TaskWork):
     ) -> Future[ConsolidationPlan]:
         del pool
         limit = int(task.parameters["limit"])
-        return here(lambda: memory.lifecycle.plan_consolidation(limit=limit, progress=progress))
+        return here(lambda: memory.plan_consolidation(limit=limit, progress=progress))
 
     def end(self, memory: Memory, found: ConsolidationPlan) -> str:
         if not found.items:
             return "the inbox was empty"
-        entry = memory.lifecycle.apply_consolidation(found)
+        entry = memory.apply_consolidation(found)
         return f"operation {entry.id}: {entry.summary}"

@@ -1,4 +1,4 @@
-"""How many texts a second workers embed: in one process, in two, and on a Ray cluster of this machine."""
+"""How many texts a second workers embed: in one process and in two."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import statistics
 import time
 from concurrent.futures import Executor
-from importlib.util import find_spec
 
 from amgs.lifecycle.prepared_vectors import TextBatch
 from amgs.workers import Computing, computing, processes
@@ -21,7 +20,7 @@ TEXTS = 1024
 BATCH = 64
 PROCESSES = 2
 _TRIES = 50
-ONE, TWO, RAY = "one process", "two processes", "Ray, two at a time"
+ONE, TWO = "one process", "two processes"
 
 
 def measure_embedding(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult | None:
@@ -41,8 +40,6 @@ def measure_embedding(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult | N
         ONE: Computing(lambda: processes(1), 1, ONE),
         TWO: computing(PROCESSES),
     }
-    if find_spec("ray") is not None:
-        ways[RAY] = computing(PROCESSES, "local")
     wall: dict[str, list[float]] = {name: [] for name in ways}
     spent: dict[str, list[float]] = {name: [] for name in ways}
     pools = {name: _begun(way) for name, way in ways.items()}
@@ -64,8 +61,6 @@ def measure_embedding(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult | N
     metrics = {"embedding_per_s_1": rate[ONE], "embedding_per_s_2": rate[TWO]}
     metrics |= {"embedding_cpu_ms_1": cost[ONE], "embedding_cpu_ms_2": cost[TWO]}
     metrics |= {"embedding_2_over_1": rate[TWO] / rate[ONE]}
-    if RAY in rate:
-        metrics |= {"embedding_per_s_ray": rate[RAY], "embedding_cpu_ms_ray": cost[RAY]}
     table = BenchTable(
         f"{TEXTS:,} texts, {setup.effort.rounds} rounds by turns, {os.cpu_count()} cores",
         ("embedded in", "texts a second", "least", "most", "processor ms a text", "load average"),

@@ -36,13 +36,11 @@ EXTRA_OF: Final[Mapping[str, str]] = MappingProxyType(
         "llama_index": "llama-index",
         "agents": "openai-agents",
         "peft": "train",
-        "accelerate": "train",
         "optuna": "train",
         "psycopg": "postgres",
         "psycopg_pool": "postgres",
         "river": "learning",
         "lance": "lance",
-        "ray": "ray",
     }
 )
 """The extra of pyproject.toml that brings a package, by the name that is imported."""

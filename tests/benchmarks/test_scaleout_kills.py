@@ -89,7 +89,7 @@ def test_what_is_killed_loses_nothing_and_the_controls_do(
 @pytest.mark.slow
 def test_processes_are_compared_on_the_same_texts(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     if not request.config.getoption("--slow"):
-        pytest.skip("begins processes, and a cluster of Ray where it is installed: give --slow")
+        pytest.skip("begins processes: give --slow")
     words = [
         f"On day {day} the keeper wrote of the tide at the ferry and of the lamp." for day in range(1100)
     ]

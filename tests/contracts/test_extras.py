@@ -72,17 +72,6 @@ with amgs.open(":memory:") as memory:
     assert "FallbackWarning" in done.stderr and extras.install_line("models") in done.stderr
 
 
-@pytest.mark.parametrize("extra", ["all", "dev"])
-def test_no_extra_but_its_own_brings_ray(extra: str) -> None:
-    reached, todo = set[str](), [extra]
-    while todo:
-        for one in map(Requirement, EXTRAS[todo.pop()]):
-            if one.name == PROJECT["name"]:
-                todo += one.extras
-            reached.add(one.name)
-    assert "ray" not in reached and {one.name for one in requirements(EXTRAS["ray"])} == {"ray"}
-
-
 def test_without_extras_the_command_line_runs_whatever_loads_no_model(tmp_path: Path) -> None:
     script = tmp_path / "s.amgs"
     script.write_text(
@@ -158,7 +147,7 @@ def test_every_package_that_is_imported_on_demand_belongs_to_the_extra_that_is_n
 def test_all_extras_but_the_adapters_for_frameworks_and_what_many_machines_need_are_in_all() -> None:
     (everything,) = EXTRAS["all"]
     adapters = {"langgraph", "llama-index", "openai-agents"}
-    large = {"lance", "ray"}  # 220 and 240 MB that one machine has no need of
+    large = {"lance"}  # 220 MB that one machine has no need of
     assert Requirement(everything).extras == set(EXTRAS) - {"all", "dev"} - adapters - large
 
 

@@ -1,4 +1,4 @@
-"""The processes that compute: a pool of this machine's, which ends with the process that began it, or a Ray cluster."""
+"""The processes that compute: a pool of this machine's, which ends with the process that began it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,8 @@ class Computing:
     words: str
 
 
-def computing(count: int, ray: str | None = None) -> Computing:
-    """In so many processes of this machine, or on the Ray cluster at an address, see RayExecutor."""
-    if ray is not None:
-        from amgs.workers.ray_executor import RayExecutor
-
-        cluster = RayExecutor(ray, count)
-        return Computing(lambda: cluster, cluster.width, f"Ray, {cluster.width} at a time")
+def computing(count: int) -> Computing:
+    """In so many processes of this machine; one is the worker's own."""
     if count == 1:
         return Computing(None, 1, "one process")
     return Computing(partial(processes, count), count, f"{count} processes")

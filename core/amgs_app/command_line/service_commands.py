@@ -211,10 +211,6 @@ def run_workers(
     count: Annotated[
         int, Option("--processes", metavar="N", min=1, max=64, help="How many processes compute.")
     ] = 1,
-    ray: Annotated[
-        str | None,
-        Option("--ray", metavar="ADDRESS|local", help="Compute on a Ray cluster, or on one begun here."),
-    ] = None,
     lease: Annotated[
         float,
         Option("--lease", metavar="S", min=1, max=86400, help="After so long another worker takes a task."),
@@ -253,7 +249,7 @@ def run_workers(
 
     try:
         memory = engine.memory
-        where = computing(count, ray)
+        where = computing(count)
         worker = Worker(
             memory,
             f"{socket.gethostname()}-{os.getpid()}",

@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from amgs.conversation.coreference.mentions import given
-from amgs.conversation.coreference.parser import GrammarParser
+from amgs.conversation.coreference.parser import GrammarParser, given
 from amgs.conversation.coreference.passage import CorefPassage, Kind
 from amgs.conversation.coreference.resolver import Resolution
 from benchmarks.conversation.coreference_data import Episode

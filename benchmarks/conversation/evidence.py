@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.conversation.keeping import sessions
-from amgs.conversation.surroundings import spread
+from amgs.conversation.relevance import spread
 from amgs.conversation.tokens import MessageCounter
 from amgs.memory import Memory
 from amgs.text.sentences import units

@@ -16,15 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from amgs.conversation.boundaries import (
+from amgs.conversation.cohesion import Floats, depths, segment_vectors, word_vectors
+from amgs.conversation.segments import (
     FEATURES,
+    LINKED,
     boundaries,
     boundary_evidence,
     prior_log_odds,
     probabilities,
 )
-from amgs.conversation.cohesion import Floats, depths, segment_vectors, word_vectors
-from amgs.conversation.segments import LINKED
 from amgs.errors import InputError
 from amgs.types import Vector
 from benchmarks import measures

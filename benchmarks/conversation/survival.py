@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from amgs.conversation.asked import asked_classes, holding
 from amgs.conversation.citing import source
 from amgs.conversation.optimise import optimise
+from amgs.conversation.strategies.asked import asked_classes, holding
 from amgs.conversation.tokens import MessageCounter
 from amgs.errors import ImpossibleBudgetError
 from amgs.memory import Memory

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from amgs.conversation.cohesion import stems
-from amgs.conversation.elements import ELEMENT_CLASSES, EXACT
+from amgs.conversation.slots import ELEMENT_CLASSES, EXACT
 from amgs.conversation.survival import Element, holds
 from amgs.identity import block_id
 from amgs.memory import Memory

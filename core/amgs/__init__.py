@@ -128,16 +128,16 @@ if TYPE_CHECKING:
     from amgs.types.conversation import OptimisedContext as OptimisedContext
     from amgs.types.conversation import RestoredSpan as RestoredSpan
     from amgs.types.conversation import ToolCall as ToolCall
-    from amgs.types.conversation_memories import ConversationMemories as ConversationMemories
-    from amgs.types.conversation_memories import MemoryMember as MemoryMember
     from amgs.types.conversation_text import ClassSurvival as ClassSurvival
     from amgs.types.conversation_text import ConversationSurvival as ConversationSurvival
     from amgs.types.conversation_text import TextPiece as TextPiece
     from amgs.types.conversation_views import ConversationAct as ConversationAct
     from amgs.types.conversation_views import ConversationActs as ConversationActs
     from amgs.types.conversation_views import ConversationExtract as ConversationExtract
+    from amgs.types.conversation_views import ConversationMemories as ConversationMemories
     from amgs.types.conversation_views import ConversationTopic as ConversationTopic
     from amgs.types.conversation_views import ConversationTopics as ConversationTopics
+    from amgs.types.conversation_views import MemoryMember as MemoryMember
     from amgs.types.conversation_views import SummarySpan as SummarySpan
     from amgs.types.diagnosis import DecodedContext as DecodedContext
     from amgs.types.diagnosis import DiagnosedRequest as DiagnosedRequest
@@ -316,14 +316,15 @@ _HOMES = {
         "RestoredSpan",
         "ToolCall",
     ),
-    "amgs.types.conversation_memories": ("ConversationMemories", "MemoryMember"),
     "amgs.types.conversation_text": ("ClassSurvival", "ConversationSurvival", "TextPiece"),
     "amgs.types.conversation_views": (
         "ConversationAct",
         "ConversationActs",
         "ConversationExtract",
+        "ConversationMemories",
         "ConversationTopic",
         "ConversationTopics",
+        "MemoryMember",
         "SummarySpan",
     ),
     "amgs.types.diagnosis": (

@@ -16,11 +16,11 @@ import pytest
 
 import amgs
 from amgs.clock import FixedClock, parse_instant
-from amgs.conversation.atoms import atoms
 from amgs.conversation.messages import read_messages
 from amgs.conversation.optimise import optimise
+from amgs.conversation.plan import is_boundary
+from amgs.conversation.protection import atoms
 from amgs.conversation.tokens import MessageCounter
-from amgs.conversation.trigger import is_boundary
 from amgs.errors import (
     AmgsError,
     ImpossibleBudgetError,

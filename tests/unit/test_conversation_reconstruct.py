@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.conversation.citing import source, text_of
-from amgs.conversation.names import names_of
 from amgs.conversation.reconstruct import reconstruct
-from amgs.conversation.slots import slots_in
+from amgs.conversation.slots import names_of, slots_in
 from amgs.conversation.survival import elements, handled, holds, of_pieces, survival
 from amgs.types.conversation import Message, ToolCall
 from amgs.types.conversation_text import RESTORE_LEVELS, TextPiece, worst

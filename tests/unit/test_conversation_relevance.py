@@ -8,9 +8,18 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.conversation.boundaries import expected_topics
-from amgs.conversation.relevance import LAYER_OF, WEIGHTS, MessageEvidence, decay, passages, rates, weighed
-from amgs.conversation.surroundings import Floats, spread
+from amgs.conversation.relevance import (
+    LAYER_OF,
+    WEIGHTS,
+    Floats,
+    MessageEvidence,
+    decay,
+    passages,
+    rates,
+    spread,
+    weighed,
+)
+from amgs.conversation.segments import expected_topics
 from amgs.retrieval.features import FEATURES
 from amgs.types.conversation import RELEVANCE_LAYERS, Message
 

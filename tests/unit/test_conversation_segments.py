@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amgs.conversation.boundaries import boundaries
 from amgs.conversation.cohesion import depths
-from amgs.conversation.segments import PAUSE, linked, segments, sittings, topic_changes
+from amgs.conversation.segments import PAUSE, boundaries, linked, segments, sittings, topic_changes
 from amgs.text.embedding import HashingEmbedder
 from benchmarks.conversation.segment_metrics import Cuts, cuts_of, half_length, pk, window_diff
 from benchmarks.conversation.segments import topic_cuts

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from amgs.conversation.coreference.addressee import CorefCue
 from amgs.conversation.coreference.antecedents import chances
-from amgs.conversation.coreference.mentions import detected, given
-from amgs.conversation.coreference.parser import GrammarParser
+from amgs.conversation.coreference.parser import GrammarParser, detected, given
 from amgs.conversation.coreference.passage import CorefPassage, Gender, Kind
-from amgs.conversation.coreference.people import People
+from amgs.conversation.coreference.people import CorefCue, People
 from amgs.conversation.coreference.resolver import Resolution, resolve
 from amgs.conversation.coreference.words import name_gender, pronoun
 

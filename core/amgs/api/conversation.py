@@ -9,13 +9,13 @@ from functools import cache, partial
 from amgs import bounds
 from amgs.api.conversation_contents import ConversationContents
 from amgs.api.sources import SourceLibrary
-from amgs.conversation import handles, keeping, optimise, standing, why
+from amgs.conversation import citing, keeping, optimise, standing, why
 from amgs.conversation.citing import source, text_of
 from amgs.conversation.messages import GivenMessage, read_messages
-from amgs.conversation.names import names_of
 from amgs.conversation.reconstruct import reconstruct
 from amgs.conversation.relevance import Relevance, relevance
 from amgs.conversation.segments import topic_spans
+from amgs.conversation.slots import names_of
 from amgs.conversation.survival import elements, handled, of_context, of_pieces, survival
 from amgs.conversation.tokens import MessageCounter
 from amgs.errors import ImpossibleBudgetError, UnknownConversationError, UsageError
@@ -69,7 +69,7 @@ class Conversations(ConversationContents):
 
     def show(self, conversation: str, handle: str = "") -> tuple[Message, ...]:
         """The messages of a conversation, or those that a handle names."""
-        first, last = handles.numbers(handle) if handle else (1, None)
+        first, last = citing.numbers(handle) if handle else (1, None)
         return tuple(one.message for one in keeping.held(self._context.storage, conversation, first, last))
 
     def optimise(
@@ -258,12 +258,12 @@ class Conversations(ConversationContents):
         """The numbers that handles name; raises UnknownConversationError for one beyond the messages."""
         found = frozenset[int]()
         for each in wanted:
-            first, last = handles.numbers(each)
+            first, last = citing.numbers(each)
             if last > len(messages):
                 raise UnknownConversationError(
-                    f"{conversation[:60]!r} has no message {handles.handle(first, last)} here.",
+                    f"{conversation[:60]!r} has no message {citing.handle(first, last)} here.",
                     title="No such message",
-                    way_out=f"Its messages are {handles.handle(1, len(messages))}.",
+                    way_out=f"Its messages are {citing.handle(1, len(messages))}.",
                 )
             found |= frozenset(range(first, last + 1))
         return found
@@ -297,7 +297,7 @@ class Conversations(ConversationContents):
         window, reached = of_context(context.messages)
         return ConversationSurvival(
             conversation,
-            handles.handle(1, len(messages)),
+            citing.handle(1, len(messages)),
             f"{context.strategy}, within {context.budget:,} tokens",
             survival(elements(messages), messages, window, reached),
             context.tokens,
@@ -320,7 +320,7 @@ class Conversations(ConversationContents):
         counter = MessageCounter.of(self._context.count_tokens)
         return ConversationSurvival(
             conversation,
-            handles.handle(chosen[0], chosen[-1]),
+            citing.handle(chosen[0], chosen[-1]),
             "a given text",
             survival(elements(messages, names), held, text, handled(text)),
             counter.count(text),
@@ -343,18 +343,18 @@ class Conversations(ConversationContents):
                 f"There is no level {level!r}.", way_out=f"The levels are {', '.join(RESTORE_LEVELS)}."
             )
         limit = bounds.count("most", most)
-        first, last = handles.numbers(handle)
+        first, last = citing.numbers(handle)
         whole = level == "complete"
         held = self.show(conversation, handle) if whole else self.show(conversation)
         found = held if whole else held[first - 1 : last]
         if not found or found[-1].number < last:
             size = self._context.storage.messages.count(conversation)
             raise UnknownConversationError(
-                f"{conversation[:60]!r} has no message {handles.handle(first, last)}.",
+                f"{conversation[:60]!r} has no message {citing.handle(first, last)}.",
                 title="No such message",
-                way_out=f"Its messages are {handles.handle(1, size)}.",
+                way_out=f"Its messages are {citing.handle(1, size)}.",
             )
-        named = handles.handle(first, last)
+        named = citing.handle(first, last)
         if whole:
             return RestoredSpan(conversation, named, found)
         names = names_of([source(one) for one in held], [one.speaker for one in held])

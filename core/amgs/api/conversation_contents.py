@@ -6,20 +6,20 @@ from collections.abc import Sequence
 
 from amgs import bounds
 from amgs.api.context import MemoryContext
-from amgs.conversation import handles, keeping, memories, views
+from amgs.conversation import citing, keeping, views
 from amgs.conversation.coreference.parser import packaged_parser
 from amgs.conversation.coreference.resolver import ABSTAINS_BELOW
 from amgs.conversation.resolved import keeping as resolved
-from amgs.conversation.resolved.entities import gathered, sure
+from amgs.conversation.resolved.keeping import gathered, sure
 from amgs.conversation.tokens import MessageCounter
 from amgs.errors import UsageError
 from amgs.storage.messages import StoredMessage
 from amgs.types import Vector
-from amgs.types.conversation_memories import ConversationMemories
 from amgs.types.conversation_views import (
     SUMMARY_LEVELS,
     ConversationActs,
     ConversationExtract,
+    ConversationMemories,
     ConversationTopics,
     SummaryLevel,
 )
@@ -64,7 +64,7 @@ class ConversationContents:
             stored = keeping.held(storage, conversation)
             vectors = self._vectors(stored)
             blocks = storage.blocks.get(sorted({block for one in stored for block in one.blocks}))
-        return memories.memories(
+        return views.memories(
             conversation,
             stored,
             views.acts_of(conversation, stored, closed=False),
@@ -118,7 +118,7 @@ class ConversationContents:
         least: confidence in [0, 1] below which nothing is said. Raises UnknownConversationError, or UsageError for
         another confidence.
         """
-        first, last = handles.numbers(handle) if handle else (1, None)
+        first, last = citing.numbers(handle) if handle else (1, None)
         with self._context.storage.snapshot():
             keeping.held(self._context.storage, conversation, first, last)
             found = self._context.storage.mentions.held(conversation)

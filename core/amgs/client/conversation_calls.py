@@ -22,11 +22,11 @@ if TYPE_CHECKING:
         OptimisedContext,
         RestoredSpan,
     )
-    from amgs.types.conversation_memories import ConversationMemories
     from amgs.types.conversation_text import ConversationSurvival, RestoreLevel
     from amgs.types.conversation_views import (
         ConversationActs,
         ConversationExtract,
+        ConversationMemories,
         ConversationTopics,
         SummaryLevel,
     )

@@ -1,10 +1,17 @@
-"""Texts in which every piece is a message's own characters, or is marked as glue: handles, labels, who speaks."""
+"""Handles, `#12` or `#12-15`, by which messages are named, and texts whose every piece is a message's own characters or
+is marked as glue. What may be cited of a message depends on it alone, so that a plan shows the same words at any time.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import lru_cache
 
-from amgs.conversation.handles import handle
+from amgs.conversation.slots import Slot, slots_in
+from amgs.errors import UnknownConversationError
+from amgs.text.sentences import units
 from amgs.types.conversation import ContextMessage, Message
 from amgs.types.conversation_text import TextPiece
 
@@ -59,3 +66,71 @@ def extract(message: Message, spans: Iterable[tuple[int, int]]) -> list[TextPiec
 def text_of(pieces: Sequence[TextPiece]) -> str:
     """The text that pieces make."""
     return "".join(piece.text for piece in pieces)
+
+
+_HANDLE = re.compile(r"\s*#?(\d{1,12})(?:\s*[-–]\s*#?(\d{1,12}))?\s*")
+
+
+def handle(first: int, last: int) -> str:
+    """The handle of messages from one number to another, both included."""
+    return f"#{first}" if first == last else f"#{first}-{last}"
+
+
+def numbers(text: str) -> tuple[int, int]:
+    """The first and last number that a handle names; raises UnknownConversationError for a text that is none."""
+    found = _HANDLE.fullmatch(text)
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    if not 1 <= first <= last:
+        raise UnknownConversationError(
+            f"{text[:40]!r} is no handle.",
+            title="Not a handle",
+            way_out="A handle is written #12 for a message, #12-15 for several.",
+        )
+    return first, last
+
+
+def runs(wanted: Iterable[int]) -> list[tuple[int, int]]:
+    """Rising numbers as (first, last) of neighbours."""
+    found: list[tuple[int, int]] = []
+    for number in wanted:
+        if found and found[-1][1] == number - 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found
+
+
+def written(spans: Sequence[tuple[int, int]]) -> str:
+    """Spans as `1-5,7`."""
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+
+
+_LONGEST = 200_000
+"""Characters of a message of which pieces are cited."""
+_HELD = 8_192
+
+Piece = tuple[Slot, int, int]
+"""(slot, start, end): characters [start, end) of a message."""
+
+
+@lru_cache(maxsize=_HELD)
+def pieces_of(text: str, at: datetime | None) -> tuple[Piece, ...]:
+    """The pieces of a message that was said at an instant: a slot is "sentence", or a kind of finding."""
+    text = text[:_LONGEST]
+    made: list[Piece] = [("sentence", start, end) for start, end in units(text)]
+    found = (one for one in slots_in(text, at) if one[0] != "decision")
+    return (*made, *sorted(found, key=lambda one: one[1:]))
+
+
+def cited_pieces(text: str, at: datetime | None, numbers: tuple[int, ...]) -> str:
+    """Pieces of a message in the order in which they stand there, on one line; `…` where something is left out."""
+    spans = sorted({pieces_of(text, at)[n][1:] for n in numbers})
+    told, last = "", 0
+    for start, end in spans:
+        if end <= last:
+            continue
+        start = max(start, last)
+        left_out = text[last:start].strip()
+        told += ("… " if left_out else "") + " ".join(text[start:end].split()) + " "
+        last = end
+    return told.rstrip() + (" …" if text[last:].strip() else "")

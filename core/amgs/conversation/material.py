@@ -6,7 +6,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from amgs.conversation.pieces import Piece, pieces_of
+from amgs.conversation.citing import Piece, pieces_of
 from amgs.conversation.protection import Protection
 from amgs.types.context_settings import ContextSettings
 from amgs.types.conversation import Message, SpanFate

@@ -6,26 +6,24 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from amgs.conversation import plan as plans
-from amgs.conversation.atoms import atoms
-from amgs.conversation.handles import handle
-from amgs.conversation.important import important
+from amgs.conversation.citing import handle
 from amgs.conversation.keeping import sessions
-from amgs.conversation.ledger import ledger
 from amgs.conversation.material import KEPT, MASKED, Draft, Fate, Material, spans_of
-from amgs.conversation.protection import Protection, protection
+from amgs.conversation.plan import Topics, due
+from amgs.conversation.protection import Protection, atoms, important, protection
 from amgs.conversation.relevance import rates
 from amgs.conversation.render import gap, mark_cost, masked, render
 from amgs.conversation.strategies import STRATEGIES
 from amgs.conversation.strategies.asked import cite_asked
 from amgs.conversation.summaries import AbstractiveSummariser
 from amgs.conversation.tokens import MessageCounter
-from amgs.conversation.trigger import Topics, due
 from amgs.errors import ImpossibleBudgetError
 from amgs.types.context_settings import CONTEXT_CONFIGURATIONS, ContextSettings
 from amgs.types.conversation import (
     ContextMessage,
     ContextSpan,
     ContextStrategy,
+    LedgerRow,
     Message,
     OptimisedContext,
 )
@@ -280,3 +278,54 @@ def _stable(sent: Sequence[ContextMessage], made: Sequence[ContextMessage]) -> t
 def _bytes(message: ContextMessage) -> int:
     calls = sum(len(c.name.encode()) + len(c.arguments.encode()) for c in message.calls)
     return len(message.text.encode()) + calls + 1
+
+
+def ledger(
+    fates: Sequence[Fate],
+    costs: Sequence[int],
+    short: Sequence[int],
+    made: Sequence[ContextMessage],
+) -> tuple[LedgerRow, ...]:
+    """Rows for what was read, masked, digested, left out and marked. short: tokens of each message as one line."""
+    size = len(fates)
+    masked, digested, dropped = (
+        [place for place in range(size) if fates[place][0] == fate]
+        for fate in ("masked", "digested", "dropped")
+    )
+    gaps = [one for one in made if one.fate == "dropped"]
+    rows = [LedgerRow("history", sum(costs), 0, 0, sum(costs), size)]
+
+    def stage(name: str, taken: int, added: int, messages: int, because: str) -> None:
+        before = rows[-1].after
+        rows.append(LedgerRow(name, before, taken, added, before - taken + added, messages, because))
+
+    stage(
+        "mask",
+        sum(costs[place] for place in masked),
+        sum(short[place] for place in masked),
+        size,
+        f"outputs of tools as one line: {len(masked):,}" if masked else "",
+    )
+    if digested:
+        stage(
+            "digest",
+            sum(costs[place] for place in digested),
+            sum(one.tokens for one in made if one.fate == "digested"),
+            size,
+            f"messages cited in part: {len(digested):,}",
+        )
+    stage(
+        "select",
+        sum(costs[place] for place in dropped),
+        0,
+        size - len(dropped),
+        f"messages left out: {len(dropped):,}" if dropped else "",
+    )
+    stage(
+        "render",
+        0,
+        sum(one.tokens for one in gaps),
+        len(made),
+        f"marks of gaps: {len(gaps):,}" if gaps else "",
+    )
+    return tuple(rows)

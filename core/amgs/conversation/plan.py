@@ -7,12 +7,12 @@ when there were 650.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from amgs.conversation.handles import runs, written
+from amgs.conversation.citing import pieces_of, runs, written
 from amgs.conversation.material import DROPPED, KEPT, MASKED, Cited, Fate
-from amgs.conversation.pieces import pieces_of
 from amgs.errors import UsageError
+from amgs.types.context_settings import ContextSettings
 from amgs.types.conversation import Message
 
 _PLAN = re.compile(r"(\d{1,9})(?:@\d{1,9})?:(?:k([\d,-]*))?(?:;m([\d,-]*))?(?:;d([\d,.]*))?")
@@ -84,3 +84,32 @@ def _numbers(text: str | None) -> set[int]:
 def _cites(text: str | None) -> dict[int, Cited]:
     given = [[int(n) for n in one.split(".") if n and len(n) < 10] for one in (text or "").split(",") if one]
     return {one[0]: tuple(one[1:]) for one in given if one}
+
+
+Topics = Callable[[], Sequence[tuple[int, int]]]
+
+
+def due(
+    messages: Sequence[Message],
+    share: float,
+    made: int,
+    known: int,
+    settings: ContextSettings,
+    topics: Topics,
+) -> bool:
+    """Whether the soft trigger fires. share: of the room, what the plan takes by now. made: the number of the last
+    message when it was made; known: when it was used last.
+    """
+    if not messages or share <= settings.trigger or messages[-1].number - made < settings.cooldown:
+        return False
+    return is_boundary(messages, known, topics)
+
+
+def is_boundary(messages: Sequence[Message], known: int, topics: Topics) -> bool:
+    """Whether nothing is under way at the end of messages: of an agent at work, a user speaks; of a talk, the topic
+    changed since the message of a number.
+    """
+    if any(m.calls for m in messages):
+        return messages[-1].role == "user"
+    found = topics()
+    return bool(found) and messages[found[-1][0]].number > known

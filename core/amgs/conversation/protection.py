@@ -1,10 +1,12 @@
-"""Protection: what a context keeps whatever the query is."""
+"""What stays together (a call with its results, a question with its answer), and how firmly each message is kept."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 
+from amgs.conversation.acts import acts
+from amgs.conversation.slots import slots_in
 from amgs.types.conversation import Message
 
 
@@ -53,4 +55,65 @@ def protection(
             found.append((Protection.MEDIUM, important[place]))
         else:
             found.append((Protection.NONE, ""))
+    return found
+
+
+_ASKS = ("?", "？", "؟", "¿")
+
+
+def atoms(messages: Sequence[Message]) -> tuple[tuple[int, ...], ...]:
+    """The messages in atoms, by their places in the sequence: rising within each, by the first of each.
+
+    Calls and results whose counterpart is not among the messages are atoms of what is there.
+    """
+    group = list(range(len(messages)))
+
+    def root(place: int) -> int:
+        while group[place] != place:
+            group[place] = group[group[place]]
+            place = group[place]
+        return place
+
+    made: dict[str, int] = {}
+    asked: int | None = None
+    for place, message in enumerate(messages):
+        for call in message.calls:
+            made[call.id] = place
+        if message.role == "tool" and message.answers in made:
+            group[root(place)] = root(made[message.answers])
+        elif message.role == "user":
+            asked = place if asks(message.text) else None
+        elif message.role == "assistant" and asked is not None and message.text.strip() and not message.calls:
+            group[root(place)] = root(asked)
+            asked = None
+    found: dict[int, list[int]] = {}
+    for place in range(len(messages)):
+        found.setdefault(root(place), []).append(place)
+    return tuple(sorted(tuple(one) for one in found.values()))
+
+
+def asks(text: str) -> bool:
+    """Whether a text ends with a question."""
+    return text.rstrip(" \t\r\n\"'”’)]*_").endswith(_ASKS)
+
+
+_OPEN = {"question": "an open question", "goal": "a goal", "commitment": "a commitment"}
+
+
+def important(messages: Sequence[Message]) -> dict[int, str]:
+    """Why messages matter, by their places: a decision, or a question, goal or commitment that is open.
+
+    Only of those who speak: what a tool puts out decides and promises nothing.
+    """
+    said = [n for n, m in enumerate(messages) if m.role in ("user", "assistant") and m.text.strip()]
+    texts = [messages[n].text for n in said]
+    found = {
+        said[act.place]: _OPEN[act.kind]
+        for act in acts(texts, [messages[n].speaker or messages[n].role for n in said])
+        if act.closed_by is None
+    }
+    for place in said:
+        first = next(slots_in(messages[place].text), None)  # decisions come before all else
+        if first is not None and first[0] == "decision":
+            found[place] = "a decision"
     return found

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from amgs.conversation.acts import acts
-from amgs.conversation.citing import cited, extract, glue, heading, source
-from amgs.conversation.handles import handle
+from amgs.conversation.citing import cited, extract, glue, handle, heading, source
 from amgs.conversation.segments import sittings
 from amgs.conversation.summaries import key_sentences
 from amgs.conversation.survival import Element

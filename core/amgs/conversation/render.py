@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from amgs.conversation.handles import handle
+from amgs.conversation.citing import cited_pieces, handle
 from amgs.conversation.material import Fate
-from amgs.conversation.pieces import cited
 from amgs.conversation.summaries import AbstractiveSummariser
 from amgs.conversation.tokens import MessageCounter
 from amgs.types.conversation import ContextMessage, Message
@@ -70,7 +69,7 @@ def digest(
     """
     alone = len(said) == 1
     message = said[0][0]
-    texts = [cited(one.text, one.at, pieces) for one, pieces in said]
+    texts = [cited_pieces(one.text, one.at, pieces) for one, pieces in said]
     if alone:
         told = texts[0]
     else:

@@ -1,15 +1,18 @@
-"""What must not be lost, found word for word: decisions, names, numbers, dates, paths, commands, ids."""
+"""What of a text must not be lost: names, numbers, dates, paths, commands, ids, decisions, each with its place."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Literal, get_args
+from typing import Literal, TypeGuard, get_args
 
-from amgs.conversation.names import names_of
+from amgs.conversation.acts import commits
+from amgs.index.entity_index import lay_out
 from amgs.text.intervals.grammar import dates_in
-from amgs.text.sentences import sentences
+from amgs.text.name_uses import read_names
+from amgs.text.sentences import sentences, units
 
 Slot = Literal[
     "sentence", "decision", "question", "commitment", "name", "number", "date", "path", "command", "id"
@@ -134,3 +137,75 @@ def slots_in(
 
 def _overlaps(found: re.Match[str], taken: list[tuple[int, int]]) -> bool:
     return any(a < found.end() and found.start() < b for a, b in taken)
+
+
+NO_NAMES = re.compile(r"(?!)")
+_NO_NAME = re.compile(
+    r".*['’](?:ve|ll|re|d|m|t)|(?:mm+|hm+|uh|um|oh|ah|yeah|yea|okay|kay|ok|right|alright|sorry|hello|hi|god|mister|"
+    r"given|especially|euros?|dollars?|pounds?)(?:[ -].*)?",
+    re.IGNORECASE,
+)
+"""Words of speech that are written with a capital in the middle of a sentence."""
+
+
+def names_of(texts: Sequence[str], speakers: Sequence[str] = ()) -> re.Pattern[str]:
+    """What finds the names of a conversation in its texts. speakers: who says each, whose names are known."""
+    small: Counter[str] = Counter()
+    readings = {}
+    for number, text in enumerate(texts):
+        readings[number], lower = read_names(text)
+        small.update(lower)
+    said_by = {number: who.lower() for number, who in enumerate(speakers) if who}
+    things = lay_out(readings, small, speakers=said_by, titled={}, marked={}).things
+    forms = {form for thing in things for form in thing.forms if _may_be(form)}
+    if not forms:
+        return NO_NAMES
+    longest_first = sorted(forms, key=lambda form: (-len(form), form))
+    return re.compile(rf"(?<![\w@/.-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w@/]|-\w)")
+
+
+def named_in(text: str) -> list[str]:
+    """What one text alone may name: its runs of capitalised words, without a word that only opens a sentence."""
+    found = []
+    for use in read_names(text)[0].uses:
+        rest = use.text.partition(" ")[2] if use.opens else use.text
+        if rest and not use.software and _may_be(rest):
+            found.append(rest)
+    return list(dict.fromkeys(found))
+
+
+def _may_be(form: str) -> bool:
+    return any(c.isupper() for c in form) and _NO_NAME.fullmatch(form) is None
+
+
+ElementClass = Literal[
+    "decision", "commitment", "negation", "name", "number", "date", "path", "command", "id"
+]
+ELEMENT_CLASSES: tuple[ElementClass, ...] = get_args(ElementClass)
+EXACT: frozenset[str] = frozenset({"name", "number", "date", "path", "command", "id"})
+"""Classes of words that mean something else, or nothing, once they are changed; the others are sentences."""
+
+_NEGATION = re.compile(
+    r"\b(?:not|never|no longer|none|neither|nor|nobody|nothing|cannot|without)\b|"
+    r"\b(?:do|does|did|is|are|was|were|ca|could|wo|would|should|must|has|have|had|need|ai)n['’]t\b",
+    re.IGNORECASE,
+)
+
+
+def elements_of(
+    said: str, written: datetime | None, names: re.Pattern[str]
+) -> Iterator[tuple[ElementClass, int, int]]:
+    """(class, start, end) of each finding in what a message says. names: see `names_of`."""
+    for slot, start, end in slots_in(said, written, names):
+        if _is_class(slot):
+            yield slot, start, end
+    for start, end in units(said):
+        sentence = said[start:end]
+        if commits(sentence):
+            yield "commitment", start, end
+        if _NEGATION.search(sentence):
+            yield "negation", start, end
+
+
+def _is_class(slot: str) -> TypeGuard[ElementClass]:
+    return slot in ELEMENT_CLASSES

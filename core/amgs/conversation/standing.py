@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import datetime
 
-from amgs.conversation.handles import handle, runs
+from amgs.conversation.citing import handle, runs
 from amgs.errors import ImpossibleBudgetError
 from amgs.log import journal
 from amgs.storage.store import Storage

@@ -9,10 +9,16 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from amgs.conversation.citing import source
-from amgs.conversation.elements import ELEMENT_CLASSES, EXACT, ElementClass, elements_of
-from amgs.conversation.handles import handle, numbers
-from amgs.conversation.names import NO_NAMES, named_in, names_of
+from amgs.conversation.citing import handle, numbers, source
+from amgs.conversation.slots import (
+    ELEMENT_CLASSES,
+    EXACT,
+    NO_NAMES,
+    ElementClass,
+    elements_of,
+    named_in,
+    names_of,
+)
 from amgs.types.conversation import ContextMessage, Message
 from amgs.types.conversation_text import ClassSurvival, TextPiece
 

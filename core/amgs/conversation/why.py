@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
-from amgs.conversation.handles import handle
+from amgs.conversation.citing import handle
 from amgs.errors import ImpossibleBudgetError
 from amgs.types.conversation import FateChange, OptimisedContext, SpanFate, SpanReason
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from amgs.api.context import MemoryContext
 from amgs.api.conversation import Conversations
 from amgs.api.gateway import GatewayLog
-from amgs.conversation.handles import handle
+from amgs.conversation.citing import handle
 from amgs.diagnosis import facts, wording
 from amgs.diagnosis.causes import FactFate
 from amgs.types import Block

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from amgs.api.context import MemoryContext
 from amgs.api.retrieval import Retrieval
-from amgs.conversation.handles import numbers
+from amgs.conversation.citing import numbers
 from amgs.diagnosis import asked, causes, conversation_causes, facts, fixes, wording
 from amgs.log import journal, undo
 from amgs.retrieval.search_log import SearchLog

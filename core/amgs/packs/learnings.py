@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
-from amgs.conversation.elements import ELEMENT_CLASSES, EXACT, elements_of
-from amgs.conversation.names import names_of
+from amgs.conversation.slots import ELEMENT_CLASSES, EXACT, elements_of, names_of
 from amgs.conversation.summaries import key_sentences
 from amgs.conversation.survival import Element, holds
 from amgs.identity import file_of, piece_of

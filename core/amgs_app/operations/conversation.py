@@ -26,9 +26,13 @@ if TYPE_CHECKING:
         RestoredSpan,
         SpanReason,
     )
-    from amgs.types.conversation_memories import ConversationMemories
     from amgs.types.conversation_text import ConversationSurvival
-    from amgs.types.conversation_views import ConversationActs, ConversationExtract, ConversationTopics
+    from amgs.types.conversation_views import (
+        ConversationActs,
+        ConversationExtract,
+        ConversationMemories,
+        ConversationTopics,
+    )
     from amgs.types.mentions import ConversationEntities, ConversationResolved
     from amgs_app.engine import Engine
 

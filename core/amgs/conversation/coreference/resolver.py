@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from amgs.conversation.coreference.addressee import (
+from amgs.conversation.coreference.antecedents import RELIABILITY, agree, chances, quoted_words
+from amgs.conversation.coreference.passage import CorefMention, CorefPassage, Gender, Kind
+from amgs.conversation.coreference.people import (
     Addressee,
     CorefCue,
+    People,
     addressees,
     is_call,
     is_endearment,
     is_filler,
     is_group_call,
+    subject_of,
+    words_beside,
 )
-from amgs.conversation.coreference.antecedents import RELIABILITY, agree, chances, quoted_words
-from amgs.conversation.coreference.passage import CorefMention, CorefPassage, Gender, Kind
-from amgs.conversation.coreference.people import People, subject_of, words_beside
 from amgs.conversation.coreference.words import kinship
 
 CONFIDENCE: Mapping[CorefCue, float] = {

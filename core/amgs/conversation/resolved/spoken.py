@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from amgs.conversation.coreference.mentions import detected
-from amgs.conversation.coreference.parser import GrammarParser, Parsed
+from amgs.conversation.coreference.parser import GrammarParser, Parsed, detected
 from amgs.conversation.coreference.passage import CorefPassage
 from amgs.conversation.coreference.resolver import Resolution, resolve
 from amgs.conversation.resolved.patterns import LONGEST

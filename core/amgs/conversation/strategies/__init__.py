@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 
 from amgs.conversation.material import Draft
 from amgs.conversation.strategies.digest import digest
-from amgs.conversation.strategies.extractive import extractive
+from amgs.conversation.strategies.extractive import extractive, mask
 from amgs.conversation.strategies.hybrid import hybrid
 from amgs.conversation.strategies.levels import levels
-from amgs.conversation.strategies.mask import mask
 from amgs.types.conversation import ContextStrategy
 
 STRATEGIES: Mapping[ContextStrategy, Callable[[Draft], None]] = {

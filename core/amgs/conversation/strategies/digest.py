@@ -14,8 +14,7 @@ from heapq import heapify, heappop, heappush
 
 from amgs.conversation.cohesion import stems
 from amgs.conversation.material import Draft, Material
-from amgs.conversation.strategies.extractive import keep_best
-from amgs.conversation.strategies.protected import keep_protected
+from amgs.conversation.strategies.extractive import keep_best, keep_protected
 
 _FOR_TOPICS = 0.33
 """The share of the room that the digest takes where there is a query."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 
 from amgs.conversation.material import Draft
-from amgs.conversation.strategies.protected import keep_protected
+from amgs.conversation.protection import Protection
 
 
 def extractive(draft: Draft) -> None:
@@ -58,3 +58,43 @@ def _keep(draft: Draft, atom: Sequence[int], because: str, within: int | None = 
     elif draft.fits(atom, masked=True, within=within):
         draft.keep(atom, because, masked=True)
     return not draft.is_dropped(atom)
+
+
+def keep_protected(draft: Draft, recent_share: float | None = None) -> None:
+    """Keep what is HIGH, then what is MEDIUM, the newest first, until one does not fit into its share of the room.
+
+    recent_share: of what is HIGH; that of the settings unless given.
+    """
+    settings = draft.material.settings
+    free = draft.material.budget - draft.used
+    recent = settings.recent_share if recent_share is None else recent_share
+    _within_share(draft, Protection.HIGH, int(free * recent), "goes with one of the last")
+    _within_share(draft, Protection.MEDIUM, int(free * settings.medium_share), "goes with what matters")
+
+
+def _within_share(draft: Draft, level: Protection, share: int, beside: str) -> None:
+    material = draft.material
+    room = draft.used + share
+    for atom in sorted(material.atoms, key=lambda a: -a[-1]):
+        if material.level(atom) != level or not draft.is_dropped(atom):
+            continue
+        if not draft.fits(atom, within=min(room, material.budget)):
+            break
+        told = (why for firm, why in (material.protected[place] for place in atom) if firm == level)
+        draft.keep(atom, next(told, beside))
+
+
+def mask(draft: Draft) -> None:
+    """Keep the newest atoms whole while all before them fit as lines, then the newest that fit at all; blind to the
+    query. The simplest that works: halves what an agent pays at an equal rate of solved tasks (arXiv 2508.21433).
+    """
+    material = draft.material
+    newest = sorted((a for a in material.atoms if draft.is_dropped(a)), key=lambda a: -a[-1])
+    rest = sum(sum(material.masked[place] for place in atom) for atom in newest)
+    for atom in newest:
+        rest -= sum(material.masked[place] for place in atom)
+        whole = draft.fits(atom, within=material.budget - rest)
+        if whole or draft.fits(atom, masked=True):
+            draft.keep(atom, "recent" if whole else "its output is old", masked=not whole)
+        else:
+            break

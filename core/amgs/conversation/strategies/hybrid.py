@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 from amgs.conversation.cohesion import stems
 from amgs.conversation.material import KEPT, MASKED, Cited, Draft, Fate, Material
 from amgs.conversation.strategies.digest import cite_topics
-from amgs.conversation.strategies.protected import keep_protected
+from amgs.conversation.strategies.extractive import keep_protected
 
 _SHORT = 200
 """Tokens of a message that is whole or not there: cutting it would save little and tear it."""

@@ -12,8 +12,8 @@ from heapq import heappop, heappush
 from amgs.conversation.material import KEPT, Cited, Draft, Fate, Material
 from amgs.conversation.protection import Protection
 from amgs.conversation.strategies.digest import cite_topics
+from amgs.conversation.strategies.extractive import keep_protected
 from amgs.conversation.strategies.hybrid import Weigh, sentence_weights
-from amgs.conversation.strategies.protected import keep_protected
 
 _EXTRACT = 1 / 3
 """The share of a topic's tokens that its extract takes."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from amgs.text.plural import plural
 from amgs.types.conversation import SPAN_FATES
-from amgs.types.conversation_memories import MEMORY_KINDS
+from amgs.types.conversation_views import MEMORY_KINDS
 from amgs_app.render.catalogue import entry, title_of
 from amgs_app.render.drawing import places, tabled
 from amgs_app.render.sheet import ResultTable, facts, sheet
@@ -28,9 +28,13 @@ if TYPE_CHECKING:
         RestoredSpan,
         SpanReason,
     )
-    from amgs.types.conversation_memories import ConversationMemories
     from amgs.types.conversation_text import ClassSurvival, ConversationSurvival
-    from amgs.types.conversation_views import ConversationActs, ConversationExtract, ConversationTopics
+    from amgs.types.conversation_views import (
+        ConversationActs,
+        ConversationExtract,
+        ConversationMemories,
+        ConversationTopics,
+    )
     from amgs.types.mentions import ConversationEntities, ConversationResolved
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results.memory import ConversationList, ConversationShown
@@ -75,7 +79,7 @@ def conversation_list(result: ConversationList) -> ResultTable:
 
 
 def _read(result: ConversationShown, canvas: Canvas, now: datetime) -> RenderableType:
-    from amgs.conversation.handles import handle
+    from amgs.conversation.citing import handle
     from amgs_app.render.figures.transcript import transcript
 
     del now

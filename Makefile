@@ -54,11 +54,11 @@ cast: $(STAMP)
 sample: $(STAMP)
 	$(BIN)/python -m scripts.sample_build $(CHECK)
 
-# What is made from the program: public names, keys, words, settings, the man page (man docs/amgs.1), and what type
-# checkers read of the clients.
+# What is made from the program: keys, words and settings in docs/, what type checkers read of the clients, and in
+# build/docs every public name and the man page (man build/docs/amgs.1).
 docs: $(STAMP)
 	$(BIN)/python -m scripts.client_stubs
-	$(BIN)/python -m amgs_tui.docs_pages docs
+	$(BIN)/python -m amgs_tui.docs_pages docs build/docs
 
 # The documentation as a site, in build/site. A link or an anchor that leads nowhere is an error.
 site: $(STAMP)

@@ -1,4 +1,4 @@
-"""The pages that are made from the program: `python -m amgs_tui.docs_pages docs` writes them anew."""
+"""The pages that are made from the program: `python -m amgs_tui.docs_pages docs build/docs` writes them anew."""
 
 from __future__ import annotations
 
@@ -27,12 +27,16 @@ _TITLES = {
 """Headings of the settings by the first word of their keys."""
 
 
+def built(folder: Path) -> Iterator[tuple[Path, str]]:
+    """The pages that are built and not kept: every public name, and the man page."""
+    yield folder / "api.md", api_page.page()
+    yield folder / "amgs.1", manual.page()
+
+
 def pages(docs: Path) -> Iterator[tuple[Path, str]]:
-    """Each page with what it should hold. Of pages that are written by hand a part is made, the rest stays."""
-    yield docs / "api.md", api_page.page()
+    """Each kept page with what it should hold. Of pages that are written by hand a part is made, the rest stays."""
     yield docs / "keys.md", keys_page.page()
     yield docs / "glossary.md", glossary.page()
-    yield docs / "amgs.1", manual.page()
     yield docs / "settings.md", _with_part(docs / "settings.md", _SETTINGS, settings_tables())
     yield docs / "scripting.md", _with_part(docs / "scripting.md", _EXIT_CODES, exit_codes.table())
     for pane, words in glossary.SCREEN.items():
@@ -60,5 +64,6 @@ def _with_part(path: Path, heading: str, part: str) -> str:
 
 
 if __name__ == "__main__":
-    for page, text in pages(Path(sys.argv[1])):
+    for page, text in (*pages(Path(sys.argv[1])), *built(Path(sys.argv[2]))):
+        page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(text, encoding="utf-8")

@@ -1,7 +1,8 @@
 """The documentation as a site: mkdocs reads what is tracked in the checkout, README and CHANGELOG included.
 
 mkdocs knows one folder of pages, and the documents link out of `docs/`: to the README, to pictures that tests make. So
-the pages are laid out in a folder of their own, with the paths that they have in the checkout.
+the pages are laid out in a folder of their own, with the paths that they have in the checkout. The page of public names
+is made from the program.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import subprocess
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
+
+from amgs_app.reference import api_page
 
 ROOT = Path(__file__).parents[1]
 PUBLISHED = (
@@ -37,5 +40,6 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         if (ROOT / name).is_file():
             (pages / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, pages / name)
+    (pages / "docs" / "api.md").write_text(api_page.page(), encoding="utf-8")
     config.docs_dir = str(pages)
     return config

@@ -1,7 +1,7 @@
 """Cut a release: `make release VERSION=0.2.0`. It changes this checkout alone, and pushes nothing.
 
-From a clean tree: the version into its one place and onto the man page, the date into the changelog, the wheel and the
-notes into dist/; then a commit, a tag that carries the notes, and what is left to do by hand.
+From a clean tree: the version into its one place, the date into the changelog, the wheel and the notes into dist/; then
+a commit, a tag that carries the notes, and what is left to do by hand.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from pathlib import Path
 
 VERSION_FILE = Path("core/amgs_app/__init__.py")
 CHANGELOG = Path("CHANGELOG.md")
-MANUAL = Path("docs/amgs.1")
-CHANGED = (VERSION_FILE, CHANGELOG, MANUAL)
+CHANGED = (VERSION_FILE, CHANGELOG)
 _VERSION = re.compile(r'^__version__ = "(.+)"$', re.M)
 _NUMBER = re.compile(r"\d+\.\d+\.\d+(?:(?:a|b|rc)\d+)?")
 _SECTION = re.compile(r"^## (\S+) \((.+)\)$", re.M)
@@ -51,11 +50,9 @@ def cut(root: Path, version: str, day: date) -> str:
     _check(root, version)
     before = {name: (root / name).read_text(encoding="utf-8") for name in CHANGED}
     dated, notes = released(before[CHANGELOG], version, day)
-    old = _VERSION.findall(before[VERSION_FILE])[0]
     after = {
         VERSION_FILE: _VERSION.sub(f'__version__ = "{version}"', before[VERSION_FILE]),
         CHANGELOG: dated,
-        MANUAL: before[MANUAL].replace(f'"amgs {old}"', f'"amgs {version}"', 1),
     }
     try:
         for name, text in after.items():

@@ -118,8 +118,7 @@ def commands_in(text: str) -> Iterator[str]:
 def texts() -> Iterator[tuple[str, str]]:
     """Every text that names commands, with where it is."""
     for path in WRITTEN:
-        if path.name != "api.md":
-            yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
+        yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
     for word, told in (*glossary.TERMS, *(each for words in glossary.SCREEN.values() for each in words)):
         yield f"glossary: {word}", told
     for each in standard():

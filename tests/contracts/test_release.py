@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -29,19 +30,21 @@ def release(folder: Path, version: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkout with what a release touches and what the wheel is made of, and little else."""
+    """A checkout with what a release touches and what the wheel and its man page are made of, and little else."""
     folder = tmp_path_factory.mktemp("release") / "checkout"
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"][
         "wheel"
     ]
-    for name in {*wheel["packages"], *wheel["force-include"]} - {"core/amgs_app"}:
+    for name in {*wheel["packages"], *wheel["force-include"]} - {"core/amgs_app", "core/amgs"}:
         if (ROOT / name).is_dir():
             (folder / name).mkdir(parents=True)
             (folder / name / "one.txt").write_text("one")
-    for name in ("pyproject.toml", "README.md", "LICENSE", "core/amgs_app/__init__.py", "docs/amgs.1"):
+    for name in ("core/amgs_app", "core/amgs"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE", "scripts/wheel_manual.py"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
-    (folder / ".gitignore").write_text("dist/\n")
+    (folder / ".gitignore").write_text("dist/\nbuild/\n__pycache__/\n")
     (folder / "CHANGELOG.md").write_text(
         "# Changelog\n\n## 9.8.0 (unreleased)\nNew.\n\n- One thing.\n\n## 9.7.0 (2026-01-01)\n- Another.\n"
     )
@@ -61,11 +64,11 @@ def test_a_release_has_its_version_its_notes_its_wheel_and_its_tag(small: Path) 
     assert notes.strip() == "AMGS workstation 9.8.0\n\nNew.\n\n- One thing."
     assert (folder / "dist" / "notes-9.8.0.md").read_text().strip() == notes.strip()
     assert f"## 9.8.0 ({DAY})" in (folder / "CHANGELOG.md").read_text()
-    assert '"amgs 9.8.0"' in (folder / "docs" / "amgs.1").read_text(encoding="utf-8").splitlines()[0]
     with zipfile.ZipFile(folder / "dist" / "amgs_workstation-9.8.0-py3-none-any.whl") as archive:
         told = archive.read("amgs_workstation-9.8.0.dist-info/METADATA").decode()
         assert "\nVersion: 9.8.0\n" in told
         assert '__version__ = "9.8.0"' in archive.read("amgs_app/__init__.py").decode()
+        assert '"amgs 9.8.0"' in archive.read("amgs_app/_data/amgs.1").decode().splitlines()[0]
     assert run(small, "git", "tag").stdout == "", "nothing was pushed"
     again = release(folder, "9.8.0")
     assert again.returncode == 1 and "tag v9.8.0 already" in again.stderr

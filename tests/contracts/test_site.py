@@ -41,3 +41,4 @@ def _a_checkout() -> None:
 def test_every_page_has_its_place_and_every_link_leads_somewhere(tmp_path: Path) -> None:
     assert built(ROOT / "mkdocs.yml", tmp_path / "site") == []
     assert (tmp_path / "site" / "docs" / "concepts.html").is_file()
+    assert "amgs.Memory" in (tmp_path / "site" / "docs" / "api.html").read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ from amgs_app import cli
 from amgs_app.operations.standard import standard
 from amgs_app.reference import glossary
 from amgs_app.terminal.themes import load, shipped_folder
-from amgs_tui.docs_pages import pages
+from amgs_tui.docs_pages import built, pages
 from amgs_tui.keys import EVERYWHERE, remapped
 from amgs_tui.keys_page import page
 from amgs_tui.panes import PANE_TYPES
@@ -68,8 +68,10 @@ def test_each_pane_explains_its_words() -> None:
     assert set(glossary.SCREEN) == set(PANES)
 
 
-def test_every_exported_name_stands_in_the_page_of_public_names() -> None:
-    text = (DOCS / "api.md").read_text(encoding="utf-8")
+def test_every_exported_name_and_every_command_stand_in_the_pages_that_are_built(tmp_path: Path) -> None:
+    (_, text), (_, man) = built(tmp_path)
+    plain = man.replace(r"\-", "-").replace(r"\e", "\\")
+    assert [verb.name for verb in standard() if verb.summary not in plain] == []
     headings = re.findall(r"^### (amgs(?:_focus)?\.\w+)$", text, flags=re.M)
     exported = [f"{package.__name__}.{name}" for package in (amgs, amgs_focus) for name in package.__all__]
     assert sorted(headings) == sorted(exported)

@@ -1,4 +1,4 @@
-"""docs/api.md: every public name of both engines with its signature and docstring."""
+"""The page api.md: every public name of both engines with its signature and docstring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The man page docs/amgs.1, written from the registry of commands."""
+"""The man page amgs.1, written from the registry of commands."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from benchmarks.stores import BenchClock
 from benchmarks.subject import SubjectResult
 
 if TYPE_CHECKING:
-    from amgs.storage.access import TrialRole
+    from benchmarks.scaleout.trial_role import TrialRole
 
 WITHOUT, WITH, AGAIN = "without", "with", "again"
 """Three equal namespaces: one with policies, and two without, whose ratio is what chance makes of equal ones."""
@@ -37,7 +37,11 @@ def measure_policies(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult | No
     folder = setup.folder("books", "*.txt")
     if folder is None:
         return None
-    from amgs.storage.access import grant, trial_role
+    from amgs.extras import explained
+    from amgs.storage.access import grant
+
+    with explained():
+        from benchmarks.scaleout.trial_role import TrialRole
 
     books, size = Books(folder), min(setup.effort.blocks)
     vectors = sample_vectors(books, rig.embedder, setup.effort.sample, setup.work, rig.progress)
@@ -47,7 +51,7 @@ def measure_policies(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult | No
         for store in STORES:
             place = stack.enter_context(setup.namespace(f"policies_{store}"))
             fill(place, books, size, vectors, rig.embedder, SEED, rig.progress)
-            role = roles[store] = trial_role(setup.server, f"bench_policies_{store}")
+            role = roles[store] = TrialRole(setup.server, f"bench_policies_{store}")
             stack.callback(role.drop)
             if store == WITH:
                 grant(place, role.name)

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import ModelError
-from amgs.text.capitals import naming_sentences
 from amgs.text.entities import Entity, RuleRecogniser
-from amgs.text.spacy_entities import SpacyRecogniser
+from amgs.text.spacy_entities import SpacyRecogniser, naming_sentences
 
 
 def names(*texts: str) -> list[list[str]]:

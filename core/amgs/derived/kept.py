@@ -177,6 +177,6 @@ class KeptArrays:
         where = f"{self._tier.folder}/kept/{name}"
         if "://" not in where:
             return SnapshotStore(Path(where), format, read_only=read_only, shared=True)
-        from amgs.index.lance.kept_files import StoredFiles
+        from amgs.index.lance.dataset import StoredFiles
 
         return SnapshotStore(None, format, read_only=read_only, remote=StoredFiles(where))

@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 
+from amgs.errors import ModelError
 from amgs.index.fuzzy import StemCorrection, corrections
 from amgs.index.lexical import LexicalIndex
 from amgs.index.terms import LexicalQuery
 from amgs.retrieval.keyword import LexicalHit
 from amgs.retrieval.sources import Numbers
-from amgs.text.english_words import english_words
 from amgs.text.language import foreign_function_words
+from amgs.text.minilm import resolve
 from amgs.text.scripts import spaceless
 
 _WORD = re.compile(r"[^\W\d_]+")
+_VOCABULARY = "vocab.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +70,16 @@ def unheld(
         and not spaceless(word)
         and missing.issuperset(index.stems(word) or ("",))
     )
+
+
+@lru_cache(maxsize=1)
+def english_words() -> frozenset[str]:
+    """Some 20,000 common words and names in lower case: the vocabulary of the packaged encoder; none without it.
+
+    It was counted from books and articles, so what is often misspelt is there as it is spelt right.
+    """
+    try:
+        lines = (Path(resolve()) / _VOCABULARY).read_text(encoding="utf-8").split("\n")
+    except (OSError, ModelError):
+        return frozenset()
+    return frozenset(line for line in lines if len(line) > 1 and line.isalpha())

@@ -11,7 +11,6 @@ from amgs.storage.opening import is_address
 
 if TYPE_CHECKING:
     from amgs.storage.postgres.roles import NamespaceRoles
-    from amgs.storage.postgres.trial_role import TrialRole as TrialRole
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +47,6 @@ def grant(place: str, role: str) -> NamespaceAccess:
 def revoke(place: str, role: str) -> NamespaceAccess:
     """Stop a role from using the namespace; raises UsageError for one that was not granted it."""
     return _roles(place).revoke(role)
-
-
-def trial_role(server: str, name: str) -> TrialRole:
-    """A role for a measurement, made anew on the server at an address. Raises StoreError where it may not be made."""
-    with explained():
-        from amgs.storage.postgres.trial_role import TrialRole
-    return TrialRole(server, name)
 
 
 def _roles(place: str) -> NamespaceRoles:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from amgs.errors import ModelError
 from amgs.extras import installed
-from amgs.text.capitals import naming_sentences
 from amgs.text.entities import Entity, RuleRecogniser
+from amgs.text.stop_words import COMMON_WORDS
 from amgs.text.torch_library import IMPORTING
 
 _KEPT = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "PRODUCT", "EVENT", "WORK_OF_ART", "NORP"})
@@ -110,3 +111,25 @@ def opened(given: str, without: Sequence[str]) -> Any:
     except ImportError:
         return importlib.import_module("spacy").load(_OWN_NAME, exclude=left_out)
     return packaged.load(exclude=left_out)
+
+
+_END = re.compile(r"(?<=[.!?;])[\"'”’)]*\s+|\n+")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_COMMON = frozenset(COMMON_WORDS) | {"i'm", "i’m", "i'll", "i’ll", "i've", "i’ve", "i'd", "i’d"}
+
+
+def naming_sentences(text: str) -> str:
+    """The text without the sentences in which no word could be a name: each is lower case, or a common word. A network
+    that finds names reads every word, and most sentences name nothing.
+    """
+    kept, start = [], 0
+    for end in [*(match.end() for match in _END.finditer(text)), len(text)]:
+        sentence, start = text[start:end], end
+        if any(_may_name(match[0]) for match in _WORD.finditer(sentence)):
+            kept.append(sentence)
+    return "".join(kept)
+
+
+def _may_name(word: str) -> bool:
+    """Scripts without capitals may always."""
+    return not (word.islower() or word.isdigit() or word.lower() in _COMMON)

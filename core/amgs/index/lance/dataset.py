@@ -26,6 +26,7 @@ from amgs.extras import explained
 if TYPE_CHECKING:
     from lance import LanceDataset
 
+
 FORMAT = 1
 """Rises when the columns or how a text is cut into words changes; a dataset of another format is built anew."""
 
@@ -210,3 +211,33 @@ def built_version(folder: str) -> LanceDataset | None:
             return None
         raise
     return found
+
+
+class StoredFiles:
+    """The files under an address such as s3://bucket/prefix, by their names below it."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def names(self) -> list[str]:
+        """The names of all files."""
+        return [str(name) for name in self._session.list()]
+
+    def fetch(self, name: str, to: Path) -> None:
+        """Write a file to this machine; raises OSError where it cannot be read."""
+        self._session.download_file(name, str(to))
+
+    def put(self, file: Path, name: str) -> None:
+        """Keep a file under a name; raises OSError where it cannot be written."""
+        self._session.upload_file(str(file), name)
+
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        self._session.delete_file(name)
+
+    @cached_property
+    def _session(self) -> Any:
+        lance()
+        from lance.file import LanceFileSession
+
+        return LanceFileSession(self._where)

@@ -23,8 +23,7 @@ from amgs.storage.connection import SqlConnection
 from amgs.storage.migrations import LATEST
 from amgs.storage.postgres import values
 from amgs.storage.postgres.address import Address
-from amgs.storage.postgres.arrays import array_of, type_of, values_in
-from amgs.storage.postgres.copied import columns_of
+from amgs.storage.postgres.copied import array_of, columns_of, type_of, values_in
 from amgs.storage.postgres.dialect import translated
 from amgs.storage.postgres.guard import SETTING
 from amgs.storage.postgres.lease import leased, leased_version

@@ -95,7 +95,7 @@ def _open_screen(given: dict[str, Any]) -> int:
 
     def open_session() -> Any:
         """In the engine's thread: what is heavy is imported there."""
-        from amgs_app.attached.engine_of import engine_of
+        from amgs_app.attached import engine_of
         from amgs_app.command_line.global_options import Globals
         from amgs_app.session.operator import Operator
 

@@ -147,7 +147,7 @@ class Recorder:
 @asynccontextmanager
 async def recorder(options: Options, size: tuple[int, int]) -> AsyncIterator[Recorder]:
     """A workstation on a session of its own, or a served memory, as wide and high as `size` says in cells."""
-    from amgs_app.attached.engine_of import engine_of
+    from amgs_app.attached import engine_of
     from amgs_app.session.operator import Operator
 
     reported = asyncio.Event()

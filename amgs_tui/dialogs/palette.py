@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from amgs.text.plural import plural
-from amgs_app.terminal.spelling import near, nearness
+from amgs_app.terminal.line import near, nearness
 
 NARROW_NAMES: Final = 20
 """Cells for the names where the screen is narrow; a longer one pushes its own description aside."""

@@ -55,8 +55,8 @@ from amgs_app.operations.groups import EXAMPLES, FRONT_ENDS, PANELS, describe
 from amgs_app.operations.standard import beginning_with, standard
 from amgs_app.shell.output import complain, intended
 from amgs_app.terminal.exit_codes import IN_ONE_LINE, ExitCode
+from amgs_app.terminal.line import near
 from amgs_app.terminal.printable import printable
-from amgs_app.terminal.spelling import near
 
 _UNKNOWN = re.compile(r"No such command '(.*)'\.?")
 

@@ -309,7 +309,7 @@ def _fault(fault: Any, file: Path) -> tuple[str, str]:
 
 def _unknown(key: str) -> str:
     """That there is no such setting, and which of the same section, or of the same name elsewhere, is like it."""
-    from amgs_app.terminal.spelling import near
+    from amgs_app.terminal.line import near
 
     *section, name = key.split(".")
     plain = WorkstationSettings.model_construct()

@@ -11,8 +11,7 @@ import pytest
 
 from amgs.client import MemoryClient
 from amgs.errors import InputError, NotAllowedError, UnreachableError, UsageError
-from amgs_app.agents.duties import DUTIES, KINDS, Orders, ask, ingestion
-from amgs_app.agents.runner import LEASE, Runner
+from amgs_app.agents.runner import DUTIES, KINDS, LEASE, Orders, Runner, ask, ingestion
 from amgs_app.agents.states import AGENTS, AgentState, check_agents, claimed, ended
 from amgs_app.server.tokens import Caller, Tokens, digest
 from tests.service.serving import served

@@ -16,8 +16,8 @@ import pytest
 from amgs.client import MemoryClient
 from amgs.errors import UsageError
 from amgs_app import operations
-from amgs_app.agents.duties import ask
-from amgs_app.attached.engine_of import engine_of
+from amgs_app.agents.runner import ask
+from amgs_app.attached import engine_of
 from amgs_app.engine import Options
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.tokens import Caller, Tokens, digest

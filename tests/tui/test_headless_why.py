@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from amgs.retrieval.features import FEATURES
-from amgs_app.render.evidence import PARTS
+from amgs_app.render.entries.search import PARTS
 from tests.tui.headless_world import Amgs, make, prepare
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+from amgs.clock import Clock, FixedClock, ShiftedClock, SystemClock
 from amgs.errors import UsageError
 from amgs_app.attached.connection import AttachedConnection
-from amgs_app.attached.remote_clock import RemoteClock
-from amgs_app.attached.remote_part import RemotePart
+from amgs_app.attached.remote_memory import RemotePart
 from amgs_app.calls.call import Call
 from amgs_app.engine import Engine, Options, Work
 from amgs_app.places.folders import data_folder
@@ -25,6 +26,31 @@ if TYPE_CHECKING:
     from amgs_focus.runtime.runtime import FocusRuntime
     from amgs_focus.trace.events import Trace
     from amgs_focus.views import FocusView
+
+
+class RemoteClock:
+    """Stands, or runs on at this machine's pace from what was told; asks nobody once it was told.
+
+    ask: has `tell` called; before the first time is told, `now` calls it.
+    """
+
+    def __init__(self, ask: Callable[[], object]) -> None:
+        self._ask = ask
+        self._clock: Clock | None = None
+        self._base = SystemClock()
+
+    def tell(self, now: datetime, *, fixed: bool) -> None:
+        """The time there; fixed: it stands still."""
+        self._clock = FixedClock(now) if fixed else ShiftedClock(now, base=self._base)
+
+    def now(self) -> datetime:
+        if self._clock is None:
+            self._ask()
+        return self._base.now() if self._clock is None else self._clock.now()
+
+    def perf(self) -> float:
+        return self._base.perf() if self._clock is None else self._clock.perf()
+
 
 R = TypeVar("R")
 

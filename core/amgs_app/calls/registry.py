@@ -9,8 +9,7 @@ from typing import Any, NoReturn
 from amgs_app.calls.call import Call
 from amgs_app.calls.operation import Operation
 from amgs_app.calls.retired import retired
-from amgs_app.terminal.line import LineError, Word, split
-from amgs_app.terminal.spelling import near
+from amgs_app.terminal.line import LineError, Word, near, split
 
 
 class Registry:

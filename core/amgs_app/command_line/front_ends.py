@@ -68,7 +68,7 @@ def open_workstation(options: Globals) -> int:
         )
     screen = _screen_of(options)
     given = options.options()
-    from amgs_app.attached.engine_of import engine_of
+    from amgs_app.attached import engine_of
     from amgs_app.places.folders import theme_folders
     from amgs_app.session.operator import Operator
 
@@ -183,7 +183,7 @@ def _screen_of(options: Globals) -> Screen:
 
 
 def _operator(options: Globals) -> Operator:
-    from amgs_app.attached.engine_of import engine_of
+    from amgs_app.attached import engine_of
     from amgs_app.session.operator import Operator
 
     operator = Operator(engine_of(options.options()))

@@ -177,8 +177,7 @@ def run_agents(
     with extras.explained():
         from amgs.client import MemoryClient
         from amgs.client.connection import ADDRESS
-        from amgs_app.agents.duties import Orders, ask, check_orders
-        from amgs_app.agents.runner import Runner
+        from amgs_app.agents.runner import Orders, Runner, ask, check_orders
         from amgs_app.attached.connection import place_of
 
     given = options.options()

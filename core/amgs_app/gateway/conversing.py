@@ -16,13 +16,13 @@ from amgs.conversation.tokens import OVERHEAD, MessageCounter
 from amgs.errors import AmgsError, ImpossibleBudgetError
 from amgs.types.conversation import ROLES, ContextMessage, Message, OptimisedContext, Role
 from amgs_app.gateway.formats.spoken import Body, Format, MessageChange, Spoken
-from amgs_app.gateway.matching import aligned
 
 if TYPE_CHECKING:
     from amgs.memory import Memory
     from amgs.types.context_settings import ContextConfiguration
     from amgs.types.gateway import GatewayExchange
     from amgs_app.engine import Engine
+
 
 _PLANS: Final = 1_000
 _ANSWER: Final = ("max_completion_tokens", "max_tokens", "max_output_tokens")
@@ -259,3 +259,21 @@ def _message(spoken: Spoken) -> Message:
     for known in ROLES:
         role = known if known == spoken.role else role
     return Message(0, role, spoken.text, calls=spoken.calls, answers=spoken.answers)
+
+
+def aligned(kept: Sequence[Message], sent: Sequence[Spoken]) -> tuple[int, ...]:
+    """For each of a request's messages the number of the kept one, as far as they are kept; none where the request is
+    of another conversation.
+
+    What users and tools said has to be equal but for white space. What the assistant said may differ: agents send back
+    its answers shortened, mended or without the thoughts.
+    """
+    numbers: list[int] = []
+    for message, said in zip(kept, sent, strict=False):
+        same = message.role == said.role and (
+            said.role == "assistant" or message.text.split() == said.text.split()
+        )
+        if not same:
+            return ()
+        numbers.append(message.number)
+    return tuple(numbers)

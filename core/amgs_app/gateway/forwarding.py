@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 import time
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 from fastapi import Request, Response
@@ -19,13 +20,32 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from amgs.errors import AmgsError
 from amgs.text.plural import plural
 from amgs.types.gateway import GatewayExchange, GatewayOutcome
-from amgs_app.gateway.answers import said_in, tokens_in
 from amgs_app.gateway.conversing import Conversing, Fitted
-from amgs_app.gateway.exchanges import ExchangeNumbers
-from amgs_app.gateway.formats.spoken import Body, Format, Spoken
+from amgs_app.gateway.formats.spoken import Body, Format, Spoken, answer_said, tokens_in
 from amgs_app.gateway.upstream import Upstream, UpstreamAnswer
 from amgs_app.results.service_event import ServiceEvent
 from amgs_app.server.hosting import Namespace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class ExchangeNumbers:
+    """Safe to use from any thread. last: gives the number of the latest request that is kept; asked once."""
+
+    def __init__(self, last: Callable[[], int]) -> None:
+        self._last = last
+        self._lock = threading.Lock()
+        self._count: int | None = None
+
+    def next(self) -> int:
+        """The number of a request that begins; raises what `last` raises."""
+        with self._lock:
+            if self._count is None:
+                self._count = self._last()
+            self._count += 1
+            return self._count
+
 
 log = logging.getLogger("amgs.gateway")
 
@@ -186,7 +206,7 @@ class Gateway:
         if answer.status < 400:
             try:
                 counted = tokens_in(read, streamed=answer.streams)
-                said = said_in(form, read, streamed=answer.streams)
+                said = answer_said(form, read, streamed=answer.streams)
             except Exception:
                 log.exception("the answer could not be read")
             whole = whole or any(mark in read[-_TAIL:] for mark in _ENDS)

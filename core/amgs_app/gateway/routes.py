@@ -12,12 +12,11 @@ from fastapi.responses import StreamingResponse
 
 from amgs.types.context_settings import ContextConfiguration
 from amgs_app.gateway.conversing import Conversing
-from amgs_app.gateway.exchanges import ExchangeNumbers
 from amgs_app.gateway.formats.anthropic_messages import AnthropicMessages
 from amgs_app.gateway.formats.chat_completions import ChatCompletions
 from amgs_app.gateway.formats.responses import Responses
 from amgs_app.gateway.formats.spoken import Format
-from amgs_app.gateway.forwarding import Gateway, unreachable
+from amgs_app.gateway.forwarding import ExchangeNumbers, Gateway, unreachable
 from amgs_app.gateway.upstream import Upstream
 from amgs_app.server.asking import NAMESPACE, Asked, Service, check_right, identify
 

@@ -1,19 +1,28 @@
-"""Why an answer missed a fact, and what brings it in: `diagnose` and `fix`."""
+"""Why an answer missed a fact, and what brings it in: `diagnose` and `fix`; in the working context too, whose levels of
+each block count, and in which a block can be pinned.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict, Unpack, cast
 
+from amgs.errors import UsageError
+from amgs.types.diagnosis import DecodedContext, FixApplied, ProposedFix, ReadSpan
 from amgs_app.calls.marks import Arg, Default, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import WeightsText, read_weights
 from amgs_app.operations.report import Redact
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from amgs.types import Progress
     from amgs.types.diagnosis import Diagnosis, DiagnosisArguments, FixApplied
     from amgs_app.engine import Engine
+    from amgs_focus.records import Band, Refocus
+    from amgs_focus.views import FocusView
+
 
 Answer = Annotated[str, Arg(metavar="ANSWER", help="What was answered; '' where that is not known.")]
 Missed = Annotated[
@@ -137,7 +146,6 @@ def fix(
     """Diagnose again, and carry out the fix that is proposed; `undo` takes it back, and `frame define` or `frame reset`
     a frame that was changed. A fix that is up to whoever asks, such as a larger budget, is refused with its words.
     """
-    from amgs_app.operations.context_reading import pinned
 
     made = _diagnosed(engine, answer, missed, asked_of, progress)
     if made.trial is not None and made.trial.fix.kind == "expand":
@@ -148,7 +156,6 @@ def fix(
 def _diagnosed(
     engine: Engine, answer: str, missed: str, asked_of: AskedOf, progress: Progress | None
 ) -> Diagnosis:
-    from amgs_app.operations.context_reading import reading_of
 
     if not asked_of.get("exchange") and not asked_of.get("conversation"):
         engine.memory.load(progress)
@@ -162,3 +169,60 @@ def _diagnosed(
         progress=progress,
         **cast("DiagnosisArguments", given),
     )
+
+
+def reading_of(engine: Engine, answer: str) -> DecodedContext | None:
+    """How the open working context held its blocks at the first token of an answer, at its latest step where it did not
+    decode that; None where none is open.
+    """
+    view = engine.focus_view
+    if view is None or not view.sources:
+        return None
+    step, bands = _at(engine, view, answer)
+    spans = []
+    for source in view.sources:
+        length = max(source.end - source.start, 1)
+        for band in bands:
+            start, end = max(band.start, source.start), min(band.end, source.end)
+            if source.source is not None and start < end:
+                first, last = (start - source.start) / length, (end - source.start) / length
+                spans.append(ReadSpan(source.source, first, last, band.level))
+    return DecodedContext(step, tuple(spans))
+
+
+def _at(engine: Engine, view: FocusView, answer: str) -> tuple[int, Sequence[Band]]:
+    """The step at which an answer begins, and the levels that the refocus before it left."""
+    wanted = answer.strip()
+    place = view.text.find(wanted) if wanted else -1
+    if place < 0:
+        return view.step, view.bands
+    text, latest = "", None
+    found: Refocus | None = None
+    for record in engine.focus_trace().steps:
+        latest = record.refocus or latest
+        text += record.text
+        if len(text) > place:
+            found = latest
+            return record.step, view.bands if found is None else found.bands
+    return view.step, view.bands
+
+
+def pinned(engine: Engine, fix: ProposedFix) -> FixApplied:
+    """Pin the tokens of a block in the open working context. Raises UsageError where the context does not hold it."""
+    from amgs_focus.records import NodeRef
+
+    runtime = engine.focus
+    held = [one for one in runtime.snapshot().sources if one.source == fix.block]
+    if not held:
+        raise UsageError(
+            "The working context does not hold the block.", way_out="`frame open` opens a frame."
+        )
+    first, last = runtime.tree.span(NodeRef(0, 0))
+    size, count = last - first, 0
+    for source in held:
+        for index in range(source.start // size, (source.end - 1) // size + 1):
+            node = NodeRef(0, index)
+            if runtime.tree.exists(node):
+                runtime.override(node, "pin")
+                count += 1
+    return FixApplied(fix, f"{count} nodes of the working context were pinned.")

@@ -15,7 +15,7 @@ from amgs_app.panes.layout import Pane, PaneState
 from amgs_app.results.memory import SettingsList
 from amgs_app.results.overview import Overview
 from amgs_app.results.session import CommandGroups, HelpList, Shown, ThemeSet, VerbHelp
-from amgs_app.terminal.spelling import nearness
+from amgs_app.terminal.line import nearness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

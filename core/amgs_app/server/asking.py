@@ -10,17 +10,42 @@ from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import Depends, Header, Request, Response
+from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from amgs import errors, extras, wire
 from amgs.storage.signature import signed
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import sentence_of
 from amgs_app.results.service_event import ServiceEvent
-from amgs_app.server.counters import Counters
 from amgs_app.server.hosting import DEFAULT, Lane, Namespace, Namespaces
 from amgs_app.server.idempotency import LONGEST_KEY, once
 from amgs_app.server.limits import Limits, Rates
 from amgs_app.server.tokens import Caller, Right, Tokens
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
+
+
+class Counters:
+    """Requests by operation and outcome, and how long they took; one registry a server."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "amgs_requests", "Calls of operations.", ("operation", "outcome"), registry=self.registry
+        )
+        self._seconds = Histogram(
+            "amgs_request_seconds",
+            "How long calls took, waiting included.",
+            ("operation",),
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+
+    def count(self, operation: str, outcome: str, seconds: float) -> None:
+        """Note one call. outcome: done, refused or failed."""
+        self._requests.labels(operation, outcome).inc()
+        self._seconds.labels(operation).observe(seconds)
+
 
 _DRAFTS: Final = frozenset({"consolidate plan", "plan consolidate"})
 """Operations after which somebody may correct what is to be consolidated."""

@@ -1,10 +1,11 @@
-"""One message of a request, whoever's interface it came through."""
+"""What was said, whoever's interface it came through: the messages of a request, and those of an answer's bytes."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from amgs.exchange.said import holds_more, plain_text, said_in
 from amgs.types.conversation import ToolCall
@@ -96,3 +97,51 @@ def with_note(note: str, content: Any, kind: str = "text") -> list[Any]:
 def string(value: Any) -> str:
     """The text itself; "" for anything else."""
     return value if isinstance(value, str) else ""
+
+
+_COUNTS: Final = ("prompt_tokens", "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""Tokens of a request in the `usage` of an answer: the first in chat completions, the second in responses, the last
+three, which exclude each other, in Anthropic's.
+"""
+
+
+def answer_said(form: Format, content: bytes, *, streamed: bool) -> Sequence[Spoken]:
+    """The messages of an answer, whole or in server-sent events; nothing for one that cannot be read."""
+    if streamed:
+        return form.collected(_events(content))
+    whole = _object(content)
+    return [] if whole is None else form.answer(whole)
+
+
+def tokens_in(content: bytes, *, streamed: bool) -> int:
+    """How many tokens the request had as the model's server counted, what it took from its cache included; 0 where the
+    answer does not say.
+    """
+    told = _events(content) if streamed else [one] if (one := _object(content)) else []
+    counts = [0]
+    for event in told:
+        for holder in (event, event.get("message"), event.get("response")):
+            usage = holder.get("usage") if isinstance(holder, dict) else None
+            if isinstance(usage, dict):
+                counts.append(sum(n for key in _COUNTS if isinstance(n := usage.get(key), int)))
+    return max(counts)
+
+
+def _events(content: bytes) -> list[Body]:
+    """The JSON objects of server-sent events (WHATWG HTML, 9.2), in order."""
+    found = []
+    text = content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    for block in text.split("\n\n"):
+        lines = [line[5:].removeprefix(" ") for line in block.split("\n") if line.startswith("data:")]
+        event = _object("\n".join(lines).encode())
+        if event is not None:
+            found.append(event)
+    return found
+
+
+def _object(content: bytes) -> Body | None:
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

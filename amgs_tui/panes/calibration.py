@@ -145,6 +145,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         super().ask(call, slot=slot, origin=origin, follow=follow)
 
     def take(self, command: str, result: Any) -> None:
+        del command
         from amgs.calibration.results import Calibrated, CalibrationPlan
         from amgs.types import Outcome, Reliability
         from amgs_app.results.memory import ForecastList, OperationList
@@ -388,6 +389,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
 
     def shown_to_operator(self, command: str, result: Any) -> None:
         """The groups are a list to choose from, each with its figures."""
+        del command
         from amgs.calibration.results import OutcomeGroups
 
         if isinstance(result, OutcomeGroups):

@@ -118,6 +118,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         return self.supposed == "pinned"
 
     def take(self, command: str, result: Any) -> None:
+        del command
         from amgs.lifecycle.decay_forecast import DecayPreview
         from amgs.types import CategoryCurves, DecayCurve, Forecast
 

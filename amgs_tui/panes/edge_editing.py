@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
     from amgs.types import Edge, EdgeKey, Neighbourhood
     from amgs.types.edge_draft import EdgeDraft, EdgeEdit
+    from amgs_app.results.memory import EdgesApplied
     from amgs_tui.host import Host
 
-EDITED: Final = frozenset({"edge edit", "edge apply"})
-"""The commands whose results change the draft."""
 KINDS: Final = ("related", "depends_on", "links_to", "caused", "contradicts", "part_of")
 """Types that are offered for a new edge, beside those that are here."""
 OWN: Final = "(own)"
@@ -89,9 +88,11 @@ class EdgeEditing(ListPane):
         """Ids around the centre in the order of the cursor."""
         return ()
 
-    def take_edited(self, command: str, result: Any) -> None:
+    def take_edited(self, result: EdgeDraft | EdgesApplied) -> None:
         """Keep the draft; what was applied or discarded is none."""
-        self.draft = result if command == "edge edit" and result.edits else None
+        from amgs.types.edge_draft import EdgeDraft
+
+        self.draft = result if isinstance(result, EdgeDraft) and result.edits else None
 
     def take_draft(self, edits: tuple[EdgeEdit, ...], at: datetime) -> None:
         """Go on with the corrections that an earlier session left."""

@@ -103,23 +103,30 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         return [operations.frame.frames(), operations.frame.last()]
 
     def take(self, command: str, result: Any) -> None:
-        if command == "frame list":
-            self.frames = result
-            return
-        if command == "frame last":
-            self._take_last(result)
-            return
-        held = self._row
+        del command
+        from amgs.types import Frame, SearchResult
+        from amgs_app.results.memory import FrameList, LastFrame
+
+        match result:
+            case FrameList():
+                self.frames = result
+            case LastFrame():
+                self._take_last(result)
+            case Frame():
+                held = self._row
+                self._take_frame(result)
+                # Where the same question was ranked anew, the cursor stays with its block.
+                self._take_rows(held if self.weighing is not None else None)
+            case SearchResult():
+                self.search = result
+                self._every = result.hits
+                self._take_rows(None)
+
+    def _take_rows(self, held: Candidate | None) -> None:
+        """Begin at the top of new rows, or with the block that the cursor was on."""
         self.text_offset = 0
-        if command == "frame assemble":
-            self._take_frame(result)
-        else:
-            self.search = result
-            self._every = result.hits
-        # Where the same question was ranked anew, the cursor stays with its block.
-        rows = self.candidates
-        again = command == "frame assemble" and self.weighing is not None and held is not None
-        self.cursor = next((n for n, one in enumerate(rows) if again and _key(one) == _key(held)), 0)
+        keys = [] if held is None else [_key(each) for each in self.candidates]
+        self.cursor = keys.index(_key(held)) if held is not None and _key(held) in keys else 0
         self.moved()
 
     def _take_last(self, result: LastFrame) -> None:

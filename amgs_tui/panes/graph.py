@@ -14,7 +14,7 @@ from amgs_app.panes.row_fields import of_neighbours, shown_neighbours
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_tui.keys import shown
-from amgs_tui.panes.edge_editing import EDITED, EDITING, EdgeEditing
+from amgs_tui.panes.edge_editing import EDITING, EdgeEditing
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class GraphPane(EdgeEditing):
     """The neighbourhood of the selection; without one, the shape of the whole graph."""
 
     NAME = "graph"
-    SHOWS = frozenset({"graph neighbours", "graph inspect", "graph stats", *EDITED})
+    SHOWS = frozenset({"graph neighbours", "graph inspect", "graph stats", "edge edit", "edge apply"})
     PURPOSE = """\
 The selected block and the blocks linked to it. An edge has a type and a strength: its weight × its confidence, decayed
 since it was last used. ↑ and ↓ walk the neighbours, ← and → the edges; enter selects a neighbour and centres the graph
@@ -78,16 +78,20 @@ strongest path to any other block."""
         return [operations.graph.neighbours(selected, hops=self.hops, relation=only)]
 
     def take(self, command: str, result: Any) -> None:
-        if command in EDITED:
-            self.take_edited(command, result)
-            return
-        if command == "graph stats":
-            self.stats = result
-            return
-        self.found = getattr(result, "neighbourhood", result)
-        self.hops = self.found.hops if self.found is not None else 1
-        self.cursor = 0
-        self.edge = 0
+        del command
+        from amgs.types import GraphStats
+        from amgs.types.edge_draft import EdgeDraft
+        from amgs_app.results.memory import EdgesApplied
+
+        match result:
+            case EdgeDraft() | EdgesApplied():
+                self.take_edited(result)
+            case GraphStats():
+                self.stats = result
+            case _:
+                self.found = getattr(result, "neighbourhood", result)
+                self.hops = self.found.hops if self.found is not None else 1
+                self.cursor = self.edge = 0
 
     @property
     def neighbours(self) -> list[str]:

@@ -14,7 +14,7 @@ from amgs_app.render.figures.empty_state import notice
 from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.review_queue import REVIEW, Reviewing
-from amgs_tui.panes.revision_rows import REVISING, RevisionRows
+from amgs_tui.panes.revision_rows import RevisionRows
 from amgs_tui.panes.source_choosing import SOURCES, SourceChoosing
 from amgs_tui.panes.steps import stepped
 
@@ -134,20 +134,28 @@ one transaction, which the overview can undo. s lists the sources; what one says
         ]
 
     def take(self, command: str, result: Any) -> None:
-        if command == "inbox list":
-            self.inbox = result
-        elif command in REVISING:
-            self.take_revision(result)
-            self.cursor = 0 if self.revision is not None else self.cursor
-        elif command in ("consolidate plan", "consolidate edit"):
-            fresh, self.draft, self._correctable = self.draft is None, result, True
-            self.revision = None
-            self.cursor = 0 if fresh else self.cursor
-        elif command.startswith("consolidate"):
-            self.draft, self._correctable, self.revision = _dry(result), False, None
-            self.cursor, self.edge = 0, None
+        del command
+        from amgs.lifecycle.plan_editing import PlanDraft
+        from amgs.lifecycle.revision import Revision, RevisionPlan
+        from amgs.types import ConsolidationPlan, IngestReport
+        from amgs_app.results.memory import Consolidated, Inbox, Untouched
+
+        match result:
+            case Inbox():
+                self.inbox = result
+            case IngestReport() | RevisionPlan() | Revision():
+                self.take_revision(result)
+                self.cursor = 0 if self.revision is not None else self.cursor
+            case PlanDraft():
+                fresh, self.draft, self._correctable = self.draft is None, result, True
+                self.revision = None
+                self.cursor = 0 if fresh else self.cursor
+            case ConsolidationPlan() | Consolidated() | Untouched():
+                self.draft = PlanDraft(result) if isinstance(result, ConsolidationPlan) else None
+                self._correctable, self.revision = False, None
+                self.cursor, self.edge = 0, None
         self.cursor = max(0, min(self.cursor, self.rows - 1))
-        if command == "inbox list" and self.draft is None and self.revision is None:
+        if isinstance(result, Inbox) and self.draft is None and self.revision is None:
             if result.total and not result.blocks:  # the list became shorter than where it was read from
                 self.look()
             elif self._owed and self.block_at_cursor() is not None:
@@ -406,12 +414,3 @@ one transaction, which the overview can undo. s lists the sources; what one says
         if chosen is not None:
             self.host.pick(chosen)
             self.host.read_block()
-
-
-def _dry(result: Any) -> PlanDraft | None:
-    """What a dry run showed, as a draft without corrections; None for what was carried out."""
-    if not hasattr(result, "items"):
-        return None
-    from amgs.lifecycle.plan_editing import PlanDraft
-
-    return PlanDraft(result)

@@ -74,6 +74,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         return [operations.lifecycle.operations(limit=JOURNAL), operations.general.health()]
 
     def take(self, command: str, result: Any) -> None:
+        del command
         from amgs.types import Health
         from amgs_app.results.memory import OperationList
         from amgs_app.results.overview import Overview
@@ -196,6 +197,7 @@ then undoes the change under the cursor; later changes that depend on it have to
 
     def shown_to_operator(self, command: str, result: Any) -> None:
         """What a change did is a list of its blocks; the one that is chosen is selected in every pane."""
+        del command
         from amgs.types import JournalEntryDetail
 
         if not isinstance(result, JournalEntryDetail):

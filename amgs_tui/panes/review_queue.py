@@ -32,11 +32,12 @@ class Reviewing(Pane):
 
     def shown_to_operator(self, command: str, result: Any) -> None:
         """The queue is a list to choose from; each finding is shown with both texts before a verdict."""
-        if not command.startswith("review"):
+        from amgs_app.results.memory import ReviewList
+
+        if not isinstance(result, ReviewList):
             super().shown_to_operator(command, result)
             return
-        items = getattr(result, "items", ())
-        waiting = [each for each in items if each.review.state == "open"]
+        waiting = [each for each in result.items if each.review.state == "open"]
         if waiting:
             self._choose(waiting)
         elif command == "review list":

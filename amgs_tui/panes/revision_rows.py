@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from amgs_app.render.figures.revision import RevisionRow
     from amgs_tui.host import Host
 
-REVISING = frozenset({"ingest", "source update", "source delete"})
-"""The commands that may propose or carry out a revision."""
-
 
 class RevisionRows(Pane):
     """A pane that shows a revision until the operator goes back; one that only adds texts is not worth it."""

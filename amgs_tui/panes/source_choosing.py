@@ -40,8 +40,9 @@ class SourceChoosing(Pane):
         is read.
         """
         from amgs.lifecycle.revision import RevisionPlan
+        from amgs_app.results.memory import SourceList
 
-        if command == "source list":
+        if isinstance(result, SourceList):
             self._choose_source(result)
         elif command == "source update" and self._offered:
             name, self._offered = self._offered, ""

@@ -54,8 +54,6 @@ class RemoteClock:
 
 R = TypeVar("R")
 
-HERE: Final = frozenset({"help", "settings", "export", "migrate", "namespace"})
-"""First words of operations that ask nothing of a memory, or write a file of this machine without being told which."""
 OPERATIONS_PATH: Final = "/v1/attach/operations/"
 
 
@@ -98,7 +96,7 @@ class RemoteEngine(Engine):
                 title="Not while attached",
                 way_out="Use --sync on the machine where the memory lies, while nothing is served.",
             )
-        if operation.words[0] in HERE or _names_files(asked):
+        if operation.place == "here" or _names_files(asked):
             return call.apply(self, progress)
         given = {"arguments": dict(asked.arguments), "line": asked.line()}
         result: R = self.connection.ask(OPERATIONS_PATH + operation.identifier, given, progress)

@@ -41,12 +41,17 @@ _AS_JSON = inspect.Parameter(
     annotation=Annotated[bool, Option("--json", help="One JSON object, as with --format json.")],
 )
 
-_OF_THE_MODEL = frozenset({"focus", "show", "snapshot", "expect"})
-"""First words of commands that read the working context, which one thread alone may do."""
-_IN_TURN = frozenset({"consolidate edit", "bookmark", "layout set", "layout save"})
-"""Commands that change what a later one goes on from, or write a line of their own."""
-_SHORT_WRITES = frozenset({"frame assemble"})
-"""Commands that log a line or two of what they did; they may do so between the transactions of a long one."""
+Lane = Literal["free", "turn", "model"]
+"""Beside what may run: free: beside something long, if it soon ends and only reads. turn: after what was asked before,
+since it changes what a later command goes on from, or writes a line of its own. model: in the one thread that may read
+the working context.
+"""
+Right = Literal["read", "write", "operate"]
+"""What a token must allow; each includes those before it."""
+Audience = Literal["everyone", "workstation"]
+"""Who may ask for it: whoever reaches the service, or the one person at a workstation."""
+Place = Literal["memory", "here"]
+"""Where it is carried out: where the memory lies, or on the machine of whoever asks."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,10 @@ class Operation(Generic[P, R]):
     lists: the ids of the blocks that a result lists, in order, which `@1` refers to afterwards; None from it where
     this result lists none. keeps: the result is, or holds, the frame or the search that later calls go on from.
     json: it takes `--json` too, which whoever writes the result reads, and not the function. synonyms: what else people
-    call it; `help WORD` and the palette find it by them.
+    call it; `help WORD` and the palette find it by them. lane, audience, place: as the types say; without an audience,
+    what takes the Operator is for the workstation and the rest for everyone. logs: it reads, and then writes a line or
+    two of what it did, which it may do between the transactions of something long. needs: the right that a token must
+    give; without it, the right to write for what writes, else to read.
     """
 
     name: str
@@ -77,6 +85,11 @@ class Operation(Generic[P, R]):
     keeps: Literal["frame", "search"] | None = None
     json: bool = False
     synonyms: tuple[str, ...] = ()
+    lane: Lane = "free"
+    logs: bool = False
+    needs: Right | None = None
+    audience: Audience | None = None
+    place: Place = "memory"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
         """The call with these arguments; raises TypeError for arguments that the signature does not take."""
@@ -98,13 +111,19 @@ class Operation(Generic[P, R]):
         """Whether it may run in another thread while something long works: it soon ends, only reads the memory, and
         leaves the working context and its model alone.
         """
-        reads = not self.writes or self.logs
-        return reads and not self.long and self.words[0] not in _OF_THE_MODEL and self.name not in _IN_TURN
+        return (not self.writes or self.logs) and not self.long and self.lane == "free"
 
     @property
-    def logs(self) -> bool:
-        """Whether it reads, and then writes a line or two of what it did."""
-        return self.name in _SHORT_WRITES
+    def right(self) -> Right:
+        """What a token must allow for it."""
+        return self.needs or ("write" if self.writes else "read")
+
+    @property
+    def for_everyone(self) -> bool:
+        """Whether whoever reaches the service may ask for it."""
+        if self.audience is None:
+            return not self.of_operator and self.place == "memory"
+        return self.audience == "everyone"
 
     @property
     def help(self) -> str:
@@ -202,6 +221,11 @@ def operation(
     keeps: Literal["frame", "search"] | None = None,
     json: bool = False,
     synonyms: Sequence[str] = (),
+    lane: Lane = "free",
+    logs: bool = False,
+    needs: Right | None = None,
+    audience: Audience | None = None,
+    place: Place = "memory",
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]:
     """Make a function an operation; a Registry collects it from its module. The arguments are those of Operation."""
 
@@ -221,6 +245,11 @@ def operation(
             keeps,
             json,
             tuple(synonyms),
+            lane,
+            logs,
+            needs,
+            audience,
+            place,
         )
 
     return mark

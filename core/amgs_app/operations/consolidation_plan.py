@@ -51,6 +51,7 @@ def plan(
 
 @operation(
     "consolidate edit",
+    lane="turn",
     summary="Correct a block of the drafted consolidation.",
     example="consolidate edit @1 --category procedure --confidence 0.9",
     pane="inbox",

@@ -20,6 +20,7 @@ Source = Literal["mem0", "letta", "graphiti", "langgraph", "chatgpt", "claude", 
 
 @operation(
     "export",
+    place="here",
     summary="Write the whole memory to a JSON or GraphML file.",
     synonyms=("back up", "backup", "dump"),
     example="export memory.json",

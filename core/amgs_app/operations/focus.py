@@ -23,6 +23,8 @@ Count = Annotated[int, Arg(metavar="N", min=1, help="How many tokens."), Takes("
 
 @operation(
     "focus open",
+    lane="model",
+    needs="operate",
     summary="Open files, or all consolidated blocks, as the lifetime context.",
     synonyms=("load", "context window"),
     example='focus open chapter.txt --question "who wrote the letter?"',
@@ -68,6 +70,8 @@ def open_context(
 
 @operation(
     "focus step",
+    lane="model",
+    needs="operate",
     summary="Decode tokens, refocusing when due.",
     synonyms=("generate", "decode"),
     example="focus step 20",
@@ -89,6 +93,8 @@ def step(engine: Engine, count: Count = 1, *, progress: Progress | None = None) 
 
 @operation(
     "focus refocus",
+    lane="model",
+    needs="operate",
     summary="Refocus now, without decoding.",
     example="focus refocus",
     pane="focus",
@@ -105,6 +111,8 @@ def refocus(engine: Engine) -> Stepped:
 
 @operation(
     "focus back",
+    lane="model",
+    needs="operate",
     summary="Undo decoded tokens exactly.",
     example="focus back 5",
     pane="focus",
@@ -119,6 +127,8 @@ def back(engine: Engine, count: Count = 1) -> RunPosition:
 
 @operation(
     "focus why",
+    lane="model",
+    needs="operate",
     summary="Explain a span: its score, the decision and the reason.",
     example="focus why 3",
     pane="focus",
@@ -135,7 +145,14 @@ def why(
     return runtime.why(node_of(runtime, entry))
 
 
-@operation("focus view", summary="Show the level-of-detail map.", example="focus view", pane="focus")
+@operation(
+    "focus view",
+    lane="model",
+    needs="operate",
+    summary="Show the level-of-detail map.",
+    example="focus view",
+    pane="focus",
+)
 def view(engine: Engine) -> FocusView:
     """Show the working context: which spans of the lifetime are tokens and which are gists, and at what
     level.
@@ -145,6 +162,8 @@ def view(engine: Engine) -> FocusView:
 
 @operation(
     "focus tokens",
+    lane="model",
+    needs="operate",
     summary="Show tokens of the lifetime, one by one.",
     example="focus tokens 0 20",
     pane="focus",

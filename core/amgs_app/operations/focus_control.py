@@ -26,6 +26,8 @@ _NAMED = re.compile(r"[lL](\d+)#(\d+)")
 
 @operation(
     "focus pin",
+    lane="model",
+    needs="operate",
     summary="Pin a span: never collapse it.",
     example="focus pin L1#20",
     pane="focus",
@@ -42,6 +44,8 @@ def pin(engine: Engine, node: Node, *, release: Release = False) -> Steered:
 
 @operation(
     "focus forbid",
+    lane="model",
+    needs="operate",
     summary="Forbid a span: never expand it.",
     example="focus forbid L1#20",
     pane="focus",
@@ -58,6 +62,8 @@ def forbid(engine: Engine, node: Node, *, release: Release = False) -> Steered:
 
 @operation(
     "focus force",
+    lane="model",
+    needs="operate",
     summary="Expand or collapse a span at the next refocus.",
     example="focus force L1#20 expand",
     pane="focus",
@@ -86,6 +92,8 @@ def force(
 
 @operation(
     "focus measure",
+    lane="model",
+    needs="operate",
     summary="Measure what a span's detail is worth, by ΔNLL.",
     example="focus measure 3",
     pane="focus",
@@ -113,6 +121,8 @@ def measure(
 
 @operation(
     "focus set",
+    lane="model",
+    needs="operate",
     summary="Change a focus setting from here on.",
     example="focus set window 512",
     pane="focus",

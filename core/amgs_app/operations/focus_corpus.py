@@ -24,6 +24,8 @@ PASSED_OVER = frozenset({"node_modules", "__pycache__", "build", "dist", "venv"}
 
 @operation(
     "focus corpus",
+    lane="model",
+    needs="operate",
     summary="Open a folder of documents as the lifetime.",
     example="focus corpus ~/src/project",
     pane="focus",

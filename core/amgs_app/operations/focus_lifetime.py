@@ -50,6 +50,8 @@ SpanNumber = Annotated[
 
 @operation(
     "focus forget",
+    lane="model",
+    needs="operate",
     summary="Forget detail that is not used.",
     example="focus forget L1#20 --dry-run",
     pane="focus",
@@ -95,6 +97,8 @@ def forget(
 
 @operation(
     "focus restore",
+    lane="model",
+    needs="operate",
     summary="Bring forgotten detail back.",
     example="focus restore",
     pane="focus",
@@ -137,7 +141,11 @@ def restore(
 
 
 @operation(
-    "focus forgotten", summary="List what was forgotten, restored and purged.", example="focus forgotten"
+    "focus forgotten",
+    lane="model",
+    needs="operate",
+    summary="List what was forgotten, restored and purged.",
+    example="focus forgotten",
 )
 def forgotten(engine: Engine) -> ForgottenList:
     """Show the lifetime's record of forgetting: who forgot what, when and why, with checksums, and what was asked for
@@ -156,6 +164,8 @@ def forgotten(engine: Engine) -> ForgottenList:
 
 @operation(
     "focus purge",
+    lane="model",
+    needs="operate",
     summary="Delete forgotten detail permanently.",
     example="focus purge 1 --dry-run",
     pane="focus",
@@ -196,6 +206,8 @@ def purge(
 
 @operation(
     "focus tag",
+    lane="model",
+    needs="operate",
     summary="Tag a span so that it is never forgotten.",
     example="focus tag L1#20 plot",
     writes=True,
@@ -231,6 +243,8 @@ def tag(
 
 @operation(
     "focus spans",
+    lane="model",
+    needs="operate",
     summary="List the spans of the lifetime: source and metadata.",
     example="focus spans letter",
 )
@@ -255,7 +269,12 @@ def spans(
 
 
 @operation(
-    "focus describe", summary="Set a span's metadata.", example="focus describe 3 trust high", writes=True
+    "focus describe",
+    lane="model",
+    needs="operate",
+    summary="Set a span's metadata.",
+    example="focus describe 3 trust high",
+    writes=True,
 )
 def describe(
     engine: Engine,
@@ -292,6 +311,8 @@ def describe(
 
 @operation(
     "focus rebuild",
+    lane="model",
+    needs="operate",
     summary="Re-encode stale gists.",
     example="focus rebuild",
     pane="focus",
@@ -313,6 +334,8 @@ def rebuild(engine: Engine, *, progress: Progress | None = None) -> Rebuilt:
 
 @operation(
     "focus check",
+    lane="model",
+    needs="operate",
     summary="Check the files of a stored lifetime.",
     example="focus check ~/src/project",
     long=True,

@@ -26,6 +26,8 @@ Run = Annotated[str, Arg(metavar="RUN", help="A branch, or PATH or PATH:BRANCH o
 
 @operation(
     "focus branch",
+    lane="model",
+    needs="operate",
     summary="Start a branch of this run.",
     example="focus branch other",
     pane="focus",
@@ -48,7 +50,14 @@ def branch(
     return RunPosition("branch", 0, engine.focus.branch(name, at=at))
 
 
-@operation("focus branches", summary="List the branches of this run.", example="focus branches", pane="focus")
+@operation(
+    "focus branches",
+    lane="model",
+    needs="operate",
+    summary="List the branches of this run.",
+    example="focus branches",
+    pane="focus",
+)
 def branches(engine: Engine) -> BranchList:
     """List every branch: where it leaves its parent, how many steps it has, and what was decoded on it."""
     runtime = engine.focus
@@ -57,6 +66,8 @@ def branches(engine: Engine) -> BranchList:
 
 @operation(
     "focus switch",
+    lane="model",
+    needs="operate",
     summary="Go to the end of a branch.",
     example="focus switch other",
     pane="focus",
@@ -72,6 +83,9 @@ def switch(
 
 @operation(
     "focus diff",
+    lane="model",
+    needs="operate",
+    audience="workstation",
     summary="Compare two branches or traces up to the first difference.",
     example="focus diff main other",
 )
@@ -87,7 +101,13 @@ def difference(engine: Engine, ours: Run, theirs: Run) -> TraceDiff:
     return diff(_line(one, our_line), _line(two, their_line), headers, (ours, theirs))
 
 
-@operation("focus trace", summary="Show what a trace contains.", example="focus trace run.trace")
+@operation(
+    "focus trace",
+    lane="model",
+    needs="operate",
+    summary="Show what a trace contains.",
+    example="focus trace run.trace",
+)
 def trace(engine: Engine, path: TracePath) -> TraceSummary:
     """Read a trace without loading a model: what made it, what happened, its branches and its last answer.
 
@@ -102,6 +122,8 @@ def trace(engine: Engine, path: TracePath) -> TraceSummary:
 
 @operation(
     "focus replay",
+    lane="model",
+    needs="operate",
     summary="Replay a trace and compare state by state.",
     example="focus replay run.trace",
     long=True,
@@ -136,7 +158,12 @@ def replay(engine: Engine, path: TracePath, *, progress: Progress | None = None)
 
 
 @operation(
-    "focus last", summary="Show the last session's working context.", example="focus last", pane="focus"
+    "focus last",
+    lane="model",
+    needs="operate",
+    summary="Show the last session's working context.",
+    example="focus last",
+    pane="focus",
 )
 def last_run(engine: Engine) -> LastRun:
     """Read the trace of the working context that was open last: its question, its length, its branches."""
@@ -145,6 +172,8 @@ def last_run(engine: Engine) -> LastRun:
 
 @operation(
     "focus resume",
+    lane="model",
+    needs="operate",
     summary="Continue the working context of the last session.",
     example="focus resume",
     pane="focus",
@@ -163,6 +192,9 @@ def resume(engine: Engine, *, progress: Progress | None = None) -> Resumed:
 
 @operation(
     "focus telemetry",
+    lane="model",
+    needs="operate",
+    audience="workstation",
     summary="Show loss, swaps, residency, latency and utilization of this run.",
     example="focus telemetry --out run.json",
 )

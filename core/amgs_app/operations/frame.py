@@ -35,6 +35,7 @@ def frames(engine: Engine) -> FrameList:
 
 @operation(
     "frame assemble",
+    logs=True,
     summary="Assemble a context frame within its token budget.",
     synonyms=("context", "prompt", "build"),
     example='frame assemble SESSION --query "what is left to do?" --budget 800',

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 @operation(
     "status",
+    audience="everyone",
     summary="Show the health of memory, model and session at a glance.",
     synonyms=("info", "summary"),
     example="status",
@@ -77,7 +78,7 @@ def health(engine: Engine) -> Health:
     return replace(found, lines=(*found.lines, *beside))
 
 
-@operation("show", summary="Show a pane with current data.", example="show frame")
+@operation("show", lane="model", summary="Show a pane with current data.", example="show frame")
 def show(
     operator: Operator,
     pane: Annotated[Pane, Arg(metavar="PANE", help="The pane."), Takes("pane")],
@@ -147,6 +148,7 @@ def theme(
 
 @operation(
     "settings",
+    place="here",
     summary="List every setting with its value and where it comes from.",
     synonyms=("configuration", "options", "preferences"),
     example="settings focus",
@@ -170,6 +172,7 @@ def settings(
 
 @operation(
     "help",
+    place="here",
     summary="List the commands, explain one, or find those that a word means.",
     synonyms=("commands", "manual"),
     example="help pack keep",

@@ -25,6 +25,8 @@ SUFFIXES = (".txt", ".md", ".py")
 
 @operation(
     "focus label",
+    lane="model",
+    needs="operate",
     summary="Measure what detail was worth, for training a lens.",
     example="focus label books/*.txt --out labels",
     long=True,
@@ -100,6 +102,8 @@ def label(
 
 @operation(
     "focus train lensnet",
+    lane="model",
+    needs="operate",
     summary="Train a lens on measured labels.",
     example="focus train lensnet books/*.txt --labels labels --out lens",
     long=True,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 @operation(
     "ingest",
+    audience="workstation",
     summary="Add a text, a file or a folder to the inbox.",
     synonyms=("remember", "add", "memorise"),
     example='ingest "The boiler valve was replaced in March." --tag house',

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 @operation(
     "migrate",
+    place="here",
     summary="Copy a whole memory into a file or a database, and check it row by row.",
     synonyms=("move", "copy"),
     example="migrate notes.duckdb postgresql://localhost/memory",

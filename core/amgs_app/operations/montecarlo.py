@@ -45,6 +45,7 @@ def _listed(found: Any) -> list[str] | None:
 
 @operation(
     "montecarlo",
+    needs="operate",
     summary="Simulate what a change, time, use or noise would come to.",
     synonyms=("what if", "simulate", "simulation"),
     example='montecarlo insert "The pump was replaced." --days 30',

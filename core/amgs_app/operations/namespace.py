@@ -16,6 +16,7 @@ Role = Annotated[str, Arg(metavar="ROLE", help="A role of the PostgreSQL server,
 
 @operation(
     "namespace show",
+    place="here",
     summary="Show which roles may use the namespace, and what is not protected.",
     example="namespace show",
 )
@@ -30,6 +31,7 @@ def show(engine: Engine) -> NamespaceAccess:
 
 @operation(
     "namespace grant",
+    place="here",
     summary="Let a role use the namespace, and hide its rows from all others.",
     example="namespace grant reader",
 )
@@ -46,7 +48,10 @@ def grant(engine: Engine, role: Role) -> NamespaceAccess:
 
 
 @operation(
-    "namespace revoke", summary="Stop a role from using the namespace.", example="namespace revoke reader"
+    "namespace revoke",
+    place="here",
+    summary="Stop a role from using the namespace.",
+    example="namespace revoke reader",
 )
 def revoke(engine: Engine, role: Role) -> NamespaceAccess:
     """Take back what `namespace grant` gave; connections that are open see no row from then on."""

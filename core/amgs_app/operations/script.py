@@ -27,6 +27,7 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
 
 @operation(
     "snapshot",
+    lane="model",
     summary="Write the current pane to NAME.txt, NAME.svg and NAME.json.",
     example="snapshot overview",
 )
@@ -81,7 +82,12 @@ def save(
     return Saved(str(file), len(lines))
 
 
-@operation("expect", summary="Stop the script unless a metric is as expected.", example="expect hits '>=' 3")
+@operation(
+    "expect",
+    lane="model",
+    summary="Stop the script unless a metric is as expected.",
+    example="expect hits '>=' 3",
+)
 def expect(
     operator: Operator,
     metric: Annotated[str, Arg(metavar="METRIC", help="The metric; listed below.")],

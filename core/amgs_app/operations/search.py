@@ -153,6 +153,7 @@ def searches(
 
 @operation(
     "why",
+    audience="everyone",
     summary="Explain why a block is or is not a hit, and what would change that.",
     synonyms=("explain", "reason"),
     example='why "what is wrong with the wifi?" @4',

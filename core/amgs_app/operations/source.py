@@ -119,6 +119,7 @@ def delete(
 
 @operation(
     "source watch",
+    audience="workstation",
     summary="Keep a folder in sync until stopped.",
     synonyms=("follow", "auto-update"),
     example="source watch ~/notes --every 5",

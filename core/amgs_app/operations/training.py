@@ -30,6 +30,8 @@ Out = Annotated[
 
 @operation(
     "focus stage",
+    lane="model",
+    needs="operate",
     summary="Tokenise the texts of a training run into Arrow shards.",
     example="focus stage stage.toml",
     long=True,
@@ -48,6 +50,8 @@ def stage_texts(engine: Engine, config: Config, *, progress: Progress | None = N
 
 @operation(
     "focus train gistnet",
+    lane="model",
+    needs="operate",
     summary="Train gists on your own texts.",
     example="focus train gistnet gist.toml --steps 100",
     long=True,
@@ -73,6 +77,8 @@ def train_gistnet(
 
 @operation(
     "focus train lora",
+    lane="model",
+    needs="operate",
     summary="Train a LoRA adapter for working contexts (phase B3).",
     example="focus train lora lora.toml --steps 100",
     long=True,
@@ -98,6 +104,8 @@ def train_lora(
 
 @operation(
     "focus train joint",
+    lane="model",
+    needs="operate",
     summary="Train gists, lens and LoRA in turns.",
     example="focus train joint joint.toml --steps 100",
     long=True,

@@ -134,6 +134,7 @@ def monitor(
 
 @operation(
     "tune",
+    needs="operate",
     summary="Tune a frame's weights on labelled questions.",
     synonyms=("optimise weights", "learn weights", "compare weights"),
     example="tune SESSION --questions questions.json",

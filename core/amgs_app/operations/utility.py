@@ -21,6 +21,8 @@ RESIDENT = 0.5
 
 @operation(
     "focus feedback",
+    lane="model",
+    needs="operate",
     summary="Report to memory how much each block helped the answer.",
     example="focus feedback --dry-run",
     long=True,

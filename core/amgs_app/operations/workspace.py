@@ -33,6 +33,9 @@ Name = Annotated[str, Arg(metavar="NAME", help="A word of your own.")]
 
 @operation(
     "bookmark",
+    lane="turn",
+    needs="write",
+    audience="workstation",
     summary="Bookmark a block, or remove its bookmark.",
     synonyms=("favourite", "mark"),
     example='bookmark @1 --note "ask the plumber"',
@@ -57,6 +60,7 @@ def bookmark(
 
 @operation(
     "bookmarks",
+    audience="workstation",
     summary="List bookmarked blocks.",
     example="bookmarks",
     keys=("apostrophe",),
@@ -72,6 +76,7 @@ def bookmarks(engine: Engine) -> BookmarkList:
 
 @operation(
     "layout set",
+    lane="turn",
     summary="Arrange the panes: one large, the others beside it.",
     example="layout set frame --beside graph,decay",
 )
@@ -110,6 +115,7 @@ LONGEST_NAME = 60
 
 @operation(
     "layout save",
+    lane="turn",
     summary="Save the current arrangement of the panes under a name.",
     example="layout save night",
 )

@@ -29,16 +29,14 @@ from amgs.text.plural import plural
 from amgs.types import Progress
 from amgs_app.attached.asks import ASKS, PACKAGES, RemoteAsk, ReportHere
 from amgs_app.attached.connection import CLIENT, LOOK
-from amgs_app.attached.remote_engine import HERE
 from amgs_app.calls.call import Call
 from amgs_app.calls.operation import Operation
 from amgs_app.calls.schema import call_from_json
 from amgs_app.operations.standard import standard
 from amgs_app.server.asking import Asked, ByCaller, check_right
 from amgs_app.server.hosting import Lane
-from amgs_app.server.routes import closed, right_of
+from amgs_app.server.routes import closed
 from amgs_app.server.table_routes import lane_of
-from amgs_app.server.tokens import Right
 from amgs_app.shell.output import intended
 from amgs_app.terminal.exit_codes import code_of
 
@@ -52,8 +50,6 @@ BEAT_SECONDS: Final = 0.1
 """How often progress is told."""
 BEATS_OF_SILENCE: Final = 10
 _LONGEST_TOLD: Final = 200
-_KEPT: Final[Mapping[str, Right]] = {"bookmark": "write"}
-"""What is no change of the memory and yet written beside it."""
 
 Look = Annotated[str, Header(alias=LOOK)]
 Client = Annotated[str, Header(alias=CLIENT, max_length=64)]
@@ -77,10 +73,10 @@ async def operation(
 ) -> StreamingResponse:
     """Carry out an operation on the engine with the arguments that the body gives by name."""
     chosen = next((each for each in standard() if each.identifier == identifier), None)
-    if chosen is None or chosen.of_operator or chosen.words[0] in HERE:
+    if chosen is None or chosen.of_operator or chosen.place == "here":
         raise NotFoundError("There is no such operation here.", way_out="Use the same version on both sides.")
     request.state.operation = chosen.name
-    check_right(asked, _KEPT.get(chosen.name, right_of(chosen)), f"`{chosen.name}`")
+    check_right(asked, chosen.right, f"`{chosen.name}`")
     call = _call(chosen, await _body(request))
     return _answer(
         replace(asked, client=amgs_client),

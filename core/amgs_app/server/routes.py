@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from amgs_app.calls.operation import Operation
+from amgs_app.calls.operation import Operation, Right
 from amgs_app.calls.registry import Registry
-from amgs_app.server.tokens import Right
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -71,36 +70,12 @@ NAMED: Final[tuple[tuple[Method, str, str, tuple[tuple[str, str], ...]], ...]] =
 )
 """What §11.2 names: method, path, operation, names of the path. Ingest and deletion have handlers of their own."""
 
-_OF_ONE_PERSON: Final = frozenset(
-    {"show", "theme", "settings", "select", "snapshot", "record", "save", "expect", "layout", "filter"}
-    | {"sort", "bookmark", "bookmarks", "help", "namespace"}
-)
-"""First words of what is about one person's screen and files."""
-_HEAVY: Final = frozenset(("focus", "tune", "montecarlo"))
-"""Nouns of what may take the whole machine for minutes: only who operates the memory starts it."""
-_ANSWERED: Final = frozenset(("status", "why"))
-"""Operations about what one person looks at that also answer somebody who looks at nothing."""
-_ELSEWHERE: Final = frozenset(
-    ("ingest", "source watch", "focus diff", "focus telemetry", "export", "migrate")
-)
-"""Operations that have a handler of their own, never end, take the path of a trace as a mere word, or
-write files and other stores."""
-
-
-def right_of(operation: Operation[..., Any]) -> Right:
-    """What a token must allow for the operation."""
-    if operation.words[0] in _HEAVY:
-        return "operate"
-    return "write" if operation.writes else "read"
-
 
 def offered(operation: Operation[..., Any]) -> bool:
-    """Whether the operation has a route: it works on the memory, and on no file of the machine."""
-    if operation.name in _ELSEWHERE or operation.words[0] in _OF_ONE_PERSON:
-        return False
-    if operation.of_operator and operation.name not in _ANSWERED:
-        return False
-    return not any(each.takes in ("file", "folder") and each.required for each in operation.parameters)
+    """Whether the operation has a route: it is for everyone, and works on no file of the machine."""
+    return operation.for_everyone and not any(
+        each.takes in ("file", "folder") and each.required for each in operation.parameters
+    )
 
 
 def closed(operation: Operation[..., Any]) -> frozenset[str]:
@@ -116,7 +91,7 @@ def routes(registry: Registry) -> tuple[Route, ...]:
             path,
             registry[name],
             path.split("/")[2],
-            right_of(registry[name]),
+            registry[name].right,
             renamed,
             _identifier(method, path),
         )
@@ -128,7 +103,7 @@ def routes(registry: Registry) -> tuple[Route, ...]:
             f"/v1/operations/{each.identifier}",
             each,
             "operations",
-            right_of(each),
+            each.right,
             (),
             each.identifier,
         )

@@ -23,7 +23,7 @@ from amgs_app.session.operator import Operator
 
 def lane_of(operation: Operation[..., Any]) -> Lane:
     """Where an operation runs: what is short and only reads, beside everything else."""
-    if operation.words[0] == "focus":
+    if operation.lane == "model":
         return "model"
     if operation.long:
         return "long"
@@ -49,7 +49,7 @@ def add_route(app: FastAPI, route: Route) -> None:
 
         def work() -> Any:
             engine = asked.namespace.engine
-            with engine.working() if operation.words[0] == "focus" else nullcontext():
+            with engine.working() if operation.lane == "model" else nullcontext():
                 return call.run(Operator(engine) if operation.of_operator else engine)
 
         result = await asked.run(

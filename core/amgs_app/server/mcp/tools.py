@@ -26,7 +26,6 @@ from amgs_app.operations.standard import standard
 from amgs_app.server.asking import Asked, check_right
 from amgs_app.server.mcp.quoting import Quoted, quote
 from amgs_app.server.memory_routes import IngestRequest, take_in
-from amgs_app.server.routes import right_of
 from amgs_app.server.table_routes import lane_of
 from amgs_app.session.operator import Operator
 
@@ -127,7 +126,7 @@ class Tools:
 
     async def _call(self, asked: Asked, operation_name: str, /, **given: Any) -> Any:
         operation = standard()[operation_name]
-        check_right(asked, right_of(operation), f"`{operation.name}`")
+        check_right(asked, operation.right, f"`{operation.name}`")
         call = standard().call(operation.name, **given)
         engine = asked.namespace.engine
 

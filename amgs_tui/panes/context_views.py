@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from amgs_app import operations
@@ -10,6 +10,7 @@ from amgs_app import operations
 if TYPE_CHECKING:
     from amgs.types.conversation import OptimisedContext
     from amgs_app.calls.call import Call
+    from amgs_app.render.figures.canvas import Region
     from amgs_tui.panes.context_wish import ContextWish
 
 SAID: Final = "said"
@@ -33,6 +34,43 @@ def title_of(result: object) -> str:
     """What a page with a view of a conversation is called."""
     kind = type(result).__name__.removeprefix("Conversation").lower()
     return f"Conversation {'summary' if kind == 'extract' else 'messages' if kind == 'shown' else kind}"
+
+
+class ContextView:
+    """What stands beside the spans of a context. name: of the view; result: what it shows, None where that is what was
+    said, or is still to come.
+    """
+
+    def __init__(self) -> None:
+        self.name = SAID
+        self.result: Any = None
+
+    @property
+    def next(self) -> str:
+        """The view after this one."""
+        views = list(VIEWS)
+        return views[(views.index(self.name) + 1) % len(views)]
+
+    def turn(self) -> None:
+        """Go on to the next view."""
+        self.name, self.result = self.next, None
+
+    def call(self, wish: ContextWish, context: OptimisedContext | None) -> Call[Any] | None:
+        """What the view asks for; None where it needs nothing."""
+        return None if self.name == SAID or context is None else call_of(self.name, wish, context)
+
+    @property
+    def drawn(self) -> Callable[[Region], None] | None:
+        """What draws it in the place of what was said."""
+        from amgs_app.render.catalogue import table_of
+        from amgs_app.render.figures.conversation_views import draw_survival, draw_table
+
+        shown = self.result
+        if shown is None:
+            return None
+        if self.name == "survival":
+            return lambda region: draw_survival(region, shown)
+        return lambda region: draw_table(region, table_of(shown))
 
 
 def call_of(view: str, wish: ContextWish, context: OptimisedContext) -> Call[Any]:

@@ -2,34 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from rich.text import Text
 
 from amgs_app import operations
 from amgs_app.panes.row_fields import of_changes, of_spans
-from amgs_app.render.figures.canvas import Canvas, Figure, Region
+from amgs_app.render.figures.canvas import Canvas, Figure
 from amgs_app.render.figures.empty_state import notice
-from amgs_tui.keys import shown
-from amgs_tui.panes.context_views import SAID, VIEWS, call_of, title_of, view_of
-from amgs_tui.panes.context_wish import ContextWish
-from amgs_tui.panes.exchange_following import EXCHANGES, ExchangeFollowing, untouched
+from amgs_tui.panes.context_dialogs import (
+    RESTORE_LEVELS,
+    SUMMARY_LEVELS,
+    choose_conversation,
+    choose_exchange,
+    choose_level,
+    choose_other,
+    choose_strategy,
+)
+from amgs_tui.panes.context_views import ContextView, title_of, view_of
+from amgs_tui.panes.context_wish import ContextWish, fate_of, last_of
+from amgs_tui.panes.conversation_keys import BINDINGS
+from amgs_tui.panes.exchange_following import EXCHANGES, GatewayFollower, untouched
+from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
-    from amgs.types.conversation import ContextComparison, ConversationSummary, Message, OptimisedContext
+    from amgs.types.conversation import (
+        ContextComparison,
+        ContextSpan,
+        ConversationSummary,
+        FateChange,
+        Message,
+        OptimisedContext,
+    )
+    from amgs.types.gateway import GatewayExchange
     from amgs.types.mentions import ResolvedMention
     from amgs_app.calls.call import Call
     from amgs_app.panes.row_filter import Row
     from amgs_app.results.memory import ConversationList, ConversationShown
     from amgs_tui.host import Host
+    from amgs_tui.messages import Failed, Origin
 
 PREVIEW: Final = 20
 """Messages of a span that are read at most to be shown beside it."""
+_NAMED: Final = 4
+"""Messages that went for others, by their handles."""
+_OF_SPAN: Final = frozenset({"restore", "read", "why", "keep", "level"})
+_OF_CONVERSATION: Final = frozenset(
+    {"ask", "budget", "strategy", "scrub", "compare", "summary", "check", "resolve"}
+)
+"""Actions that need a span, or a conversation."""
 
 
-class ConversationPane(ExchangeFollowing):
-    """The context of one conversation, or what a model was sent through the gateway."""
+class ConversationPane(ListPane):
+    """The context of one conversation, or what a model was sent through the gateway, with a cursor on one of its spans.
+
+    wish: what is asked for; stood: the last one that could be. context: what came of it; comparison: with another
+    strategy, None for none. beside: what stands beside the spans; gateway: which request is looked at.
+    """
 
     NAME = "conversation"
     SHOWS = frozenset(
@@ -50,25 +81,63 @@ its handle, its tokens and the reason for its fate; the ledger says what each st
 the history: the context as it was after each message. r puts a span back into the context. With a gateway the pane
 follows the agents: what the model had in front of it when it answered, and what it said."""
 
-    BINDINGS: ClassVar[list[Any]] = [
-        *ExchangeFollowing.BINDINGS,
-        shown(
-            "v",
-            "view",
-            "view",
-            "conversation.view",
-            "Beside the spans: what was said, what survives of each class of words, topics, what is open, names",
-        ),
-    ]
+    BINDINGS: ClassVar[list[Any]] = BINDINGS
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)
+        self.listed: ConversationList | None = None
+        self.context: OptimisedContext | None = None
+        self.comparison: ContextComparison | None = None
+        self.wish = self.stood = ContextWish()
+        self.single = False
+        """Whether each message is a row of its own."""
+        self.asked = False
+        """Whether an answer to the wish is still to come."""
         self.originals: tuple[Message, ...] = ()
         self.mentions: tuple[ResolvedMention, ...] = ()
         """What words of the originals mean."""
-        self.view = SAID
-        self.viewed: Any = None
-        """What the view shows; None where that is what was said, or is still to come."""
+        self.beside = ContextView()
+        self.gateway = GatewayFollower()
+        self._restored = ""
+        self._typing: Literal["query", "budget", "text"] = "query"
+
+    @property
+    def held(self) -> ConversationSummary | None:
+        """The conversation that is looked at, where it is still held."""
+        every = self.listed.conversations if self.listed is not None else ()
+        return next((one for one in every if one.name == self.wish.conversation), None)
+
+    @property
+    def length(self) -> int:
+        """How many messages the conversation has."""
+        return self.held.messages if self.held is not None else 0
+
+    @property
+    def unsifted(self) -> Sequence[ContextSpan]:
+        """The spans of the context, or its messages one by one."""
+        if self.context is None:
+            return ()
+        spans = self.context.spans
+        return [one for span in spans for one in self.context.messages_of(span)] if self.single else spans
+
+    @property
+    def listed_spans(self) -> Sequence[ContextSpan]:
+        """Those that the filter leaves."""
+        every = self.unsifted
+        return [every[place] for place in self.places] if self.sift else every
+
+    @property
+    def spans(self) -> Sequence[ContextSpan | FateChange]:
+        """What is listed; where two contexts are compared, the runs of messages in which they differ."""
+        if self.comparison is None:
+            return self.listed_spans
+        changes = self.comparison.changes
+        return [changes[place] for place in self.places] if self.sift else changes
+
+    @property
+    def span(self) -> ContextSpan | FateChange | None:
+        """The span under the cursor."""
+        return self.spans[self.cursor] if 0 <= self.cursor < len(self.spans) else None
 
     # --- what is looked at ----------------------------------------------------------------------------------
 
@@ -88,17 +157,17 @@ follows the agents: what the model had in front of it when it answered, and what
             case "ConversationList":
                 self._take_list(result)
             case "ExchangeList":
-                self.take_exchanges(result)
+                self._look_at(self.gateway.take(result))
             case "GatewayExchange":
-                self.show_exchange(result)
+                self._take_exchange(result)
             case "OptimisedContext":
                 self.take_context(result, None)
             case "ContextComparison":
                 self.take_context(result.b, result)
             case "ConversationShown":
                 self._take_originals(result)
-            case _ if view_of(result) == self.view and result.conversation == self.wish.conversation:
-                self.viewed = result
+            case _ if view_of(result) == self.beside.name and result.conversation == self.wish.conversation:
+                self.beside.result = result
 
     def _take_list(self, result: ConversationList) -> None:
         self.listed = result
@@ -107,7 +176,7 @@ follows the agents: what the model had in front of it when it answered, and what
             newest = max(result.conversations, key=_last, default=None)
             self.wish = self.stood = ContextWish(newest.name if newest is not None else "")
             self.context, self.originals = None, ()
-        if self.wish.conversation and self.exchange is None and self.has_place:
+        if self.wish.conversation and self.gateway.exchange is None and self.has_place:
             self.look_again()
 
     def _take_originals(self, shown: ConversationShown) -> None:
@@ -116,20 +185,110 @@ follows the agents: what the model had in front of it when it answered, and what
         if shown.conversation == self.wish.conversation and fits:
             self.originals, self.mentions = messages, shown.mentions
 
+    def _take_exchange(self, exchange: GatewayExchange) -> None:
+        """Show what a model was sent."""
+        wish = self.gateway.look_at(exchange, asked=self.asked)
+        if wish is not None:
+            self.wish = self.stood = wish
+        self.place_cursor(exchange.context, None)
+
+    def take_context(self, result: OptimisedContext, compared: ContextComparison | None) -> None:
+        """Show a context, or the second of two that were compared; not one that was asked for before the request came
+        that is looked at now.
+        """
+        self.asked = False
+        late, self.gateway.late = self.gateway.late, False
+        if late and self.gateway.exchange is not None:
+            return
+        self.gateway.exchange = None
+        if result.conversation != self.wish.conversation:  # the operator typed it
+            self.wish = ContextWish(result.conversation, result.query, result.budget, result.strategy)
+        self.wish = self.stood = replace(self.wish, other=compared.a.strategy if compared else None)
+        if self._restored and self.context is not None and compared is None:
+            self._say_restored(self.context, result)
+        self._restored = ""
+        self.place_cursor(result, compared)
+
+    def failed(self, failure: Failed) -> None:
+        self._restored = ""
+        if failure.request.slot == "conversation:context" and failure.request.origin == "operator":
+            self.wish = self.stood
+        super().failed(failure)
+
     def place_cursor(self, result: OptimisedContext | None, compared: ContextComparison | None) -> None:
-        super().place_cursor(result, compared)
+        """Take another context; the cursor stays with the message on which it stands."""
+        span, before = self.span, self.context
+        self.context, self.comparison = result, compared
+        same = result is not None and before is not None and result.conversation == before.conversation
+        if same:
+            self.place_on(span.first if span is not None else 0)
+        else:
+            self.cursor = 0
+            self.moved()
         self._ask_view()
 
+    def place_on(self, number: int) -> None:
+        """Put the cursor on the row that has a message; where none has, it stays in its place."""
+        here = (n for n, each in enumerate(self.spans) if each.first <= number <= each.last)
+        self.cursor = next(here, min(self.cursor, max(0, self.rows - 1)))
+        self.moved()
+
+    def _say_restored(self, before: OptimisedContext, after: OptimisedContext) -> None:
+        """What came back, and what went instead."""
+        had, has = _whole(before), _whole(after)
+        gone = [f"#{number}" for number in sorted(had - has)]
+        told = f"{', '.join(gone[:_NAMED])}{f' and {len(gone) - _NAMED:,} more' if gone[_NAMED:] else ''}"
+        instead = f"Instead {told} no longer {'go' if gone[1:] else 'goes'} whole." if gone else ""
+        words = f"{after.tokens:,} of {after.budget:,} tokens. {instead}"
+        self.notify(words, title=f"{self._restored} is back", timeout=6)
+
+    # --- what is asked for -----------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        if action in _OF_SPAN:
+            return self.span is not None
+        if action in _OF_CONVERSATION:
+            return bool(self.wish.conversation)
+        return action != "exchanges" or self.gateway.served or bool(self.gateway.requests)
+
+    def want(self, origin: Origin = "operator", **changed: Any) -> None:
+        """Ask for another context; what cannot be is said, and the one before stays."""
+        self.gateway.follows = False
+        if "conversation" in changed:
+            self.gateway.exchange = None
+        self.wish = replace(self.wish, **changed)
+        self.look_again(origin)
+
+    def look_again(self, origin: Origin = "screen") -> None:
+        """Ask for the context that is wanted."""
+        self.gateway.late = False
+        self.asked = True
+        self.ask(self.wish.call, slot="conversation:context", origin=origin)
+
+    def _look_at(self, number: int | None) -> None:
+        """Ask for what a model was sent with a request, unless it is there already."""
+        if number is not None and self.gateway.needs(number):
+            self.ask(operations.gateway.exchange(number), slot="conversation:exchange", origin="screen")
+
+    def _choose_exchange(self, number: int | None, *, follow: bool) -> None:
+        if number is not None:
+            self.gateway.follows = follow
+            self._look_at(number)
+            self._say()
+
     def _ask_view(self) -> None:
-        if self.view != SAID and self.context is not None:
-            self.ask(call_of(self.view, self.wish, self.context), slot="conversation:view", origin="screen")
+        call = self.beside.call(self.wish, self.context)
+        if call is not None:
+            self.ask(call, slot="conversation:view", origin="screen")
 
     # --- rows -----------------------------------------------------------------------------------------------
 
     @property
     def empty(self) -> bool:
         return (
-            self.context is None and self.exchange is None and not (self.listed and self.listed.conversations)
+            self.context is None
+            and self.gateway.exchange is None
+            and not (self.listed and self.listed.conversations)
         )
 
     def all_rows(self) -> Sequence[Row]:
@@ -164,11 +323,15 @@ follows the agents: what the model had in front of it when it answered, and what
     def rows_on_screen(self) -> Mapping[int, int] | None:
         return self._figure(self.canvas()).rows if self.context is not None else {}
 
+    def move_to(self, row: int) -> None:
+        self.gateway.follows = False  # what is being read is not taken away
+        super().move_to(row)
+
     # --- drawing --------------------------------------------------------------------------------------------
 
     def subtitle(self) -> str:
-        if self.exchange is not None:
-            return self.exchange_said(self.exchange)
+        if self.gateway.exchange is not None:
+            return self.gateway.told(self.gateway.exchange)
         if self.comparison is not None:
             return "A above, B below · a back · [ ] scrub"
         kept = f"{', '.join(self.wish.keep)} restored · " if self.wish.keep else ""
@@ -178,19 +341,15 @@ follows the agents: what the model had in front of it when it answered, and what
             return kept
         if self.context.count("kept") == sum(one.last - one.first + 1 for one in self.context.spans):
             return f"{kept}everything fits · b gives a smaller budget"
-        return f"{kept}[ ] scrub · m {'spans' if self.single else 'each message'} · v {self._next_view}"
-
-    @property
-    def _next_view(self) -> str:
-        views = list(VIEWS)
-        return views[(views.index(self.view) + 1) % len(views)]
+        return f"{kept}[ ] scrub · m {'spans' if self.single else 'each message'} · v {self.beside.next}"
 
     def draw(self, canvas: Canvas) -> Text:
-        if self.exchange is not None and self.context is None:
-            return notice(canvas, self.exchange.asked, (), untouched(self.exchange))
+        exchange = self.gateway.exchange
+        if exchange is not None and self.context is None:
+            return notice(canvas, exchange.asked, (), untouched(exchange))
         if self.context is None and self.wish.conversation:
             return notice(canvas, "Conversation", (), self.waits)
-        if self.context is None and self.through is not None and self.through.served:
+        if self.context is None and self.gateway.served:
             words = (
                 "The gateway runs. What a model reads is shown here as soon as an agent asks it something."
             )
@@ -212,7 +371,7 @@ follows the agents: what the model had in front of it when it answered, and what
                 self.comparison, canvas, self.cursor, places, self.originals
             )
         assert self.context is not None
-        exchange = self.exchange
+        exchange = self.gateway.exchange
         return conversation.figure(
             self.context,
             canvas,
@@ -222,26 +381,170 @@ follows the agents: what the model had in front of it when it answered, and what
             self.originals,
             exchange.said if exchange is not None else None,
             f"request {exchange.number}" if exchange is not None else "",
-            self._beside,
+            self.beside.drawn,
             self.mentions,
         )
 
-    @property
-    def _beside(self) -> Callable[[Region], None] | None:
-        """What stands beside the spans in the place of what was said."""
-        from amgs_app.render.catalogue import table_of
-        from amgs_app.render.figures.conversation_views import draw_survival, draw_table
+    # --- what the keys do -----------------------------------------------------------------------------------
 
-        viewed = self.viewed
-        if viewed is None:
-            return None
-        if self.view == "survival":
-            return lambda region: draw_survival(region, viewed)
-        return lambda region: draw_table(region, table_of(viewed))
+    def action_ask(self) -> None:
+        self._typing = "query"
+        hint = "What should the model answer? Blank: the last message of the user."
+        self.host.ask_line(self.NAME, "question", self.wish.query, hint=hint, replace=True, blank=True)
+
+    def action_budget(self) -> None:
+        self._typing = "budget"
+        now = self.wish.budget if self.context is None else self.context.budget
+        self.host.ask_line(self.NAME, "budget in tokens", str(now or ""), replace=True)
+
+    def action_check(self) -> None:
+        self._typing = "text"
+        hint = "What does it say that was not said, and what does it leave out?"
+        self.host.ask_line(self.NAME, "text to check", "", hint=hint)
+
+    def answered(self, line: str) -> None:
+        if self._typing == "text":
+            self.ask(operations.conversation.validate(self.wish.conversation, line))
+        elif self._typing == "query":
+            self.want(query=line)
+        elif line.replace(",", "").strip().isdecimal() and int(line.replace(",", "")) > 0:
+            self.want(budget=int(line.replace(",", "")))
+        else:
+            self.notify("Give a number of tokens, such as 4000.", title="No budget", severity="warning")
+
+    def action_strategy(self) -> None:
+        """Choose a strategy, or a configuration, which brings its own."""
+        choose_strategy(self.app, self.wish, self.want)
+
+    def action_choose(self) -> None:
+        if self.listed is None or not self.listed.conversations:
+            self.notify("`conversation add NAME FILE` keeps one.", title="No conversation yet")
+            return
+        choose_conversation(self.app, self.listed.conversations, self.wish, self.host.now(), self.want)
+
+    def action_exchanges(self) -> None:
+        every = self.gateway.requests
+        if not every:
+            self.notify("No agent has asked anything yet.", title="No requests")
+            return
+        choose_exchange(
+            self.app,
+            every,
+            self.gateway.number,
+            lambda number: self._choose_exchange(number, follow=number == every[0].number),
+        )
+
+    def action_scrub(self, by: int) -> None:
+        """The context as it stood some messages earlier or later; where a request is looked at, another request."""
+        if self.gateway.exchange is not None and self.gateway.through is not None:
+            self._choose_exchange(self.gateway.beside(by), follow=False)
+            return
+        size = self.length
+        place = max(1, min(size, (self.wish.until or size) + by))
+        keep = tuple(one for one in self.wish.keep if last_of(one) <= place)
+        self.want("screen", until=None if place == size else place, keep=keep)
+
+    def action_live(self) -> None:
+        """The newest request, where there is one; else the context as it stands after the last message."""
+        if self.gateway.requests:
+            self._choose_exchange(self.gateway.requests[0].number, follow=True)
+        else:
+            self.want("screen", until=None)
+
+    def action_restore(self) -> None:
+        """Have the span in the context from now on; once more lets it go again. Where a request is looked at, the next
+        one holds the span, or lets it go.
+        """
+        span, exchange = self.span, self.gateway.exchange
+        if span is None:
+            return
+        if exchange is not None:
+            self._keep(exchange.conversation, span, drop=getattr(span, "because", "") == "restored")
+            return
+        mine = [one for one in self.wish.keep if span.first <= last_of(one) <= span.last]
+        if mine:
+            self.want(keep=tuple(one for one in self.wish.keep if one not in mine))
+        elif fate_of(span) == "kept":
+            self.notify("It goes to the model as it is.", title=f"{span.handle} is in the context", timeout=3)
+        else:
+            self._restored = span.handle
+            self.want(keep=(*self.wish.keep, span.handle))
+
+    def action_keep(self) -> None:
+        """Have every context keep the span, that of the gateway's next request too; once more lets it go."""
+        span = self.span
+        if span is not None:
+            mine = any(span.first <= last_of(one) <= span.last for one in self.wish.keep)
+            drop = not mine and getattr(span, "because", "") == "restored"
+            self._keep(self.wish.conversation, span, drop=drop)
+
+    def _keep(self, conversation: str, span: ContextSpan | FateChange, *, drop: bool) -> None:
+        budget = self.context.budget if self.context is not None else None
+        self.ask(operations.conversation.keep(conversation, span.handle, drop=drop, budget=budget))
+
+    def action_single(self) -> None:
+        """List each message, or neighbours with the same fate as one; the cursor stays with its message."""
+        span = self.span
+        self.single = not self.single
+        self.place_on(span.first if span is not None else 0)
+        self._say()
+        self.repaint()
+
+    def action_read(self) -> None:
+        """Every message of the span, whole, with what their words mean below."""
+        if self.span is not None:
+            size = self.span.last - self.span.first + 1
+            show = operations.conversation.show
+            self.ask(show(self.wish.conversation, self.span.handle, limit=size, view="mentions"))
+
+    def action_why(self) -> None:
+        span, wish = self.span, self.wish
+        if span is not None and self.context is not None:
+            self.ask(
+                operations.conversation.why(
+                    wish.conversation,
+                    span.handle,
+                    self.context.query,
+                    budget=self.context.budget,
+                    strategy=wish.strategy,
+                    configuration=wish.configuration,
+                    until=wish.until,
+                    keep=list(wish.keep) or None,
+                )
+            )
+
+    def action_compare(self) -> None:
+        """Two strategies one under the other; the other one is chosen. Once more: back."""
+        if self.wish.other is not None:
+            self.want(other=None)
+        else:
+            choose_other(self.app, self.wish, self.want)
+
+    def action_level(self) -> None:
+        """Read the span at a level that is chosen."""
+        span, name = self.span, self.wish.conversation
+        if span is not None:
+
+            def read(level: Any) -> None:
+                self.ask(operations.conversation.restore(name, span.handle, level=level))
+
+            choose_level(self.app, f"{span.handle} at which level?", RESTORE_LEVELS, read)
+
+    def action_summary(self) -> None:
+        """Read a summary, at a level that is chosen."""
+        name = self.wish.conversation
+
+        def read(level: Any) -> None:
+            self.ask(operations.conversation.show(name, view="summary", level=level))
+
+        choose_level(self.app, "A summary of what?", SUMMARY_LEVELS, read)
+
+    def action_resolve(self) -> None:
+        self.ask(operations.conversation.resolve(self.wish.conversation))
 
     def action_view(self) -> None:
         """The next view."""
-        self.view, self.viewed = self._next_view, None
+        self.beside.turn()
         self._ask_view()
         self._say()
         self.repaint()
@@ -253,7 +556,7 @@ follows the agents: what the model had in front of it when it answered, and what
         elif command == "conversation exchanges" and result.exchanges:
             self.action_exchanges()
         elif view_of(result) and result.conversation == self.wish.conversation:
-            self.view, self.viewed = view_of(result), result
+            self.beside.name, self.beside.result = view_of(result), result
             self.repaint()
         elif command == "conversation show" or view_of(result):
             from amgs_app.render.catalogue import page_of, page_width
@@ -272,3 +575,8 @@ follows the agents: what the model had in front of it when it answered, and what
 def _last(one: ConversationSummary) -> tuple[bool, float]:
     """Conversations in the order of their last messages; those of unknown time first."""
     return one.last is not None, one.last.timestamp() if one.last is not None else 0.0
+
+
+def _whole(context: OptimisedContext) -> set[int]:
+    """The numbers of the messages that are kept as they are."""
+    return {n for span in context.spans if span.fate == "kept" for n in range(span.first, span.last + 1)}

@@ -163,7 +163,7 @@ async def test_the_gateway_is_followed_until_something_is_looked_at() -> None:
         await driven.press("left_square_bracket")
         assert "The keel." in driven.text
         await driven.press("L")
-        assert "The sail." in driven.text and pane.follows
+        assert "The sail." in driven.text and pane.gateway.follows
         gone = next(n for n, one in enumerate(pane.spans) if fate_of(one) == "dropped")
         await driven.press("home", *["down"] * gone, "r")
         assert pane.span is not None and memory.conversation.stats("chat-1").kept == (pane.span.handle,)
@@ -171,7 +171,7 @@ async def test_the_gateway_is_followed_until_something_is_looked_at() -> None:
         await driven.press("o")
         assert isinstance(driven.app.screen, Chooser)
         await driven.press("home", "down", "enter")
-        assert pane.exchange is None and pane.context is not None and pane.context.conversation == "chat-2"
+        assert pane.gateway.exchange is None and pane.context is not None and pane.context.conversation == "chat-2"
 
 
 async def test_a_screen_with_all_panes_makes_room_for_a_conversation_when_there_is_one() -> None:

@@ -3,7 +3,7 @@
 Facts planted in a text are asked for one after another, with two more refocuses after each question, by variant: as it
 is, without the cooldown, with one pass after a question, with as many actions as all its passes have in that one,
 without any action, with noise on the scores, and with the causal twin of a lens; where questions are looked up by
-meaning too, with that, and with it but without insets. On plain prose the shipped lens opens
+meaning too, with that. On plain prose the shipped lens opens
 nothing, so that nothing could be told there. Answers beside swap rate, residency and reversals.
 """
 
@@ -17,7 +17,6 @@ from functools import partial
 import numpy as np
 
 from amgs_focus.evaluation.statistics import Interval, resampled
-from amgs_focus.lens.lensnet import LensNetScorer
 from amgs_focus.lens.linear import LinearLens
 from amgs_focus.lens.question_search import QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer, LensView
@@ -29,6 +28,7 @@ from benchmarks.focus_evaluation.asking import in_sight
 from benchmarks.focus_evaluation.budget import Streamed
 from benchmarks.focus_evaluation.needles import CHANCE, facts, needle_nll, plant
 from benchmarks.focus_rig import FocusRig
+from benchmarks.focus_training.lensnet import LensNetScorer
 from benchmarks.frame import Bench
 from benchmarks.ledger import Row
 
@@ -51,7 +51,7 @@ AT_ONCE = SETTINGS.question_passes * SETTINGS.question_n_diff
 NOISE = 0.5
 SEED = 0
 PLAIN, NOISY, CAUSAL = "as it is", "noisy scores", "causal twin"
-SEARCHED, WHOLE = "looked up", "looked up no insets"
+SEARCHED = "looked up"
 
 
 @dataclass(frozen=True)
@@ -111,14 +111,13 @@ def run(
     if isinstance(rig.scorer, LensNetScorer | LinearLens):
         variants[CAUSAL] = (rig.scorer.twin(), settings)
     if rig.search is not None:
-        variants[SEARCHED] = (rig.scorer, settings.model_copy(update={"insets": True}))
-        variants[WHOLE] = (rig.scorer, settings.model_copy(update={"insets": False}))
+        variants[SEARCHED] = (rig.scorer, settings)
     rows: dict[str, list[Row]] = {name: [] for name in variants}
     for number, one in enumerate(drawn):
         for name, (chosen, used) in variants.items():
             rig.progress(number, len(drawn), name)
             scorer = chosen or NoisyLook(rig.scorer, np.random.default_rng(SEED + number))
-            search = rig.search if name in (SEARCHED, WHOLE) else None
+            search = rig.search if name == SEARCHED else None
             measure = partial(_ask, rig, scorer, search, one.tokens, number, used)
             rows[name].append(ledger.once(f"{one.document}/{one.at}/{name}", measure))
     shown = {**told, "places": len(drawn), "chance": 100 * CHANCE, "rows": str(ledger.path)}

@@ -16,7 +16,6 @@ from functools import partial
 import numpy as np
 
 from amgs_focus.evaluation.statistics import resampled
-from amgs_focus.lens.lensnet import LensNetScorer
 from amgs_focus.lens.linear import LinearLens
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.tree.gist_tree import LifetimeTree
@@ -26,6 +25,7 @@ from amgs_focus.window.working_context import WorkingContext
 from benchmarks.bench_results import BenchResult, BenchTable
 from benchmarks.focus_rig import FocusRig
 from benchmarks.focus_texts import TokenCorpus
+from benchmarks.focus_training.lensnet import LensNetScorer
 from benchmarks.frame import Bench
 from benchmarks.ledger import Row
 

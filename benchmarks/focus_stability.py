@@ -48,7 +48,6 @@ class StabilityRun:
 
     scorer: str
     shaken: bool
-    policy: str
     window: int
     lifetime: int
     found: Steadiness
@@ -83,13 +82,12 @@ def run(
         tree.append(tokens[:size], progress=rig.progress)
         future = tokens[size : size + refocuses * settings.cadence]
         for window in windows:
-            for policy in ("greedy", "exact"):
-                used = settings.model_copy(update={"window": window, "policy": policy})
-                for scorer, shaken in _scorers(rig.scorers):
-                    doing = f"{scorer.name}, window {window}, {size:,} tokens"
-                    rig.progress(len(runs), len(runs) + 1, doing)
-                    found = steadiness(stream(tree, scorer, used, future, rig.clock), used)
-                    runs.append(StabilityRun(scorer.name, shaken, policy, window, size, found))
+            used = settings.model_copy(update={"window": window})
+            for scorer, shaken in _scorers(rig.scorers):
+                doing = f"{scorer.name}, window {window}, {size:,} tokens"
+                rig.progress(len(runs), len(runs) + 1, doing)
+                found = steadiness(stream(tree, scorer, used, future, rig.clock), used)
+                runs.append(StabilityRun(scorer.name, shaken, window, size, found))
         tree.close()
     told = {
         "model": rig.model.card.name,
@@ -100,7 +98,7 @@ def run(
         "refocuses": refocuses,
         "noise": NOISE,
         "seed": SEED,
-        **settings.model_dump(exclude={"window", "policy", "seed"}),
+        **settings.model_dump(exclude={"window", "seed"}),
     }
     real, shaken_ones = ([one for one in runs if one.shaken is which] for which in (False, True))
     metrics = {**_worst(real, ""), **_worst(shaken_ones, "_noisy")}
@@ -132,7 +130,7 @@ def _worst(runs: Sequence[StabilityRun], ending: str) -> dict[str, float]:
 
 
 def _table(runs: Sequence[StabilityRun]) -> BenchTable:
-    """The worst over lifetimes, windows and policies for each scorer."""
+    """The worst over lifetimes and windows for each scorer."""
     rows = []
     for name in dict.fromkeys(one.scorer for one in runs):
         worst = _worst([one for one in runs if one.scorer == name], "")
@@ -163,7 +161,6 @@ def _all(runs: Sequence[StabilityRun]) -> BenchTable:
     rows = [
         (
             one.scorer,
-            one.policy,
             str(one.window),
             f"{one.lifetime:,}",
             f"{one.found.swap_rate:.3f}",
@@ -176,7 +173,6 @@ def _all(runs: Sequence[StabilityRun]) -> BenchTable:
     ]
     columns = (
         "scores",
-        "policy",
         "window",
         "lifetime",
         "actions an entry",

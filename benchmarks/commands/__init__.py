@@ -10,6 +10,6 @@ from amgs_app.calls.registry import Registry
 @lru_cache(maxsize=1)
 def registry() -> Registry:
     """Every benchmark; its options are those of its function."""
-    from benchmarks.commands import focus, memory, servers
+    from benchmarks.commands import focus, memory, servers, training
 
-    return Registry.of_modules([memory, servers, focus])
+    return Registry.of_modules([memory, servers, focus, training])

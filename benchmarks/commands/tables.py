@@ -10,6 +10,7 @@ from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
     from benchmarks.bench_results import BenchResult, BenchTable
+    from benchmarks.focus_training.lens_labels import LabelReport
 
 
 def _aligned(table: BenchTable) -> list[str]:
@@ -38,3 +39,15 @@ def bench_result(result: BenchResult) -> ResultTable:
     at = f", commit {result.commit}" if result.commit else ""
     title = f"{result.bench} on {result.machine}{at}"
     return replace(sheet(title, "metric found:n goal*", rows), notes=tuple(notes))
+
+
+@entry()
+def label_report(result: LabelReport) -> ResultTable:
+    rows: list[tuple[object, ...]] = [
+        ("snapshots measured now", result.done),
+        ("snapshots in the folder", result.snapshots),
+        ("labels in the folder", result.labels),
+    ]
+    if result.screen == result.screen:  # not NaN: something was screened
+        rows.append(("rank correlation of screen and measurement", f"{result.screen:.2f}"))
+    return sheet(f"Labels in {result.folder}", "what* value:n", rows)

@@ -21,9 +21,9 @@ from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import Findings, NodeRef
 from amgs_focus.utility.labels import HorizonReader, Label, LabelSnapshot, counterfactuals
-from amgs_focus.window.exact_allocation import best, is_open, total_gain, with_open
 from amgs_focus.window.scores import Values, aggregate
 from amgs_focus.window.working_context import SINKS, WorkingContext
+from benchmarks.focus_evaluation.exact_allocation import best, is_open, total_gain, with_open
 
 ORACLE = "oracle"
 GREEDY = "greedy oracle"

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from amgs_focus.settings import LENS_NAMES
+
 _CONSTANTS = "it is a constant now, in {}"
+_CHANGED = "`focus set {} N` changes it in an open lifetime"
 
 RETIRED: Mapping[str, str] = {
     "memory.retrieval.keyword_pool": _CONSTANTS.format("amgs.retrieval.waterfall"),
@@ -30,9 +33,32 @@ RETIRED: Mapping[str, str] = {
     "memory.pruning.lowest": "give `--lowest` to `prune`",
     "memory.pruning.redundant_cosine": _CONSTANTS.format("amgs.lifecycle.prune"),
     "memory.pruning.alone_words": _CONSTANTS.format("amgs.lifecycle.prune"),
+    "focus.policy": "actions are always chosen one by one, the greatest score first",
+    "focus.order": "candidates are always ranked by their score",
+    "focus.thresholds": "τ stays as focus.tau_expand and focus.tau_collapse say",
+    "focus.insets": "a block that is wanted is reached by opening the gists above it",
     "memory.calibration.prior_strength": _CONSTANTS.format("amgs.calibration.edges"),
+    "focus.block_size": _CONSTANTS.format("amgs_focus.settings"),
+    "focus.focus_share": _CONSTANTS.format("amgs_focus.settings"),
+    "focus.slack": _CHANGED.format("slack"),
+    "focus.full_read_every": _CHANGED.format("full_read_every"),
+    "focus.bridge_share": _CONSTANTS.format("amgs_focus.settings"),
+    "focus.cooldown": _CHANGED.format("cooldown"),
+    "focus.refinement_passes": _CHANGED.format("refinement_passes"),
+    "focus.question_passes": _CHANGED.format("question_passes"),
+    "focus.question_n_diff": _CHANGED.format("question_n_diff"),
+    "focus.horizon": _CHANGED.format("horizon"),
+    "focus.history": _CONSTANTS.format("amgs_focus.settings"),
+    "forgetting.level_factor": _CONSTANTS.format("amgs_focus.tree.retention"),
+    "forgetting.floor": _CONSTANTS.format("amgs_focus.tree.retention"),
+    "forgetting.worth": _CONSTANTS.format("amgs_focus.tree.retention"),
+    "forgetting.asked": _CONSTANTS.format("amgs_focus.tree.retention"),
+    "forgetting.questions": _CONSTANTS.format("amgs_focus.tree.retention"),
 }
 """What follows "The setting KEY is ignored: ", by the key, or by the section where all of it is gone."""
+
+RENAMED_VALUES: Mapping[str, Mapping[str, str]] = {"focus.lens": LENS_NAMES}
+"""Values of settings that have another name now, by the key."""
 
 
 def without_retired(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -6,6 +6,7 @@ and `AMGS_CACHE` are short for the two folders in `[paths]`.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from amgs.errors import UsageError
 from amgs.settings import Settings, SettingsSection
-from amgs_app.retired_settings import reason, without_retired
+from amgs_app.retired_settings import RENAMED_VALUES, reason, without_retired
 from amgs_focus.settings import FocusSettings, ForgetRules
 
 _PREFIX, _DELIMITER = "AMGS_", "__"
@@ -43,7 +44,7 @@ class ModelSettings(SettingsSection):
         description="Where the language model runs: cpu, or cuda if available.",
     )
     adapter: str = Field(
-        default="", description="A LoRA adapter written by `focus train lora`; empty for none."
+        default="", description="A LoRA adapter, as a training run wrote it; empty for none."
     )
     gists: str = Field(
         default="",
@@ -139,13 +140,27 @@ def load_settings(file: Path | None = None) -> WorkstationSettings:
 
 
 def ignored_settings(file: Path | None = None) -> tuple[str, ...]:
-    """A line about each retired key that the file or a variable still sets: where it stands and where it went."""
+    """A line about each retired key, and each value of another name, that the file or a variable still sets: where it
+    stands and where it went.
+    """
     path = file if file is not None else default_file()
     given = _given(path, named=file is not None)
-    return tuple(
+    ignored = tuple(
         f"The setting {key} ({_place(key.split('.'), path, {}) or path}) is ignored: {reason(key)}."
         for key in without_retired(given)[1]
     )
+    return ignored + tuple(_renamed(given, path))
+
+
+def _renamed(given: Mapping[str, Any], file: Path) -> Iterator[str]:
+    """A line about each value that has another name now and is read as that."""
+    for key, names in RENAMED_VALUES.items():
+        value: Any = given
+        for step in key.split("."):
+            value = value.get(step) if isinstance(value, dict) else None
+        if isinstance(value, str) and value in names:
+            place = _place(key.split("."), file, {}) or file
+            yield f"The setting {key} = {value} ({place}) is read as {names[value]}, its name now."
 
 
 def _given(file: Path, *, named: bool) -> dict[str, Any]:
@@ -186,7 +201,8 @@ def every_setting(file: Path | None = None) -> tuple[Setting, ...]:
 
 def _walk(prefix: str, section: BaseModel, plain: BaseModel) -> Iterator[tuple[str, Any, Any, str]]:
     """Key, value, default and sentence of each field below a section."""
-    for name, field in type(section).model_fields.items():
+    for name in inspect.get_annotations(type(section)):  # what it inherits are constants of an engine, no settings
+        field = type(section).model_fields[name]
         value, default = getattr(section, name), getattr(plain, name)
         if isinstance(value, BaseModel):
             yield from _walk(f"{prefix}{name}.", value, default)

@@ -22,14 +22,8 @@ class EngineOptions:
 
     Bridges: coarsest_bridge: gists above this level stand for too much to be one end of one.
 
-    Adaptive thresholds: full, roomy: shares of what the window may hold, between which the lean stays; restless, quiet:
-    actions an entry outside the tail, between which the calm stays; lean_step, calm_step, most_calm: how they move.
-
     Cooldown: most_doubled: flips in a row that lengthen it; calm_after: refocuses that an action is remembered at the
     least.
-
-    The exact policy: overridden: what an operator's override is worth, where scores are at most 1; kept: what detail
-    that nobody asks for is worth, so that it is closed only for room.
     """
 
     word_blocks: int = 2048
@@ -42,17 +36,8 @@ class EngineOptions:
     far_blocks: float = 64.0
     near_blocks: float = 8.0
     coarsest_bridge: int = 2
-    full: float = 0.95
-    roomy: float = 0.75
-    restless: float = 0.25
-    quiet: float = 0.125
-    lean_step: float = 0.25
-    calm_step: float = 1.25
-    most_calm: float = 2.0
     most_doubled: int = 4
     calm_after: int = 8
-    overridden: float = 10.0
-    kept: float = 1e-6
 
 
 OPTIONS = EngineOptions()

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
-Action = Literal["expand", "collapse", "inset"]
+Action = Literal["expand", "collapse"]
 Override = Literal["expand", "collapse", "pin", "forbid"]
 SpanKind = Literal["memory", "question", "generated"]
 Legality = Literal["expandable", "collapsible", "both", "static"]
@@ -28,7 +28,6 @@ Reason = Literal[
     "parent_not_open",
     "superseded",
     "stale_gist",
-    "inset",
 ]
 
 
@@ -76,24 +75,14 @@ class Band(NamedTuple):
     level: int
 
 
-def finest(entries: tuple[Band, ...]) -> tuple[Band, ...]:
-    """Entries in order, of which a later one may lie in the one before, as bands that tile the lifetime: each token at
-    its finest level, neighbours of one level joined.
-    """
-    pieces: list[Band] = []
-    for entry in entries:
-        if not pieces or pieces[-1].end <= entry.start:
-            pieces.append(entry)
-            continue
-        under = pieces.pop()
-        parts = (under._replace(end=entry.start), entry, under._replace(start=entry.end))
-        pieces += [part for part in parts if part.start < part.end]
+def joined(entries: tuple[Band, ...]) -> tuple[Band, ...]:
+    """Bands in order that tile the lifetime, neighbours of one level joined."""
     bands: list[Band] = []
-    for piece in pieces:
-        if bands and bands[-1].level == piece.level:
-            bands[-1] = bands[-1]._replace(end=piece.end)
+    for entry in entries:
+        if bands and bands[-1].level == entry.level:
+            bands[-1] = bands[-1]._replace(end=entry.end)
         else:
-            bands.append(piece)
+            bands.append(entry)
     return tuple(bands)
 
 
@@ -299,8 +288,7 @@ class Decision:
     """What the allocator did, or did not do, with one node, and why.
 
     The node is always the parent: `expand` opens it into its children, `collapse` closes its children into
-    it. `inset` puts the block of a level-1 gist beside the coarser gist that stands for it, and `collapse` takes it
-    away again. cost: change of the working context in tokens (negative refunds). rank: 1 is first in its queue of
+    it. cost: change of the working context in tokens (negative refunds). rank: 1 is first in its queue of
     `of` candidates, 0 when it was none. refinement: the pass of the refocus, from 1. score: mean of the
     entries concerned. front: what the action makes dirty, known before it is taken; None for what was no
     candidate.

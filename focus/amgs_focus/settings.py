@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import to_json
 
 from amgs_focus.errors import SettingError
 
@@ -14,10 +17,7 @@ CHANGEABLE = (
     "cooldown",
     "full_read_every",
     "horizon",
-    "insets",
     "n_diff",
-    "order",
-    "policy",
     "question_n_diff",
     "question_passes",
     "refinement_passes",
@@ -25,27 +25,40 @@ CHANGEABLE = (
     "tau_collapse",
     "tau_expand",
     "temperature",
-    "thresholds",
     "window",
 )
-"""What an operator may change while a lifetime is open."""
+"""What an operator may change while a lifetime is open: settings, and for a trial some constants of the run."""
 
-BEFORE = {"full_read_every": 1, "bridge_share": 0.5, "insets": False}
+BEFORE = {"full_read_every": 1, "bridge_share": 0.5}
 """What was always so before these settings were any: traces without them, and hashes, are read by it."""
 
+GONE: Mapping[str, Any] = MappingProxyType(
+    {"policy": "greedy", "order": "score", "thresholds": "fixed", "insets": False}
+)
+"""Settings of before, with what is always so now. A trace that was made with anything else cannot be replayed."""
 
-class FocusSettings(BaseModel):
-    """A frozen group of settings that refuses unknown names. Tokens are those of the base model."""
+LENS_NAMES: Mapping[str, str] = MappingProxyType({"lensnet": "linear", "tail-similarity": "search"})
+"""What values of `lens` were called before."""
+
+_HASHED = (
+    *("block_size", "window", "cadence", "focus_share", "slack", "full_read_every", "tail_blocks"),
+    *("tau_expand", "tau_collapse", "n_diff", "lens", "bridge_share", "policy", "order", "thresholds"),
+    *("cooldown", "refinement_passes", "question_passes", "question_n_diff", "horizon", "temperature"),
+    *("answer_tokens", "history", "seed"),
+)
+"""What hashes of states read, in this order, so that traces of before replay."""
+
+
+class RunConstants(BaseModel):
+    """Numbers of the engine's algorithms, as they were measured or as its specification gives them. No file of settings
+    holds them; a trace does, so that it is replayed with its own. Tokens are those of the base model.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     block_size: int = Field(
         default=32, ge=2, le=1024, description="K: tokens in a block, and children of a gist."
     )
-    window: int = Field(
-        default=512, gt=0, description="W_max: positions of the working context, sinks included."
-    )
-    cadence: int = Field(default=32, gt=0, description="Tokens decoded between two refocuses.")
     focus_share: float = Field(
         default=0.0,
         ge=0,
@@ -66,42 +79,11 @@ class FocusSettings(BaseModel):
         description="Of this many reads after a refocus that changed something, one computes the whole window "
         "and the others only what is new; 1 computes everything each time.",
     )
-    tail_blocks: int = Field(
-        default=2, ge=0, description="Whole blocks at the end that are always held as tokens."
-    )
-    tau_expand: float = Field(default=0.2, ge=0, le=1, description="A score above this asks for more detail.")
-    tau_collapse: float = Field(
-        default=0.2, ge=0, le=1, description="A score below minus this asks for less."
-    )
-    n_diff: int = Field(default=4, ge=0, description="Maximum actions in one pass of the allocator.")
-    lens: str = Field(
-        default="lensnet",
-        min_length=1,
-        description="What scores the entries: lensnet (the one shipped for the model), "
-        "tail-similarity, or a checkpoint's path.",
-    )
     bridge_share: float = Field(
         default=0.5,
         ge=0,
         le=1,
         description="How much of a wanted span's score crosses a bridge to what it belongs to, in a corpus.",
-    )
-    policy: Literal["greedy", "exact"] = Field(
-        default="greedy",
-        description="How actions are chosen: the greedy loop, or the set with the greatest sum of scores.",
-    )
-    order: Literal["score", "score_per_ms"] = Field(
-        default="score",
-        description="What ranks candidates: the score, or the score per millisecond of recomputing.",
-    )
-    thresholds: Literal["fixed", "adaptive"] = Field(
-        default="fixed",
-        description="Whether τ is fixed, or adapts to how full the window is and how much the loop swaps.",
-    )
-    insets: bool = Field(
-        default=False,
-        description="Whether a block that is wanted below a coarse gist is put beside it, "
-        "without opening the gist into all its children.",
     )
     cooldown: int = Field(
         default=2, ge=0, description="For how many refocuses the opposite of an action stays blocked."
@@ -119,14 +101,49 @@ class FocusSettings(BaseModel):
         "so that the best span is expanded down to its tokens before the next is begun.",
     )
     horizon: int = Field(default=32, gt=0, description="H: tokens over which a counterfactual is measured.")
+    history: int = Field(
+        default=24, ge=1, description="Refocuses whose level-of-detail map is kept for the screen."
+    )
+
+
+class FocusSettings(RunConstants):
+    """What a run of the engine is told: its settings and, below them, its constants."""
+
+    window: int = Field(
+        default=512, gt=0, description="W_max: positions of the working context, sinks included."
+    )
+    cadence: int = Field(default=32, gt=0, description="Tokens decoded between two refocuses.")
+    tail_blocks: int = Field(
+        default=2, ge=0, description="Whole blocks at the end that are always held as tokens."
+    )
+    tau_expand: float = Field(default=0.2, ge=0, le=1, description="A score above this asks for more detail.")
+    tau_collapse: float = Field(
+        default=0.2, ge=0, le=1, description="A score below minus this asks for less."
+    )
+    n_diff: int = Field(default=4, ge=0, description="Maximum actions in one pass of the allocator.")
+    lens: str = Field(
+        default="linear",
+        min_length=1,
+        description="What scores the entries: linear (the lens trained for the model, search where there is none), "
+        "search (likeness to the question and the last tokens), or a checkpoint's path.",
+    )
     temperature: float = Field(
         default=0.0, ge=0, description="0 takes the most likely token; above 0, tokens are sampled."
     )
     answer_tokens: int = Field(default=256, gt=0, description="Maximum tokens of an answer.")
-    history: int = Field(
-        default=24, ge=1, description="Refocuses whose level-of-detail map is kept for the screen."
-    )
     seed: int = Field(default=0, ge=0, description="Random seed of sampling when the temperature is above 0.")
+
+    @field_validator("lens")
+    @classmethod
+    def _of_today(cls, value: str) -> str:
+        return LENS_NAMES.get(value, value)
+
+    def for_hashes(self) -> str:
+        """The settings as JSON for the hash of a state; it changes only where a value does."""
+        told = {**GONE, **self.model_dump()}
+        told["lens"] = next((old for old, new in LENS_NAMES.items() if new == self.lens), self.lens)
+        held = {name: told[name] for name in _HASHED if name not in BEFORE or told[name] != BEFORE[name]}
+        return to_json(held).decode()
 
     def changed(self, key: str, value: str) -> FocusSettings:
         """The same with one of CHANGEABLE read from text. Raises SettingError, which says what is allowed."""
@@ -158,24 +175,6 @@ class ForgetRules(BaseModel):
         default_factory=dict,
         description='The same by domain: "log" = 8192 fades fast, "spec" = 1048576 slowly.',
     )
-    level_factor: float = Field(
-        default=4.0, ge=1, description="How much longer the half-life is at each coarser level."
-    )
-    floor: float = Field(
-        default=0.25, gt=0, lt=1, description="Strength under which detail may be forgotten."
-    )
     recent: int = Field(
         default=4096, ge=0, description="Number of last tokens whose detail is never forgotten."
     )
-    worth: float = Field(
-        default=0.02,
-        ge=0,
-        description="Measured nats per token from which detail stays; below, it fades twice as fast.",
-    )
-    asked: float = Field(
-        default=0.5,
-        gt=0,
-        le=1,
-        description="A block that has at least this share of a recent question's words stays.",
-    )
-    questions: int = Field(default=8, ge=0, description="How many of the last questions count as recent.")

@@ -23,7 +23,7 @@ from amgs_focus.records import (
     NodeRef,
     Reason,
     SpanSource,
-    finest,
+    joined,
 )
 
 LEAST_SHARE = 0.15
@@ -34,7 +34,7 @@ LEAST_LIKELY = 0.25
 questions in other words that were asked to set it (docs/results/focus-results.md).
 """
 
-ACTION_SIGNS: Mapping[Action, str] = MappingProxyType({"expand": "▲", "inset": "△", "collapse": "▽"})
+ACTION_SIGNS: Mapping[Action, str] = MappingProxyType({"expand": "▲", "collapse": "▽"})
 """How an action that was applied is drawn."""
 
 REASON_LETTERS: Mapping[Reason, str] = MappingProxyType(
@@ -50,7 +50,6 @@ REASON_LETTERS: Mapping[Reason, str] = MappingProxyType(
         "parent_not_open": "p",
         "superseded": "s",
         "stale_gist": "g",
-        "inset": "i",
     }
 )
 """One letter a reason for the action row of the map; an applied action is drawn by its kind instead."""
@@ -68,7 +67,6 @@ REASON_SENTENCES: Mapping[Reason, str] = MappingProxyType(
         "parent_not_open": "a coarser gist stands in for it",
         "superseded": "another action or the operator decided otherwise",
         "stale_gist": "its gist was made by another version of the encoder",
-        "inset": "what is wanted of it is put beside it",
     }
 )
 """How each reason ends the sentence "not done: …", where a decision says nothing more exact."""
@@ -86,8 +84,7 @@ class EntryView:
     """One entry of the working context as a screen draws it.
 
     cost: positions it takes. residency: refocuses it has kept this level. last_action and reason: of the
-    latest decision that concerns it ("" before the first refocus). inset: it stands beside a coarser gist that stands
-    for it too. inherited: the score is that of the node it came
+    latest decision that concerns it ("" before the first refocus). inherited: the score is that of the node it came
     from, handed down when that was opened or closed, and no judgement of its own yet. cooldown: refocuses for which the
     opposite action stays masked. delta_nll: latest measurement of it, None when there is none. source: the
     block most of it came from.
@@ -115,7 +112,6 @@ class EntryView:
     delta_nll_error: float | None = None
     source: str | None = None
     inherited: bool = False
-    inset: bool = False
 
     @property
     def node(self) -> NodeRef:
@@ -234,4 +230,4 @@ class FocusView:
 
     @property
     def bands(self) -> tuple[Band, ...]:
-        return finest(tuple(Band(entry.start, entry.end, entry.level) for entry in self.entries))
+        return joined(tuple(Band(entry.start, entry.end, entry.level) for entry in self.entries))

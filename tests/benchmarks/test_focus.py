@@ -316,7 +316,7 @@ def test_the_ablation_bench_asks_with_every_variant(text: Path, tmp_path: Path) 
     found = focus_ablation.run(rig, places=2, lifetime=1300)
     variants = {row[0] for row in found.tables[0].rows}
     asked = {"as it is", "no cooldown", "one pass", "all at once", "no action", "noisy scores"}
-    assert variants == asked | {"looked up", "looked up no insets"}
+    assert variants == asked | {"looked up"}
     assert set(focus_ablation.BENCH.goals) == set(found.goals)
     assert found.metrics["actions"] >= 1, "a scorer that opens nothing would tell nothing"
     rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]

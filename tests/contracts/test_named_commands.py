@@ -72,7 +72,7 @@ def options() -> dict[str, frozenset[str]]:
 
 @cache
 def beginnings() -> frozenset[str]:
-    """The words that commands begin with: `block`, `focus train`, `focus train lora`."""
+    """The words that commands begin with: `block`, `focus train`, `focus train gistnet`."""
     return frozenset(
         " ".join(name.split()[:count]) for name in options() for count in range(1, len(name.split()) + 1)
     )
@@ -190,7 +190,7 @@ def test_keys_that_the_page_of_a_pane_names_are_bound() -> None:
         ("block set ID --colour X", "block set has no option --colour"),
         ("--nowhere", "no option --nowhere"),
         ("amgs --store m.duckdb run tour.amgs --out pictures", ""),
-        ("focus train lora CONFIG", ""),
+        ("focus train gistnet CONFIG", ""),
         ("pip install --upgrade", ""),
     ],
 )

@@ -13,7 +13,7 @@ from amgs_focus.errors import WindowBudgetError
 from amgs_focus.records import Action, Decision, InvalidationCost, NodeRef, Override
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.allocator import Allocation, allocate, make_room
-from amgs_focus.window.candidates import AllocatorState, Thresholds, cooldown_left, wait_of
+from amgs_focus.window.candidates import AllocatorState, cooldown_left, wait_of
 from amgs_focus.window.invalidation_cost import ReadingCosts
 from amgs_focus.window.layout import assemble, coarsest
 from amgs_focus.window.working_context import WorkingContext
@@ -157,31 +157,18 @@ def test_an_expansion_that_its_pass_could_not_pay_for_collapses_nothing() -> Non
     assert decision(allocation, L3, "expand").reason == "budget"
 
 
-@pytest.mark.parametrize("policy", ["greedy", "exact"])
-def test_detail_nobody_asks_to_close_gives_way_to_what_is_wanted_far_more(policy: str) -> None:
+def test_detail_nobody_asks_to_close_gives_way_to_what_is_wanted_far_more() -> None:
     context = opened(coarsest(Shape(100), 200, 2), L1, NodeRef(1, 21))
     context = replace(context, window=context.used)
-    settings = SMALL.model_copy(update={"policy": policy})
     scores = {L2: 0.35, NodeRef(0, 20): -0.04, NodeRef(0, 21): -0.06}
-    found = run(scores, context=context, shape=Shape(100), settings=settings)
+    found = run(scores, context=context, shape=Shape(100))
     assert decision(found, L2, "expand").reason == "applied"
     assert decision(found, NodeRef(1, 21), "collapse").reason == "applied"  # 0.41 apart, 0.4 are needed
     assert decision(found, L1, "collapse").reason == "below_threshold"
     nearer = {**scores, L2: 0.33}
-    kept = run(nearer, context=context, shape=Shape(100), settings=settings)
+    kept = run(nearer, context=context, shape=Shape(100))
     assert decision(kept, L2, "expand").reason == "budget"
     assert not kept.edits
-
-
-def test_what_is_cheap_to_close_gives_way_only_to_what_is_wanted_far_more() -> None:
-    """By time the last block goes first, though it is wanted nearly as much as the gist."""
-    context = opened(coarsest(Shape(100), 200, 2), L1, NodeRef(1, 21))
-    context = replace(context, window=context.used)
-    scores = {L2: 0.5, NodeRef(0, 20): 0.05, NodeRef(0, 21): 0.2}
-    by_time = SMALL.model_copy(update={"order": "score_per_ms"})
-    found = run(scores, context=context, shape=Shape(100), settings=by_time)
-    assert decision(found, L1, "collapse").reason == "applied"
-    assert found.context.position(NodeRef(0, 21)) is not None
 
 
 def test_the_opposite_action_is_masked_for_the_cooldown_and_free_afterwards() -> None:
@@ -241,13 +228,12 @@ def test_the_operator_overrules_threshold_and_score_once() -> None:
     assert decision(closed, L1, "collapse").reason == "applied"
 
 
-@pytest.mark.parametrize("policy", ["greedy", "exact"])
-def test_what_the_operator_asks_for_is_paid_by_what_is_wanted_least_whatever_its_score(policy: str) -> None:
+def test_what_the_operator_asks_for_is_paid_by_what_is_wanted_least_whatever_its_score() -> None:
     context = opened(coarsest(Shape(100), 200, 2), L3, NodeRef(2, 3), NodeRef(1, 15), NodeRef(2, 2))
     context = replace(context, window=context.used)
     state = AllocatorState(refocus=1, overrides={NodeRef(2, 0): "expand", NodeRef(1, 15): "pin"})
     scores = {NodeRef(0, 15): -0.9, NodeRef(1, 12): 0.1}
-    settings = SMALL.model_copy(update={"n_diff": 1, "policy": policy})
+    settings = SMALL.model_copy(update={"n_diff": 1})
     found = run(scores, state=state, context=context, shape=Shape(100), settings=settings)
     asked = decision(found, NodeRef(2, 0), "expand")
     assert (asked.reason, asked.detail) == ("applied", "asked for by the operator")
@@ -329,17 +315,10 @@ def test_headroom_is_kept_free_where_it_can_be() -> None:
     assert run({}, context=context, shape=shape, state=state).context.used == base.used
 
 
-@given(
-    st.integers(0, 300),
-    st.integers(0, 30),
-    st.sampled_from(["greedy", "exact"]),
-    st.sampled_from(["score", "score_per_ms"]),
-    st.data(),
-)
+@given(st.integers(0, 300), st.integers(0, 30), st.data())
 def test_whatever_the_scores_the_outcome_fits_and_everything_is_answered(
-    length: int, slack: int, policy: str, order: str, data: st.DataObject
+    length: int, slack: int, data: st.DataObject
 ) -> None:
-    settings = SMALL.model_copy(update={"policy": policy, "order": order, "insets": True})
     shape = Shape(length)
     window = coarsest(shape, 10**6, 2).used + slack
     context = assemble(shape, window, 2)
@@ -352,7 +331,7 @@ def test_whatever_the_scores_the_outcome_fits_and_everything_is_answered(
         blocks = st.integers(0, max(0, length // 4 - 1)).map(lambda index: NodeRef(1, index))
         inside = data.draw(st.dictionaries(blocks, st.floats(-1, 1), max_size=3))
         state = replace(state, refocus=number)
-        allocation = allocate(context, replace(told(context, scores), inside=inside), shape, settings, state)
+        allocation = allocate(context, replace(told(context, scores), inside=inside), shape, SMALL, state)
         allocation.context.check()
         assert sum(one.applied for one in allocation.actions) == len(allocation.edits) <= SMALL.n_diff
         again = context
@@ -361,8 +340,6 @@ def test_whatever_the_scores_the_outcome_fits_and_everything_is_answered(
         assert again == allocation.context
         answered = [(one.node, one.kind) for one in allocation.actions]
         assert len(answered) == len(set(answered))
-        for node in inside:
-            assert ((node, "inset") in answered) is (context.inset_place(node) is not None)
         for entry in context.entries():
             parent = NodeRef(entry.level + 1, entry.index // (4 if entry.level else 1))
             kind: Action = "expand" if scores[entry.node] >= 0 else "collapse"
@@ -389,9 +366,8 @@ def test_nothing_flips_within_its_cooldown(drawn: list[float]) -> None:
         context, state = allocation.context, allocation.state
 
 
-@pytest.mark.parametrize("policy", ["greedy", "exact"])
-def test_room_is_kept_for_a_block_on_the_way_to_which_a_gist_was_opened(policy: str) -> None:
-    settings = SMALL.model_copy(update={"policy": policy, "n_diff": 2})
+def test_room_is_kept_for_a_block_on_the_way_to_which_a_gist_was_opened() -> None:
+    settings = SMALL.model_copy(update={"n_diff": 2})
     base, shape = context_of()
     wanted, state = NodeRef(1, 17), AllocatorState(refocus=1)
 
@@ -408,166 +384,16 @@ def test_room_is_kept_for_a_block_on_the_way_to_which_a_gist_was_opened(policy: 
     assert applied(first) == {(L2, "expand")} and applied(second) == {(wanted, "expand")}
     refused = decision(first, L1, "expand")
     assert refused.reason == "budget"
-    if policy == "greedy":
-        assert refused.detail.startswith("it needs 3, 3 are free, and 3 are kept for what is wanted more")
+    assert refused.detail.startswith("it needs 3, 3 are free, and 3 are kept for what is wanted more")
     both = {(L2, "expand"), (L1, "expand")}
     assert applied(taken(0.8, 9)[0]) == both
     assert applied(taken(0.8, 6, wanted)[0]) == both  # the block may not be opened anyway
     assert applied(taken(0.8, 4)[0]) == {(L2, "expand")}  # as far as the room goes
-    if policy == "greedy":
-        assert (L1, "expand") in applied(taken(0.95, 6)[0])  # it is wanted more itself
-
-
-BLOCK = NodeRef(1, 6)  # below L3
-INSETS = SMALL.model_copy(update={"insets": True})
-
-
-def wanting(
-    inside: Mapping[NodeRef, float],
-    *,
-    settings: FocusSettings = INSETS,
-    window: int = 60,
-    state: AllocatorState | None = None,
-    context: WorkingContext | None = None,
-    shape: Shape | None = None,
-) -> Allocation:
-    """A pass in which blocks below coarse gists are wanted, and so are those gists."""
-    made, held = context_of(window=window)
-    context, shape = context or made, shape or held
-    hosts = {host.node: score for node, score in inside.items() if (host := context.host(node)) is not None}
-    scores = replace(told(context, hosts), inside=inside)
-    return allocate(context, scores, shape, settings, state or AllocatorState(refocus=1))
-
-
-@pytest.mark.parametrize("policy", ["greedy", "exact"])
-def test_one_block_wanted_below_a_coarse_gist_is_put_beside_it_in_one_action(policy: str) -> None:
-    settings = INSETS.model_copy(update={"policy": policy})
-    found = wanting({BLOCK: 0.9, NodeRef(1, 9): 0.5, NodeRef(1, 12): 0.1}, settings=settings)
-    beside = decision(found, BLOCK, "inset")
-    assert (beside.reason, beside.cost, beside.score, beside.start) == ("applied", 4, 0.9, 24)
-    assert decision(found, NodeRef(1, 9), "inset").applied
-    assert decision(found, NodeRef(1, 12), "inset").reason == "below_threshold"
-    assert decision(found, L3, "expand").reason == "inset"
-    assert [str(entry.node) for entry in found.context.entries()[:4]] == ["L3#0", "L0#6", "L0#9", "L2#4"]
-    assert found.scores[NodeRef(0, 6)] == 0.9
-    off = wanting({BLOCK: 0.9}, settings=settings.model_copy(update={"insets": False}))
-    assert applied(off) == {(L3, "expand")} and not off.context.insets
-    full = wanting({BLOCK: 0.9}, settings=settings, window=context_of()[0].used + 3)
-    assert decision(full, BLOCK, "inset").reason == "budget"
-
-
-@pytest.mark.parametrize("policy", ["greedy", "exact"])
-def test_an_inset_is_closed_like_other_detail_and_never_within_its_cooldown(policy: str) -> None:
-    settings = INSETS.model_copy(update={"policy": policy})
-    base, shape = context_of(window=context_of()[0].used + 4)
-    made = allocate(
-        base, replace(told(base, {L3: 0.9}), inside={BLOCK: 0.9}), shape, settings, AllocatorState(1)
-    )
-    assert made.context.free == 0
-    wanted = {NodeRef(0, 6): -0.9, L1: 0.9}
-    for refocus, expected in ((2, {"cooldown"}), (4, {"applied"})):
-        state = replace(made.state, refocus=refocus)
-        found = run(wanted, context=made.context, shape=shape, settings=settings, state=state)
-        assert {decision(found, BLOCK, "collapse").reason} == expected
-    assert decision(found, BLOCK, "collapse").cost == -4 and not found.context.insets
-    assert found.context.position(NodeRef(0, 20)) is not None
-    again = replace(found.state, refocus=5)
-    assert decision(wanting({BLOCK: 0.9}, state=again), BLOCK, "inset").reason == "cooldown"
-
-
-def test_what_the_operator_says_of_a_block_holds_for_its_inset() -> None:
-    asked = run({}, state=said(BLOCK, "expand"), settings=INSETS)
-    assert decision(asked, BLOCK, "inset").detail == "asked for by the operator"
-    assert not [one for one in asked.actions if one.node == BLOCK and one.kind == "expand"]
-    again = run({}, context=asked.context, state=said(BLOCK, "expand"), settings=INSETS)
-    assert decision(again, BLOCK, "expand").detail == "it is at that level already"
-    for node in (BLOCK, NodeRef(2, 1), L3):
-        forbidden = wanting({BLOCK: 0.9}, state=said(node, "forbid"))
-        assert decision(forbidden, BLOCK, "inset").reason == "superseded"
-    pinned = run({NodeRef(0, 6): -0.9}, context=asked.context, state=said(NodeRef(0, 6), "pin"))
-    assert decision(pinned, BLOCK, "collapse").detail == "the operator pinned it"
-    shape = Shape(100, sealed={NodeRef(2, 1)})
-    assert decision(wanting({BLOCK: 0.9}, shape=shape), BLOCK, "inset").reason == "illegal_level"
-    context = assemble(Shape(100), 60, 2, overrides={NodeRef(0, 6): "pin"}, insets=True, focus_share=0.6)
-    assert context.insets == {NodeRef(0, 6)}
-
-
-def test_room_is_made_by_taking_an_inset_away_when_nothing_else_is_left() -> None:
-    base, shape = context_of()
-    context = base.inset(BLOCK)[0]
-    tight = replace(context, window=context.used - 1)
-    found = make_room(tight, {NodeRef(0, 6): -0.5}, shape, SMALL, AllocatorState(refocus=3))
-    assert applied(found) == {(BLOCK, "collapse")} and found.context == replace(base, window=tight.window)
-
-
-EXACT = SMALL.model_copy(update={"policy": "exact"})
+    assert (L1, "expand") in applied(taken(0.95, 6)[0])  # it is wanted more itself
 
 
 def applied(allocation: Allocation) -> set[tuple[NodeRef, Action]]:
     return {(one.node, one.kind) for one in allocation.actions if one.applied}
-
-
-def test_the_exact_policy_takes_two_that_fit_where_the_greedy_one_takes_the_greatest() -> None:
-    shape = Shape(100, slots=2)
-    context = replace(coarsest(shape, 100, 2), window=coarsest(shape, 100, 2).used + 6)
-    scores = {L3: 0.9, L1: 0.6, NodeRef(1, 21): 0.5}  # L3 takes 6 positions, a block 2
-    greedy = run(scores, context=context, shape=shape)
-    exact = run(scores, context=context, shape=shape, settings=EXACT)
-    assert applied(greedy) == {(L3, "expand")}
-    assert applied(exact) == {(L1, "expand"), (NodeRef(1, 21), "expand")}
-    left = decision(exact, L3, "expand")
-    assert (left.reason, left.rank) == ("budget", 1)
-    assert "worth more elsewhere" in left.detail
-
-
-def test_the_exact_policy_closes_for_room_only_and_the_least_wanted_first() -> None:
-    base, shape = context_of()
-    context = replace(opened(base, L1, NodeRef(1, 21)), window=base.used + 6)
-    unwanted = {NodeRef(0, 20): -0.4, NodeRef(0, 21): -0.9}
-    assert not applied(run(unwanted, context=context, shape=shape, settings=EXACT))
-    allocation = run({L3: 0.5, **unwanted}, context=context, shape=shape, settings=EXACT)
-    assert applied(allocation) == {(L3, "expand"), (NodeRef(1, 21), "collapse")}
-    assert decision(allocation, L1, "collapse").detail == "nothing needs its room"
-
-
-def test_the_exact_policy_says_when_only_n_diff_was_in_the_way() -> None:
-    tight = EXACT.model_copy(update={"n_diff": 1})
-    allocation = run({L3: 0.5, L2: 0.9, L1: 0.7}, settings=tight)
-    assert applied(allocation) == {(L2, "expand")}
-    assert decision(allocation, L1, "expand").reason == "n_diff"
-
-
-def test_the_exact_policy_hears_the_operator_and_leaves_what_is_pinned() -> None:
-    asked = run({L3: -0.9}, state=said(L3, "expand"), settings=EXACT)
-    assert decision(asked, L3, "expand").reason == "applied"
-    base, shape = context_of()
-    context = replace(opened(base, L1), window=base.used + 3)
-    pinned = run(
-        {L3: 0.9, NodeRef(0, 20): -0.9},
-        context=context,
-        shape=shape,
-        state=said(NodeRef(0, 20), "pin"),
-        settings=EXACT,
-    )
-    assert decision(pinned, L1, "collapse").reason == "superseded"
-    assert decision(pinned, L3, "expand").reason == "budget"
-
-
-@given(st.integers(0, 300), st.integers(0, 30), st.data())
-def test_no_greedy_pass_opens_more_than_the_exact_one(length: int, slack: int, data: st.DataObject) -> None:
-    shape = Shape(length)
-    context = assemble(shape, coarsest(shape, 10**6, 2).used + slack, 2)
-    count = len(context.entries())
-    drawn = data.draw(st.lists(st.floats(0, 1), min_size=count, max_size=count))
-    scores = {entry.node: value for entry, value in zip(context.entries(), drawn, strict=True)}
-    gained = [
-        sum(one.score for one in allocation.actions if one.applied)
-        for allocation in (
-            run(scores, context=context, shape=shape),
-            run(scores, context=context, shape=shape, settings=EXACT),
-        )
-    ]
-    assert gained[0] <= gained[1] + 1e-9
 
 
 def test_the_dirty_front_is_known_for_every_candidate_before_anything_is_applied() -> None:
@@ -585,81 +411,10 @@ def test_the_dirty_front_is_known_for_every_candidate_before_anything_is_applied
     assert near.front.milliseconds == far.front.milliseconds - 2 * 2.0
 
 
-def test_ordered_by_time_the_cheaper_goes_first_and_what_is_dirty_anyway_is_cheap() -> None:
-    shape = Shape(100)
-    base = coarsest(shape, 60, 2)
-    settings = SMALL.model_copy(update={"n_diff": 1, "order": "score_per_ms"})
-    scores = {L3: 0.6, NodeRef(1, 22): 0.5}
-    clean = ReadingCosts(base.used, 1.0, 1.0)
-    state = AllocatorState(refocus=1)
-    assert applied(
-        allocate(base, told(base, scores), shape, SMALL.model_copy(update={"n_diff": 1}), state)
-    ) == {(L3, "expand")}
-    late = allocate(base, told(base, scores), shape, settings, state, clean)
-    assert applied(late) == {(NodeRef(1, 22), "expand")}
-    dirty = allocate(base, told(base, scores), shape, settings, state, ReadingCosts(4, 1.0, 1.0))
-    assert applied(dirty) == {(L3, "expand")}
-
-
-def test_after_an_early_change_the_later_ones_are_ranked_by_what_they_still_add() -> None:
-    base, shape = context_of()
-    settings = SMALL.model_copy(update={"n_diff": 2, "order": "score_per_ms"})
-    scores = {L3: 1.0, L2: 0.21, NodeRef(1, 22): 0.9}
-    found = allocate(
-        base,
-        told(base, scores),
-        shape,
-        settings,
-        AllocatorState(refocus=1),
-        ReadingCosts(base.used, 1.0, 1.0),
-    )
-    assert applied(found) == {(NodeRef(1, 22), "expand"), (L3, "expand")}
-    assert found.prices.clean == 4
-
-
-def test_adaptive_thresholds_lean_away_from_a_full_window_and_say_so() -> None:
-    settings = SMALL.model_copy(update={"thresholds": "adaptive"})
-    thresholds = Thresholds()
-    for _ in range(9):
-        thresholds = thresholds.adapted(settings, utilization=0.99, swap_rate=0.0)
-    assert thresholds.expand(settings) == pytest.approx(0.3)
-    assert thresholds.collapse(settings) == pytest.approx(0.1)
-    state = AllocatorState(refocus=1, thresholds=thresholds)
-    refused = decision(run({L3: 0.25}, settings=settings, state=state), L3, "expand")
-    assert (refused.reason, refused.detail) == (
-        "below_threshold",
-        "its score +0.25 is not above τ = +0.30, from 0.20 as the window was full",
-    )
-
-
-def test_adaptive_thresholds_rise_while_the_loop_is_restless_and_come_back_when_it_is_quiet() -> None:
-    settings = SMALL.model_copy(update={"thresholds": "adaptive"})
-    restless = Thresholds()
-    for _ in range(9):
-        restless = restless.adapted(settings, utilization=0.85, swap_rate=0.5)
-    assert restless.expand(settings) == restless.collapse(settings) == pytest.approx(0.4)
-    assert restless.why() == "the loop was restless"
-    quiet = restless
-    for _ in range(9):
-        quiet = quiet.adapted(settings, utilization=0.85, swap_rate=0.0)
-    assert quiet == Thresholds()
-
-
-@given(st.floats(0.75, 0.95), st.floats(0.125, 0.25), st.floats(-1, 1), st.floats(1, 2))
-def test_inside_the_dead_band_thresholds_stay_where_they_are(
-    utilization: float, swap_rate: float, lean: float, calm: float
-) -> None:
-    settings = SMALL.model_copy(update={"thresholds": "adaptive"})
-    thresholds = Thresholds(lean, calm)
-    assert thresholds.adapted(settings, utilization=utilization, swap_rate=swap_rate) == thresholds
-    assert thresholds.adapted(SMALL, utilization=utilization, swap_rate=swap_rate) == Thresholds()
-
-
-@given(st.lists(st.floats(-1, 1), min_size=40, max_size=40), st.sampled_from(["greedy", "exact"]))
-def test_nothing_goes_back_and_forth_three_times_in_eight_refocuses(drawn: list[float], policy: str) -> None:
+@given(st.lists(st.floats(-1, 1), min_size=40, max_size=40))
+def test_nothing_goes_back_and_forth_three_times_in_eight_refocuses(drawn: list[float]) -> None:
     shape = Shape(160)
     context = assemble(shape, 60, 2)
-    settings = SMALL.model_copy(update={"policy": policy})
     state = AllocatorState()
     flips: dict[NodeRef, list[int]] = {}
     last: dict[NodeRef, str] = {}
@@ -668,7 +423,7 @@ def test_nothing_goes_back_and_forth_three_times_in_eight_refocuses(drawn: list[
             entry.node: abs(drawn[place % 40]) * (1 if entry.level else -1)
             for place, entry in enumerate(context.entries())
         }
-        allocation = allocate(context, told(context, scores), shape, settings, replace(state, refocus=number))
+        allocation = allocate(context, told(context, scores), shape, SMALL, replace(state, refocus=number))
         for one in allocation.actions:
             if one.applied:
                 if last.get(one.node, one.kind) != one.kind:

@@ -196,7 +196,7 @@ def test_a_smaller_window_makes_room_and_one_that_is_too_small_changes_nothing()
         ("tau", "0.3", "cannot be changed"),
         ("block_size", "8", "cannot be changed"),
         ("tau_expand", "2", "less than or equal to 1"),
-        ("policy", "random", "greedy"),
+        ("policy", "exact", "cannot be changed"),
         ("n_diff", "many", "integer"),
     ],
 )

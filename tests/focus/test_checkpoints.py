@@ -16,7 +16,6 @@ from amgs_focus.gist.gistnet import GistNet, GistShape, PointerEncoder
 from amgs_focus.lens import checkpoint as lens_checkpoint
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.features import NAMES
-from amgs_focus.lens.lensnet import LensNet, LensShape
 from amgs_focus.model import loading
 from amgs_focus.model.adapter import AdapterShape, attach, load_adapter
 from amgs_focus.model.base_model import BaseModel
@@ -36,8 +35,7 @@ def gists(path: Path, model: BaseModel, *, slots: int = 1, seed: int = 0) -> Pat
 
 
 def lens(path: Path, model: BaseModel) -> Path:
-    net = LensNet(LensShape(model.card.width, features=NAMES))
-    lens_checkpoint.save_checkpoint(path, net, model=model, gist="pointer 0")
+    lens_checkpoint.save_linear(path, dict.fromkeys(NAMES, 0.1), model=model, gist="pointer 0")
     return path
 
 

@@ -31,7 +31,7 @@ from amgs_focus.tree.span_metadata import Act, Fate
 from amgs_focus.tree.usage import UseTable
 from tests.focus.focus_world import MODEL, SMALL, StillClock, Told, notes, small_runtime, small_tree
 
-EAGER = ForgetRules(half_life=8, recent=12, questions=0)
+EAGER = ForgetRules(half_life=8, recent=12)
 nodes = st.sets(st.builds(NodeRef, st.integers(1, 3), st.integers(0, 20)), max_size=30)
 
 
@@ -85,7 +85,7 @@ def test_a_limit_takes_the_weakest() -> None:
 
 def test_opening_keeps_detail_for_longer_and_a_look_begins_its_age_anew() -> None:
     tree = small_tree(200)
-    rules = ForgetRules(half_life=40, recent=0, questions=0)
+    rules = ForgetRules(half_life=40, recent=0)
     usage = tree.catalogue.usage
     before = assess(tree, 1, 0, 4, rules, spare(tree)).strength
     usage.table(1).add([0, 0, 0], "dwell", 150)
@@ -101,7 +101,7 @@ def test_domains_have_half_lives_and_trust_lengthens_them() -> None:
     text = "abcdefgh"
     for domain, trust in (("log", ""), ("spec", ""), ("other", "1"), ("other", "0.1"), ("other", "")):
         tree.append_segment(Segment(text, meta={"domain": domain, "trust": trust}))
-    rules = ForgetRules(half_life=16, half_lives={"log": 4, "spec": 400}, recent=0, questions=0)
+    rules = ForgetRules(half_life=16, half_lives={"log": 4, "spec": 400}, recent=0)
     strength = assess(tree, 1, 0, 10, rules, RetentionContext(40)).strength
     idle = 40 - np.arange(4, 44, 4)
     assert strength == pytest.approx(2.0 ** (-idle / np.repeat([4, 400, 32, 3.2, 16], 2)), rel=1e-6)
@@ -112,7 +112,7 @@ def test_an_older_version_of_a_file_is_weak_at_once_and_the_current_one_is_not()
     for version in ("1", "2"):
         tree.append_segment(Segment("x = 1\ny = 2\n", meta={"path": "a.py", "version": version}))
     tree.append_segment(Segment("z" * 20))
-    rules = ForgetRules(recent=0, questions=0)
+    rules = ForgetRules(recent=0)
     assert fates(tree, 1, rules, RetentionContext(40)) == ("weak",) * 3 + ("strong",) * 7 + ("recent",)
 
 

@@ -6,21 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from safetensors.torch import load_file, save_file
 
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.checkpoint import load_checkpoint, save_linear
 from amgs_focus.lens.features import NAMES
-from amgs_focus.lens.lensnet import LensNet, LensNetScorer
 from amgs_focus.lens.linear import LinearLens
 from amgs_focus.lens.scoring import LensView
 from amgs_focus.lens.worth import SpreadFloors
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import assemble
 from tests.focus.focus_world import MODEL
-from tests.focus.lens_samples import SHAPE
 
 WEIGHTS = {name: 0.3 * (-1) ** at * (1 + at % 4) for at, name in enumerate(NAMES)}
 
@@ -35,20 +32,6 @@ def views() -> list[LensView]:
 
 def lens(floors: SpreadFloors | None = None) -> LinearLens:
     return LinearLens(WEIGHTS, floors or SpreadFloors(), name="line", version=3)
-
-
-def test_it_scores_bit_for_bit_as_a_net_whose_attention_adds_nothing() -> None:
-    net = LensNet(SHAPE)
-    with torch.no_grad():
-        net.weights.copy_(torch.tensor(list(WEIGHTS.values())))
-    beside = LensNetScorer(net, name="net", version=1)
-    for view in views():
-        ours, theirs = lens().score(view), beside.score(view)
-        assert np.array_equal(ours.values, theirs.values)
-        assert np.abs(ours.values).max() > 0.1
-        assert ours.question_share == theirs.question_share
-        assert set(ours.parts) == set(NAMES)
-        assert lens().worth(view) == beside.worth(view)
 
 
 def test_a_file_gives_back_the_same_lens_and_its_floors(tmp_path: Path) -> None:
@@ -114,7 +97,3 @@ def test_the_causal_twin_does_not_know_a_question_that_comes_later_nor_the_end()
     assert twin.name == "line causal"
     assert twin.worth(asked) == twin.worth(unasked)
     assert lens().worth(asked) != lens().worth(unasked)
-    net = LensNet(SHAPE)
-    with torch.no_grad():
-        net.weights.copy_(torch.tensor(list(WEIGHTS.values())))
-    assert twin.worth(asked) == LensNetScorer(net, name="net", version=1, causal=True).worth(asked)

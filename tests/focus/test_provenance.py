@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 
-from amgs_focus.lens.lensnet import LensShape
-from amgs_focus.training.lens_runs import LensText
-from amgs_focus.training.lensnet import LensTraining
-from amgs_focus.training.provenance import UNKNOWN, card_section, commit, of_lens
+from amgs_focus.training.provenance import UNKNOWN, commit
 
 
 def git(folder: Path, *words: str) -> str:
@@ -30,17 +26,3 @@ def test_the_commit_is_that_of_the_repository_that_holds_the_program(tmp_path: P
     assert commit(package) == git(tmp_path, "rev-parse", "HEAD")
     (package / "__init__.py").write_text("changed = True", encoding="utf-8")
     assert commit(package).endswith("-dirty")
-
-
-def test_the_hash_of_a_text_changes_with_a_token_and_stands_on_the_card() -> None:
-    def digests(*texts: LensText) -> dict[str, str]:
-        made = of_lens(LensTraining(LensShape(16), seed=5), texts)
-        assert made["seed"] == "5" and json.loads(made["configuration"])["shape"]["width"] == 16
-        found: dict[str, str] = json.loads(made["texts"])
-        assert all(digest in "\n".join(card_section(made)) for digest in found.values())
-        return found
-
-    first = digests(LensText("a", "lib", (1, 2)), LensText("b", "lib", (3,)), LensText("c", "novel", (4,)))
-    other = digests(LensText("a", "lib", (1, 2)), LensText("b", "lib", (5,)), LensText("c", "novel", (4,)))
-    assert set(first) == {"lib", "novel"}
-    assert first["lib"] != other["lib"] and first["novel"] == other["novel"]

@@ -35,7 +35,6 @@ from benchmarks.focus_evaluation.asking import asked, stands_whole
 from tests.focus.focus_world import MODEL, StillClock
 
 SETTINGS = FocusSettings(block_size=16, window=160, cadence=8)
-INSETS = SETTINGS.model_copy(update={"insets": True})
 FACT = "The hound sleeps in the crimson hut."
 QUESTION = "dog bed colour?"
 ALIKE = (("hound", "dog"), ("sleeps", "bed"), ("crimson", "colour"))
@@ -98,12 +97,9 @@ def in_sight(runtime: FocusRuntime) -> bool:
     return all(place is not None and entries[place].level == 0 for place in places)
 
 
-@pytest.mark.parametrize("chosen", [SETTINGS, INSETS])
-def test_a_question_in_other_words_opens_the_whole_statement_and_words_alone_do_not(
-    chosen: FocusSettings,
-) -> None:
+def test_a_question_in_other_words_opens_the_whole_statement_and_words_alone_do_not() -> None:
     for search, expected in ((QuestionSearch(Meanings()), True), (None, False)):
-        runtime = told(search, settings=chosen)
+        runtime = told(search)
         assert not in_sight(runtime)
         runtime.question(QUESTION)
         runtime.refocus()
@@ -119,22 +115,12 @@ def test_what_a_bench_asks_is_looked_up_as_in_a_session() -> None:
 
 
 def test_a_found_block_is_wanted_through_every_gist_above_it() -> None:
-    runtime = told(QuestionSearch(Meanings()), settings=INSETS)
+    runtime = told(QuestionSearch(Meanings()))
     start, _ = span(runtime.tree)
     runtime.question(QUESTION)
     assert runtime.state.findings is not None
     assert runtime.state.findings.blocks[0].block in range(start // 16, start // 16 + 4)
-    record = runtime.refocus()
-    beside = [one.node for one in record.applied if one.kind == "inset"]
-    assert NodeRef(1, start // 16) in beside and NodeRef(0, start // 16) in runtime.context.insets
-    place = runtime.context.position(NodeRef(0, start // 16))
-    assert place is not None and runtime.snapshot().entries[place].inset
-    assert runtime.why(place).reason_text.startswith("Put beside its gist")
-    host = runtime.context.tile(start)
-    assert host is not None and runtime.context.entries()[host].level >= 2
-    without = told(QuestionSearch(Meanings()))
-    without.question(QUESTION)
-    steps = [one.node for one in without.refocus().applied if one.kind == "expand"]
+    steps = [one.node for one in runtime.refocus().applied if one.kind == "expand"]
     assert NodeRef(2, start // 256) in steps and NodeRef(1, start // 16) in steps
 
 
@@ -198,7 +184,7 @@ def test_what_was_forgotten_is_not_found_and_what_was_purged_has_no_vector() -> 
     assert not tree.vectors.cosines(asked, blocks[-1] + 1)[list(blocks)].any()
 
 
-@pytest.mark.parametrize("chosen", [SETTINGS, INSETS.model_copy(update={"window": 256, "cooldown": 0})])
+@pytest.mark.parametrize("chosen", [SETTINGS, SETTINGS.model_copy(update={"window": 256, "cooldown": 0})])
 def test_stepping_back_over_a_question_takes_back_what_it_found_and_a_replay_finds_the_same(
     tmp_path: Path, chosen: FocusSettings
 ) -> None:
@@ -211,7 +197,6 @@ def test_stepping_back_over_a_question_takes_back_what_it_found_and_a_replay_fin
     runtime.question(QUESTION)
     runtime.decode(2)
     after, found = runtime.state_hash(), runtime.state.findings
-    assert bool(runtime.context.insets) is chosen.insets
     runtime.back(3)
     assert runtime.state_hash() == before and runtime.state.findings is None
     runtime.decode(1)

@@ -20,11 +20,11 @@ from amgs_focus.trace.trace import TraceWriter, read
 from tests.focus.focus_world import SMALL, StillClock, notes, small_runtime
 from tests.focus.read_world import next_reads, read_now, recomputed
 
-DOINGS = ("step", "step", "open", "beside", "back", "ask", "branch", "switch", "room")
+DOINGS = ("step", "step", "open", "back", "ask", "branch", "switch", "room")
 
 
 def reading(every: int, model: TinyModel | None = None) -> FocusRuntime:
-    chosen = SMALL.model_copy(update={"full_read_every": every, "insets": True})
+    chosen = SMALL.model_copy(update={"full_read_every": every})
     runtime = small_runtime(settings=chosen) if model is None else small_runtime(settings=chosen, model=model)
     runtime.ingest(notes(8))
     return runtime
@@ -36,9 +36,6 @@ def do(runtime: FocusRuntime, doing: str, which: int) -> None:
         runtime.decode(3)
     elif doing == "open":
         runtime.override(entries[which % len(entries)].node, "expand")
-        runtime.refocus()
-    elif doing == "beside":
-        runtime.override(NodeRef(1, which % max(1, runtime.tree.count(1))), "expand")
         runtime.refocus()
     elif doing == "back" and runtime.state.step:
         runtime.back(1 + which % min(7, runtime.state.step))

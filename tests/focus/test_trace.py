@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import Measurement, NodeRef, Refocus, Segment, StepRecord
 from amgs_focus.runtime.replay import header_of, replay
 from amgs_focus.runtime.runtime import FocusRuntime
+from amgs_focus.settings import FocusSettings
 from amgs_focus.trace.events import Ended, Ingested
 from amgs_focus.trace.trace import TraceWriter, read
 from tests.focus.focus_world import MODEL, SMALL, Renamed, notes, small_runtime
@@ -203,3 +205,41 @@ def test_a_line_is_plain_json_after_its_checksum(traced: tuple[Path, list[StepRe
         "end",
     }
     assert any(isinstance(one.record, Refocus) and one.record.forced for one in read(traced[0]).events)
+
+
+def as_of_before(trace: Path, path: Path, **more: str) -> Path:
+    """The trace as an earlier version wrote it, with settings and constants that are gone."""
+    header, *rest = trace.read_text(encoding="utf-8").splitlines()
+    told = json.loads(header[9:])
+    settings = {"policy": "greedy", "order": "score", "thresholds": "fixed", "insets": False, **more}
+    told["data"]["settings"] |= {**settings, "lens": "tail-similarity"}
+    told["data"]["options"]["most_calm"] = 2.0
+    total = 0
+    with path.open("w", encoding="utf-8") as file:
+        for body in (json.dumps(told), *(line[9:] for line in rest)):
+            total = zlib.crc32(body.encode(), total)
+            file.write(f"{total:08x} {body}\n")
+    return path
+
+
+def test_a_trace_of_before_replays_and_one_made_with_what_is_gone_is_refused(
+    traced: tuple[Path, list[StepRecord]], tmp_path: Path
+) -> None:
+    runtime = small_runtime(settings=SMALL.model_copy(update={"lens": "search"}))
+    path = tmp_path / "search.jsonl"
+    with TraceWriter(path, header_of(runtime)) as writer:
+        recorded = small_runtime(settings=runtime.settings, trace=writer)
+        recorded.ingest(notes())
+        recorded.decode(6)
+    assert replay(read(as_of_before(path, tmp_path / "old.jsonl")), runtime) == 6
+    with pytest.raises(TraceError, match="policy = exact, which is gone"):
+        read(as_of_before(traced[0], tmp_path / "exact.jsonl", policy="exact"))
+
+
+def test_states_hash_their_settings_as_before_some_were_gone() -> None:
+    assert FocusSettings(lens="tail-similarity", full_read_every=1).for_hashes() == (
+        '{"block_size":32,"window":512,"cadence":32,"focus_share":0.0,"slack":0.125,"tail_blocks":2,"tau_expand":0.2,'
+        '"tau_collapse":0.2,"n_diff":4,"lens":"tail-similarity","policy":"greedy","order":"score",'
+        '"thresholds":"fixed","cooldown":2,"refinement_passes":1,"question_passes":16,"question_n_diff":2,'
+        '"horizon":32,"temperature":0.0,"answer_tokens":256,"history":24,"seed":0}'
+    )

@@ -234,7 +234,7 @@ def test_swaps_are_counted_per_entry_outside_the_tail() -> None:
 
 def test_every_reason_has_a_letter_and_a_sentence() -> None:
     assert set(REASON_LETTERS) == set(REASON_SENTENCES)
-    assert len(REASON_LETTERS) == 12
+    assert len(REASON_LETTERS) == 11
     shown = [letter for letter in REASON_LETTERS.values() if letter]
     assert len(shown) == len(set(shown))
 

@@ -31,10 +31,7 @@ def edited(context: WorkingContext, data: st.DataObject, count: int = 6) -> list
         now = chain[-1]
         openable = [place for place, entry in enumerate(now.entries()) if entry.level]
         closable = [node for node in parents(now) if closes(now, node)]
-        beside = [node for node in blocks(now) if now.inset_place(node) is not None]
-        kinds = [
-            kind for kind, there in (("expand", openable), ("close", closable), ("inset", beside)) if there
-        ]
+        kinds = [kind for kind, there in (("expand", openable), ("close", closable)) if there]
         if not kinds:
             break
         match data.draw(st.sampled_from(kinds)):
@@ -42,14 +39,11 @@ def edited(context: WorkingContext, data: st.DataObject, count: int = 6) -> list
                 place = data.draw(st.sampled_from(openable))
                 after, edit = now.expand(place)
                 assert edit.cost == now.expand_cost(place)
-            case "close":
+            case _:
                 node = data.draw(st.sampled_from(closable))
                 members = [one for one in now.entries() if parent_of(one.node, now.block_size) == node]
                 after, edit = now.collapse(node)
-                assert edit.cost == now.collapse_cost(node, members)
-            case _:
-                after, edit = now.inset(data.draw(st.sampled_from(beside)))
-                assert edit.cost == now.block_size
+                assert edit.cost == now.collapse_cost(members)
         assert after.used == now.used + edit.cost
         undone, _ = after.apply(edit.inverse)
         assert undone == now
@@ -85,13 +79,8 @@ def closes(context: WorkingContext, node: NodeRef) -> bool:
 def test_any_edits_keep_every_invariant_and_undo_exactly(length: int, tail: int, data: st.DataObject) -> None:
     for context in edited(wide(length, tail=tail), data):
         context.check()
-        tiles = [entry for entry in context.entries() if entry.node not in context.insets]
-        assert [token for entry in tiles for token in range(entry.start, entry.end)] == list(range(length))
-        for place, entry in enumerate(context.entries()):
-            assert entry.start == 0 or entry.start > context.entries()[place - 1].start or entry.level == 0
-            if entry.node in context.insets:
-                hosts = [tile for tile in tiles if tile.start <= entry.start and entry.end <= tile.end]
-                assert entry.level == 0 and entry.cost == context.block_size and hosts[0].level >= 2
+        covered = [token for entry in context.entries() for token in range(entry.start, entry.end)]
+        assert covered == list(range(length))
         bands = context.bands()
         assert [(band.start, band.end) for band in bands] == list(
             pairwise([*(band.start for band in bands), length])
@@ -106,33 +95,6 @@ def test_two_entries_stand_in_the_same_order_in_every_context(length: int, data:
     one, other = (data.draw(st.sampled_from(chain)).codes().tolist() for _ in range(2))
     both = set(one) & set(other)
     assert [code for code in one if code in both] == [code for code in other if code in both]
-
-
-def test_an_inset_takes_its_place_when_its_gist_is_opened_and_goes_when_it_is_closed() -> None:
-    context = wide(86)  # L3#0, one L2 and the tail
-    block = NodeRef(1, 6)
-    beside, _ = context.inset(block)
-    assert beside.entries()[:2] == (gist_entry(NodeRef(3, 0), 4, 1), Entry(0, 6, 24, 28, 4))
-    assert beside.used == context.used + 4
-    assert beside.bands()[:3] == (Band(0, 24, 3), Band(24, 28, 0), Band(28, 64, 3))
-    coarse, _ = beside.expand(0)
-    assert [str(entry.node) for entry in coarse.entries()[:5]] == ["L2#0", "L2#1", "L0#6", "L2#2", "L2#3"]
-    assert coarse.collapse(NodeRef(3, 0))[0] == beside
-    fine, _ = coarse.expand(1)
-    assert [str(entry.node) for entry in fine.entries()[:6]] == [
-        "L2#0",
-        "L1#4",
-        "L1#5",
-        "L0#6",
-        "L1#7",
-        "L2#2",
-    ]
-    assert not fine.insets
-    assert beside.collapse(block)[0] == context
-    assert beside.without({NodeRef(1, 6)}) == beside.without({NodeRef(3, 0)}) == context
-    for gone in (NodeRef(1, 6), NodeRef(1, 20), NodeRef(2, 1)):  # it stands already, the tail, no block
-        with pytest.raises(FocusError, match="no coarse gist to stand beside"):
-            beside.inset(gone)
 
 
 @given(lengths, st.integers(1, 200), st.integers(0, 20), st.sampled_from([0.0, 0.5]))
@@ -204,28 +166,17 @@ def broken(change: str) -> WorkingContext:
             return replace(context, items=(Entry(0, 0, 0, 3, 3), Entry(0, 1, 3, 7, 4)))
         case "budget":
             return replace(context, window=context.used - 1)
-        case "inset twice":
-            inset = token_entries(24, 28, 4)
-            return replace(context, items=(first, *inset, *inset, second, *rest))
-        case "inset of a gist":
-            return replace(context, items=(first, gist_entry(NodeRef(1, 6), 4, 1), second, *rest))
-        case "inset behind another":
-            return replace(context, items=(first, second, *token_entries(24, 28, 4), *rest))
+        case "nested":
+            return replace(context, items=(first, *token_entries(24, 28, 4), second, *rest))
         case "tail":
             return replace(context, tail_blocks=8)
         case _:
             return replace(context, items=(replace(first, cost=2), second, *rest))
 
 
-BROKEN = (
-    "gap overlap short misaligned budget tail cost",
-    "inset twice",
-    "inset of a gist",
-    "inset behind another",
+@pytest.mark.parametrize(
+    "change", ["gap", "overlap", "nested", "short", "misaligned", "budget", "tail", "cost"]
 )
-
-
-@pytest.mark.parametrize("change", [*BROKEN[0].split(), *BROKEN[1:]])
 def test_a_broken_invariant_is_named(change: str) -> None:
     coarsest(Shape(86), 100, 2).check()
     with pytest.raises(FocusError, match="broke an invariant"):
@@ -247,8 +198,7 @@ def test_finding_an_entry_agrees_with_looking_at_all_of_them(length: int, data: 
     context = edited(wide(length), data)[-1]
     for token in range(-1, length + 1):
         looked = [place for place, e in enumerate(context.entries()) if e.start <= token < e.end]
-        assert context.tile(token) == (looked[0] if looked else None)
-        assert context.covering(token) == (looked[-1] if looked else None)
+        assert context.covering(token) == (looked[0] if looked else None)
     for place, entry in enumerate(context.entries()):
         assert context.position(entry.node) == place
     assert context.position(NodeRef(9, 9)) is None

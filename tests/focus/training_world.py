@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import torch
+from pydantic import BaseModel as Section
 
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.corpus import Part
@@ -69,3 +71,22 @@ def corpus_part(model: BaseModel, name: str, weight: float, text: str, held_out:
     tokens = torch.tensor(model.encode(text), dtype=torch.int32)
     cut = len(tokens) - int(len(tokens) * held_out)
     return Part(name, weight, tokens[:cut], tokens[cut:])
+
+
+def keys_of(section: type[Section], prefix: str = "") -> list[str]:
+    """Every key of a configuration, with its way through the sections."""
+    found = []
+    for name, field in section.model_fields.items():
+        kinds = [field.annotation, *getattr(field.annotation, "__args__", ())]
+        inner = next((one for one in kinds if isinstance(one, type) and issubclass(one, Section)), None)
+        found += keys_of(inner, f"{prefix}{name}.") if inner else [prefix + name]
+    return found
+
+
+def written_keys(given: dict[str, Any], prefix: str = "") -> list[str]:
+    """The keys of a file that was read, in the same way."""
+    found = []
+    for name, value in given.items():
+        inner = value[0] if isinstance(value, list) and value and isinstance(value[0], dict) else value
+        found += written_keys(inner, f"{prefix}{name}.") if isinstance(inner, dict) else [prefix + name]
+    return found

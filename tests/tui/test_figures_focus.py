@@ -110,26 +110,6 @@ def test_one_expanded_block_in_a_long_lifetime_is_never_averaged_away() -> None:
         assert np.max(cut.score) == 0.9
 
 
-def test_a_block_beside_its_gist_is_seen_in_its_place_and_the_gist_on_both_sides() -> None:
-    entries = (
-        replace(_entry(0, 0, 32 * K, 2, -0.3), reason="inset"),
-        replace(_entry(1, 8 * K, 9 * K, 0, 0.9), inset=True, last_action="inset", reason="applied"),
-        replace(_entry(2, 20 * K, 21 * K, 0, 0.8), inset=True),
-        _entry(3, 32 * K, 64 * K, 2),
-    )
-    view = replace(VIEW, entries=entries, lifetime=64 * K, levels=2, history=(), sources=())
-    cut = columns(view, 64, "lifetime", 1.0, 0)
-    assert np.flatnonzero(cut.level == 0).tolist() == [8, 20] and set(cut.level.tolist()) == {0, 2}
-    assert cut.entry[cut.first].tolist() == [0] * 8 + [1] + [0] * 11 + [2] + [0] * 11 + [3] * 32
-    assert [x for x in range(64) if cut.mark[x] == "inset"] == [8]
-    assert [x for x in range(64) if cut.reason[x] == "inset"] == [16]
-    assert [band.level for band in view.bands] == [2, 0, 2, 0, 2]
-    for x, expected in ((8, 1), (9, 0), (20, 2)):
-        assert focus.entry_at(view, Canvas(64 + GUTTER, 30), x + GUTTER) == expected
-    plain = focus.focus(view, Canvas(120, 40), selected=1).plain
-    assert "△ put beside" in plain and "i beside" in plain
-
-
 def test_a_past_shorter_than_the_present_leaves_its_columns_empty() -> None:
     cut = columns(VIEW, 50, "lifetime", 1.0, 0)
     half = tuple(band for band in VIEW.bands if band.end <= VIEW.lifetime // 2)

@@ -128,20 +128,12 @@ def test_a_gain_is_the_answers_nll_without_the_blocks_detail(session: Operator) 
     assert bool(gists) == (context.window < context.lifetime)
 
 
-def test_the_tail_before_the_answer_was_tokens_and_insets_stay_beside_their_gist() -> None:
+def test_the_tail_before_the_answer_was_tokens() -> None:
     context = coarsest(Shape(86), 10**6, 2)  # L3#0 over [0, 64), one L2 over [64, 80) and the tail
-    beside, _ = context.inset(NodeRef(1, 6))
-    state = FocusState(beside, FocusSettings(), answer=tuple(range(86 - 42)))
+    state = FocusState(context, FocusSettings(), answer=tuple(range(86 - 42)))
     before = before_answer(state)
     assert (before.lifetime, before.window) == (42, context.window)
-    assert [str(entry.node) for entry in before.entries()] == [
-        "L2#0",
-        "L2#1",
-        "L0#6",
-        "L0#8",
-        "L0#9",
-        "L0#10",
-    ]
+    assert [str(entry.node) for entry in before.entries()] == ["L2#0", "L2#1", "L0#8", "L0#9", "L0#10"]
     before.check()
 
 

@@ -279,9 +279,9 @@ def test_the_manual_runs_as_it_stands(desk: Desk) -> None:
 
 
 def test_a_setting_before_and_after(desk: Desk) -> None:
-    changed = desk("focus set policy exact")
+    changed = desk("focus set n_diff 1")
     assert isinstance(changed, SettingChanged)
-    assert (changed.before, changed.after) == ("greedy", "exact")
+    assert (changed.before, changed.after) == ("4", "1")
     assert desk("focus step 2").records
 
 

@@ -207,6 +207,16 @@ def test_a_retired_key_is_ignored_with_a_line_that_says_where_it_went(
     assert [line for line in amgs.err.splitlines() if "ignored" in line] == list(ignored_settings(file))
 
 
+def test_an_old_name_of_a_lens_is_read_as_its_new_one_with_a_line(tmp_path: Path) -> None:
+    file = written(tmp_path, '[focus]\nlens = "lensnet"\npolicy = "exact"\n')
+    assert load_settings(file).focus.lens == "linear"
+    assert ignored_settings(file) == (
+        f"The setting focus.policy ({file}) is ignored: "
+        "actions are always chosen one by one, the greatest score first.",
+        f"The setting focus.lens = lensnet ({file}) is read as linear, its name now.",
+    )
+
+
 def test_no_retired_key_is_a_setting_and_each_says_where_it_went() -> None:
     kept = {each.key for each in every_setting()}
     sections = {key.rpartition(".")[0] for key in kept}

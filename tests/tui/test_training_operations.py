@@ -6,11 +6,9 @@ import json
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from pydantic import BaseModel
 
 from amgs_app import cli
 from amgs_app.engine import Engine, Options
@@ -26,7 +24,7 @@ from amgs_focus.records import Segment
 from amgs_focus.training.run_config import GistConfig, RunConfig, parse_config
 from benchmarks.commands.rigs import encoder_of
 from tests.focus.model_world import write_model
-from tests.focus.training_world import LAMPS
+from tests.focus.training_world import LAMPS, keys_of, written_keys
 
 MANUAL = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
 TOY, REFERENCE = re.findall(r"```toml\n(.*?)```", MANUAL, flags=re.S)
@@ -76,27 +74,10 @@ def test_the_manual_lists_every_key_with_its_default() -> None:
     assert parse_config({"data": given["data"]}, Path("here")) == parse_config(
         {name: value for name, value in given.items() if name != "focus"}, Path("here")
     )
-    missing = set(_keys(RunConfig)) - set(_written(given))
+    missing = set(keys_of(RunConfig)) - set(written_keys(given))
     apart = {"model.cache", *(key for key in missing if key.startswith(("focus.", "gistnet.gists")))}
     assert missing <= apart
     assert GistConfig().gists.hidden == 320
-
-
-def _keys(section: type[BaseModel], prefix: str = "") -> list[str]:
-    found = []
-    for name, field in section.model_fields.items():
-        kinds = [field.annotation, *getattr(field.annotation, "__args__", ())]
-        inner = next((one for one in kinds if isinstance(one, type) and issubclass(one, BaseModel)), None)
-        found += _keys(inner, f"{prefix}{name}.") if inner else [prefix + name]
-    return found
-
-
-def _written(given: dict[str, Any], prefix: str = "") -> list[str]:
-    found = []
-    for name, value in given.items():
-        inner = value[0] if isinstance(value, list) and value and isinstance(value[0], dict) else value
-        found += _written(inner, f"{prefix}{name}.") if isinstance(inner, dict) else [prefix + name]
-    return found
 
 
 def test_what_was_trained_is_used_where_the_settings_name_it(tmp_path: Path) -> None:

@@ -35,6 +35,11 @@ RETIRED: dict[str, str] = {
     "searches why": "use `searches NUMBER ID`",
     "simulate": "use `montecarlo year`",
     "workers retry": "use `workers enqueue --failed`",
+    "focus label": "labels are measured from the repository, with `python -m benchmarks label`",
+    **{
+        f"focus train {kind}": f"it is trained from the repository, with `python -m benchmarks train-{kind}`"
+        for kind in ("lensnet", "lora", "joint")
+    },
     "bench": "the benchmarks are run from the repository, with `python -m benchmarks NAME`",
 }
 """What follows "`NAME` is gone: ", by the name: one clause without a full stop. A name of one word stands for every

@@ -51,7 +51,6 @@ NOUNS = (
     "focus_lifetime",
     "focus_trace",
     "training",
-    "lens",
     "script",
     "report",
     "workspace",
@@ -97,7 +96,6 @@ if TYPE_CHECKING:
     from amgs_app.operations import general as general
     from amgs_app.operations import graph as graph
     from amgs_app.operations import index as index
-    from amgs_app.operations import lens as lens
     from amgs_app.operations import lifecycle as lifecycle
     from amgs_app.operations import maintenance as maintenance
     from amgs_app.operations import migration as migration

@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 REMEDIES: Mapping[str, str] = MappingProxyType(
     {
-        "adapter": "`focus train lora` writes one.",
         "assembly": "`frame history` lists them.",
         "block": "`block find TEXT` looks for it.",
         "category": "`--new` allows it.",
@@ -19,7 +18,6 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "frame": "`frame define` changes it.",
         "import": "`import PATH --from FORMAT` names the format.",
         "ingest": "`ingest --file FILE` takes a single file.",
-        "labels": "`focus label` writes them.",
         "ledger": "Use `--ledger FILE`.",
         "lifetime": "`focus open --lifetime DIR` creates one.",
         "loss": "`verify --accept-loss` continues with what is left.",

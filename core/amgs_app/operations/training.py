@@ -1,9 +1,9 @@
-"""Training on one's own texts: `focus stage`, `focus train …`."""
+"""Training gists on one's own texts: `focus stage`, `focus train gistnet`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from amgs_focus.training.records import Staged, TrainedRun
     from amgs_focus.training.run_config import RunConfig
 
+ConfigKind = TypeVar("ConfigKind", bound="RunConfig")
 Config = Annotated[
     Path, Arg(metavar="CONFIG", help="The run's TOML file; see docs/training.md."), Takes("file")
 ]
@@ -42,9 +43,10 @@ def stage_texts(engine: Engine, config: Config, *, progress: Progress | None = N
     Unchanged texts are kept. Training does this by itself.
     """
     from amgs_focus.training.gist_run import base_model
+    from amgs_focus.training.run_config import read_config
     from amgs_focus.training.staging import stage
 
-    told = _read(engine, config, None)
+    told = cached(engine, read_config(config), None)
     return stage(told.data, base_model(told, progress), progress)
 
 
@@ -70,71 +72,19 @@ def train_gistnet(
     Stopping keeps the state: the same command with --resume continues from that step as if it had never stopped.
     """
     from amgs_focus.training import gist_run
+    from amgs_focus.training.run_config import read_config
 
-    told = _read(engine, config, out)
+    told = cached(engine, read_config(config), out)
     return gist_run.train_gistnet(told, clock=engine.clock, progress=progress, resume=resume, steps=steps)
 
 
-@operation(
-    "focus train lora",
-    lane="model",
-    needs="operate",
-    summary="Train a LoRA adapter for working contexts (phase B3).",
-    example="focus train lora lora.toml --steps 100",
-    long=True,
-)
-def train_lora(
-    engine: Engine,
-    config: Config,
-    *,
-    resume: Resume = False,
-    steps: Steps = None,
-    out: Out = None,
-    progress: Progress | None = None,
-) -> TrainedRun:
-    """Train a small adapter on the frozen base so that it reads a mix of gists and tokens, and report its effect.
-
-    It is compared with the base model without it on held-out texts; an adapter without effect is not kept.
+def cached(engine: Engine, config: ConfigKind, out: Path | None) -> ConfigKind:
+    """The configuration with the run's folder, if one is named, and the workstation's own cache for unpacked models
+    where it names none.
     """
-    from amgs_focus.training import joint_run
-
-    told = _read(engine, config, out)
-    return joint_run.train_lora(told, clock=engine.clock, progress=progress, resume=resume, steps=steps)
-
-
-@operation(
-    "focus train joint",
-    lane="model",
-    needs="operate",
-    summary="Train gists, lens and LoRA in turns.",
-    example="focus train joint joint.toml --steps 100",
-    long=True,
-)
-def train_joint(
-    engine: Engine,
-    config: Config,
-    *,
-    resume: Resume = False,
-    steps: Steps = None,
-    out: Out = None,
-    progress: Progress | None = None,
-) -> TrainedRun:
-    """Run cycles of B1 (gists), B2 (lens) and B3 (LoRA); each phase trains one of them while the others stay frozen.
-
-    A phase that does not beat its own frozen ablation on held-out texts is reported as without effect and reverted.
-    """
-    from amgs_focus.training import joint_run
-
-    told = _read(engine, config, out)
-    return joint_run.train_joint(told, clock=engine.clock, progress=progress, resume=resume, steps=steps)
-
-
-def _read(engine: Engine, file: Path, out: Path | None) -> RunConfig:
-    """The run's configuration; where it names no cache for unpacked models, the workstation's own is used."""
     from amgs_app.places.folders import model_cache
-    from amgs_focus.training.run_config import read_config
 
-    told = read_config(file)
+    told = config
     if told.model.cache is None:
         cache = model_cache(engine.settings.paths)
         told = told.model_copy(update={"model": told.model.model_copy(update={"cache": cache})})

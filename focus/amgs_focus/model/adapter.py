@@ -169,7 +169,6 @@ def read_adapter(path: Path) -> checkpoint_file.CheckpointFile:
         raise CheckpointError(
             f"{path.name} is not an adapter.",
             way_out="Choose a file that holds a trained adapter.",
-            about="adapter",
         ) from error
     return found
 

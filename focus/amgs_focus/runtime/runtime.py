@@ -436,8 +436,7 @@ class FocusRuntime:
         after, record = refocus(
             state, self._tree, self._scorer, state.settings, self._reader, self._clock, forced=forced
         )
-        tau = after.allocator.thresholds.expand(state.settings)
-        self._tree.catalogue.usage.refocused(record, after.context.standing(), tau)
+        self._tree.catalogue.usage.refocused(record, after.context.standing(), state.settings.tau_expand)
         return after, record
 
     def _decode(self, progress: ProgressCallback | None) -> tuple[StepRecord, FocusState]:

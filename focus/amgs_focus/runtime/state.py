@@ -12,12 +12,15 @@ import torch
 
 from amgs_focus.records import Band, Findings, Keyframe, NodeRef, Refocus
 from amgs_focus.runtime.read_history import NOTHING_READ, ReadHistory
-from amgs_focus.settings import BEFORE, FocusSettings
+from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.node_set import NOTHING, NodeSet
 from amgs_focus.window.candidates import AllocatorState
 from amgs_focus.window.working_context import WorkingContext
 
 Parts = tuple[tuple[str, float], ...]
+
+_THRESHOLDS = ", Thresholds(lean=0.0, calm=1.0))"
+"""Thresholds could once move; hashes say so still, so that traces of that time replay."""
 
 
 @dataclass(frozen=True)
@@ -63,15 +66,14 @@ class FocusState:
             sorted((str(node), value) for node, value in marked.items())
             for marked in (allocator.opened, allocator.closed, allocator.flips, allocator.overrides)
         ]
-        flags = (self.step, self.since, self.fresh, self.finished, allocator.refocus, allocator.thresholds)
+        flags = (self.step, self.since, self.fresh, self.finished, allocator.refocus)
         # where everything is read in full the history decides nothing; hashes are as they were before these settings
         reused = self.settings.full_read_every > 1
-        before = {name for name, value in BEFORE.items() if getattr(self.settings, name) == value}
-        settings = self.settings.model_dump_json(exclude=before)
+        settings = self.settings.for_hashes()
         sealed = f"|{self.sealed.runs}" if self.sealed.runs else ""
         found = f"|{[one.block for one in self.findings.blocks]}" if self.findings is not None else ""
         read = f"|{self.reads.digest}" if reused else ""
-        whole = f"{flags}|{settings}|{marks}|{entries}|{tokens}{sealed}{found}{read}"
+        whole = f"{str(flags)[:-1]}{_THRESHOLDS}|{settings}|{marks}|{entries}|{tokens}{sealed}{found}{read}"
         return hashlib.sha256(whole.encode()).hexdigest()[:16]
 
     def without(self, sealed: NodeSet) -> FocusState:

@@ -67,14 +67,6 @@ def refocus(
     residency = {entry.node: state.residency.get(entry.node, number) for entry in context.entries()}
     outside = sum(entry.end <= context.tail_start for entry in context.entries())
     swap_rate = edits / outside if outside else 0.0
-    allocator = replace(
-        allocator,
-        thresholds=allocator.thresholds.adapted(
-            settings,
-            utilization=context.used / max(1, context.window - settings.cadence),
-            swap_rate=swap_rate,
-        ),
-    )
     dirty = state.reads.pending(context, tree.generation, every)
     record = Refocus(
         number=number,

@@ -73,8 +73,8 @@ def snapshot(
         refocuses=state.allocator.refocus,
         dirty=last.dirty if last else 0,
         predicted_ms=last.predicted_ms if last else 0.0,
-        tau_expand=state.allocator.thresholds.expand(settings),
-        tau_collapse=state.allocator.thresholds.collapse(settings),
+        tau_expand=settings.tau_expand,
+        tau_collapse=settings.tau_collapse,
         question=state.question,
         text=model.decode(decoded),
         finished=state.finished,
@@ -132,8 +132,8 @@ def explain(
         collapse_cost=_collapse_cost(entry, state.context) if shown.collapsible else None,
         expand_ms=0.0 if opening is None else prices.front(state.context, place, opening).milliseconds,
         cooldown=shown.cooldown,
-        tau_expand=state.allocator.thresholds.expand(settings),
-        tau_collapse=state.allocator.thresholds.collapse(settings),
+        tau_expand=settings.tau_expand,
+        tau_collapse=settings.tau_collapse,
         reason_text=_sentence(decision, state.allocator.refocus),
         would=_would(shown, decision, state, settings),
         measurement=measurements.get(entry.node),
@@ -196,7 +196,6 @@ def _entry_view(
         delta_nll_error=measured.error if measured else None,
         source=_main_source(entry, tree),
         inherited=entry.node in state.scores and entry.node not in state.parts,
-        inset=entry.node in context.insets,
     )
 
 
@@ -207,9 +206,7 @@ def _by_node(decisions: tuple[Decision, ...]) -> Decisions:
 def _decision_of(entry: Entry, decisions: Decisions, block_size: int) -> Decision | None:
     """The decision that concerns an entry: what made it, else what was, or was not, done with it."""
     parent = parent_of(entry.node, block_size)
-    kinds: tuple[Action, ...] = ("expand", "inset")
-    made = (decisions.get((entry.node, "collapse")), *(decisions.get((parent, kind)) for kind in kinds))
-    for decision in made:
+    for decision in (decisions.get((entry.node, "collapse")), decisions.get((parent, "expand"))):
         if decision is not None and decision.applied:
             return decision
     found = [decisions.get((entry.node, "expand")), decisions.get((parent, "collapse"))]
@@ -225,7 +222,7 @@ def _collapsible(entry: Entry, context: WorkingContext, tree: LifetimeTree) -> b
 def _collapse_cost(entry: Entry, context: WorkingContext) -> int:
     """Positions that closing the entry's parent takes (negative), were all siblings at its level."""
     siblings = 1 if entry.level == 0 else context.block_size
-    return context.collapse_cost(parent_of(entry.node, context.block_size), [entry] * siblings)
+    return context.collapse_cost([entry] * siblings)
 
 
 def _main_source(entry: Entry, tree: LifetimeTree) -> str | None:
@@ -251,7 +248,7 @@ def _sentence(decision: Decision | None, refocuses: int) -> str:
     if decision is None:
         so_far = "it came after the last refocus" if refocuses else "no refocus so far"
         return f"Not scored yet ({so_far})."
-    done = {"expand": "expanded", "collapse": "collapsed", "inset": "put beside its gist"}[decision.kind]
+    done = {"expand": "expanded", "collapse": "collapsed"}[decision.kind]
     if decision.applied:
         why = f": {decision.detail}" if decision.detail else f", rank {decision.rank} of {decision.of}"
         return f"{done.capitalize()}{why}."
@@ -280,20 +277,14 @@ def _would(shown: EntryView, decision: Decision | None, state: FocusState, setti
         steps.append("would collapse once all its siblings are at its level")
     elif decision is not None and decision.detail == FORGOTTEN:
         steps.append("would expand once what lies below it is restored")
-    elif decision is not None and decision.reason == "inset":
-        steps.append(
-            "would expand once nothing of it is wanted by itself and its score is above the threshold"
-        )
     elif decision is not None and decision.reason == "stale_gist":
         steps.append("would collapse once its gist is made anew")
     else:
         if shown.expandable and not shown.forbidden:
-            steps.append(f"would expand above +{state.allocator.thresholds.expand(settings):.2f}")
+            steps.append(f"would expand above +{settings.tau_expand:.2f}")
         if shown.collapsible and not shown.pinned:
             whose = "once its group averages" if shown.level else "below"
             under = " less than" if shown.level else ""
-            steps.append(
-                f"would collapse {whose}{under} −{state.allocator.thresholds.collapse(settings):.2f}"
-            )
+            steps.append(f"would collapse {whose}{under} −{settings.tau_collapse:.2f}")
     told = " · ".join(steps) or "nothing would: it has no finer and no coarser level"
     return f"{told[0].upper()}{told[1:]}."

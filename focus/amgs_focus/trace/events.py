@@ -22,7 +22,7 @@ from amgs_focus.tree.span_metadata import Act, ActKind
 
 FORMAT = "amgs-focus-trace-3"
 READABLE = ("amgs-focus-trace-2", FORMAT)
-"""Before 3 there were no insets: neither the action nor the reason of that name."""
+"""3 could tell of blocks that stood beside a gist, which are gone; what else it holds is as in 2."""
 
 
 @dataclass(frozen=True, slots=True)

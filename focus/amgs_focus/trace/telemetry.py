@@ -267,4 +267,4 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _done(kind: Action) -> str:
-    return {"expand": "expanded", "collapse": "collapsed", "inset": "put beside its gist"}[kind]
+    return {"expand": "expanded", "collapse": "collapsed"}[kind]

@@ -32,7 +32,7 @@ from amgs_focus.records import (
     StepRecord,
 )
 from amgs_focus.search_options import EARLIER
-from amgs_focus.settings import BEFORE
+from amgs_focus.settings import BEFORE, GONE, LENS_NAMES
 from amgs_focus.trace.events import (
     FORMAT,
     KINDS,
@@ -242,8 +242,22 @@ def _header(body: bytes) -> TraceHeader:
     except ValueError as error:
         raise faulty(1, "it is not a header") from error
     search = {**EARLIER.told(), **header.search} if header.text_encoder else {}
-    settings, constants = {**BEFORE, **header.settings}, {**options.EARLIER, **header.options}
+    settings = _settings_of_today({**BEFORE, **header.settings})
+    constants = {**options.EARLIER, **header.options}
+    constants = {name: value for name, value in constants.items() if name in options.EARLIER}
     return dataclasses.replace(header, settings=settings, search=search, options=constants)
+
+
+def _settings_of_today(told: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a header without those that are gone; raises TraceError where they had another value."""
+    for name, value in GONE.items():
+        if told.get(name, value) != value:
+            raise TraceError(
+                f"The trace was made with {name} = {told[name]}, which is gone.",
+                way_out="Read it with the version that made it.",
+            )
+    kept = {name: value for name, value in told.items() if name not in GONE}
+    return {**kept, "lens": LENS_NAMES.get(kept["lens"], kept["lens"])} if "lens" in kept else kept
 
 
 def _record(body: bytes, number: int) -> Record:

@@ -5,18 +5,14 @@ It is metadata of the file and the last section of its card. Paths are cut to th
 
 from __future__ import annotations
 
-import hashlib
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from amgs_focus.training.corpus import TrainingCorpus
-    from amgs_focus.training.lens_runs import LensText
-    from amgs_focus.training.lensnet import LensTraining
     from amgs_focus.training.run_config import RunConfig
 
 UNKNOWN = "unknown"
@@ -27,16 +23,7 @@ _WAIT = 10.0  # seconds for git to answer
 def of_run(config: RunConfig, corpus: TrainingCorpus) -> dict[str, str]:
     """Of a run from a file. A text's hash is the SHA-256 of its files' bytes."""
     told = config.model_dump(mode="json", exclude=_LOCAL)  # type: ignore[arg-type]
-    return _made(told, config.seed, {part.name: part.digest for part in corpus.parts})
-
-
-def of_lens(settings: LensTraining, texts: Sequence[LensText]) -> dict[str, str]:
-    """Of a lens. Hashes are of groups of texts: the SHA-256 of their names and token ids."""
-    hashes = {one.group: hashlib.sha256() for one in texts}
-    for one in texts:
-        hashes[one.group].update(json.dumps([one.name, *one.tokens]).encode())
-    digests = {group: found.hexdigest() for group, found in hashes.items()}
-    return _made(asdict(settings), settings.seed, digests)
+    return made(told, config.seed, {part.name: part.digest for part in corpus.parts})
 
 
 def card_section(made: Mapping[str, str]) -> list[str]:
@@ -78,7 +65,8 @@ def _git(folder: Path, *words: str) -> str:
     return told.stdout.strip() or UNKNOWN
 
 
-def _made(configuration: Mapping[str, Any], seed: int, texts: Mapping[str, str]) -> dict[str, str]:
+def made(configuration: Mapping[str, Any], seed: int, texts: Mapping[str, str]) -> dict[str, str]:
+    """Of a configuration, a seed and the SHA-256 of each text, as a checkpoint's metadata."""
     return {
         "configuration": json.dumps(_without_folders(configuration), sort_keys=True),
         "seed": str(seed),

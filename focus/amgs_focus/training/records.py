@@ -87,18 +87,3 @@ class Effect:
     beyond_plain: tuple[float, float, float]
     windows: int
     verdict: Literal["better", "no effect", "worse"]
-
-
-@dataclass(frozen=True, slots=True)
-class LabelReport:
-    """`focus label`: what is in a folder of labels. done: snapshots measured now.
-
-    screen: rank correlation of the gated pass and the exact measurement, of the snapshots measured now; NaN
-    where nothing was screened.
-    """
-
-    folder: str
-    done: int
-    snapshots: int
-    labels: int
-    screen: float

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
@@ -179,73 +179,6 @@ class GistConfig(ConfigSection):
         return value if value in ("", "shipped") else str(_placed(Path(value), info))
 
 
-class ContextConfig(ConfigSection):
-    """Working contexts that joint phases train and are judged on; the window itself is that of [focus]."""
-
-    lifetime: int = Field(
-        default=512, ge=BLOCK, description="Tokens that are read before those that are asked."
-    )
-    windows: int = Field(default=32, ge=2, description="Validation windows, spread over what is kept apart.")
-
-
-class ContextPhaseConfig(ConfigSection):
-    """One phase on working contexts: B1 (gists) or B3 (LoRA)."""
-
-    steps: int = Field(default=200, ge=0)
-    sequences: int = Field(default=4, gt=0, description="Lifetimes a pass.")
-    accumulate: int = Field(default=1, ge=1, description="Passes whose mean gradient makes one step.")
-    learning_rate: float = Field(default=1e-4, gt=0)
-    warmup: int = Field(default=10, ge=1)
-    weight_decay: float = Field(default=0.0, ge=0)
-    clip: float = Field(default=1.0, gt=0)
-    gap: float = Field(
-        default=1.0, ge=0, description="Weight of KL(frozen on the full text ‖ working context)."
-    )
-    truth: float = Field(default=0.5, ge=0, description="Weight of the NLL of what really follows.")
-    stability: float = Field(
-        default=0.0, ge=0, description="Weight of staying near the weights it began with."
-    )
-    boundary: float = Field(
-        default=1.0, gt=0, description="How much more tokens beside a block's edge count."
-    )
-    validate_every: int = Field(default=25, gt=0)
-    patience: int = Field(default=3, ge=1, description="Validations without gain after which it ends early.")
-
-
-class LoraConfig(ContextPhaseConfig):
-    rank: int = Field(default=8, ge=1, le=256)
-    alpha: int = Field(default=16, ge=1)
-    targets: tuple[str, ...] = Field(
-        default=(), description="Layers it is added to; empty for the query and value projections."
-    )
-
-
-class LensPhaseConfig(ConfigSection):
-    """Phase B2: labels measured under the modules of now, and a lens trained on them."""
-
-    tokens: int = Field(default=100_000, gt=0, description="Of each text, from its beginning.")
-    snapshots: int = Field(default=60, ge=2, description="Working contexts that are labelled.")
-    exact: int = Field(default=12, ge=1, description="Candidates measured per snapshot.")
-    facts: float = Field(default=0.3, ge=0, le=1, description="Share of made-up facts with a question.")
-    warm: int = Field(default=60, ge=0, description="Lifetimes of the warm start.")
-    warm_steps: int = Field(default=300, ge=0, description="Its steps.")
-    steps: int = Field(default=300, ge=1, description="Steps on measured labels after the warm start.")
-    learning_rate: float = Field(default=1e-3, gt=0)
-    save_every: int = Field(default=100, gt=0)
-
-
-class JointConfig(ConfigSection):
-    cycles: int = Field(default=3, ge=1)
-    patience: int = Field(
-        default=1, ge=1, description="Cycles without gain after which the schedule ends early."
-    )
-    phases: tuple[Literal["b1", "b2", "b3"], ...] = Field(
-        default=("b1", "b2", "b3"), min_length=1, description="b1 gists, b2 lens, b3 LoRA."
-    )
-    gistnet: ContextPhaseConfig = ContextPhaseConfig(stability=0.1, boundary=2.0)
-    lensnet: LensPhaseConfig = LensPhaseConfig()
-
-
 class LoggingConfig(ConfigSection):
     every: int = Field(default=1, ge=1, description="Steps between two lines of log.jsonl.")
     wandb: str = Field(
@@ -266,9 +199,6 @@ class RunConfig(ConfigSection):
     focus: FocusSettings = FocusSettings()
     data: DataConfig
     gistnet: GistConfig = GistConfig()
-    contexts: ContextConfig = ContextConfig()
-    lora: LoraConfig = LoraConfig()
-    joint: JointConfig = JointConfig()
     logging: LoggingConfig = LoggingConfig()
 
     @field_validator("out")
@@ -302,8 +232,11 @@ class RunConfig(ConfigSection):
         )
 
 
-def read_config(path: Path) -> RunConfig:
-    """The run that a TOML file describes.
+Config = TypeVar("Config", bound=RunConfig)
+
+
+def read_config(path: Path, kind: type[Config] = RunConfig) -> Config:
+    """The run that a TOML file describes. kind: RunConfig, or what adds sections of its own to it.
 
     Raises ConfigurationError that names the file, and every key that is unknown or out of range.
     """
@@ -317,19 +250,21 @@ def read_config(path: Path) -> RunConfig:
         raise ConfigurationError(
             f"{path.name} is not TOML: {error}.", way_out="Correct the line it names."
         ) from error
-    return parse_config(given, path.parent, path.name)
+    return parse_config(given, path.parent, path.name, kind)
 
 
-def parse_config(given: Mapping[str, Any], folder: Path, name: str = "the configuration") -> RunConfig:
+def parse_config(
+    given: Mapping[str, Any], folder: Path, name: str = "the configuration", kind: type[Config] = RunConfig
+) -> Config:
     """The same from a mapping; relative paths are taken from `folder`."""
     # Defaults hold paths too, so they are placed by the same validators.
     filled = {"out": "run", **given}
     if isinstance(data := filled.get("data"), Mapping):
         filled["data"] = {"staged": "shards", **data}
     try:
-        return RunConfig.model_validate(filled, context={"folder": folder})
+        return kind.model_validate(filled, context={"folder": folder})
     except ValidationError as error:
-        faults = "; ".join(_sentence(fault) for fault in error.errors())
+        faults = "; ".join(_sentence(fault, kind) for fault in error.errors())
         raise ConfigurationError(
             f"{name}: {faults}.", way_out="Correct the keys it names; docs/training.md lists them all."
         ) from error
@@ -341,19 +276,19 @@ def _placed(path: Path, info: ValidationInfo) -> Path:
     return Path(folder) / path.expanduser()
 
 
-def _sentence(fault: Any) -> str:
+def _sentence(fault: Any, kind: type[RunConfig]) -> str:
     place = ".".join(str(step) for step in fault["loc"])
     if fault["type"] == "missing":
         return f"{place} is missing"
     if fault["type"] != "extra_forbidden":
         return f"{place}: {fault['msg'][0].lower()}{fault['msg'][1:]}"
-    near = get_close_matches(str(fault["loc"][-1]), _keys_at(fault["loc"][:-1]), n=1)
+    near = get_close_matches(str(fault["loc"][-1]), _keys_at(fault["loc"][:-1], kind), n=1)
     return f"{place} is no key" + (f" (did you mean {near[0]}?)" if near else "")
 
 
-def _keys_at(place: tuple[str | int, ...]) -> list[str]:
+def _keys_at(place: tuple[str | int, ...], config: type[RunConfig]) -> list[str]:
     """The keys of the section at a place of the configuration."""
-    section: Any = RunConfig
+    section: Any = config
     for step in place:
         if isinstance(step, int):
             continue

@@ -29,6 +29,18 @@ if TYPE_CHECKING:
 
 MOST_LENGTHENED = 4  # openings that double a half-life
 
+LEVEL_FACTOR = 4.0
+"""How much longer the half-life is at each coarser level."""
+
+FLOOR = 0.25
+"""Strength under which detail may be forgotten: what was not looked at for two half-lives."""
+
+WORTH = 0.02
+"""Measured nats a token from which detail stays; below, it fades twice as fast."""
+
+ASKED, RECENT_QUESTIONS = 0.5, 8
+"""A block with at least this share of the words of one of the last questions stays."""
+
 Floats = NDArray[np.float64]
 
 
@@ -88,7 +100,7 @@ def plan(
     """What the rules would forget now, at most `limit` gists, the weakest. Nothing is changed."""
     weak: list[tuple[float, int, int, int]] = []  # strength, level, first token, index
     counted: Counter[tuple[int, Fate]] = Counter()
-    asked = _RecentQuestions(tree, rules)
+    asked = _RecentQuestions(tree)
     kept: dict[int, Assessment] = {}
     for level in range(1, tree.depth + 1):
         if progress is not None:
@@ -128,8 +140,8 @@ def assess(
     opened = used["opened"].astype(np.int64)
     idle = tree.length - np.maximum(starts + width, used["last"].astype(np.int64))
     lives, superseded = _lives(tree, rules, starts, width)
-    lives = lives * rules.level_factor ** (level - 1) * 2.0 ** np.minimum(opened, MOST_LENGTHENED)
-    unhelpful = (used["measured"] > 0) & (used["gain"] < rules.worth)
+    lives = lives * LEVEL_FACTOR ** (level - 1) * 2.0 ** np.minimum(opened, MOST_LENGTHENED)
+    unhelpful = (used["measured"] > 0) & (used["gain"] < WORTH)
     lives = np.where(unhelpful, lives / 2, lives)
     strength = np.where(superseded, 0.0, 2.0 ** (-idle / lives))
     fates: list[Fate] = []
@@ -137,13 +149,13 @@ def assess(
         node = NodeRef(level, first + at)
         end = int(starts[at]) + width
         guard = _guard(tree, node, int(starts[at]), end, rules, now)
-        if guard is None and used["measured"][at] and used["gain"][at] >= rules.worth:
+        if guard is None and used["measured"][at] and used["gain"][at] >= WORTH:
             guard = "worth"
-        if guard is None and strength[at] >= rules.floor:
+        if guard is None and strength[at] >= FLOOR:
             guard = "strong"
         fates.append(guard or "weak")
     weak = [NodeRef(level, first + at) for at, fate in enumerate(fates) if fate == "weak"]
-    for node in (asked or _RecentQuestions(tree, rules)).among(weak):
+    for node in (asked or _RecentQuestions(tree)).among(weak):
         fates[node.index - first] = "asked"
     return Assessment(level, first, strength, idle, opened, tuple(fates))
 
@@ -171,7 +183,7 @@ def by_hand(tree: LifetimeTree, nodes: Iterable[NodeRef], now: RetentionContext)
             runs.append(NodeRun(level, node.index * each, (node.index + 1) * each))
     chosen = NodeSet.joined(runs) - tree.catalogue.sealed
     assessed = {
-        run: assess(tree, run.level, run.first, run.stop, rules, now, _RecentQuestions(tree, rules))
+        run: assess(tree, run.level, run.first, run.stop, rules, now, _RecentQuestions(tree))
         for run in chosen.runs
     }
     return ForgetPlan(
@@ -213,11 +225,10 @@ def freed(tree: LifetimeTree, nodes: NodeSet) -> int:
 class _RecentQuestions:
     """Which gists have the words of the last questions; the index is made when it is first needed."""
 
-    def __init__(self, tree: LifetimeTree, rules: ForgetRules) -> None:
+    def __init__(self, tree: LifetimeTree) -> None:
         self._tree = tree
-        self._share = rules.asked
         spans = [span for span in tree.spans() if span.kind == "question"]
-        self._questions = spans[len(spans) - min(rules.questions, len(spans)) :]
+        self._questions = spans[-RECENT_QUESTIONS:]
         self._index: SpanIndex | None = None
 
     def among(self, nodes: Sequence[NodeRef]) -> list[NodeRef]:
@@ -233,7 +244,7 @@ class _RecentQuestions:
         for span in self._questions:
             words = [int(token) for token in self._tree.tokens(span.start, span.end)]
             query = self._index.query(words, [1.0] * len(words))
-            held |= self._index.lexical(query, nodes) >= self._share
+            held |= self._index.lexical(query, nodes) >= ASKED
         return [node for node, kept in zip(nodes, held, strict=True) if kept]
 
 

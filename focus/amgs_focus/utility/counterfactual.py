@@ -101,7 +101,7 @@ def _token_run(context: WorkingContext) -> int:
     """The lifetime token from which the context ends in tokens."""
     start = context.lifetime
     for entry in reversed(context.entries()):
-        if entry.level or entry.node in context.insets:
+        if entry.level:
             break
         start = entry.start
     return start

@@ -17,7 +17,6 @@ from amgs_focus.errors import FocusError
 from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import Action, NodeRef, parent_of
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.exact_allocation import with_open
 from amgs_focus.window.working_context import SINKS, Codes, Entry, TreeShape, WorkingContext, gist_entry
 
 
@@ -86,13 +85,6 @@ class Label(Gained):
     kind: Action
 
 
-@dataclass(frozen=True, slots=True)
-class JointLabel(Gained):
-    """What the detail below several level-1 gists is worth together, against all of level 1 closed."""
-
-    nodes: tuple[NodeRef, ...]
-
-
 def candidates(context: WorkingContext, tree: TreeShape) -> tuple[LabelledAction, ...]:
     """Every legal action in order of time: each gist opened, each complete group outside the tail closed."""
     found = []
@@ -135,34 +127,6 @@ def counterfactuals(
         positions = abs(action.context.used - context.used)
         labels[number] = Label(tuple(gains.tolist()), positions, action.node, action.kind)
     return tuple(labels[number] for number in range(len(actions)))
-
-
-def joint(snapshot: LabelSnapshot, sets: Sequence[Sequence[NodeRef]]) -> tuple[JointLabel, ...]:
-    """What each set of level-1 gists is worth when all of it is open and nothing else of level 1 is.
-
-    Single gains do not add up: tokens that go on from one another help more than islands do. Raises FocusError
-    as `counterfactuals` does.
-    """
-    context = snapshot.context
-    before = opened_blocks(context)
-    closed = with_open(context, before, ())
-    reader = HorizonReader(snapshot)
-    base = reader.losses(closed)
-    labels = []
-    for nodes in sets:
-        chosen = with_open(closed, (), nodes)
-        gains = base - reader.losses(chosen)
-        labels.append(JointLabel(tuple(gains.tolist()), chosen.used - closed.used, tuple(nodes)))
-    return tuple(labels)
-
-
-def opened_blocks(context: WorkingContext) -> list[NodeRef]:
-    """Level-1 gists outside the tail that stand open, in order of time."""
-    return [
-        parent_of(entry.node, context.block_size)
-        for entry in context.entries()
-        if not entry.level and entry.end <= context.tail_start
-    ]
 
 
 class HorizonReader:

@@ -1,12 +1,11 @@
 """From signed scores to block-aligned actions: what is expanded, what is collapsed, and why everything else
 is not.
 
-MegaContext, "Focus allocator". At most N_diff actions a pass. The policy `greedy` expands while there is
-room; when there is none, collapses and expands alternate; what nobody needs room for is not collapsed. What
-does not ask for less detail by itself still gives way to an expansion whose score is higher by both thresholds
-together, which is how far apart any expansion and any collapse are. The policy `exact` takes the set of actions
-whose scores have the greatest sum within the budget. Both have the same candidates, thresholds and reasons, and both
-keep the room that a block needs on its way down, once a gist was opened for its sake, from what is wanted less.
+MegaContext, "Focus allocator". At most N_diff actions a pass: expansions while there is room; when there is none,
+collapses and expansions alternate; what nobody needs room for is not collapsed. What does not ask for less detail by
+itself still gives way to an expansion whose score is higher by both thresholds together, which is how far apart any
+expansion and any collapse are. The room that a block needs on its way down, once a gist was opened for its sake, is
+kept from what is wanted less.
 """
 
 from __future__ import annotations
@@ -14,12 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from amgs_focus.errors import WindowBudgetError
-from amgs_focus.options import OPTIONS
 from amgs_focus.records import Action, Decision, InvalidationCost, NodeRef, Reason, with_sign
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.candidates import AllocatorState, Unit, WindowState, remembered
-from amgs_focus.window.exact_allocation import Gate, gates_of, solve
 from amgs_focus.window.invalidation_cost import ReadingCosts
 from amgs_focus.window.layout import too_small
 from amgs_focus.window.scores import Scores, aggregate
@@ -77,39 +73,27 @@ class _Pass:
             self.ranks |= {(unit.node, unit.kind): (at, len(queue)) for at, unit in enumerate(queue, 1)}
         spare = self.now.spare(self.scores)
         self.sort(spare)
-        if self.now.settings.policy == "exact":
-            self.apply_exactly(opening, closing, spare)
-        else:
-            self.apply_greedily(opening, closing, spare)
+        self.apply(opening, closing, spare)
 
     def sort(self, queue: list[Unit]) -> None:
         """Most urgent first; of equals the nearest to the cursor expands, the farthest collapses."""
 
         def key(unit: Unit) -> tuple[bool, float, int]:
             side = 1 if unit.opens else -1
-            return not unit.asked, -side * self.appeal(unit), -side * self.start(unit)
+            return not unit.asked, -side * unit.score, -side * self.start(unit)
 
         queue.sort(key=key)
-
-    def appeal(self, unit: Unit) -> float:
-        """What the order goes by: the score, or the score for each position it makes dirty."""
-        if self.now.settings.order == "score":
-            return unit.score
-        front = self.front(unit)
-        return unit.score if front is None else unit.score / self.prices.added(self.now.context, front)
 
     def front(self, unit: Unit) -> InvalidationCost | None:
         """What the base model would compute if the unit were carried out now; None when it cannot be."""
         place = self.now.place(unit)
         return None if place is None else self.prices.front(self.now.context, place, unit.cost)
 
-    def apply_greedily(self, expands: list[Unit], collapses: list[Unit], spare: list[Unit]) -> None:
+    def apply(self, expands: list[Unit], collapses: list[Unit], spare: list[Unit]) -> None:
         """Two queues, most urgent first, and what may give way; see the module's docstring for the order."""
         applied, most = 0, self.now.settings.n_diff
         while applied < most:
             for queue in (expands, collapses):
-                if applied and self.now.settings.order == "score_per_ms":
-                    self.sort(queue)  # what lies behind the last change has become cheap
                 self.drop_superseded(queue)
             spare = [unit for unit in spare if self.now.valid(unit)]
             yielding = self.yielding(expands[0], spare) if expands else []
@@ -141,10 +125,8 @@ class _Pass:
         return [one for one in spare if unit.score - one.score > self.margin]
 
     def affordable(self, unit: Unit, payers: Sequence[Unit], left: int) -> bool:
-        """Whether the collapses that still fit into this pass make room for an opening. An inset may be left to the
-        next pass: it costs a position more than the collapse of a block gives.
-        """
-        refunds = sum(-payer.cost for payer in payers[: left - (unit.kind != "inset")])
+        """Whether the collapses that still fit into this pass make room for an expansion."""
+        refunds = sum(-payer.cost for payer in payers[: left - 1])
         return self.room_for(unit) + refunds >= unit.cost
 
     def room_for(self, unit: Unit) -> int:
@@ -167,77 +149,11 @@ class _Pass:
     @property
     def margin(self) -> float:
         """How much more an expansion is wanted than what is collapsed for it."""
-        thresholds, settings = self.now.state.thresholds, self.now.settings
-        return thresholds.expand(settings) + thresholds.collapse(settings)
+        return self.now.settings.tau_expand + self.now.settings.tau_collapse
 
     def drop_superseded(self, queue: list[Unit]) -> None:
         while queue and not self.now.valid(queue[0]):
             self.decide(queue.pop(0), "superseded", "another action changed its span first")
-
-    def apply_exactly(self, expands: list[Unit], collapses: list[Unit], spare: list[Unit]) -> None:
-        """The set of candidates with the greatest sum that the budget and N_diff allow."""
-        candidates = [*collapses, *spare, *expands]
-        gates = self.gates(candidates)
-        limit = self.now.settings.n_diff
-        chosen, unlimited = self.best(gates, limit), self.best(gates, None)
-        for unit in candidates:
-            if (unit.node in chosen) == unit.opens and self.now.valid(unit):
-                self.act(unit)
-        for unit in candidates:
-            if (unit.node, unit.kind) in self.decisions:  # applied, or below its threshold and not needed
-                continue
-            if not self.now.valid(unit):
-                self.decide(unit, "superseded", "another action changed its span first")
-            elif (unit.node in unlimited) == unit.opens:
-                self.decide(unit, "n_diff", f"the best {limit} actions leave it out")
-            elif unit.opens:
-                self.decide(unit, "budget", f"the room for its {unit.cost} is worth more elsewhere")
-            else:
-                self.decide(unit, "budget", "nothing needs its room")
-
-    def gates(self, candidates: Sequence[Unit]) -> tuple[Gate, ...]:
-        """The candidates' nodes and all above and below them, as the dynamic program wants them."""
-        gains = {unit.node: self.gain(unit) for unit in candidates}
-        beside = {unit.node for unit in candidates if unit.kind == "inset"}
-        gates = gates_of(self.now.context, self.now.tree, gains, beside=beside)
-        return tuple(
-            replace(gate, fixed=gate.node not in gains, cost=gate.cost + self.way_below(gate))
-            for gate in gates
-        )
-
-    def way_below(self, gate: Gate) -> int:
-        """Positions that the block wanted most below a closed gist takes besides, as far as there is room for them."""
-        wanted = set() if gate.opened or gate.beside else self.wanted_below(gate.node)
-        if not wanted:
-            return 0
-        way = self.now.way_down(max(wanted, key=lambda node: (self.now.inside[node], node)))
-        return max(0, min(sum(way.values()), self.now.room) - gate.cost)
-
-    def gain(self, unit: Unit) -> float:
-        """What the unit's node is worth open."""
-        if unit.asked:
-            return OPTIONS.overridden if unit.opens else -OPTIONS.overridden
-        if unit.opens:
-            return self.appeal(unit)
-        return max(OPTIONS.kept * (1 + unit.score), unit.score + self.margin)
-
-    def best(self, gates: tuple[Gate, ...], n_diff: int | None) -> frozenset[NodeRef]:
-        """The nodes to have open. Where nothing fits, or nothing would be opened that is worth the room for the
-        tokens to come, those that are: room is made afterwards.
-        """
-        opened = frozenset(gate.node for gate in gates if gate.opened)
-        used = self.now.context.used
-        fixed = used - sum(gate.cost for gate in gates if gate.opened)
-        asked = any(gate.gain == OPTIONS.overridden for gate in gates)
-        for spare in (self.now.free,) if asked else (self.now.room, self.now.free):
-            try:
-                found = solve(gates, used + spare - fixed, self.now.context.block_size, n_diff)
-            except WindowBudgetError:
-                continue
-            if asked or found - opened or self.now.free < 0:
-                return found
-            break
-        return opened
 
     def act(self, unit: Unit, detail: str = "") -> None:
         """Carry out one unit, note its cooldown, and hand its score on to what took its place."""
@@ -248,8 +164,6 @@ class _Pass:
         if unit.kind == "expand":
             context, edit = before.expand(place)
             self.promised |= self.wanted_below(unit.node)
-        elif unit.kind == "inset":
-            context, edit = before.inset(unit.node)
         else:
             context, edit = before.collapse(unit.node)
         done, undone = (self.opened, self.closed) if unit.opens else (self.closed, self.opened)
@@ -259,16 +173,15 @@ class _Pass:
         self.prices = self.prices.after(before, edit)
         self.now = replace(self.now, context=context)
         for entry in edit.inserted:
-            if entry not in edit.removed:
-                self.scores[entry.node] = unit.score
+            self.scores[entry.node] = unit.score
         self.edits.append(edit)
         self.decide(unit, "applied", detail or ("asked for by the operator" if unit.asked else ""), front)
 
     def wanted_below(self, node: NodeRef) -> set[NodeRef]:
         """The level-1 gists below a coarser one whose blocks are to be opened."""
-        if node.level < 2 or self.now.settings.insets:
+        if node.level < 2:
             return set()
-        tau = self.now.state.thresholds.expand(self.now.settings)
+        tau = self.now.settings.tau_expand
         return {one for one, score in self.now.inside.items() if score > tau and self.now.within(one, node)}
 
     def clear_for(self, unit: Unit) -> None:
@@ -299,7 +212,7 @@ class _Pass:
                 if spared and (self.now.pinned(parent) or self.now.within(spared, parent)):
                     continue
                 score = sum(self.scores.get(entry.node, 0.0) for entry in members) / len(members)
-                cost = context.collapse_cost(parent, members)
+                cost = context.collapse_cost(members)
                 unit = Unit(parent, "collapse", score, cost)
                 awkward = (
                     self.now.pinned(parent),
@@ -319,7 +232,7 @@ class _Pass:
         for node, word in self.now.state.overrides.items():
             if word in ("expand", "collapse"):
                 kind: Action = "expand" if word == "expand" else "collapse"
-                if not known & {(node, kind), (node, "inset" if kind == "expand" else kind)}:
+                if (node, kind) not in known:
                     unit = Unit(node, kind, 0.0, 0, asked=True)
                     self.decide(unit, *self.now.unanswerable(node, kind))
 

@@ -20,62 +20,13 @@ FORGOTTEN = "its detail was forgotten"
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
-    """The thresholds τ in force: as set, or led by how full the window was and how many actions the last refocus took.
-
-    MegaContext, "Future directions" of the allocator: adaptive thresholds based on recent utilization. Both signals
-    have a dead band, inside which nothing moves, so that the thresholds themselves do not oscillate.
-
-    lean, from −1 to 1: towards collapsing when positive, towards expanding when negative; half of it is
-    the share by which each τ moves. calm, from 1 to 2: what both are multiplied by.
-    """
-
-    lean: float = 0.0
-    calm: float = 1.0
-
-    def expand(self, settings: FocusSettings) -> float:
-        """The score above which a span may expand."""
-        return min(1.0, settings.tau_expand * self.calm * (1 + self.lean / 2))
-
-    def collapse(self, settings: FocusSettings) -> float:
-        """The score below minus which a span may collapse."""
-        return min(1.0, settings.tau_collapse * self.calm * (1 - self.lean / 2))
-
-    def why(self) -> str:
-        """What moved them, as a clause; empty while they are as set."""
-        causes = []
-        if self.lean:
-            causes.append("the window was full" if self.lean > 0 else "the window had room")
-        if self.calm > 1:
-            causes.append("the loop was restless")
-        return " and ".join(causes)
-
-    def adapted(self, settings: FocusSettings, *, utilization: float, swap_rate: float) -> Thresholds:
-        """The thresholds of the next refocus. utilization: positions used of those that may be, after this
-        one; swap_rate: its actions an entry outside the tail.
-        """
-        if settings.thresholds == "fixed":
-            return Thresholds()
-        lean, calm = self.lean, self.calm
-        if utilization > OPTIONS.full:
-            lean = min(1.0, lean + OPTIONS.lean_step)
-        elif utilization < OPTIONS.roomy:
-            lean = max(-1.0, lean - OPTIONS.lean_step)
-        if swap_rate > OPTIONS.restless:
-            calm = min(OPTIONS.most_calm, calm * OPTIONS.calm_step)
-        elif swap_rate < OPTIONS.quiet:
-            calm = max(1.0, calm / OPTIONS.calm_step)
-        return Thresholds(lean, calm)
-
-
-@dataclass(frozen=True, slots=True)
 class AllocatorState:
     """What one refocus hands to the next. refocus: number of the present one.
 
     opened, closed: in which refocus a node was last expanded or collapsed. overrides: of the operator:
     `pin` (never collapse) and `forbid` (never expand) stay, `expand` and `collapse` are asked once.
-    headroom: positions to leave free for the tokens until the next refocus. thresholds: how far τ has moved.
-    flips: how often in a row a node was done the opposite of before.
+    headroom: positions to leave free for the tokens until the next refocus. flips: how often in a row a node was done
+    the opposite of before.
     """
 
     refocus: int = 0
@@ -84,7 +35,6 @@ class AllocatorState:
     overrides: Mapping[NodeRef, Override] = field(default_factory=dict)
     flips: Mapping[NodeRef, int] = field(default_factory=dict)
     headroom: int = 0
-    thresholds: Thresholds = field(default_factory=Thresholds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +55,7 @@ class Unit:
     @property
     def opens(self) -> bool:
         """Whether it brings detail in."""
-        return self.kind != "collapse"
+        return self.kind == "expand"
 
 
 @dataclass(frozen=True)
@@ -131,38 +81,20 @@ class WindowState:
         return self.free - reserve(self.context, self.settings, self.state.headroom)
 
     def units(self, scores: Mapping[NodeRef, float]) -> list[Unit]:
-        """Every unit once: entries with a score of 0 or more to expand, blocks below them that are wanted to put beside
-        them, groups with a negative one to collapse.
-        """
+        """Every unit once: entries with a score of 0 or more to expand, groups with a negative one to collapse."""
         units = []
         for place, entry in enumerate(self.context.entries()):
             asked = self.state.overrides.get(entry.node) == "expand"
             if asked or scores[entry.node] >= 0:
                 cost = self.context.expand_cost(place)
                 units.append(Unit(entry.node, "expand", scores[entry.node], cost, asked))
-        units += self.insets(scores)
         for parent, members in self.groups().items():
             asked = self.state.overrides.get(parent) == "collapse"
             values = [scores[entry.node] for entry in members]
             if asked or min(values) < 0:
-                cost = self.context.collapse_cost(parent, members)
+                cost = self.context.collapse_cost(members)
                 mean = sum(values) / len(values)
                 units.append(Unit(parent, "collapse", mean, cost, asked, len(members)))
-        return units
-
-    def insets(self, scores: Mapping[NodeRef, float]) -> list[Unit]:
-        """The blocks that could be put beside a coarse gist: those that are wanted, and those that the operator asked
-        to be expanded.
-        """
-        if not self.settings.insets:
-            return []
-        asked = {node for node, word in self.state.overrides.items() if word == "expand"}
-        units = []
-        for node in sorted(asked | self.inside.keys()):
-            host = self.context.host(node)
-            if host is not None and self.context.inset_place(node) is not None:
-                score = self.inside.get(node, scores[host.node])
-                units.append(Unit(node, "inset", score, self.context.block_size, node in asked))
         return units
 
     def way_down(self, block: NodeRef) -> dict[NodeRef, int]:
@@ -192,9 +124,9 @@ class WindowState:
         tree, units = self.tree, []
         for parent, members in self.groups().items():
             values = [scores[entry.node] for entry in members]
-            cost = self.context.collapse_cost(parent, members)
+            cost = self.context.collapse_cost(members)
             unit = Unit(parent, "collapse", max(values), cost)
-            wanted = sum(values) / len(values) >= -self.state.thresholds.collapse(self.settings)
+            wanted = sum(values) / len(values) >= -self.settings.tau_collapse
             legal = (
                 parent.index < tree.count(parent.level) and self.span(parent)[1] <= self.context.tail_start
             )
@@ -212,7 +144,7 @@ class WindowState:
         left = cooldown_left(self.state, unit.node, unit.kind, self.settings.cooldown)
         if left < 0:
             return None
-        done = "collapsed" if unit.opens else "opened" if self.is_inset(unit.node) else "expanded"
+        done = "collapsed" if unit.opens else "expanded"
         flips = self.state.flips.get(unit.node, 0)
         when = "in this refocus" if left == wait_of(flips, self.settings.cooldown) else "recently"
         if flips:
@@ -234,13 +166,9 @@ class WindowState:
         """Whether all children of the node are entries now."""
         return bool(self.context.group(node))
 
-    def is_inset(self, node: NodeRef) -> bool:
-        """Whether the node's block stands beside a coarser gist."""
-        return node.level == 1 and NodeRef(0, node.index) in self.context.insets
-
     def stale(self, node: NodeRef) -> bool:
         """Whether a collapse would put a gist of another encoder in place."""
-        return self.tree.is_stale(node) and not self.is_inset(node)
+        return self.tree.is_stale(node)
 
     def valid(self, unit: Unit) -> bool:
         """Whether earlier actions of the pass left the unit possible."""
@@ -250,19 +178,17 @@ class WindowState:
         """The number of the first entry that a unit would change; None when it is not possible now."""
         if unit.kind == "expand":
             return self.context.position(unit.node)
-        if unit.kind == "inset":
-            return self.context.inset_place(unit.node)
         group = self.context.group(unit.node)
         return self.context.position(group[0].node) if group else None
 
     def unanswerable(self, node: NodeRef, kind: Action) -> Refusal:
         """Why an operator's `expand` or `collapse` of a node that is no unit cannot be done."""
         start, _ = self.span(node)
-        place = self.context.tile(start)
+        place = self.context.covering(start)
         if place is None or node.index >= self.tree.count(node.level):
             return "illegal_level", "there is no such node"
         entry = self.context.entries()[place]
-        if entry.level > node.level and not (kind == "expand" and self.is_inset(node)):
+        if entry.level > node.level:
             return "parent_not_open", f"{entry.node} stands for it"
         if kind == "collapse" and entry.level < node.level:
             return "mixed_siblings", "something below it is open"
@@ -279,18 +205,12 @@ class WindowState:
             if start >= self.context.tail_start:
                 return "protected_tail", "it is part of the tail"
             return "illegal_level", "it is tokens already"
-        for refused in map(self._may_not_open, self._opened_by(unit)):
-            if refused is not None:
-                return refused
-        if unit.asked:
-            return None
-        if unit.kind == "expand" and (beside := self._wanted_beside(unit.node)):
-            blocks = ", ".join(str(NodeRef(0, node.index)) for node in beside)
-            return "inset", f"what is wanted of it is put beside it: {blocks}"
-        tau = self.state.thresholds.expand(self.settings)
+        refused = self._may_not_open(unit.node)
+        if refused is not None or unit.asked:
+            return refused
+        tau = self.settings.tau_expand
         if unit.score <= tau:
-            moved = self._moved(self.settings.tau_expand)
-            return "below_threshold", f"its score {with_sign(unit.score)} is not above τ = +{tau:.2f}{moved}"
+            return "below_threshold", f"its score {with_sign(unit.score)} is not above τ = +{tau:.2f}"
         return self.cooling(unit)
 
     def _collapse_refusal(self, unit: Unit) -> Refusal | None:
@@ -302,12 +222,11 @@ class WindowState:
             return "illegal_level", f"no L{node.level} gist stands above it yet"
         if end > self.context.tail_start:
             return "protected_tail", "it reaches into the tail"
-        tau = self.state.thresholds.collapse(self.settings)
+        tau = self.settings.tau_collapse
         if not unit.asked and unit.score >= -tau:
             found = f"the {unit.members} spans of its group average" if unit.members > 1 else "its score is"
-            moved = self._moved(self.settings.tau_collapse)
             return "below_threshold", (
-                f"{found} {with_sign(unit.score)}, and a collapse needs less than −{tau:.2f}{moved}"
+                f"{found} {with_sign(unit.score)}, and a collapse needs less than −{tau:.2f}"
             )
         if not self.closable(node):
             return "mixed_siblings", "some of its siblings are at another level"
@@ -324,23 +243,6 @@ class WindowState:
         if self.state.overrides.get(node) == "forbid":
             return "superseded", "the operator forbade it"
         return None
-
-    def _opened_by(self, unit: Unit) -> list[NodeRef]:
-        """The gist that a unit opens; for a block beside a gist, all from above the block up to that gist."""
-        nodes, host = [unit.node], self.context.host(unit.node) if unit.kind == "inset" else None
-        while host is not None and nodes[-1] != host.node:
-            nodes.append(parent_of(nodes[-1], self.context.block_size))
-        return nodes
-
-    def _wanted_beside(self, node: NodeRef) -> list[NodeRef]:
-        """The level-1 gists below one whose blocks are wanted, and could be put beside it."""
-        if node.level < 2 or not self.settings.insets:
-            return []
-        return [one for one in sorted(self.inside) if self.within(one, node)]
-
-    def _moved(self, base: float) -> str:
-        why = self.state.thresholds.why()
-        return f", from {base:.2f} as {why}" if why else ""
 
 
 def cooldown_left(state: AllocatorState, node: NodeRef, kind: Action, cooldown: int) -> int:

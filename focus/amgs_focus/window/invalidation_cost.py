@@ -42,17 +42,8 @@ class ReadingCosts:
             positions = max(0, context.used + cost - at)
         return InvalidationCost(at, positions, self.milliseconds(positions))
 
-    def added(self, context: WorkingContext, front: InvalidationCost) -> int:
-        """Positions of the front that would not be computed anyway; at least 1, so that it can divide.
-
-        Predicted milliseconds grow by the same amount for each of them, so that scores a position and scores
-        a millisecond give one order, and a replay does not depend on how fast a machine was.
-        """
-        already = self.pending if self.reuse else max(0, context.used - self.clean)
-        return max(1, front.positions - already)
-
     def after(self, context: WorkingContext, edit: Edit) -> ReadingCosts:
         """The prices once an edit of this context was carried out."""
-        new = sum(entry.cost for entry in edit.inserted if entry not in edit.removed)
+        new = sum(entry.cost for entry in edit.inserted)
         clean = min(self.clean, context.offsets[edit.position])
         return replace(self, clean=clean, pending=self.pending + new)

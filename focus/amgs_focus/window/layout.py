@@ -36,7 +36,6 @@ def lay_out(
         headroom=settings.cadence,
         focus_share=settings.focus_share,
         overrides=overrides,
-        insets=settings.insets,
     )
 
 
@@ -72,20 +71,18 @@ def assemble(
     headroom: int = 0,
     focus_share: float = 0.0,
     overrides: Mapping[NodeRef, Override] = MappingProxyType({}),
-    insets: bool = False,
 ) -> WorkingContext:
     """The first working context: the coarsest cover, then detail from the end backwards while there is room.
 
     The latest tokens tell most about the next ones, so what room there is goes to them first, and what stands
     before them keeps the coarsest gists. headroom: positions kept free for tokens to come. focus_share: part
     of the window that is left free besides, for the focus to spend, unless everything fits as tokens. overrides: as
-    `lay_out` has them; what is pinned comes before what is recent. insets: a pinned block of tokens stands beside the
-    coarse gist over it. Raises WindowBudgetError like `coarsest`.
+    `lay_out` has them; what is pinned comes before what is recent. Raises WindowBudgetError like `coarsest`.
     """
     context = coarsest(tree, window, tail_blocks)
     for node, override in sorted(overrides.items()):
         if override == "pin":
-            opened = open_down_to(node, context, tree, insets=insets)
+            opened = open_down_to(node, context, tree)
             context = opened if opened.free >= headroom else context
     everything = SINKS + tree.length + headroom <= window
     reserve = headroom if everything else headroom + int(focus_share * window)
@@ -102,11 +99,9 @@ def assemble(
     return context
 
 
-def open_down_to(
-    node: NodeRef, context: WorkingContext, tree: TreeShape, *, insets: bool = False
-) -> WorkingContext:
+def open_down_to(node: NodeRef, context: WorkingContext, tree: TreeShape) -> WorkingContext:
     """The context with a node's span at the node's level or finer, whatever the window; as it was where something on
-    the way down may not be opened. insets: a block of tokens stands beside the coarse gist over it.
+    the way down may not be opened.
     """
     start = node.index * tree.block_size ** max(1, node.level)
     found = context
@@ -114,9 +109,6 @@ def open_down_to(
         if tree.is_sealed(found.items[place].node):
             return context
         found, _ = found.expand(place)
-    block = NodeRef(1, node.index)
-    if insets and node.level == 0 and context.inset_place(block) is not None:
-        return context.inset(block)[0] if found is not context else context
     return found
 
 

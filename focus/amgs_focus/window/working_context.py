@@ -4,11 +4,6 @@ MegaContext, "Working context API". An immutable value: an edit gives a new one 
 exactly. Four sink tokens open it; they belong to no span of the lifetime, and count in W_max. Positions are
 dense and local to the window: sinks, then entries in order, a block taking one position a token and a gist
 one a slot.
-
-An entry is a tile or an inset. The tiles cover the lifetime without gap or overlap. An inset is a whole block of
-tokens that lies in a tile of level 2 or more; it stands behind that tile, which is its host, and before the next one.
-The insets of a host stand in order of time, each block once. All entries are then in order of their first token, and
-of two that begin alike the coarser comes first.
 """
 
 from __future__ import annotations
@@ -25,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from amgs_focus.errors import FocusError
-from amgs_focus.records import Band, NodeRef, children_cost, finest, parent_of, span_id, tail_start
+from amgs_focus.records import Band, NodeRef, children_cost, joined, parent_of, span_id, tail_start
 from amgs_focus.tree.gist_tree import LifetimeTree
 
 SINKS = 4
@@ -92,7 +87,10 @@ class Edit:
 
 @dataclass(frozen=True)
 class WorkingContext:
-    """Entries whose tiles cover [0, lifetime), and that cost at most `window` with the sinks. W: positions in use."""
+    """Entries that tile [0, lifetime) without gap or overlap, and cost at most `window` with the sinks.
+
+    W: positions in use.
+    """
 
     items: tuple[Entry, ...]
     lifetime: int
@@ -132,39 +130,15 @@ class WorkingContext:
         """Which entry a node is, or None when it is not one."""
         return self._places.get(node)
 
-    @cached_property
-    def insets(self) -> frozenset[NodeRef]:
-        """The blocks that stand beside a gist that stands for them too."""
-        tiles = set(self._tiles)
-        return frozenset(entry.node for place, entry in enumerate(self.items) if place not in tiles)
-
-    def tile(self, token: int) -> int | None:
-        """Which tile stands for a lifetime token."""
+    def covering(self, token: int) -> int | None:
+        """Which entry stands for a lifetime token."""
         if not 0 <= token < self.lifetime:
             return None
-        return self._tiles[bisect_right(self._tiles, token, key=lambda place: self.items[place].start) - 1]
-
-    def covering(self, token: int) -> int | None:
-        """Which entry stands for a lifetime token: the inset where there is one, else the tile."""
-        block = self.position(NodeRef(0, token // self.block_size))
-        return self.tile(token) if block is None or not 0 <= token < self.lifetime else block
-
-    def host(self, node: NodeRef) -> Entry | None:
-        """The tile of level 2 or more beside which the block of a level-1 gist stands, or could stand."""
-        place = self.tile(node.index * self.block_size) if node.level == 1 else None
-        entry = None if place is None else self.items[place]
-        return entry if entry is not None and entry.level > 1 else None
-
-    def inset_place(self, node: NodeRef) -> int | None:
-        """At which place the block of a level-1 gist would become an inset; None where it cannot or is one."""
-        block = NodeRef(0, node.index)
-        if self.host(node) is None or self.position(block) is not None:
-            return None
-        return bisect_right(self.items, (node.index * self.block_size, 0), key=_order)
+        return bisect_right(self.items, token, key=lambda entry: entry.start) - 1
 
     def bands(self) -> tuple[Band, ...]:
-        """The level-of-detail map, of the finest entry at each token: neighbours of one level joined. It tiles."""
-        return finest(tuple(Band(entry.start, entry.end, entry.level) for entry in self.items))
+        """The level-of-detail map: neighbours of one level joined. It tiles."""
+        return joined(tuple(Band(entry.start, entry.end, entry.level) for entry in self.items))
 
     def standing(self) -> frozenset[NodeRef]:
         """The complete gists whose detail stands in the window, outside the tail."""
@@ -188,73 +162,39 @@ class WorkingContext:
         return ",".join(f"{entry.level}.{entry.index}.{entry.cost}" for entry in self.items)
 
     def expand(self, position: int) -> tuple[WorkingContext, Edit]:
-        """Put a gist's children in its place. The result may exceed the window; `check` says so.
-
-        An inset takes the place of the level-1 gist above it; behind coarser children it stays an inset.
-        """
+        """Put a gist's children in its place. The result may exceed the window; `check` says so."""
         entry = self.items[position]
         if entry.level == 0:
             raise FocusError(f"{entry.node} is already held as tokens.")
-        insets = self._insets_of(position)
-        opened = {parent_of(inset.node, self.block_size) for inset in insets}
-        children = (child for child in self.children(entry) if child.node not in opened)
-        inserted = tuple(sorted((*children, *insets), key=_order))
-        return self.apply(Edit(position, (entry, *insets), inserted))
+        return self.apply(Edit(position, (entry,), self.children(entry)))
 
     def collapse(self, node: NodeRef) -> tuple[WorkingContext, Edit]:
-        """Put a gist in the place of its children, which must all be tiles, and leave the insets behind them standing;
-        or take away the inset that is its block.
-        """
-        if NodeRef(0, node.index) in self.insets and node.level == 1:
-            place = self._places[NodeRef(0, node.index)]
-            return self.apply(Edit(place, (self.items[place],), ()))
+        """Put a gist in the place of its children, which must all be entries."""
         found = self.group(node)
         if not found:
             raise FocusError(f"The children of {node} are not all in the working context.")
         first = self._places[found[0].node]
-        insets = tuple(entry for entry in found if entry.node in self.insets)
-        return self.apply(Edit(first, found, (gist_entry(node, self.block_size, self.slots), *insets)))
-
-    def inset(self, node: NodeRef) -> tuple[WorkingContext, Edit]:
-        """Put the block of a level-1 gist beside the coarser gist that stands for it.
-
-        The result may exceed the window. Raises FocusError where no tile of level 2 or more stands for it.
-        """
-        place = self.inset_place(node)
-        if place is None:
-            raise FocusError(f"The block of {node} has no coarse gist to stand beside, or is open already.")
-        block = self.children(gist_entry(node, self.block_size, self.slots))
-        return self.apply(Edit(place, (), block))
+        return self.apply(Edit(first, found, (gist_entry(node, self.block_size, self.slots),)))
 
     def group(self, node: NodeRef) -> tuple[Entry, ...]:
-        """The entries that a collapse takes away: the node's children, if they are all tiles, with the insets behind
-        them, or the inset that is its block; () where there is nothing of the kind.
-        """
+        """The entries that a collapse takes away: the node's children if they are all entries, else ()."""
         children = self.children(gist_entry(node, self.block_size, self.slots))
         first, last = self.position(children[0].node), self.position(children[-1].node)
         if first is None or last is None:
             return ()
-        end = last + 1
-        while children[0].level and end < len(self.items) and self.items[end].node in self.insets:
-            end += 1
-        found = self.items[first:end]
-        tiles = found if not children[0].level else tuple(one for one in found if one.node not in self.insets)
-        return found if tiles == children else ()
+        found = self.items[first : last + 1]
+        return found if found == children else ()
 
     def expand_cost(self, position: int) -> int:
         """Positions that opening an entry takes; 0 for tokens."""
         entry = self.items[position]
         if entry.level == 0:
             return 0
-        saved = len(self._insets_of(position)) * self.slots if entry.level == 2 else 0
-        return children_cost(entry.node, self.block_size, self.slots) - entry.cost - saved
+        return children_cost(entry.node, self.block_size, self.slots) - entry.cost
 
-    def collapse_cost(self, node: NodeRef, members: Sequence[Entry]) -> int:
-        """Change in positions if these children of a node, which need not be all, gave way to it; an inset gives way to
-        nothing.
-        """
-        put = 0 if NodeRef(0, node.index) in self.insets and node.level == 1 else self.slots
-        return put - sum(entry.cost for entry in members)
+    def collapse_cost(self, members: Sequence[Entry]) -> int:
+        """Change in positions if these children of a gist, which need not be all, gave way to it."""
+        return self.slots - sum(entry.cost for entry in members)
 
     def without(self, sealed: Container[NodeRef]) -> WorkingContext:
         """The same with the coarsest sealed gist, outside the tail, in the place of what stands below it."""
@@ -264,7 +204,7 @@ class WorkingContext:
             while (gist := gist_entry(above, self.block_size, self.slots)).end <= self.tail_start:
                 found = gist if above in sealed else found
                 above = parent_of(above, self.block_size)
-            if found == entry or (entry.node not in self.insets and (not items or items[-1] != found)):
+            if found == entry or not items or items[-1] != found:
                 items.append(found)
         return self._with(tuple(items), self.lifetime)
 
@@ -297,19 +237,13 @@ class WorkingContext:
         return self._with(tuple(items), lifetime)
 
     def check(self) -> None:
-        """Raise FocusError unless every invariant holds: tiling, insets, budget, alignment, tail."""
-        expected = free = 0  # where the next tile begins, and where the next inset may
-        host: Entry | None = None
+        """Raise FocusError unless every invariant holds: tiling, budget, alignment, tail."""
+        expected = 0
         for entry in self.items:
             self._check_entry(entry)
-            if entry.start == expected and entry.end > entry.start:
-                host, free, expected = entry, entry.start, entry.end
-                continue
-            if host is None or host.level < 2 or not free <= entry.start < entry.end <= host.end:
+            if entry.start != expected or entry.end <= entry.start:
                 raise _broken(f"{entry.node} begins at token {entry.start}, not at {expected}")
-            if entry.level or entry.cost < self.block_size:
-                raise _broken(f"{entry.node} stands beside {host.node} and is not one block of tokens")
-            free = entry.end
+            expected = entry.end
         if expected != self.lifetime:
             raise _broken(f"the entries end at token {expected} of {self.lifetime}")
         if self.used > self.window:
@@ -362,23 +296,6 @@ class WorkingContext:
         return codes
 
     @cached_property
-    def _tiles(self) -> tuple[int, ...]:
-        """Places of the tiles."""
-        places, reach = [], 0
-        for place, entry in enumerate(self.items):
-            if entry.start >= reach:
-                places.append(place)
-                reach = entry.end
-        return tuple(places)
-
-    def _insets_of(self, position: int) -> tuple[Entry, ...]:
-        """The insets behind a tile."""
-        end = position + 1
-        while end < len(self.items) and self.items[end].start < self.items[position].end:
-            end += 1
-        return self.items[position + 1 : end]
-
-    @cached_property
     def _places(self) -> dict[NodeRef, int]:
         return {entry.node: place for place, entry in enumerate(self.items)}
 
@@ -408,11 +325,6 @@ def token_entries(start: int, end: int, block_size: int) -> list[Entry]:
         Entry(0, low // block_size, low, min(low + block_size, end), min(low + block_size, end) - low)
         for low in range(start, end, block_size)
     ]
-
-
-def _order(entry: Entry) -> tuple[int, int]:
-    """By the first token; of two that begin alike the coarser first."""
-    return entry.start, -entry.level
 
 
 def _runs(items: Sequence[Entry]) -> list[tuple[Entry, ...]]:

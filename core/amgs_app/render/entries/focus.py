@@ -77,7 +77,7 @@ def focus_view(result: FocusView) -> ResultTable:
     rows = [
         (
             e.position,
-            f"L{e.level}{' beside' * e.inset}",
+            f"L{e.level}",
             e.start,
             e.end,
             e.cost,
@@ -169,9 +169,8 @@ def _refocused(made: Refocus) -> str:
     counts = Counter(each.kind for each in made.applied)
     if not made.applied:
         return f"refocus {made.number}: nothing changed"
-    beside = f"{counts['inset']} put beside, " * bool(counts["inset"])
     return (
-        f"refocus {made.number}: {counts['expand']} expanded, {beside}{counts['collapse']} collapsed, "
+        f"refocus {made.number}: {counts['expand']} expanded, {counts['collapse']} collapsed, "
         f"swap {made.swap_rate:.2f}"
     )
 

@@ -8,7 +8,7 @@ from amgs_app.render.catalogue import entry
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
-    from amgs_focus.training.records import LabelReport, Staged, TrainedRun
+    from amgs_focus.training.records import Staged, TrainedRun
 
 
 def _interval(found: tuple[float, float, float]) -> str:
@@ -40,15 +40,3 @@ def trained_run(result: TrainedRun) -> ResultTable:
     if not result.complete:
         notes = [f"Not complete: --resume continues the run in {result.folder}."]
     return sheet(f"Run {result.name}", "part what* value", rows, notes)
-
-
-@entry()
-def label_report(result: LabelReport) -> ResultTable:
-    rows: list[tuple[object, ...]] = [
-        ("snapshots measured now", result.done),
-        ("snapshots in the folder", result.snapshots),
-        ("labels in the folder", result.labels),
-    ]
-    if result.screen == result.screen:  # not NaN: something was screened
-        rows.append(("rank correlation of screen and measurement", f"{result.screen:.2f}"))
-    return sheet(f"Labels in {result.folder}", "what* value:n", rows)

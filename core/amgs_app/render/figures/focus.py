@@ -10,7 +10,7 @@ from rich.text import Text
 from amgs.text.plural import plural
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.focus_columns import Axis, columns, offset_for, pieces
+from amgs_app.render.figures.focus_columns import Axis, columns, offset_for
 from amgs_app.render.figures.focus_inspector import inspect
 from amgs_app.render.figures.focus_map import GUTTER, column_note, draw_map, plan_rows
 from amgs_app.render.figures.focus_tokens import draw_tokens, token_lines
@@ -146,7 +146,7 @@ def entry_at(
     cut_up = columns(view, width, axis, zoom, offset)
     if place >= cut_up.width:
         return None
-    here: list[int] = cut_up.entry[int(cut_up.first[place]) : int(cut_up.last[place])].tolist()
+    here = range(int(cut_up.first[place]), int(cut_up.last[place]))
     return min(here, key=lambda index: (view.entries[index].level, index))
 
 
@@ -158,9 +158,10 @@ def what_is_read(view: FocusView, width: int) -> str:
     """What the model has before it, in a sentence of at most so many cells: from the end backwards where it falls into
     few stretches, else summed up.
     """
-    tokens, levels, entries = pieces(view)
+    tokens = np.array([entry.end - entry.start for entry in view.entries], np.int64)
+    levels = np.array([entry.level for entry in view.entries], np.int64)
     whole, rest = int(tokens[levels == 0].sum()), int(tokens[levels > 0].sum())
-    gists = len(np.unique(entries[levels > 0]))
+    gists = int((levels > 0).sum())
     read = f"The model reads {plural(view.used, 'position')}"
     summed = f"{count(whole)} of {plural(whole + rest, 'token')} word for word"
     summed += f", {count(rest)} as {plural(gists, 'gist')}" if gists else ""
@@ -168,10 +169,10 @@ def what_is_read(view: FocusView, width: int) -> str:
     told.append(f"Reads {count(view.used)}: {count(whole)} tokens word for word, {plural(gists, 'gist')}.")
     ends = np.flatnonzero(np.diff(levels)) + 1
     if len(ends) < MOST_STRETCHES and levels[-1] == 0:
-        parts = [np.split(each, ends)[::-1] for each in (tokens, levels, entries)]
+        parts = [np.split(each, ends)[::-1] for each in (tokens, levels)]
         stretches = [
-            _stretch(int(level[0]), int(size.sum()), len(np.unique(which)), last=place == 0)
-            for place, (size, level, which) in enumerate(zip(*parts, strict=True))
+            _stretch(int(level[0]), int(size.sum()), len(level), last=place == 0)
+            for place, (size, level) in enumerate(zip(*parts, strict=True))
         ]
         told.insert(0, f"{read}: {', '.join(stretches)}.")
     return next((one for one in told if width_of(one) <= width), told[-1])

@@ -34,25 +34,23 @@ LEAST_SHOWN = 32
 MOST_READ = 64
 """So many tokens in sight are shown with their text."""
 
-Mark = Literal["", "expand", "inset", "collapse", "pinned", "forbidden", "refused", "protected"]
-_MARKS: tuple[Mark, ...] = ("", "protected", "refused", "forbidden", "pinned", "collapse", "inset", "expand")
+Mark = Literal["", "expand", "collapse", "pinned", "forbidden", "refused", "protected"]
+_MARKS: tuple[Mark, ...] = ("", "protected", "refused", "forbidden", "pinned", "collapse", "expand")
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
     """What each of `width` columns shows.
 
-    starts, ends: (width,) lifetime tokens. first, last: (width,) pieces [first, last); a piece is an entry, or a part
-    of one that has others beside it. entry: (pieces,) the entry of each. level: (width,), the finest. score: (width,)
-    the one furthest from 0. mark, reason: what was done at the entry whose middle lies here. gain: measured ΔNLL or
-    NaN.
+    starts, ends: (width,) lifetime tokens. first, last: (width,) entries [first, last). level: (width,), the finest.
+    score: (width,) the one furthest from 0. mark, reason: what was done at the entry whose middle lies here. gain:
+    measured ΔNLL or NaN.
     """
 
     starts: Floats
     ends: Floats
     first: Ints
     last: Ints
-    entry: Ints
     level: Ints
     score: Floats
     mark: tuple[Mark, ...]
@@ -80,22 +78,11 @@ def columns(view: FocusView, width: int, axis: Axis, zoom: float, offset: int) -
         ends=high,
         first=first,
         last=last,
-        entry=table[:, 6].astype(np.int64),
         level=_reduce(np.minimum, levels, first, last),
         score=np.where(top >= -bottom, top, bottom),
         mark=marks,
         reason=reasons,
         gain=gains,
-    )
-
-
-def pieces(view: FocusView) -> tuple[Ints, Ints, Ints]:
-    """(pieces,) each: its tokens, its level, and the number of its entry, in the order of the lifetime."""
-    table = _kept(view.entries, lambda: _rows(view.entries))
-    return (
-        (table[:, 1] - table[:, 0]).astype(np.int64),
-        table[:, 2].astype(np.int64),
-        table[:, 6].astype(np.int64),
     )
 
 
@@ -220,21 +207,18 @@ def _reduce(fold: np.ufunc, values: NDArray[_T], first: Ints, last: Ints) -> NDA
 
 
 def _rows(entries: Sequence[EntryView]) -> NDArray[Any]:
-    """(pieces, 8): start, end, level, score, the weight of its mark, measured ΔNLL or NaN, number of the entry, and its
-    middle, or NaN for a further piece of it. What stands beside a gist cuts it in two.
-    """
-    rows: list[tuple[float, ...]] = []
-    for place, e in enumerate(entries):
-        gain = np.nan if e.delta_nll is None else e.delta_nll
-        row = (e.start, e.end, e.level, e.score, _MARKS.index(_mark(e)), gain, place, (e.start + e.end) / 2)
-        if rows and rows[-1][1] > e.start:
-            under = rows.pop()
-            rows += [(under[0], e.start, *under[2:])] * (under[0] < e.start)
-            rows.append(row)
-            rest = (e.end, under[1], *under[2:7], under[7] if under[0] == e.start else np.nan)
-            rows += [rest] * (e.end < under[1])
-        else:
-            rows.append(row)
+    """(entries, 6): start, end, level, score, the weight of its mark, and measured ΔNLL or NaN."""
+    rows = [
+        (
+            e.start,
+            e.end,
+            e.level,
+            e.score,
+            _MARKS.index(_mark(e)),
+            np.nan if e.delta_nll is None else e.delta_nll,
+        )
+        for e in entries
+    ]
     return np.array(rows, np.float64)
 
 
@@ -258,7 +242,7 @@ def _marks(
 ) -> tuple[tuple[Mark, ...], tuple[Reason | Literal[""], ...], Floats]:
     """The weightiest mark of each column, at the middle of its entry, so that a wide entry is marked once."""
     size, width = len(table), len(low)
-    middles = table[:, 7]
+    middles = (table[:, 0] + table[:, 1]) / 2
     places = np.searchsorted(low, middles, side="right") - 1
     seen = (places >= 0) & (middles < high[np.maximum(places, 0)])
     order = np.arange(size)
@@ -270,6 +254,6 @@ def _marks(
         place = int(places[index])
         if not abs(gains[place]) >= abs(table[index, 5]):
             gains[place] = table[index, 5]
-    chosen = [None if key < 0 else entries[int(table[size - 1 - key % size, 6])] for key in best.tolist()]
+    chosen = [None if key < 0 else entries[size - 1 - key % size] for key in best.tolist()]
     marks: tuple[Mark, ...] = tuple("" if entry is None else _mark(entry) for entry in chosen)
     return marks, tuple("" if entry is None else entry.reason for entry in chosen), gains

@@ -79,7 +79,6 @@ def _state(explanation: EntryExplanation) -> str:
     told = [
         word
         for word, holds in (
-            ("beside its gist", entry.inset),
             ("pinned", entry.pinned),
             ("forbidden", entry.forbidden),
             ("tail", entry.protected),

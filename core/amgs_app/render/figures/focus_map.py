@@ -31,7 +31,6 @@ _REASON_WORDS: Mapping[Reason, str] = {
     "parent_not_open": "parent",
     "superseded": "overruled",
     "stale_gist": "stale",
-    "inset": "beside",
 }
 
 
@@ -194,7 +193,7 @@ def _axis(
         told = {
             "lifetime": short_count(cut.starts[x]),
             "log": f"−{short_count(max(0.0, view.lifetime - cut.starts[x]))}",
-            "context": str(int(cut.entry[cut.first[x]])),
+            "context": str(int(cut.first[x])),
         }[axis]
         stop = x + width_of(told)
         if stop + 1 >= cut.width - 5:
@@ -275,7 +274,7 @@ def _actions(field: Region, y: int, cut: Columns) -> None:
     palette = field.palette
     for x in range(cut.width):
         mark, reason = cut.mark[x], cut.reason[x]
-        if mark in ("expand", "inset"):
+        if mark == "expand":
             field.put(x, y, ACTION_SIGNS[mark], ink(palette.heat_high, bold=True))
         elif mark == "collapse":
             field.put(x, y, ACTION_SIGNS[mark], ink(palette.heat_low, bold=True))
@@ -353,7 +352,6 @@ def _legend(region: Region, y: int, cut: Columns, view: FocusView) -> None:
     marks = set(cut.mark)
     for mark, sign, colour, word in (
         ("expand", ACTION_SIGNS["expand"], palette.heat_high, "expanded"),
-        ("inset", ACTION_SIGNS["inset"], palette.heat_high, "put beside"),
         ("collapse", ACTION_SIGNS["collapse"], palette.heat_low, "collapsed"),
         ("pinned", "◆", palette.accent, "pinned"),
         ("forbidden", "×", palette.bad, "forbidden"),

@@ -3,7 +3,7 @@ within the budget.
 
 A working context is a set of opened gists: one that is open has all above it open too, and opening it costs
 the same whatever else is open. The best set is a knapsack over that forest. `solve` is the dynamic program
-over it; the allocator's policy `exact` uses it on scores, and `best` on measured ΔNLL, for regret.
+over it; `best` uses it on measured ΔNLL, for regret.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ Table = NDArray[np.float64]
 class Gate:
     """A gist that could be open or closed. gain: what its being open is worth; cost: positions that takes.
 
-    opened: it is open now. fixed: it has to stay as it is. beside: its block would stand, or stands, beside a coarser
-    gist, so that nothing above it has to be open.
+    opened: it is open now. fixed: it has to stay as it is.
     """
 
     node: NodeRef
@@ -35,7 +34,6 @@ class Gate:
     cost: int
     opened: bool = False
     fixed: bool = False
-    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +86,9 @@ def regret(policy: float, oracle: float, reference: float) -> float:
 
 
 def is_open(context: WorkingContext, node: NodeRef) -> bool:
-    """Whether something finer than the gist stands for its span; of a gist that has blocks beside it, nothing does."""
+    """Whether something finer than the gist stands for its span."""
     start = node.index * context.block_size**node.level
-    place = context.covering(start) if node.level == 1 else context.tile(start)
+    place = context.covering(start)
     return place is not None and context.entries()[place].level < node.level
 
 
@@ -99,16 +97,12 @@ def gates_of(
     tree: TreeShape,
     gains: Mapping[NodeRef, float],
     fixed: Iterable[NodeRef] = (),
-    beside: Iterable[NodeRef] = (),
 ) -> tuple[Gate, ...]:
-    """Every gist that is open now or has a gain, and all above them, each before what lies below it; last the blocks
-    that stand beside a gist now or, as `beside` names the gists just above them, could.
-    """
+    """Every gist that is open now or has a gain, and all above them, each before what lies below it."""
     size = context.block_size
     wanted: set[NodeRef] = set()
-    free = {NodeRef(1, block.index) for block in context.insets} | set(beside)
     starts = [parent_of(entry.node, size) for entry in context.entries()]
-    for start in (node for node in (*starts, *gains) if node.level and node not in free):
+    for start in (node for node in (*starts, *gains) if node.level):
         node = start
         while node not in wanted and _stands(node, context, tree):
             wanted.add(node)
@@ -123,9 +117,6 @@ def gates_of(
             node in held,
         )
         for node in sorted(wanted, key=lambda node: (node.index * size**node.level, -node.level))
-    ) + tuple(
-        Gate(node, gains.get(node, 0.0), size, is_open(context, node), node in held, beside=True)
-        for node in sorted(free)
     )
 
 
@@ -202,13 +193,9 @@ def _subtree_sizes(gates: Sequence[Gate], block_size: int) -> list[int]:
     """Of each gate, how many gates from it on lie in its span."""
     sizes = []
     for i, gate in enumerate(gates):
-        end = 0 if gate.beside else (gate.node.index + 1) * block_size**gate.node.level
+        end = (gate.node.index + 1) * block_size**gate.node.level
         j = i + 1
-        while (
-            j < len(gates)
-            and not gates[j].beside
-            and gates[j].node.index * block_size ** gates[j].node.level < end
-        ):
+        while j < len(gates) and gates[j].node.index * block_size ** gates[j].node.level < end:
             j += 1
         sizes.append(j - i)
     return sizes

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from amgs_focus.lens.checkpoint import load_checkpoint
-from amgs_focus.lens.lensnet import LensShape
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.protocols import PerfClock, ProgressCallback
-from amgs_focus.training.context_phase import ContextPhase
 from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.held_out import effect
-from amgs_focus.training.lens_labels import label_runs
-from amgs_focus.training.lens_run import LensJob, train_lensnet
-from amgs_focus.training.lens_runs import LensRuns, LensText
-from amgs_focus.training.lensnet import LensTraining
 from amgs_focus.training.records import Effect
-from amgs_focus.training.run_config import LensPhaseConfig
+from benchmarks.focus_training.context_phase import ContextPhase
+from benchmarks.focus_training.held_out import effect
+from benchmarks.focus_training.joint_config import LensPhaseConfig
+from benchmarks.focus_training.lens_checkpoint import load_checkpoint
+from benchmarks.focus_training.lens_labels import label_runs
+from benchmarks.focus_training.lens_run import LensJob, train_lensnet
+from benchmarks.focus_training.lens_runs import LensRuns, LensText
+from benchmarks.focus_training.lens_training import LensTraining
+from benchmarks.focus_training.lensnet import LensShape
 
 
 def train_lens_phase(

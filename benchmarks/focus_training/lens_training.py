@@ -16,12 +16,12 @@ from torch.nn import functional
 
 from amgs_focus.errors import TextError
 from amgs_focus.evaluation.statistics import spearman
-from amgs_focus.lens.lensnet import LensNet, LensShape
 from amgs_focus.training.data_parallel import DataParallel
-from amgs_focus.training.lens_examples import LensExample
-from amgs_focus.training.lens_linear import solved
 from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings
 from amgs_focus.training.training_state import TrainingState
+from benchmarks.focus_training.lens_examples import LensExample
+from benchmarks.focus_training.lens_linear import solved
+from benchmarks.focus_training.lensnet import LensNet, LensShape
 
 SLACK = 0.1  # of all positions that could be asked for or given back
 
@@ -95,7 +95,9 @@ def train(
     two steps. Raises TextError when there is nothing to train on.
     """
     if not measured or (settings.warm_steps and not warm):
-        raise TextError("There are no labels to train on.", way_out="Measure labels first.", about="labels")
+        raise TextError(
+            "There are no labels to train on.", way_out="Measure labels first: `python -m benchmarks label`."
+        )
     if state is None:
         state = start(settings)
         with torch.no_grad():

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from amgs_focus.errors import WindowBudgetError
 from amgs_focus.records import NodeRef, parent_of
-from amgs_focus.window.exact_allocation import (
+from amgs_focus.window.layout import assemble, coarsest
+from amgs_focus.window.working_context import WorkingContext
+from benchmarks.focus_evaluation.exact_allocation import (
     Gate,
     best,
     gates_of,
@@ -22,8 +24,6 @@ from amgs_focus.window.exact_allocation import (
     total_gain,
     with_open,
 )
-from amgs_focus.window.layout import assemble, coarsest
-from amgs_focus.window.working_context import WorkingContext
 from tests.focus.focus_world import Shape
 
 SIZE = 4

@@ -15,23 +15,29 @@ from typing import Literal
 from amgs_focus.errors import ConfigurationError
 from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
 from amgs_focus.gist.gistnet import GistEncoder, GistNetEncoder
-from amgs_focus.lens import checkpoint
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.adapter import Adapter, AdapterShape, attach, read_adapter
 from amgs_focus.protocols import PerfClock, ProgressCallback
-from amgs_focus.training.context_phase import ContextPhase, GistTrainee, LoraTrainee, Trainee, train_phase
 from amgs_focus.training.gist_run import base_model, starting_gists
-from amgs_focus.training.held_out import HeldOut
-from amgs_focus.training.lens_phase import train_lens_phase
-from amgs_focus.training.model_card import joint_card
 from amgs_focus.training.provenance import of_run
 from amgs_focus.training.records import Effect, TrainedRun
-from amgs_focus.training.run_config import RunConfig
 from amgs_focus.training.run_record import RunRecord
 from amgs_focus.training.run_session import RunSession
 from amgs_focus.training.staging import open_corpus
 from amgs_focus.training.trainer import StepReport
 from amgs_focus.training.training_state import saved_step
+from benchmarks.focus_training import lens_checkpoint
+from benchmarks.focus_training.context_phase import (
+    ContextPhase,
+    GistTrainee,
+    LoraTrainee,
+    Trainee,
+    train_phase,
+)
+from benchmarks.focus_training.held_out import HeldOut
+from benchmarks.focus_training.joint_card import joint_card
+from benchmarks.focus_training.joint_config import JointRunConfig
+from benchmarks.focus_training.lens_phase import train_lens_phase
 
 PhaseName = Literal["b1", "b2", "b3"]
 LABELS = {"b1": "gists", "b2": "lens", "b3": "LoRA"}
@@ -57,7 +63,7 @@ class Schedule:
 
 
 def train_lora(
-    config: RunConfig,
+    config: JointRunConfig,
     *,
     clock: PerfClock,
     progress: ProgressCallback | None = None,
@@ -72,7 +78,7 @@ def train_lora(
 
 
 def train_joint(
-    config: RunConfig,
+    config: JointRunConfig,
     *,
     clock: PerfClock,
     progress: ProgressCallback | None = None,
@@ -91,7 +97,7 @@ def train_joint(
 
 
 def _run(
-    config: RunConfig,
+    config: JointRunConfig,
     schedule: Schedule,
     clock: PerfClock,
     progress: ProgressCallback | None,
@@ -117,7 +123,7 @@ class _JointRun:
 
     def __init__(
         self,
-        config: RunConfig,
+        config: JointRunConfig,
         schedule: Schedule,
         clock: PerfClock,
         progress: ProgressCallback | None,
@@ -129,7 +135,7 @@ class _JointRun:
         self._corpus = open_corpus(config.data, self._model, progress)
         self._trio = Trio(
             starting_gists(config, self._model),
-            checkpoint.for_model(self._model, config.focus.lens),
+            lens_checkpoint.for_model(self._model, config.focus.lens),
         )
         self._record = RunRecord.open(config.out, config, self._model.card, schedule.kind)
         self._judge, self._stopper = (self._held_out(half) for half in (1, 0))
@@ -263,7 +269,7 @@ class _JointRun:
         if phase == "b1":
             self._trio.gist = load_checkpoint(path, self._model)
         elif phase == "b2":
-            self._trio.scorer = checkpoint.load_checkpoint(path, self._model)
+            self._trio.scorer = lens_checkpoint.load_checkpoint(path, self._model)
         else:
             self._adapter().load_weights(dict(read_adapter(path).weights))
 

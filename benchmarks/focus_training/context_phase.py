@@ -24,7 +24,12 @@ from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.adapter import Adapter
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.settings import FocusSettings
-from amgs_focus.training.contexts import (
+from amgs_focus.training.corpus import TrainingCorpus
+from amgs_focus.training.data_parallel import DataParallel
+from amgs_focus.training.records import Effect
+from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings
+from amgs_focus.training.training_state import Trainable, TrainingState, Weights
+from benchmarks.focus_training.contexts import (
     TrainingContext,
     context_rows,
     divergence,
@@ -33,13 +38,8 @@ from amgs_focus.training.contexts import (
     situation,
     teacher_logits,
 )
-from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.data_parallel import DataParallel
-from amgs_focus.training.held_out import HeldOut, HeldOutResult, effect
-from amgs_focus.training.records import Effect
-from amgs_focus.training.run_config import ContextPhaseConfig
-from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings
-from amgs_focus.training.training_state import Trainable, TrainingState, Weights
+from benchmarks.focus_training.held_out import HeldOut, HeldOutResult, effect
+from benchmarks.focus_training.joint_config import ContextPhaseConfig
 
 
 class Trainee(Trainable, Protocol):

@@ -1,4 +1,4 @@
-"""Teaching the lens: `focus label`, `focus train lensnet`."""
+"""Training lenses, adapters and the joint schedule: `python -m benchmarks train-NAME`, `label`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
+from amgs_app.operations.training import Config, Out, Resume, Steps, cached
 
 if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.engine import Engine
     from amgs_focus.model.base_model import BaseModel
-    from amgs_focus.training.lens_runs import LensText
-    from amgs_focus.training.records import LabelReport, TrainedRun
+    from amgs_focus.training.records import TrainedRun
+    from benchmarks.focus_training.joint_config import JointRunConfig
+    from benchmarks.focus_training.lens_labels import LabelReport
+    from benchmarks.focus_training.lens_runs import LensText
 
 Texts = Annotated[
     list[Path],
@@ -24,11 +27,9 @@ SUFFIXES = (".txt", ".md", ".py")
 
 
 @operation(
-    "focus label",
-    lane="model",
-    needs="operate",
+    "label",
     summary="Measure what detail was worth, for training a lens.",
-    example="focus label books/*.txt --out labels",
+    example="label books/*.txt --out labels",
     long=True,
 )
 def label(
@@ -74,9 +75,9 @@ def label(
     N is always the same.
     """
     from amgs_app.models.choice import gist_encoder
-    from amgs_focus.lens.checkpoint import for_model as lens_for
-    from amgs_focus.training.lens_labels import label_runs
-    from amgs_focus.training.lens_runs import LensRuns
+    from benchmarks.focus_training.lens_checkpoint import for_model as lens_for
+    from benchmarks.focus_training.lens_labels import label_runs
+    from benchmarks.focus_training.lens_runs import LensRuns
 
     model = engine.load_model(progress)
     runs = LensRuns(
@@ -101,11 +102,9 @@ def label(
 
 
 @operation(
-    "focus train lensnet",
-    lane="model",
-    needs="operate",
+    "train-lensnet",
     summary="Train a lens on measured labels.",
-    example="focus train lensnet books/*.txt --labels labels --out lens",
+    example="train-lensnet books/*.txt --labels labels --out lens",
     long=True,
 )
 def train_lensnet(
@@ -114,7 +113,7 @@ def train_lensnet(
     *,
     labels: Annotated[
         list[Path],
-        Option("--labels", metavar="DIR", help="A folder written by `focus label`; may be repeated."),
+        Option("--labels", metavar="DIR", help="A folder written by `label`; may be repeated."),
     ],
     out: Annotated[
         Path, Option("--out", metavar="DIR", help="The run's folder."), Takes("folder", made=True)
@@ -146,10 +145,10 @@ def train_lensnet(
     keeps the last saved step.
     """
     from amgs_app.models.choice import gist_encoder
-    from amgs_focus.lens.lensnet import LensShape
-    from amgs_focus.training.lens_run import LensJob, train_lensnet
-    from amgs_focus.training.lens_runs import LensRuns
-    from amgs_focus.training.lensnet import LensTraining
+    from benchmarks.focus_training.lens_run import LensJob, train_lensnet
+    from benchmarks.focus_training.lens_runs import LensRuns
+    from benchmarks.focus_training.lens_training import LensTraining
+    from benchmarks.focus_training.lensnet import LensShape
 
     model = engine.load_model(progress)
     guessed = warm_steps if warm else 0
@@ -169,6 +168,56 @@ def train_lensnet(
     return train_lensnet(job, settings, model, gist, clock=engine.clock, progress=progress, resume=resume)
 
 
+@operation(
+    "train-lora",
+    summary="Train a LoRA adapter for working contexts (phase B3).",
+    example="train-lora lora.toml --steps 100",
+    long=True,
+)
+def train_lora(
+    engine: Engine,
+    config: Config,
+    *,
+    resume: Resume = False,
+    steps: Steps = None,
+    out: Out = None,
+    progress: Progress | None = None,
+) -> TrainedRun:
+    """Train a small adapter on the frozen base so that it reads a mix of gists and tokens, and report its effect.
+
+    It is compared with the base model without it on held-out texts; an adapter without effect is not kept.
+    """
+    from benchmarks.focus_training import joint_run
+
+    told = _run_of(engine, config, out)
+    return joint_run.train_lora(told, clock=engine.clock, progress=progress, resume=resume, steps=steps)
+
+
+@operation(
+    "train-joint",
+    summary="Train gists, lens and LoRA in turns.",
+    example="train-joint joint.toml --steps 100",
+    long=True,
+)
+def train_joint(
+    engine: Engine,
+    config: Config,
+    *,
+    resume: Resume = False,
+    steps: Steps = None,
+    out: Out = None,
+    progress: Progress | None = None,
+) -> TrainedRun:
+    """Run cycles of B1 (gists), B2 (lens) and B3 (LoRA); each phase trains one of them while the others stay frozen.
+
+    A phase that does not beat its own frozen ablation on held-out texts is reported as without effect and reverted.
+    """
+    from benchmarks.focus_training import joint_run
+
+    told = _run_of(engine, config, out)
+    return joint_run.train_joint(told, clock=engine.clock, progress=progress, resume=resume, steps=steps)
+
+
 def _read(model: BaseModel, named: list[Path]) -> list[LensText]:
     """Text files as token ids. A file is its own group; those of a folder are one group, under its name.
 
@@ -176,7 +225,7 @@ def _read(model: BaseModel, named: list[Path]) -> list[LensText]:
     """
     from amgs.errors import InputError
     from amgs_app.models.choice import text_of
-    from amgs_focus.training.lens_runs import LensText
+    from benchmarks.focus_training.lens_runs import LensText
 
     found = []
     for path in named:
@@ -192,3 +241,11 @@ def _read(model: BaseModel, named: list[Path]) -> list[LensText]:
             told = str(file.relative_to(path)) if path.is_dir() else file.stem
             found.append(LensText(told, group, tuple(model.encode(text_of(file)))))
     return found
+
+
+def _run_of(engine: Engine, file: Path, out: Path | None) -> JointRunConfig:
+    """The run that a file describes, phases included."""
+    from amgs_focus.training.run_config import read_config
+    from benchmarks.focus_training.joint_config import JointRunConfig
+
+    return cached(engine, read_config(file, JointRunConfig), out)

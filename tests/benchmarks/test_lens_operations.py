@@ -1,4 +1,4 @@
-"""The verbs that teach a lens, as docs/lensnet.md shows them, and the bench that asks whether it knows the question."""
+"""The commands that train a lens, as their manual shows them, and the bench that asks whether it knows the question."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ from pathlib import Path
 
 import pytest
 
+import benchmarks.__main__
 from amgs.types import Progress
-from amgs_app import cli
 from amgs_focus.lens.baseline import TailSimilarity
 from benchmarks import focus_c1c2
 from benchmarks.focus_texts import TokenCorpus
+from tests.benchmarks.lens_samples import scorer
 from tests.benchmarks.rigs import focus_rig
 from tests.focus.focus_world import MODEL
-from tests.focus.lens_samples import scorer
 
-MANUAL = (Path(__file__).parents[2] / "docs" / "lensnet.md").read_text(encoding="utf-8")
+MANUAL = (Path(__file__).parents[2] / "benchmarks" / "focus_training" / "README.md").read_text(
+    encoding="utf-8"
+)
 WORDS = "the lamp stood by the river and the quilt lay on the stone while Ember told a fable at noon. "
 
 
-def amgs(tmp_path: Path, *words: str) -> int:
-    return cli.run(["--model", "tiny", "--store", str(tmp_path / "s.duckdb"), *words])
+def bench(tmp_path: Path, *words: str) -> int:
+    return benchmarks.__main__.run(["--model", "tiny", "--store", str(tmp_path / "s.duckdb"), *words])
 
 
 def test_the_first_lens_of_the_manual_is_labelled_and_trained(
@@ -33,17 +35,17 @@ def test_the_first_lens_of_the_manual_is_labelled_and_trained(
     for name in ("one", "two"):
         (tmp_path / f"{name}.txt").write_text(WORDS * 30, encoding="utf-8")
     shell = re.findall(r"```sh\n(.*?)```", MANUAL, flags=re.S)[0]
-    lines = [line.split()[1:] for line in shell.splitlines() if line.startswith("amgs ")]
-    assert [" ".join(words[:3]) for words in lines] == ["focus label one.txt", "focus train lensnet"]
+    lines = [line.split()[3:] for line in shell.splitlines() if line.startswith("python -m benchmarks ")]
+    assert [words[0] for words in lines] == ["label", "train-lensnet"]
     for words in lines:
-        assert amgs(tmp_path, *words) == 0
+        assert bench(tmp_path, *words) == 0
     said = capsys.readouterr().out
     assert "snapshots in the folder" in said and "6 of 6" in said
     card = (tmp_path / "run" / "toy.md").read_text(encoding="utf-8")
     assert "two" in card and "pointer" in card
-    assert amgs(tmp_path, *lines[1]) == 2
+    assert bench(tmp_path, *lines[1]) == 2
     assert "--resume" in capsys.readouterr().err
-    assert amgs(tmp_path, *lines[0], "--format", "json") == 0
+    assert bench(tmp_path, *lines[0], "--format", "json") == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["done"], found["snapshots"]) == (0, 2)
 
@@ -51,7 +53,7 @@ def test_the_first_lens_of_the_manual_is_labelled_and_trained(
 def test_labels_of_a_folder_without_texts_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert amgs(tmp_path, "focus", "label", str(tmp_path), "--out", str(tmp_path / "labels")) != 0
+    assert bench(tmp_path, "label", str(tmp_path), "--out", str(tmp_path / "labels")) != 0
     assert "contains no text files" in capsys.readouterr().err
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import random
 from pathlib import Path
 
@@ -14,15 +15,20 @@ from amgs_focus.errors import CheckpointError, TextError
 from amgs_focus.evaluation.gist import horizon_nll
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.features import NAMES
-from amgs_focus.lens.lensnet import LensReader
 from amgs_focus.lens.scoring import LensView
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.training.facts import fact_text
-from amgs_focus.training.lens_examples import LensExample, measured_example, target_of, warm_examples
-from amgs_focus.training.lens_labels import label_runs, read
-from amgs_focus.training.lens_linear import solved
-from amgs_focus.training.lens_runs import LensSnapshot, fact_lifetime, snapshot_at
-from amgs_focus.training.lensnet import (
+from amgs_focus.training.provenance import card_section
+from amgs_focus.training.trainer import StepReport
+from amgs_focus.utility.labels import counterfactuals
+from amgs_focus.window.working_context import WorkingContext
+from benchmarks.focus_evaluation.exact_allocation import with_open
+from benchmarks.focus_training.facts import fact_text
+from benchmarks.focus_training.lens_examples import LensExample, measured_example, target_of, warm_examples
+from benchmarks.focus_training.lens_labels import label_runs, opened_blocks, read
+from benchmarks.focus_training.lens_linear import solved
+from benchmarks.focus_training.lens_run import of_lens
+from benchmarks.focus_training.lens_runs import LensSnapshot, LensText, fact_lifetime, snapshot_at
+from benchmarks.focus_training.lens_training import (
     LensTraining,
     evaluate,
     lens_losses,
@@ -30,12 +36,9 @@ from amgs_focus.training.lensnet import (
     start,
     train,
 )
-from amgs_focus.training.trainer import StepReport
-from amgs_focus.utility.labels import counterfactuals, opened_blocks
-from amgs_focus.window.exact_allocation import with_open
-from amgs_focus.window.working_context import WorkingContext
+from benchmarks.focus_training.lensnet import LensReader, LensShape
+from tests.benchmarks.lens_samples import GIST, RUNS, SHAPE, net, texts
 from tests.focus.focus_world import MODEL
-from tests.focus.lens_samples import GIST, RUNS, SHAPE, net, texts
 
 TRAINING = LensTraining(SHAPE, warm_steps=3, steps=6, batch=2, validate_every=3, save_every=2)
 
@@ -311,3 +314,17 @@ def test_measured_examples_count_by_how_sure_they_are(tmp_path: Path) -> None:
     assert one.members.sum(dim=1).tolist() == pytest.approx([1.0] * len(labelled.labels))
     order = np.argsort([label.error * label.horizon / label.positions for label in labelled.labels])
     assert np.all(np.diff(one.weight.numpy()[order]) <= 1e-6)
+
+
+def test_the_hash_of_a_text_changes_with_a_token_and_stands_on_the_card() -> None:
+    def digests(*texts: LensText) -> dict[str, str]:
+        made = of_lens(LensTraining(LensShape(16), seed=5), texts)
+        assert made["seed"] == "5" and json.loads(made["configuration"])["shape"]["width"] == 16
+        found: dict[str, str] = json.loads(made["texts"])
+        assert all(digest in "\n".join(card_section(made)) for digest in found.values())
+        return found
+
+    first = digests(LensText("a", "lib", (1, 2)), LensText("b", "lib", (3,)), LensText("c", "novel", (4,)))
+    other = digests(LensText("a", "lib", (1, 2)), LensText("b", "lib", (5,)), LensText("c", "novel", (4,)))
+    assert set(first) == {"lib", "novel"}
+    assert first["lib"] != other["lib"] and first["novel"] == other["novel"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any, Literal
 import pytest
 import torch
 
+import benchmarks.focus_training
 from amgs_focus.errors import CheckpointError, ConfigurationError, ModelMismatchError, TextError
 from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
 from amgs_focus.gist.gistnet import GistNet, GistNetEncoder, GistShape, PointerEncoder
@@ -20,8 +23,11 @@ from amgs_focus.model.adapter import AdapterShape, attach, load_adapter
 from amgs_focus.model.pretrained import PretrainedModel
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
-from amgs_focus.training import context_phase, joint_run
-from amgs_focus.training.contexts import (
+from amgs_focus.training.records import TrainedRun
+from amgs_focus.training.run_config import RunConfig as PlainConfig
+from amgs_focus.training.run_config import parse_config, read_config
+from benchmarks.focus_training import context_phase, joint_run
+from benchmarks.focus_training.contexts import (
     context_rows,
     edge_weights,
     following_nll,
@@ -29,13 +35,12 @@ from amgs_focus.training.contexts import (
     plain_rows,
     situation,
 )
-from amgs_focus.training.held_out import HeldOutResult, effect
-from amgs_focus.training.joint_run import train_joint, train_lora
-from amgs_focus.training.records import TrainedRun
-from amgs_focus.training.run_config import RunConfig, read_config
+from benchmarks.focus_training.held_out import HeldOutResult, effect
+from benchmarks.focus_training.joint_config import JointRunConfig as RunConfig
+from benchmarks.focus_training.joint_run import train_joint, train_lora
 from tests.focus.focus_world import StillClock
 from tests.focus.model_world import write_model
-from tests.focus.training_world import LAMPS, write_run
+from tests.focus.training_world import LAMPS, keys_of, write_run, written_keys
 
 SHAPE = GistShape(width=16, hidden=16, heads=2)
 SETTINGS = FocusSettings(window=120, horizon=16, tail_blocks=1, cadence=4, focus_share=0.2)
@@ -111,7 +116,7 @@ def net(seed: int = 0) -> GistNet:
 def config(folder: Path, llama: Path, text: str = CONFIG) -> RunConfig:
     file = write_run(folder, text.replace('base = "llama"', f'base = "{llama}"'))
     save_checkpoint(folder / "gists.safetensors", net(), net(1), model=load(llama))
-    return read_config(file)
+    return read_config(file, RunConfig)
 
 
 def run(train: Any, told: RunConfig, **more: Any) -> TrainedRun:
@@ -336,3 +341,14 @@ def test_a_text_that_keeps_too_little_apart_is_refused(llama: Path, tmp_path: Pa
     told = config(tmp_path, llama, CONFIG.replace("held_out = 0.5", "held_out = 0.01"))
     with pytest.raises(TextError, match="two validation windows"):
         run(train_lora, told)
+
+
+def test_the_manual_lists_every_key_of_the_phases_with_its_default() -> None:
+    manual = Path(benchmarks.focus_training.__file__).with_name("README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```toml\n(.*?)```", manual, flags=re.S)
+    given = tomllib.loads(block)
+    data = {"data": {"texts": [{"name": "a", "path": "a.txt"}]}}
+    assert parse_config(data, Path("here"), kind=RunConfig) == parse_config(
+        {**data, **given}, Path("here"), kind=RunConfig
+    )
+    assert set(written_keys(given)) == set(keys_of(RunConfig)) - set(keys_of(PlainConfig))

@@ -18,12 +18,12 @@ from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.state import FocusState
 from amgs_focus.runtime.step import refocus
 from amgs_focus.settings import FocusSettings
-from amgs_focus.training.facts import fact_text
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.utility.labels import LabelSnapshot, candidates
 from amgs_focus.window.allocator import make_room
 from amgs_focus.window.layout import assemble, spread
 from amgs_focus.window.working_context import WorkingContext
+from benchmarks.focus_training.facts import fact_text
 
 PARAGRAPH = 96  # tokens of a filler paragraph at most
 

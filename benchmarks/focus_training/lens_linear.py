@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import torch
 
-from amgs_focus.training.lens_examples import LensExample
+from benchmarks.focus_training.lens_examples import LensExample
 
 RIDGE = 0.03  # of each feature's own scatter
 LEAST = 0.02  # of the mean feature's scatter: what never varies gets no weight

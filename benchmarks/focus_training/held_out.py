@@ -20,9 +20,9 @@ from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock
 from amgs_focus.settings import FocusSettings
-from amgs_focus.training.contexts import context_rows, following_nll, plain_rows, situation
 from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.records import Effect
+from benchmarks.focus_training.contexts import context_rows, following_nll, plain_rows, situation
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
-from amgs_focus.lens.checkpoint import for_model, load_checkpoint, save_checkpoint
-from amgs_focus.lens.features import NAMES, LensFeatures
-from amgs_focus.lens.lensnet import LensNetScorer, LensReader, TailGistCache
+from amgs_focus.lens.features import NAMES
 from amgs_focus.lens.scoring import LensView
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import ModelCard, NodeRef, Segment
@@ -24,8 +22,11 @@ from amgs_focus.runtime.replay import header_of
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import assemble, coarsest
 from amgs_focus.window.scores import aggregate
+from benchmarks.focus_training.lens_checkpoint import for_model, load_checkpoint, save_checkpoint
+from benchmarks.focus_training.lensnet import LensNet, LensNetScorer, LensReader, TailGistCache
+from tests.benchmarks.lens_samples import SHAPE, net, scorer
 from tests.focus.focus_world import MODEL, notes, small_runtime, small_tree
-from tests.focus.lens_samples import net, scorer
+from tests.focus.test_linear_lens import WEIGHTS, lens, views
 
 
 def asked(question: str, *, window: int = 10**6) -> LensView:
@@ -114,59 +115,6 @@ def test_the_causal_twin_reads_what_stands_before_an_entry_and_nothing_behind_it
     assert all(left != right for left, right in zip(plain[1], earlier[1], strict=True))
 
 
-def test_features_have_a_name_each_and_lie_near_0_to_1() -> None:
-    view = asked("is the lamp red?")
-    found = LensFeatures(view.tree).of(view)
-    assert found.shape == (len(view.context.entries()), len(NAMES))
-    assert np.isfinite(found).all()
-    assert found.min() >= 0
-    assert found.max() <= 2
-
-
-def test_the_words_of_the_question_are_found_where_they_stand() -> None:
-    view = asked("kite")
-    found = LensFeatures(view.tree).of(LensView(view.context, view.tree, tuple(MODEL.encode("k"))))
-    column = found[:, NAMES.index("question_best")]
-    before = [entry.end <= view.context.tail_start for entry in view.context.entries()]
-    best = view.context.entries()[int(np.argmax(np.where(before, column, -1)))]
-    assert "k" in view.tree.text(best.start, best.end)
-
-
-def test_where_there_is_a_question_the_text_alone_tells_nothing() -> None:
-    view = asked("is the lamp red?")
-    features = LensFeatures(view.tree)
-    alone = [NAMES.index(name) for name in NAMES if name.startswith(("level", "width", "far", "near"))]
-    about = [NAMES.index(name) for name in NAMES if name.startswith("question")]
-    unasked, found = features.of(LensView(view.context, view.tree)), features.of(view)
-    assert not found[:, alone].any() and unasked[:, alone].any()
-    assert found[:, about].any(axis=0).all() and not unasked[:, about].any()
-
-
-def test_small_worths_ask_for_little_without_a_question_and_for_much_with_one() -> None:
-    view = asked("is the lamp red?")
-    small = net()
-    with torch.no_grad():
-        small.head.weight.zero_()
-        small.head.bias.zero_()
-        small.weights.zero_()
-        for name in ("far_prose", "far_code", "question_words"):
-            small.weights[NAMES.index(name)] = 0.3
-    used = LensNetScorer(small, name="small", version=7)
-    assert np.abs(used.score(LensView(view.context, view.tree)).values).max() < 0.2
-    assert used.score(view).values.max() > 0.5
-
-
-def test_code_is_told_from_prose_by_its_symbols() -> None:
-    found = []
-    for text in ("the lamp was lit again " * 20, "x[0] += (1, 2) % 3 ** 4; " * 20):
-        tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
-        tree.append_segment(Segment(text))
-        found.append(LensFeatures(tree).of(LensView(coarsest(tree, 10**6, 1), tree))[0])
-    prose, code = NAMES.index("far_prose"), NAMES.index("far_code")
-    assert found[0][prose] > 0 == found[0][code]
-    assert found[1][code] > 0 == found[1][prose]
-
-
 @settings(max_examples=15)
 @given(st.integers(0, 200), st.integers(0, 200), st.integers(0, 60))
 def test_stepping_back_and_on_again_gives_the_same_scores(length: int, back: int, more: int) -> None:
@@ -235,7 +183,7 @@ class FewerTokens(TinyModel):
 def test_a_lens_of_another_model_is_refused(tmp_path: Path, model: TinyModel, said: str) -> None:
     with pytest.raises(CheckpointError, match=said) as caught:
         load_checkpoint(saved(tmp_path), model)
-    assert "tail-similarity" in str(caught.value.way_out)
+    assert "search" in str(caught.value.way_out)
 
 
 def test_what_is_no_lens_is_refused(tmp_path: Path) -> None:
@@ -250,7 +198,7 @@ def test_what_is_no_lens_is_refused(tmp_path: Path) -> None:
 def test_the_setting_names_the_lens(tmp_path: Path) -> None:
     path = saved(tmp_path)
     assert for_model(MODEL, str(path)).name == "small"
-    assert for_model(MODEL, "tail-similarity").name == "tail-similarity"
+    assert for_model(MODEL, "search").name == "tail-similarity"
     assert for_model(MODEL).name == TailSimilarity.name  # none ships for the tiny model
 
 
@@ -270,3 +218,26 @@ def test_a_large_window_is_scored_at_mixed_levels() -> None:
     assert len({entry.level for entry in context.entries()}) >= 3
     found = scorer().score(LensView(context, tree))
     assert len(found.values) == context.used - 4
+
+
+def test_it_scores_bit_for_bit_as_a_net_whose_attention_adds_nothing() -> None:
+    net = LensNet(SHAPE)
+    with torch.no_grad():
+        net.weights.copy_(torch.tensor(list(WEIGHTS.values())))
+    beside = LensNetScorer(net, name="net", version=1)
+    for view in views():
+        ours, theirs = lens().score(view), beside.score(view)
+        assert np.array_equal(ours.values, theirs.values)
+        assert np.abs(ours.values).max() > 0.1
+        assert ours.question_share == theirs.question_share
+        assert set(ours.parts) == set(NAMES)
+        assert lens().worth(view) == beside.worth(view)
+
+
+def test_the_twin_of_the_solved_weights_is_that_of_the_net() -> None:
+    net = LensNet(SHAPE)
+    with torch.no_grad():
+        net.weights.copy_(torch.tensor(list(WEIGHTS.values())))
+    _, asked = views()
+    beside = LensNetScorer(net, name="net", version=1, causal=True)
+    assert lens().twin().worth(asked) == beside.worth(asked)

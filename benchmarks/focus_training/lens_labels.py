@@ -22,23 +22,21 @@ from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import ProgressCallback
-from amgs_focus.records import NodeRef
-from amgs_focus.training.lens_runs import LensRuns, LensSnapshot, LensText, snapshot_at
-from amgs_focus.training.records import LabelReport
+from amgs_focus.records import NodeRef, parent_of
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.utility.labels import (
-    JointLabel,
+    Gained,
+    HorizonReader,
     Label,
     LabelledAction,
     LabelSnapshot,
     candidates,
     counterfactuals,
-    joint,
-    opened_blocks,
 )
-from amgs_focus.utility.screening import screen
-from amgs_focus.window.exact_allocation import with_open
 from amgs_focus.window.working_context import Entry, WorkingContext, gist_entry
+from benchmarks.focus_evaluation.exact_allocation import with_open
+from benchmarks.focus_training.lens_runs import LensRuns, LensSnapshot, LensText, snapshot_at
+from benchmarks.focus_training.screening import screen
 
 FORMAT = "amgs-lens-labels-1"
 
@@ -83,6 +81,28 @@ SCHEMA = pa.schema(
     ],
     metadata={"format": FORMAT},
 )
+
+
+@dataclass(frozen=True, slots=True)
+class LabelReport:
+    """What is in a folder of labels. done: snapshots measured now.
+
+    screen: rank correlation of the gated pass and the exact measurement, of the snapshots measured now; NaN
+    where nothing was screened.
+    """
+
+    folder: str
+    done: int
+    snapshots: int
+    labels: int
+    screen: float
+
+
+@dataclass(frozen=True, slots=True)
+class JointLabel(Gained):
+    """What the detail below several level-1 gists is worth together, against all of level 1 closed."""
+
+    nodes: tuple[NodeRef, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +167,34 @@ def label_runs(
         done, labels = done + 1, labels + len(measured)
     total = len(list(folder.glob("*.parquet")))
     return LabelReport(str(folder), done, total, labels, float(np.mean(agreed)) if agreed else float("nan"))
+
+
+def joint(snapshot: LabelSnapshot, sets: Sequence[Sequence[NodeRef]]) -> tuple[JointLabel, ...]:
+    """What each set of level-1 gists is worth when all of it is open and nothing else of level 1 is.
+
+    Single gains do not add up: tokens that go on from one another help more than islands do. Raises FocusError
+    as `counterfactuals` does.
+    """
+    context = snapshot.context
+    before = opened_blocks(context)
+    closed = with_open(context, before, ())
+    reader = HorizonReader(snapshot)
+    base = reader.losses(closed)
+    labels = []
+    for nodes in sets:
+        chosen = with_open(closed, (), nodes)
+        gains = base - reader.losses(chosen)
+        labels.append(JointLabel(tuple(gains.tolist()), chosen.used - closed.used, tuple(nodes)))
+    return tuple(labels)
+
+
+def opened_blocks(context: WorkingContext) -> list[NodeRef]:
+    """Level-1 gists outside the tail that stand open, in order of time."""
+    return [
+        parent_of(entry.node, context.block_size)
+        for entry in context.entries()
+        if not entry.level and entry.end <= context.tail_start
+    ]
 
 
 def choose(
@@ -260,7 +308,6 @@ def read(path: Path, model: BaseModel, gist: GistEncoder) -> LabelledSnapshot:
             raise TextError(
                 f"{path.name} holds no lens labels.",
                 way_out="Choose a folder that holds lens labels.",
-                about="labels",
             )
         row = table.to_pylist()[0]
     except (OSError, pa.ArrowException, IndexError) as error:

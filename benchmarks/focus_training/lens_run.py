@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from amgs_focus.errors import ConfigurationError, TextError
 from amgs_focus.gist.gistnet import GistEncoder
-from amgs_focus.lens.checkpoint import load_checkpoint, save_checkpoint, save_linear
-from amgs_focus.lens.lensnet import LensNet, LensReader
+from amgs_focus.lens.checkpoint import save_linear
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
-from amgs_focus.training.lens_examples import LensExample, measured_example, warm_examples
-from amgs_focus.training.lens_labels import read
-from amgs_focus.training.lens_runs import LensRuns, LensText
-from amgs_focus.training.lensnet import LensTraining, evaluate, resumed, train
-from amgs_focus.training.provenance import card_section, of_lens
+from amgs_focus.training.provenance import card_section
+from amgs_focus.training.provenance import made as made_of
 from amgs_focus.training.records import TrainedPart, TrainedRun
 from amgs_focus.training.trainer import StepReport
+from benchmarks.focus_training.lens_checkpoint import load_checkpoint, save_checkpoint
+from benchmarks.focus_training.lens_examples import LensExample, measured_example, warm_examples
+from benchmarks.focus_training.lens_labels import read
+from benchmarks.focus_training.lens_runs import LensRuns, LensText
+from benchmarks.focus_training.lens_training import LensTraining, evaluate, resumed, train
+from benchmarks.focus_training.lensnet import LensNet, LensReader
 
 STATE, LOG = "lens.state", "log.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class LensJob:
-    """What is trained on what. labels: folders that `focus label` wrote. texts: for the warm start and for how
+    """What is trained on what. labels: folders that `label` wrote. texts: for the warm start and for how
     dear tokens are. held_out: groups whose snapshots are only examined. warm: lifetimes of the warm start.
     """
 
@@ -126,6 +129,15 @@ def train_lensnet(
     return TrainedRun(job.name, str(job.out), (part,), str(checkpoint), str(card), complete=True)
 
 
+def of_lens(settings: LensTraining, texts: Sequence[LensText]) -> dict[str, str]:
+    """Of a lens. Hashes are of groups of texts: the SHA-256 of their names and token ids."""
+    hashes = {one.group: hashlib.sha256() for one in texts}
+    for one in texts:
+        hashes[one.group].update(json.dumps([one.name, *one.tokens]).encode())
+    digests = {group: found.hexdigest() for group, found in hashes.items()}
+    return made_of(asdict(settings), settings.seed, digests)
+
+
 def weights_of(net: LensNet) -> dict[str, float]:
     """The features' own weights by name."""
     return dict(zip(net.shape.features, net.weights.tolist(), strict=True))
@@ -146,7 +158,9 @@ def _examples(
         warm += warm_examples(number, texts, job.runs, model, gist)
     files = [file for folder in job.labels for file in sorted(folder.glob("*.parquet"))]
     if not files:
-        raise TextError("There are no labels to train on.", way_out="Measure labels first.", about="labels")
+        raise TextError(
+            "There are no labels to train on.", way_out="Measure labels first: `python -m benchmarks label`."
+        )
     measured, asked, held_out, labels = [], [], [], 0
     for number, file in enumerate(files):
         if progress is not None:

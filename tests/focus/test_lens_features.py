@@ -1,0 +1,71 @@
+"""What a lens is told of each entry: numbers with names, from the tokens and the layout alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.lens.features import NAMES, LensFeatures
+from amgs_focus.lens.linear import LinearLens
+from amgs_focus.lens.scoring import LensView
+from amgs_focus.lens.worth import SpreadFloors
+from amgs_focus.records import Segment
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.layout import coarsest
+from tests.focus.focus_world import MODEL
+
+
+def asked(question: str, *, window: int = 10**6) -> LensView:
+    """One lifetime with a question at its end, which the tail holds."""
+    tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
+    for text in ("the lamp is red. ", "abcd" * 20, "the kite is blue. ", "efgh" * 20):
+        tree.append_segment(Segment(text))
+    tree.append(MODEL.encode(MODEL.turn(question)))
+    return LensView(coarsest(tree, window, 12), tree, tuple(MODEL.encode(question)))
+
+
+def test_features_have_a_name_each_and_lie_near_0_to_1() -> None:
+    view = asked("is the lamp red?")
+    found = LensFeatures(view.tree).of(view)
+    assert found.shape == (len(view.context.entries()), len(NAMES))
+    assert np.isfinite(found).all()
+    assert found.min() >= 0
+    assert found.max() <= 2
+
+
+def test_the_words_of_the_question_are_found_where_they_stand() -> None:
+    view = asked("kite")
+    found = LensFeatures(view.tree).of(LensView(view.context, view.tree, tuple(MODEL.encode("k"))))
+    column = found[:, NAMES.index("question_best")]
+    before = [entry.end <= view.context.tail_start for entry in view.context.entries()]
+    best = view.context.entries()[int(np.argmax(np.where(before, column, -1)))]
+    assert "k" in view.tree.text(best.start, best.end)
+
+
+def test_where_there_is_a_question_the_text_alone_tells_nothing() -> None:
+    view = asked("is the lamp red?")
+    features = LensFeatures(view.tree)
+    alone = [NAMES.index(name) for name in NAMES if name.startswith(("level", "width", "far", "near"))]
+    about = [NAMES.index(name) for name in NAMES if name.startswith("question")]
+    unasked, found = features.of(LensView(view.context, view.tree)), features.of(view)
+    assert not found[:, alone].any() and unasked[:, alone].any()
+    assert found[:, about].any(axis=0).all() and not unasked[:, about].any()
+
+
+def test_small_worths_ask_for_little_without_a_question_and_for_much_with_one() -> None:
+    view = asked("is the lamp red?")
+    weights = dict.fromkeys(("far_prose", "far_code", "question_words"), 0.3)
+    used = LinearLens(weights, SpreadFloors(), name="small", version=7)
+    assert np.abs(used.score(LensView(view.context, view.tree)).values).max() < 0.2
+    assert used.score(view).values.max() > 0.5
+
+
+def test_code_is_told_from_prose_by_its_symbols() -> None:
+    found = []
+    for text in ("the lamp was lit again " * 20, "x[0] += (1, 2) % 3 ** 4; " * 20):
+        tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
+        tree.append_segment(Segment(text))
+        found.append(LensFeatures(tree).of(LensView(coarsest(tree, 10**6, 1), tree))[0])
+    prose, code = NAMES.index("far_prose"), NAMES.index("far_code")
+    assert found[0][prose] > 0 == found[0][code]
+    assert found[1][code] > 0 == found[1][prose]

@@ -209,7 +209,7 @@ class EdgeEditing(ListPane):
         self.ask(operations.edge.apply())
 
     def action_discard(self) -> None:
-        self.ask(operations.edge.edit(reset=True))
+        self.ask(operations.edge.discard())
 
     def action_add_edge(self) -> None:
         """Find the other block, the neighbours first, then choose what joins the two."""

@@ -44,7 +44,9 @@ class GraphPane(EdgeEditing):
     """The neighbourhood of the selection; without one, the shape of the whole graph."""
 
     NAME = "graph"
-    SHOWS = frozenset({"graph neighbours", "graph inspect", "graph stats", "edge edit", "edge apply"})
+    SHOWS = frozenset(
+        {"graph neighbours", "graph inspect", "graph stats", "edge edit", "edge apply", "edge discard"}
+    )
     PURPOSE = """\
 The selected block and the blocks linked to it. An edge has a type and a strength: its weight × its confidence, decayed
 since it was last used. ↑ and ↓ walk the neighbours, ← and → the edges; enter selects a neighbour and centres the graph

@@ -174,7 +174,7 @@ def searches(limit: int = 20) -> Ask[tuple[PastSearch, ...]]:
 
 def why_then(number: int, block: str) -> Ask[Explanation]:
     """Why a block was a hit of a search that was kept or not: its scores, rank and finders of then."""
-    return operation("searches", number=number, block=block)
+    return operation("searches_why", number=number, block=block)
 
 
 def assemble(

@@ -88,9 +88,7 @@ def remove(
 )
 def edit(
     operator: Operator,
-    start: Annotated[
-        str | None, Arg(metavar="FROM", help="The block that the edge leaves."), Takes("block")
-    ] = None,
+    start: _From,
     goal: _To = None,
     *,
     kind: _Kind = "related",
@@ -104,21 +102,12 @@ def edit(
         bool, Option("--confirm", help="Confirm the edge: set its confidence to 1 and restart its decay.")
     ] = False,
     cut: Annotated[bool, Option("--cut", help="Remove the edge.")] = False,
-    reset: Annotated[
-        bool, Option("--reset", help="Leave the edge as it is; without FROM, every edge.")
-    ] = False,
+    reset: Annotated[bool, Option("--reset", help="Leave the edge as it is.")] = False,
 ) -> EdgeDraft:
     """Draft what becomes of one edge; an edge that is not there is to be added. Nothing is written until `edge apply`.
 
-    The session keeps one draft of edges, to which each `edge edit` adds; `edge edit --reset` drops it.
+    The session keeps one draft of edges, to which each `edge edit` adds; `edge discard` drops it.
     """
-    if start is None:
-        if not reset:
-            raise UsageError("Which edge?", way_out="Give the block that it leaves, or --reset alone.")
-        from amgs.types.edge_draft import EdgeDraft
-
-        operator.edge_draft = None
-        return EdgeDraft((), operator.engine.clock.now())
     ends = operator.engine.block(start), operator.engine.block(goal)
     operator.edge_draft = operator.engine.memory.graph.edit_edge(
         operator.edge_draft,
@@ -152,3 +141,17 @@ def apply(operator: Operator) -> EdgesApplied:
     done = operator.engine.memory.graph.apply_edges(draft)
     operator.edge_draft = None
     return EdgesApplied(draft, done)
+
+
+@operation(
+    "edge discard",
+    summary="Discard the drafted corrections of edges.",
+    example="edge discard",
+    pane="graph",
+)
+def discard(operator: Operator) -> EdgeDraft:
+    """Discard the draft of edges; nothing was written of it."""
+    from amgs.types.edge_draft import EdgeDraft
+
+    operator.edge_draft = None
+    return EdgeDraft((), operator.engine.clock.now())

@@ -1,0 +1,1 @@
+"""The lines and bars around the panes: header, command line, tabs, notices."""

@@ -65,10 +65,12 @@ def test_a_circle_is_found() -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_the_architecture_names_every_folder_of_a_package(package: str) -> None:
-    told = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    folders = {path.parent.name for path in (ROOT / package).glob("*/__init__.py")}
-    assert {name for name in folders if f"`{name}/`" not in told} == set()
+def test_every_folder_of_a_package_says_what_it_is_for(package: str) -> None:
+    told = {
+        path.parent.name: ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        for path in (ROOT / package).glob("*/__init__.py")
+    }
+    assert told and [name for name, docstring in told.items() if not docstring] == []
 
 
 @pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])

@@ -31,7 +31,7 @@ from amgs_tui.command_log import CommandLog
 from amgs_tui.dispatcher import Dispatcher
 from amgs_tui.engine_worker import EngineWorker
 from amgs_tui.hang_up import lasting, leave_when_hung_up
-from amgs_tui.idle_collection import IdleCollection
+from amgs_tui.idle_collection import IdleCollection, end_with_widgets
 from amgs_tui.kept_state import KeptState, file_of_user
 from amgs_tui.keys import EVERYWHERE, unfinished
 from amgs_tui.leaving import drafts_on, what_is_kept, would_be_lost
@@ -47,9 +47,7 @@ from amgs_tui.run_status import RunStatus
 from amgs_tui.saved_layout import SavedLayout
 from amgs_tui.service_watch import ServiceWatch
 from amgs_tui.state import ScreenState
-from amgs_tui.styles_cache import end_with_widgets
-from amgs_tui.widgets.ascii import AsciiOnly
-from amgs_tui.widgets.printable_only import PrintableOnly
+from amgs_tui.widgets.line_filters import AsciiOnly, PrintableOnly
 from amgs_tui.widgets.prompt import LineInput, Prompt
 
 if TYPE_CHECKING:

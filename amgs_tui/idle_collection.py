@@ -5,7 +5,11 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
-from typing import Final
+from functools import lru_cache
+from inspect import getattr_static
+from typing import Any, Final
+
+from textual._styles_cache import StylesCache
 
 REST_SECONDS: Final = 0.1
 """So long no key must have been pressed, and as long as the last collection took: a held one repeats sooner."""
@@ -45,3 +49,19 @@ class IdleCollection:
         began = self._spent()
         gc.collect()
         self._pause = self._spent() - began
+
+
+def end_with_widgets() -> None:
+    """Have the pictures of a removed widget end with it; nothing is done where Textual does so itself.
+
+    Textual's cache of inner and outer colours holds the widget's whole styles cache as a part of its key (8.2.8:
+    `lru_cache` on what was meant as a class method): up to 1024 widgets' strips. Here the colours alone are the key.
+    """
+    given: Any = getattr_static(StylesCache, "get_inner_outer")
+    if not isinstance(given, (classmethod, staticmethod)):
+        colours = given.__wrapped__
+        type.__setattr__(
+            StylesCache,
+            "get_inner_outer",
+            staticmethod(lru_cache(1024)(lambda base, background: colours(StylesCache, base, background))),
+        )

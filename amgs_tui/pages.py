@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from amgs_app.results.service_event import ServiceEvent
     from amgs_app.shell.pipes import Pipe
     from amgs_tui.command_log import RunCommand
-    from amgs_tui.dialogs.command_history import CommandHistory
     from amgs_tui.dialogs.finder import Finder
-    from amgs_tui.dialogs.traffic import Traffic
+    from amgs_tui.dialogs.newest_first import CommandHistory, Traffic
     from amgs_tui.host import Host
 
 LATEST: Final = 14
@@ -38,8 +37,8 @@ class Pages:
     def read(self, command: str, result: Any) -> None:
         """Show a result that has no pane."""
         from amgs_app.render.catalogue import page_of, page_width
-        from amgs_tui.dialogs.block_page import BlockPage
         from amgs_tui.dialogs.reader import TextReader
+        from amgs_tui.dialogs.result_pages import BlockPage
 
         def draw(width: int) -> RenderableType:
             return page_of(result, self._host.canvas(width, 1), self._host.now())
@@ -47,7 +46,7 @@ class Pages:
         if command == "block show":
             self._app.push_screen(BlockPage(self._host, result.block, draw))
         elif command == "diagnose":
-            from amgs_tui.dialogs.diagnosis_page import DiagnosisPage
+            from amgs_tui.dialogs.result_pages import DiagnosisPage
 
             self._app.push_screen(DiagnosisPage(self._host, result, draw))
         else:
@@ -64,7 +63,7 @@ class Pages:
 
     def traffic(self, events: Sequence[ServiceEvent]) -> None:
         """Show who asks the memory what; the block of the line that is chosen becomes the selection."""
-        from amgs_tui.dialogs.traffic import Traffic
+        from amgs_tui.dialogs.newest_first import Traffic
 
         def ended(block_id: str | None) -> None:
             self._traffic = None
@@ -81,7 +80,7 @@ class Pages:
 
     def history(self, entries: Sequence[RunCommand]) -> None:
         """Show what was run; the line that is chosen comes into the command line."""
-        from amgs_tui.dialogs.command_history import CommandHistory
+        from amgs_tui.dialogs.newest_first import CommandHistory
 
         def ended(line: str | None) -> None:
             self._history = None

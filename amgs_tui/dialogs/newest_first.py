@@ -1,4 +1,4 @@
-"""A list that grows while it is read: what comes is put on top, and the cursor stays on what it stands on."""
+"""Lists that grow while they are read: what comes is put on top, and the cursor stays on what it stands on."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
+
+from amgs_app.render.figures.format import short_ids
+from amgs_app.results.service_event import ServiceEvent
+from amgs_app.terminal.printable import printable_line
+from amgs_tui.command_log import RunCommand
+from amgs_tui.widgets.status import seconds
 
 MOST: Final = 500
 """Lines that are kept."""
@@ -78,3 +84,62 @@ class NewestFirst(ModalScreen[str | None], Generic[E]):
 
     def action_leave(self) -> None:
         self.dismiss(None)
+
+
+class Traffic(NewestFirst[ServiceEvent]):
+    """Who asks a served memory what: questions and changes. Ends with the id of the first block that the chosen line is
+    about, or None.
+    """
+
+    HEADING = "Traffic"
+    HINT = "enter selects the first block · esc back"
+    BINDINGS: ClassVar[list[Any]] = [
+        Binding("T", "leave", "back", id="traffic.close", tooltip="Back to the panes")
+    ]
+
+    def line(self, entry: ServiceEvent) -> Content:
+        got = entry.got if entry.outcome == "done" else f"✗ {entry.got}"
+        return Content.assemble(
+            ("● ", "$accent") if entry.kind == "changed" else "  ",
+            (f"{entry.at:%H:%M:%S}  ", "$muted"),
+            (printable_line(entry.caller), "bold"),
+            f"  {short_ids(printable_line(entry.line))}  ",
+            (
+                f"{printable_line(got)} · {entry.milliseconds:.0f} ms",
+                "$good" if entry.outcome == "done" else "$bad",
+            ),
+        )
+
+    def stands_for(self, entry: ServiceEvent) -> str | None:
+        return entry.blocks[0] if entry.blocks else None
+
+
+class CommandHistory(NewestFirst[RunCommand]):
+    """What keys, palette and line have run: every key is a command, and this is where one learns it. Ends with the line
+    of the chosen one, to be corrected and run again, or None.
+    """
+
+    HEADING = "What was run"
+    HINT = "enter puts it into the command line · y copies · esc back"
+    BINDINGS: ClassVar[list[Any]] = [
+        Binding("H", "leave", "back", id="history.close", tooltip="Back to the panes"),
+        Binding("y", "copy_line", "copy", id="history.copy", tooltip="Copy the command"),
+    ]
+
+    def line(self, entry: RunCommand) -> Content:
+        return Content.assemble(
+            (f"{entry.at:%H:%M:%S}  ", "$muted"),
+            (short_ids(printable_line(entry.line)), "bold"),
+            "  ",
+            (printable_line(entry.said), "$good" if entry.done else "$bad"),
+            (f" · {seconds(entry.elapsed)}" if entry.elapsed else "", "$muted"),
+        )
+
+    def stands_for(self, entry: RunCommand) -> str | None:
+        return entry.line
+
+    def action_copy_line(self) -> None:
+        at = self.query_one(OptionList).highlighted
+        if at is not None:
+            self.app.copy_to_clipboard(self._entries[at].line)
+            self.app.notify(self._entries[at].line, title="Copied", timeout=3)

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
 
 from amgs.text.plural import plural
 from amgs_app import operations
+from amgs_app.terminal.printable import printable, printable_line
 from amgs_tui.keys import shown
 from amgs_tui.panes.base import Pane
 
@@ -70,10 +78,58 @@ class Reviewing(Pane):
         self.app.push_screen(Chooser(f"{plural(len(waiting), 'finding')}", choices), chose)
 
     def _judge(self, item: ReviewItem) -> None:
-        from amgs_tui.dialogs.verdict import VerdictDialog
-
         def judged(verdict: str | None) -> None:
             if verdict is not None:
                 self.ask(operations.maintenance.decide(item.review.id, verdict))
 
         self.app.push_screen(VerdictDialog(item), judged)
+
+
+MEANING = {
+    "supersedes": "If you accept, the older block stays and is marked with its successor and the time.",
+    "contradicts": "If you accept, an edge records the contradiction; both blocks stay as they are.",
+    "merges": "If you accept, both are merged into a new block, which takes over their edges; both are archived.",
+}
+
+
+class VerdictDialog(ModalScreen[str | None]):
+    """A finding with both of its texts. Ends with accept, reject or None."""
+
+    DEFAULT_CSS = """
+    VerdictDialog { align: center middle; }
+    VerdictDialog > VerticalScroll {
+        width: 100; max-width: 96%; height: auto; max-height: 92%;
+        background: $surface; border: round $warn; border-title-color: $warn; border-title-style: bold;
+        border-subtitle-color: $muted; padding: 0 1; scrollbar-size-vertical: 1;
+    }
+    VerdictDialog Static { width: 1fr; height: auto; }
+    """
+    BINDINGS: ClassVar[list[Any]] = [
+        Binding("u", "judge('accept')", "accept", id="verdict.accept", tooltip="Accept: apply the finding"),
+        Binding(
+            "x", "judge('reject')", "reject", id="verdict.reject", tooltip="Reject: never propose it again"
+        ),
+        Binding("escape,q", "judge('')", "later", id="verdict.later", tooltip="Leave it in the queue"),
+    ]
+
+    def __init__(self, item: ReviewItem) -> None:
+        super().__init__()
+        self._item = item
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll() as frame:
+            frame.border_title = f"{self._item.review.kind}, sure {self._item.review.confidence:.2f}"
+            frame.border_subtitle = "u accepts · x rejects · esc later"
+            yield Static(self._words())
+
+    def _words(self) -> Content:
+        item = self._item
+        pieces: list[str | tuple[str, str]] = [(f"{printable(item.review.because)}\n", "bold $foreground")]
+        for name, block in (("older", item.older), ("newer", item.newer)):
+            head = f"\n{name}, {block.created_at:%Y-%m-%d}: {printable_line(block.title)}\n"
+            pieces += [(head, "bold $accent"), f"{printable(block.content.strip())}\n"]
+        pieces += [("\n" + MEANING.get(item.review.kind, "If you accept, it is applied."), "$muted")]
+        return Content.assemble(*pieces)
+
+    def action_judge(self, verdict: str) -> None:
+        self.dismiss(verdict or None)

@@ -12,8 +12,7 @@ from textual._styles_cache import StylesCache
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
-from amgs_tui.idle_collection import DUE_AFTER, REST_SECONDS, IdleCollection
-from amgs_tui.styles_cache import end_with_widgets
+from amgs_tui.idle_collection import DUE_AFTER, REST_SECONDS, IdleCollection, end_with_widgets
 
 
 class Clocks:

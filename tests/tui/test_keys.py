@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.binding import Binding
 
-from amgs_tui.dialogs.command_history import CommandHistory
+from amgs_tui.dialogs.newest_first import CommandHistory
 from amgs_tui.grammar import ACTS, EXCEPTIONS
 from amgs_tui.help import help_page
 from amgs_tui.keys import EVERYWHERE, own_commands, remapped

@@ -1,4 +1,6 @@
-"""The last gate before the terminal: what no widget wrote out (`amgs_app.terminal.printable`) is left out here."""
+"""The last gates before the terminal: what no widget wrote out (`amgs_app.terminal.printable`) is left out, and for
+terminals that know ASCII alone every sign is put in its nearest.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,21 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
+from amgs_app.render.figures.canvas import in_ascii
 from amgs_app.terminal.printable import UNSAFE
+
+
+class AsciiOnly(LineFilter):
+    """Replaces every sign by one of ASCII, cell by cell, so that nothing moves."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        del background
+        return [
+            segment
+            if segment.text.isascii()
+            else Segment(in_ascii(segment.text), segment.style, segment.control)
+            for segment in segments
+        ]
 
 
 class PrintableOnly(LineFilter):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from amgs.api.part import Part
+from amgs.api.part import MemoryPart
 from amgs.calibration import forecasts
 from amgs.clock import as_utc
 from amgs.decay import hours_between
@@ -24,7 +24,7 @@ from amgs.text.loading import load
 from amgs.types import Block, BlockFilter, Frame, FrameDefinition, Weights
 
 
-class Assembler(Part):
+class Assembler(MemoryPart):
     """See the module."""
 
     def assemble(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from amgs import bounds
-from amgs.api.part import Part
+from amgs.api.part import MemoryPart
 from amgs.calibration import forecasts, tuning
 from amgs.calibration import metrics as measures
 from amgs.calibration import plan as planning
@@ -40,7 +40,7 @@ _CENTRAL = 200
 _WHOLE_POOL = 1_000_000
 
 
-class Calibration(Part):
+class Calibration(MemoryPart):
     """See the module."""
 
     # --- outcomes (AMGS §7.3) ---------------------------------------------------------------------------

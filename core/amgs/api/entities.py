@@ -15,7 +15,7 @@ from typing import Literal
 from rapidfuzz import fuzz, process
 
 from amgs import bounds
-from amgs.api.part import Part
+from amgs.api.part import MemoryPart
 from amgs.derived.entities import EntityState
 from amgs.errors import UnknownEntityError, UsageError
 from amgs.index.entity_index import NamedThing
@@ -41,7 +41,7 @@ _SATURATION = 1.2
 """How soon another mention in the same block adds nothing (k1 of BM25)."""
 
 
-class Entities(Part):
+class Entities(MemoryPart):
     """People, organisations, places, projects and topics that the live blocks name."""
 
     def list(

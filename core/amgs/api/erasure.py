@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from amgs.api import health
-from amgs.api.part import Part
+from amgs.api.part import MemoryPart
 from amgs.lifecycle import erase as erasing
 from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt
 from amgs.types import Progress
 
 
-class Erasure(Part):
+class Erasure(MemoryPart):
     """Erasure in one open memory. It cannot be undone: `plan` says beforehand what it takes."""
 
     def plan(self, ids: Sequence[str]) -> ErasurePlan:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from amgs.api.part import Part
+from amgs.api.part import MemoryPart
 from amgs.errors import StoreCorruptError, StoreError, StoreTooNewError, UsageError
 from amgs.exchange import document, graphml, rows
 from amgs.exchange.importers import registry as importers
@@ -91,7 +91,7 @@ class ForeignImport:
     operation: int | None = None
 
 
-class Exchange(Part):
+class Exchange(MemoryPart):
     """See the module."""
 
     def export(self, path: Path, form: Form = "json") -> Exported:

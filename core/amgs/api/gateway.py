@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amgs import bounds
-from amgs.api.part import Part
+from amgs.api.part import MemoryPart
 from amgs.conversation import exchanges
 from amgs.errors import NotFoundError
 from amgs.types.gateway import GatewayExchange
@@ -12,7 +12,7 @@ _LATEST = 20
 """So many requests back a plan is looked for: those between went on whole."""
 
 
-class GatewayLog(Part):
+class GatewayLog(MemoryPart):
     """See the module. The latest requests are kept, without the texts of the conversation; with it they outlive the
     gateway. They are a log: not journalled, not undone, and no change of the memory.
     """

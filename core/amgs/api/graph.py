@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs import bounds
-from amgs.api.part import Part
+from amgs.api.part import MemoryPart
 from amgs.clock import as_utc, microseconds_of
 from amgs.graph import communities, traversal
 from amgs.graph.view import GraphView
@@ -58,7 +58,7 @@ class Communities:
     modularity: float
 
 
-class Graph(Part):
+class Graph(MemoryPart):
     """The graph of the live blocks as it is now."""
 
     def neighbourhood(

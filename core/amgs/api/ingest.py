@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from amgs.api.part import Part
+from amgs.api.part import MemoryPart
 from amgs.clock import as_utc
 from amgs.errors import InputError, UsageError
 from amgs.identity import file_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from amgs.types import IngestReport, Progress
 
 
-class Intake(Part):
+class Intake(MemoryPart):
     """What takes texts in; each piece is one transaction."""
 
     def add(

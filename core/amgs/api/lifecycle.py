@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs import bounds
-from amgs.api.part import Part
+from amgs.api.part import MemoryPart
 from amgs.derived.search_indexes import check_space
 from amgs.errors import UsageError
 from amgs.frames import registry
@@ -55,7 +55,7 @@ from amgs.types import (
 )
 
 
-class Lifecycle(Part):
+class Lifecycle(MemoryPart):
     """The lifecycle of one open memory, from the inbox on."""
 
     # --- consolidation and its trigger (AMGS §8.2) -------------------------------------------------------

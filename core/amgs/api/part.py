@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from amgs.api.context import MemoryContext
 
 
-class Part:
+class MemoryPart:
     """It stands by itself, over the context that it is given, or is one of those that `Memory` is made of."""
 
     def __init__(self, context: MemoryContext) -> None:

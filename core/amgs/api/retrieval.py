@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from amgs import bounds
-from amgs.api.part import Part
+from amgs.api.part import MemoryPart
 from amgs.api.search_index import built_alone, counters
 from amgs.clock import ShiftedClock, as_utc
 from amgs.errors import UsageError
@@ -21,7 +21,7 @@ SEARCHED = BlockFilter(statuses=("consolidated", "raw"))
 """What a search looks through unless told: raw blocks too, which only their words can find."""
 
 
-class Retrieval(Part):
+class Retrieval(MemoryPart):
     """See the module; each question reads one committed state, whatever is written meanwhile."""
 
     def search(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from amgs.api.part import Part
+from amgs.api.part import MemoryPart
 from amgs.errors import UsageError
 from amgs.index.vector import VectorIndex
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from amgs.types import IndexBuild, IndexStatus, Progress
 
 
-class SearchIndex(Part):
+class SearchIndex(MemoryPart):
     """The search index of one open memory; a memory that was opened without one raises UsageError."""
 
     def build(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from amgs.api.context import MemoryContext
-from amgs.api.part import Part
+from amgs.api.part import MemoryPart
 from amgs.clock import Clock
 from amgs.settings import Settings
 from amgs.storage.store import Storage
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from amgs.diagnosis.diagnosing import Diagnosing
 
 
-class OpenMemory(Part):
+class OpenMemory(MemoryPart):
     """One open memory. A part is imported when it is asked for: a command that asks one question and ends pays for no
     other.
     """

@@ -11,7 +11,7 @@ from amgs_tui.widgets.completion_cache import complete, explain
 
 if TYPE_CHECKING:
     from amgs_app.calls.registry import Registry
-    from amgs_app.shell.pipes import Pipe
+    from amgs_app.shell.script import Pipe
     from amgs_tui.dispatcher import Dispatcher
     from amgs_tui.main_screen import MainScreen
     from amgs_tui.messages import EngineRequest
@@ -73,7 +73,7 @@ class CommandLine:
 
     def carry_out(self, line: str) -> None:
         """Carry out a typed line: its pipe says how the result is seen, the rest is a call."""
-        from amgs_app.shell.pipes import AS_CHOSEN, piped
+        from amgs_app.shell.script import AS_CHOSEN, piped
         from amgs_app.terminal.line import LineError
 
         try:

@@ -137,7 +137,7 @@ def own_commands(
     settings gave to other actions.
     """
     from amgs_app.operations.standard import standard
-    from amgs_app.shell.pipes import piped
+    from amgs_app.shell.script import piped
     from amgs_app.terminal.line import LineError
 
     held = {

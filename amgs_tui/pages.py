@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from amgs.types import Block, UndoPlan
     from amgs_app.results.service_event import ServiceEvent
-    from amgs_app.shell.pipes import Pipe
+    from amgs_app.shell.script import Pipe
     from amgs_tui.command_log import RunCommand
     from amgs_tui.dialogs.finder import Finder
     from amgs_tui.dialogs.newest_first import CommandHistory, Traffic

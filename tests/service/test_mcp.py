@@ -18,8 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from amgs.text.tokens import approximate_tokens
 from amgs_app.engine import Engine, Options
 from amgs_app.server.asking import Asked
-from amgs_app.server.mcp.quoting import Quoted, quote
-from amgs_app.server.mcp.tools import OPERATIONS, Headers, Tools, make_server
+from amgs_app.server.mcp.tools import OPERATIONS, Headers, Quoted, Tools, make_server, quote
 from amgs_app.server.tokens import Caller, Tokens, digest
 from tests.service.serving import NOW, served
 

@@ -12,8 +12,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from amgs_app.shell.output import Format
-from amgs_app.shell.pipes import Pipe
-from amgs_app.shell.pipes import piped as piped_line
+from amgs_app.shell.script import Pipe
+from amgs_app.shell.script import piped as piped_line
 from amgs_app.terminal.line import LineError
 from tests.tui.headless_world import Amgs, make, prepare
 

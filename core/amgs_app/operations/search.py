@@ -127,7 +127,7 @@ def search(
 @operation("searches", summary="List past searches, newest first.", example="searches --limit 5")
 def searches(engine: Engine, *, limit: Limit = 20) -> SearchList:
     """List the latest searches, with the numbers that `searches why` takes; a setting says how many are kept."""
-    from amgs_app.results import SearchList
+    from amgs_app.results.memory import SearchList
 
     return SearchList(engine.memory.searches(limit))
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from amgs_app.session.operator import Operator
 
 NOUNS = (
-    "agents",
     "blocks",
     "calibration",
     "consolidation",
@@ -35,7 +34,6 @@ NOUNS = (
     "pack_sentences",
     "decay",
     "diagnosis",
-    "entities",
     "focus",
     "frames",
     "graph",
@@ -46,8 +44,6 @@ NOUNS = (
     "search",
     "simulation",
     "sources",
-    "search_index",
-    "traffic",
     "gateway",
     "training",
     "workers",

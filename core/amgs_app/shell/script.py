@@ -1,7 +1,11 @@
-"""Scripts: one call a line, `#` opens a comment. The whole script is read before anything is done."""
+"""Scripts: one call a line, `#` opens a comment. The whole script is read before anything is done.
+
+Behind a line may stand ` | json`, ` | csv`, ` | table` or ` | less`, in the shell too.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,15 +15,62 @@ from amgs.errors import AmgsError, Cancelled, ExpectationError, InputError, Usag
 from amgs_app.calls.call import Call
 from amgs_app.calls.registry import Registry
 from amgs_app.operations.remedies import way_out_of
-from amgs_app.shell.output import intended
-from amgs_app.shell.pipes import AS_CHOSEN, Pipe, piped
+from amgs_app.shell.output import Format, as_text, check_format, intended, write
 from amgs_app.terminal.exit_codes import code_of
-from amgs_app.terminal.line import LineError
+from amgs_app.terminal.line import LineError, split
 from amgs_app.terminal.printable import printable
 
 if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.session.operator import Operator
+
+
+PAGER = "less"
+
+
+@dataclass(frozen=True, slots=True)
+class Pipe:
+    """How a result is seen: in a format (None: in the one that was chosen for all), and whether it is paged."""
+
+    form: Format | None = None
+    paged: bool = False
+
+    def write(self, result: Any, form: Format) -> None:
+        """Write a result to standard output; a page at a time only where that is a terminal.
+
+        form: what is written where the line says nothing.
+        """
+        if self.paged and sys.stdout.isatty():
+            import pydoc
+
+            pydoc.pager(as_text(result, self.form or form))
+        else:
+            write(result, self.form or form)
+
+
+AS_CHOSEN = Pipe()
+"""No pipe: as it was chosen for all."""
+
+
+def piped(line: str) -> tuple[str, Pipe]:
+    """The line without the pipe at its end, and the pipe. Raises LineError for a pipe into anything else."""
+    words = split(line)
+    if len(words) < 2 or line[words[-2].column - 1 :].split(maxsplit=1)[0] != "|":
+        return line, AS_CHOSEN
+    target = words[-1]
+    rest = line[: words[-2].column - 1]
+    if target == PAGER:
+        return rest, Pipe(paged=True)
+    try:
+        return rest, Pipe(check_format(target))
+    except UsageError as error:
+        raise LineError(
+            f"Nothing can be piped into `{target}`.",
+            line=line,
+            column=target.column,
+            way_out="Use json, csv, table or less.",
+        ) from error
+
 
 TAKES_SNAPSHOT = "snapshot"
 

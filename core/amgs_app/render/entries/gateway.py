@@ -1,4 +1,4 @@
-"""Requests through the gateway: what a model had in front of it when it answered."""
+"""What was asked of a service, and through the gateway: what a model had in front of it when it answered."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
     from amgs.types.gateway import GatewayExchange
-    from amgs_app.results.memory import ExchangeList
+    from amgs_app.results.memory import ExchangeList, TrafficList
+
 
 NO_GATEWAY = (
     "No gateway stands on this memory now. `amgs gateway --upstream URL` opens one; `amgs --connect URL` then shows "
@@ -81,3 +82,27 @@ def gateway_exchange(result: GatewayExchange) -> ResultTable:
         f"kept: {plural(result.remembered, 'message')}" if result.remembered else "",
     )
     return sheet(title, "handle role fate tokens:n text*", rows, notes)
+
+
+NOT_SERVED = (
+    "This memory is not served. `amgs serve` serves it; `amgs --connect URL` then shows who asks what."
+)
+
+
+def _traffic_told(result: TrafficList) -> str:
+    if not result.served:
+        return NOT_SERVED
+    if not result.events:
+        return "Nobody has asked anything yet"
+    return plural(len(result.events), "question or change", "questions and changes")
+
+
+@entry(sentence=_traffic_told)
+def traffic_list(result: TrafficList) -> ResultTable:
+    rows = [
+        (each.at, each.caller, each.line, each.got if each.outcome == "done" else f"✗ {each.got}", ms)
+        for each in result.events
+        for ms in [round(each.milliseconds)]
+    ]
+    note = NOT_SERVED if not result.served else "" if rows else "Nobody has asked anything yet."
+    return sheet("Traffic", "at:at who asked* got ms:n", rows, (note,) if note else ())

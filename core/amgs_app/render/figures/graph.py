@@ -17,9 +17,8 @@ from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean,
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import count, share
 from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line, wrap
-from amgs_app.render.figures.graph_layout import PlacedNode, Spot, parents, place
+from amgs_app.render.figures.graph_layout import PlacedNode, Spot, parents, place, short_labels
 from amgs_app.render.figures.graph_table import centrality_table, edge_table
-from amgs_app.render.figures.short_labels import short_labels
 from amgs_app.terminal.themes import blend
 
 if TYPE_CHECKING:

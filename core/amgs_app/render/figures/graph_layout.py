@@ -1,5 +1,5 @@
-"""Where the blocks of a neighbourhood stand: rings around the centre, labels that never touch, always the
-same.
+"""Where the blocks of a neighbourhood stand: rings around the centre, labels that never touch and can be told
+apart where titles are cut, always the same.
 
 The order around a ring comes from the ids, so that a block keeps its side when others come or go; who is
 further out stands in the direction of the one it hangs on.
@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from amgs_app.render.figures.canvas import cut, width_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +161,49 @@ def parents(distances: Mapping[str, int], links: Sequence[tuple[str, str, float]
                 if far not in best or rank < best[far]:
                     best[far] = rank
     return {far: near for far, (_, near) in best.items()}
+
+
+CRUMB = " › "
+"""What parts the headings over a section in its title."""
+
+
+def short_labels(titles: Mapping[str, str], room: int) -> dict[str, str]:
+    """Each title in at most `room` cells, by the same key.
+
+    A title that fits stays. Of a section the innermost headings are kept. Where titles begin alike, the words that they
+    share are left out. Equal titles stay equal.
+    """
+    labels = {key: _of_section(title, room) for key, title in titles.items()}
+    alike: dict[str, list[str]] = {}
+    for key, label in labels.items():
+        alike.setdefault(label, []).append(key)
+    for keys in alike.values():
+        words = {key: _innermost(titles[key]).split() for key in keys}
+        if len({*map(tuple, words.values())}) > 1:
+            for key in keys:
+                shared = max(_shared(words[key], words[other]) for other in keys if other != key)
+                rest = " ".join(words[key][min(shared, len(words[key]) - 1) :])
+                labels[key] = cut(f"…{rest}" if shared else rest, room)
+    return labels
+
+
+def _of_section(title: str, room: int) -> str:
+    """The title if it fits, else its innermost headings, as many as fit; one at least."""
+    if width_of(title) <= room:
+        return title
+    parts = title.split(CRUMB)
+    for first in range(1, len(parts)):
+        label = "…" + CRUMB.join(parts[first:])
+        if width_of(label) <= room:
+            return label
+    return cut(parts[-1] if len(parts) == 1 else f"…{parts[-1]}", room)
+
+
+def _innermost(title: str) -> str:
+    return title.split(CRUMB)[-1]
+
+
+def _shared(one: list[str], other: list[str]) -> int:
+    """How many words two titles begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))

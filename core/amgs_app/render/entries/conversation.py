@@ -307,7 +307,7 @@ def _verdict(verdict: str, classes: tuple[ClassSurvival, ...]) -> str:
     return verdict if verdict == "whole" else f"{verdict}: {', '.join(worst)}"
 
 
-@entry()
+@entry(figure=tabled)
 def conversation_stats(result: ConversationStats) -> ResultTable:
     counted = f"tokens ({result.counter})"
     pairs: list[tuple[str, object]] = [
@@ -377,7 +377,7 @@ def conversation_acts(result: ConversationActs) -> ResultTable:
     return sheet(title, "handle kind speaker~ status text*", rows, (note,))
 
 
-@entry()
+@entry(figure=tabled)
 def conversation_extract(result: ConversationExtract) -> ResultTable:
     rows = [(one.part, one.slot, one.handle, " ".join(one.text.split())) for one in result.spans]
     title = f"{result.conversation}, by {result.level}: {plural(len(rows), 'span')} of {plural(result.parts, 'part')}"

@@ -17,9 +17,8 @@ from amgs.frames.pool_cache import KeptPool
 from amgs.frames.registry import Definitions
 from amgs.log import reinforcement as reinforcing
 from amgs.retrieval.sources import Sources
-from amgs.storage.assemblies import AssemblyRecord, version_of
+from amgs.storage.assemblies import AssemblyRecord, WaterfallRow, version_of
 from amgs.storage.frame_cache import CacheRow
-from amgs.storage.waterfalls import WaterfallRow
 from amgs.text.loading import load
 from amgs.types import Block, BlockFilter, Frame, FrameDefinition, Weights
 

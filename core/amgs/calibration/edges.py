@@ -8,7 +8,7 @@ from datetime import datetime
 
 from amgs.calibration.results import EdgeChange
 from amgs.log import journal
-from amgs.storage.edge_forecasts import EdgeVerdicts
+from amgs.storage.forecasts import EdgeVerdicts
 from amgs.storage.journal import JournalRow
 from amgs.storage.store import Storage
 from amgs.types import Edge, EdgeKey

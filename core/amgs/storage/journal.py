@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 JournalTarget = Literal["block", "edge", "forecast", "clock"]
 """What a row is about: forecast, the outcome of one; clock, a reinforcement of a block."""
 
-
 RECALIBRATION = "calibrate"
 """The kind of the operations that learn from every verdict there is."""
 PROPOSAL = "propose"

@@ -5,15 +5,9 @@ from __future__ import annotations
 from amgs.storage.connection import SqlConnection
 
 EMBEDDER = "embedding_model"
-
-
 DIMENSION = "embedding_dimension"
-
-
 MIGRATION = "migration"
 """Stands in a store while a memory is being copied into it: JSON, which memory, and as of which change."""
-
-
 _KEPT = "kept:"
 _PUT = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 

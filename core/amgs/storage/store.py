@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from amgs.storage.assemblies import AssemblyStorage
+from amgs.storage.assemblies import AssemblyStorage, WaterfallStorage
 from amgs.storage.blocks import BlockStorage
 from amgs.storage.centrality import CentralityStorage
 from amgs.storage.connection import SqlConnection
@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from amgs.storage.block_columns import BlockColumnStorage
     from amgs.storage.bulk import BulkStorage
     from amgs.storage.deleted_blocks import DeletedBlockStorage
-    from amgs.storage.edge_forecasts import EdgeForecastStorage
     from amgs.storage.exchanges import ExchangeStorage
-    from amgs.storage.forecasts import ForecastStorage
-    from amgs.storage.frame_cache import FrameCacheStorage
+    from amgs.storage.forecasts import EdgeForecastStorage, ForecastStorage
+    from amgs.storage.frame_cache import FrameCacheStorage, ScoreStorage
     from amgs.storage.mentions import MentionStorage
     from amgs.storage.messages import MessageStorage
     from amgs.storage.monitors import MonitorStorage
@@ -37,12 +36,10 @@ if TYPE_CHECKING:
     from amgs.storage.prepared_vectors import PreparedVectorStorage
     from amgs.storage.reinforcements import ReinforcementStorage
     from amgs.storage.reviews import ReviewStorage
-    from amgs.storage.scores import ScoreStorage
     from amgs.storage.sources import SourceStorage
     from amgs.storage.tables import TableStorage
     from amgs.storage.tasks import TaskStorage
     from amgs.storage.undone import UndoneStorage
-    from amgs.storage.waterfalls import WaterfallStorage
 
 
 class Storage(SqlConnection):
@@ -62,6 +59,7 @@ class Storage(SqlConnection):
         self.centrality = CentralityStorage(self)
         self.frames = FrameStorage(self)
         self.assemblies = AssemblyStorage(self)
+        self.waterfalls = WaterfallStorage(self)
         self.searches = SearchStorage(self)
         self.journal = JournalStorage(self)
         self.erasure = ErasureStorage(self, self.meta)
@@ -97,14 +95,8 @@ class Storage(SqlConnection):
         return FrameCacheStorage(self)
 
     @cached_property
-    def waterfalls(self) -> WaterfallStorage:
-        from amgs.storage.waterfalls import WaterfallStorage
-
-        return WaterfallStorage(self)
-
-    @cached_property
     def scores(self) -> ScoreStorage:
-        from amgs.storage.scores import ScoreStorage
+        from amgs.storage.frame_cache import ScoreStorage
 
         return ScoreStorage(self)
 
@@ -116,7 +108,7 @@ class Storage(SqlConnection):
 
     @cached_property
     def edge_forecasts(self) -> EdgeForecastStorage:
-        from amgs.storage.edge_forecasts import EdgeForecastStorage
+        from amgs.storage.forecasts import EdgeForecastStorage
 
         return EdgeForecastStorage(self)
 

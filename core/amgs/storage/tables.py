@@ -18,7 +18,6 @@ OF_A_NEW_STORE = frozenset(
 )
 """Tables with rows in a memory that was opened, and in which nothing was done."""
 
-
 TableRow = tuple[Any, ...]
 """One row in the order of the table's columns: instants are microseconds since 1970, JSON is its text."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from amgs import bounds
-from amgs.api.context import MemoryContext
+from amgs.api.part import MemoryPart
 from amgs.conversation import citing, keeping, views
 from amgs.conversation.coreference.parser import packaged_parser
 from amgs.conversation.coreference.resolver import ABSTAINS_BELOW
@@ -39,11 +39,8 @@ def _confidence(least: float) -> float:
     return least
 
 
-class ConversationContents:
+class ConversationContents(MemoryPart):
     """The part of `memory.conversation` that reads one conversation whole; only `resolve` writes."""
-
-    def __init__(self, context: MemoryContext) -> None:
-        self._context = context
 
     def topics(self, conversation: str) -> ConversationTopics:
         """What is talked of, in the order of time, and which topics are on the same thing."""

@@ -14,11 +14,11 @@ ACTS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
         ),
         "c": (
             "carry out: what is drafted, or the pane's own step",
-            ("inbox.consolidate", "graph.apply", "decay.make_so", "calibration.calibrate", "packs.apply"),
+            ("inbox.consolidate", "graph.apply", "decay.make_so", "calibration.calibrate"),
         ),
         "d": (
             "draft a change, or discard the draft",
-            ("inbox.plan", "graph.discard", "calibration.drop", "packs.forget"),
+            ("inbox.plan", "graph.discard", "calibration.drop"),
         ),
         "e": ("ask a question", ("frame.ask", "conversation.ask", "packs.ask")),
         "f": (
@@ -43,7 +43,6 @@ ACTS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
                 "calibration.view",
                 "focus.axis",
                 "conversation.view",
-                "packs.view",
             ),
         ),
         "w": ("explain why", ("frame.why", "conversation.why")),

@@ -1,64 +1,97 @@
-"""9 Packs: what is kept, how likely it is needed, what stands in it, and what was read of it."""
+"""9 Packs: what is kept, how likely it is needed, what stands in it, and what could be done with it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from rich.text import Text
+
+from amgs.text.plural import plural
 from amgs_app import operations
+from amgs_app.panes.row_fields import of_packs, of_proposals, of_routed
+from amgs_app.render.figures.canvas import Canvas, Figure, Region
+from amgs_app.render.figures.empty_state import notice
+from amgs_app.terminal.line import quote
 from amgs_tui.keys import shown
 from amgs_tui.panes.lists import ListPane
-from amgs_tui.panes.pack_acting import ACTING, OF_PACKS
-from amgs_tui.panes.pack_deciding import DECIDING, PROPOSING
-from amgs_tui.panes.pack_drawing import PackDrawing
-from amgs_tui.panes.pack_views import ASKING, VIEWS, calls_of, of_all
 
 if TYPE_CHECKING:
-    from amgs.types.packs import PackContent, PackForecast, PackRoute
+    from amgs.types.packs import PackContent, PackProposal, PackRoute, PackUsage, RoutedPack
     from amgs_app.calls.call import Call
+    from amgs_app.panes.row_filter import Row
+    from amgs_app.render.figures.packs import PackMemberRow
+    from amgs_app.results.memory import PackList
+    from amgs_tui.host import Host
+
+_OF_PACKS = frozenset({"ask", "budget", "use", "retire", "export"})
+"""Actions on what is listed where that is packs."""
 
 
-class PacksPane(PackDrawing):
-    """The packs; one of them with its members; or what a learning in it was made of."""
+class PacksPane(ListPane):
+    """The packs, those for a question, or what could be done with them; or the members of one.
+
+    listed: all packs. route: those for a question. proposals: what could be done, listed while `deciding`. content: of
+    the pack under the cursor. inside: whether its members are listed.
+    """
 
     NAME = "packs"
-    SHOWS = frozenset(
-        {
-            *("pack list", "pack forecast", "pack forget", "pack route", "pack course"),
-            *PROPOSING,
-            *VIEWS.values(),
-        }
-    )
+    SHOWS = frozenset({"pack list", "pack show", "pack route", "pack proposals"})
     PURPOSE = """\
 A pack is a frame that was kept: the blocks that answered a question once, under a name, to be read again. The list says
-how likely each is to be read within the next days, and then how that falls while nobody reads it. enter shows its
-members: ○ a source was taken in, ◆ a learning was made from others, which enter on it lists. e asks which packs to read
-for a question, and what each adds for each agent. r reads a pack, u and x say whether that was useful. K keeps the
-present frame, P lists what could be done with packs. What was done is in the journal, where U undoes it."""
+how likely each is to be read within 30 days. enter shows its members: ○ a source was taken in, ◆ a learning was made
+from others. e asks which packs to read for a question, and what each adds for each agent. r reads a pack, u and x say
+whether that was useful. K keeps the present frame, P lists what could be done with packs. What was done is in the
+journal, where U undoes it."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown("enter,right", "open", "open", "packs.open", "Its members; of a learning: what it was made of"),
+        shown("enter,right", "open", "open", "packs.open", "Its members; the member in full"),
         shown("left,backspace", "back", "back", "packs.back", "Back to the packs"),
-        *ACTING,
-        *DECIDING,
+        shown("e", "ask", "question", "packs.ask", "Ask which packs a question is given"),
+        shown("b", "budget", "budget", "packs.budget", "Change the budget, in tokens"),
+        shown("K", "keep", "keep frame", "packs.keep", "Keep the present frame as a pack"),
+        shown("r", "use", "read", "packs.use", "Read the pack; that it was read is logged"),
         shown(
-            "v",
-            "view",
-            "view",
-            "packs.view",
-            "Beside the list: members, readings, links, weights, habits, what sentences are worth",
+            "u",
+            "judge(True)",
+            "useful",
+            "packs.useful",
+            "The last reading of this pack was useful; of proposals: carry this one out, undo takes it back",
         ),
+        shown(
+            "x",
+            "judge(False)",
+            "useless",
+            "packs.useless",
+            "The last reading of this pack was useless; of proposals: reject this one",
+        ),
+        shown("P", "propose", "proposals", "packs.propose", "What could be done with packs"),
+        shown("D", "retire", "retire", "packs.retire", "List and use this pack no more; undo brings it back"),
+        shown("E", "export", "export", "packs.export", "Type the export of this pack to a file"),
         *ListPane.BINDINGS,
     ]
+
+    def __init__(self, host: Host) -> None:
+        super().__init__(host)
+        self.listed: PackList | None = None
+        self.route: PackRoute | None = None
+        self.proposals: tuple[PackProposal, ...] = ()
+        self.deciding = False
+        self.content: PackContent | None = None
+        self.inside = False
+        self.question = ""
+        self.budget: int | None = None
+        self._outer = 0
+        self._typing: Literal["name", "question", "budget"] = "name"
 
     # --- what is looked at ----------------------------------------------------------------------------------
 
     def asks(self) -> Iterable[Call[Any]]:
-        yield operations.pack.forecast(keep=self.room)
+        yield operations.pack.packs()
         if self.question:
             yield operations.pack.route(self.question, budget=self.budget)
         if self.deciding:
-            yield operations.pack_learning.proposals()
+            yield operations.pack.proposals()
 
     def look(self) -> None:
         """As every pane; without a place too, it asks whether there is a pack by now."""
@@ -68,89 +101,125 @@ present frame, P lists what could be done with packs. What was done is in the jo
                 self.ask(call, origin="screen")
 
     def take(self, command: str, result: Any) -> None:
-        match command:
-            case "pack list":
-                self.look()
-            case "pack forecast" | "pack forget":
-                self._take_forecast(result)
-            case "pack route":
-                self._take_route(result)
-            case "pack propose" | "pack proposals":
-                self.waiting = result.proposals
+        del command
+        from amgs.types.packs import PackContent, PackRoute
+        from amgs_app.results.memory import PackList, PackProposalList
+
+        match result:
+            case PackList():
+                before = self.name_at_cursor
+                self.listed = result
+                self._stay_with(before)
+            case PackRoute():
+                before = self.name_at_cursor
+                fresh = self.route is None or self.route.query != result.query
+                self.route, self.question, self.budget = result, result.query, result.budget
+                if fresh:
+                    self._leave()
+                    before = ""
+                self._stay_with(before)
+            case PackProposalList():
+                self.proposals = result.proposals
                 if self.deciding:
                     self.cursor = max(0, min(self.cursor, self.rows - 1))
                     self.moved()
-            case "pack show":
-                self._take_content(result)
-            case "pack uses":
-                self.readings = tuple(one for one in result.uses if one.name == self.name_at_cursor)
-            case "pack graph":
-                self.graph = result
-            case "pack sentences":
-                self.weighed = result
-            case "pack weights":
-                self.weights = result
-            case "pack course":
-                self.course = result
-            case "pack habits":
-                self.habits = result
-
-    def _take_forecast(self, result: PackForecast) -> None:
-        before = self.name_at_cursor
-        self.forecast = result
-        self.room = result.keep if result.operation is None else None
-        self._stay_with(before)
-
-    def _take_route(self, result: PackRoute) -> None:
-        fresh = self.route is None or self.route.query != result.query
-        before = self.name_at_cursor
-        self.route, self.question, self.budget = result, result.query, result.budget
-        if fresh:
-            self._leave()
-            self.cursor = 0
-            self._ask_chosen()
-        else:
-            self._stay_with(before)
+            case PackContent():
+                self.content = result
+                if self.inside:
+                    self.cursor = max(0, min(self.cursor, self.rows - 1))
 
     def _stay_with(self, name: str) -> None:
         """The list is another: the cursor stays with the pack, inside it too."""
         if self.deciding:
             return
-        if not self.inside:
-            self._place_on(name)
-        elif name in self.names:
-            self._back_to[0] = self.names.index(name)
-            self._ask_chosen()
+        if self.inside and name in self.names:
+            self._outer = self.names.index(name)
         else:
             self._leave()
             self._place_on(name)
+        self._ask_chosen()
 
     def _place_on(self, name: str) -> None:
         """Put the cursor on a pack; where it is not listed, it stays in its place."""
         names = self.names
         self.cursor = names.index(name) if name in names else max(0, min(self.cursor, len(names) - 1))
-        self._ask_chosen()
-
-    def _take_content(self, result: PackContent) -> None:
-        self.content = result
-        if self.inside and self.learning is not None:
-            held = {one.id: one for one in result.blocks}
-            self.learning = held.get(self.learning.id)
-        self.cursor = max(0, min(self.cursor, self.rows - 1)) if self.inside else self.cursor
 
     def _ask_chosen(self) -> None:
-        """Ask what stands in the pack under the cursor, and when it was read."""
-        chosen = self.chosen
-        if chosen is None:
-            self.content, self.readings = None, ()
-        elif self.has_place:
-            name = chosen.usage.pack.name
-            if self.content is not None and self.content.usage.pack.name != name:
-                self.content, self.readings = None, ()
-            for call in calls_of(self.view, name, self.question, self.budget):
-                self.ask(call, origin="screen")
+        """Ask what stands in the pack under the cursor."""
+        name = self.name_at_cursor
+        if self.content is not None and self.content.usage.pack.name != name:
+            self.content = None
+        if name and self.has_place:
+            self.ask(operations.pack.show(name), origin="screen")
 
-    # --- the cursor -----------------------------------------------------------------------------------------
+    # --- rows -----------------------------------------------------------------------------------------------
+
+    @property
+    def empty(self) -> bool:
+        return self.listed is None or not self.listed.packs
+
+    @property
+    def packs(self) -> Sequence[PackUsage]:
+        """The packs that the filter leaves."""
+        every = self.listed.packs if self.listed is not None else ()
+        return [every[place] for place in self.places] if self.sift else every
+
+    @property
+    def routed(self) -> Sequence[RoutedPack]:
+        """The packs for the question that the filter leaves, those that were not chosen too."""
+        every = (*self.route.packs, *self.route.left_out) if self.route is not None else ()
+        return [every[place] for place in self.places] if self.sift else every
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The packs that are listed."""
+        return [one.pack.name for one in (self.routed if self.route is not None else self.packs)]
+
+    @property
+    def name_at_cursor(self) -> str:
+        """The name of the pack that is looked at, "" for none."""
+        if self.proposal is not None:
+            return self.proposal.packs[0].rpartition("@")[0]
+        place = self._outer if self.inside else self.cursor
+        names = self.names
+        return names[place] if 0 <= place < len(names) else ""
+
+    @property
+    def proposed(self) -> Sequence[PackProposal]:
+        """The proposals that the filter leaves."""
+        return [self.proposals[place] for place in self.places] if self.sift else self.proposals
+
+    @property
+    def proposal(self) -> PackProposal | None:
+        """The one under the cursor."""
+        rows = self.proposed if self.deciding else ()
+        return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
+
+    @property
+    def members(self) -> Sequence[PackMemberRow]:
+        """The members of the pack."""
+        from amgs_app.render.figures.packs import members_of
+
+        return () if self.content is None else members_of(self.content)
+
+    @property
+    def member(self) -> PackMemberRow | None:
+        """The member under the cursor."""
+        rows = self.members if self.inside else ()
+        return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
+
+    def all_rows(self) -> Sequence[Row]:
+        if self.deciding:
+            return of_proposals(self.proposals)
+        if self.route is not None:
+            return of_routed(self.route)
+        return of_packs(self.listed.packs, self.host.now()) if self.listed is not None else ()
+
+    @property
+    def rows(self) -> int:
+        if self.deciding:
+            return len(self.proposed)
+        return len(self.members) if self.inside else len(self.names)
 
     def sifted(self) -> None:
         self._leave()
@@ -159,122 +228,224 @@ present frame, P lists what could be done with packs. What was done is in the jo
 
     def moved(self) -> None:
         """Inside a pack the member is selected everywhere; in the list what stands in the pack is read."""
-        if self.proposal is not None:
-            self.ask_titles(self.proposal)
-        elif not self.inside:
-            self._ask_chosen()
+        one = self.proposal
+        if one is not None:
+            known = self.host.titles
+            if any(block not in known for block in (*one.come, *one.gone)):
+                for place, reference in enumerate(one.packs):
+                    self.ask(
+                        operations.pack.show(reference), slot=f"packs:of proposal {place}", origin="screen"
+                    )
         elif self.member is not None:
             self.post_message(self.Picked(self.member.block.id))
+        elif not self.inside and not self.deciding:
+            self._ask_chosen()
+
+    # --- the picture ----------------------------------------------------------------------------------------
+
+    def rows_on_screen(self) -> Mapping[int, int] | None:
+        return self._figure(self.canvas()).rows if not self.empty else {}
+
+    def subtitle(self) -> str:
+        if self.deciding:
+            return "u accepts · x rejects · ← back"
+        if self.inside:
+            return f"{plural(self.rows, 'member')} · ← back"
+        if self.empty:
+            return ""
+        return "← all packs" if self.route is not None else "e asks · P proposals"
+
+    def draw(self, canvas: Canvas) -> Text:
+        from amgs_app.render.figures.packs import KEEP_FIRST, NO_PACK
+
+        if self.listed is None:
+            return notice(canvas, "Packs", (), self.waits)
+        if self.empty:
+            return notice(canvas, "No pack yet", ("K  keep the present frame", KEEP_FIRST), NO_PACK)
+        if self.deciding and not self.proposals:
+            words = "There is nothing to merge, update, join or retire."
+            return notice(canvas, "No proposal", ("←  all packs",), words)
+        return self._figure(canvas).render()
+
+    def _figure(self, canvas: Canvas) -> Figure:
+        from amgs_app.render.figures.packs import members_figure, packs_figure
+
+        assert self.listed is not None
+        if self.deciding:
+            from amgs_app.render.figures.pack_proposals import proposals_figure
+
+            return proposals_figure(self.proposed, canvas, cursor=self.cursor, titles=self.host.titles)
+        if self.inside and self.content is not None:
+            return members_figure(self.content, self.members, canvas, cursor=self.cursor)
+        if self.route is not None:
+            from amgs_app.render.figures.pack_route import route_figure
+
+            known = len(self.route.packs) + len(self.route.left_out)
+            larger = max(0, len(self.listed.packs) - known)
+            return route_figure(
+                self.route, self.routed, canvas, cursor=self.cursor, larger=larger, beside=self._beside
+            )
+        rows, now = self.packs if self.sift else None, self.host.now()
+        return packs_figure(self.listed, canvas, rows=rows, cursor=self.cursor, now=now, beside=self._beside)
+
+    def _beside(self, region: Region) -> None:
+        from amgs_app.render.figures.packs import draw_content
+
+        if self.content is not None:
+            draw_content(region, self.content, self.host.now())
 
     # --- what the keys do -----------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if self.deciding and action == "judge":
-            return self.proposal is not None and self.proposal.number is not None
-        if self.deciding and action in OF_PACKS:
+        if self.deciding and action in _OF_PACKS:
             return False
-        if action == "open":
-            return self.member is not None if self.inside else self.content is not None
-        if action == "back":
-            return self.deciding or self.inside or self.route is not None
-        if action in ("view", "filter_rows", "sort_rows"):
-            return not self.inside
+        match action:
+            case "judge":
+                return self.proposal is not None or (
+                    not self.deciding and self.content is not None and bool(self.content.readings)
+                )
+            case "open":
+                return (
+                    self.member is not None if self.inside else self.content is not None and not self.deciding
+                )
+            case "back":
+                return self.deciding or self.inside or self.route is not None
+            case "use" | "retire" | "export":
+                return bool(self.name_at_cursor)
+            case "ask":
+                return not self.empty
+            case "budget":
+                return bool(self.question)
+            case "filter_rows" | "sort_rows":
+                return not self.inside
         return super().check_action(action, parameters)
 
     def action_open(self) -> None:
-        """Into the pack, then into a learning; a source is read in full."""
+        """Into the pack; there, the member is read in full."""
         member = self.member
         if not self.inside:
-            self.inside = self.content is not None
-            self._enter()
-        elif member is not None and member.origins and self.learning is None:
-            self.learning = member.block
             self._enter()
         elif member is not None:
             self.host.pick(member.block.id)
             self.host.read_block()
 
     def _enter(self) -> None:
-        self._back_to.append(self.cursor)
-        self.cursor = 0
+        self._outer, self.cursor, self.inside = self.cursor, 0, True
         self.moved()
         self._changed()
 
     def action_back(self) -> None:
-        if self.deciding:
-            self.deciding, self.cursor = False, 0
-            self.moved()
-            self._changed()
-        elif self.inside:
-            if self.learning is not None:
-                self.learning = None
-            else:
-                self.inside = False
-            self.cursor = self._back_to.pop()
-            self.moved()
-            self._changed()
+        if self.deciding or self.inside:
+            self._leave()
         else:
-            self.all_packs()
+            self._all_packs()
+        self.moved()
+        self._changed()
 
-    def all_packs(self) -> None:
+    def _all_packs(self) -> None:
         """From the packs for a question back to all of them; the cursor stays with its pack."""
         name = self.name_at_cursor
         self._leave()
         self.route, self.question = None, ""
-        self.view = "members" if self.view in ASKING else self.view
         self._place_on(name)
-        self._changed()
-
-    def action_judge(self, useful: bool) -> None:
-        """The verdict on the last reading; of proposals, the one under the cursor is carried out or rejected."""
-        if self.deciding:
-            self.action_decide(useful)
-        else:
-            super().action_judge(useful)
 
     def _leave(self) -> None:
         """Out to the packs."""
-        self.deciding = False
-        self.cursor = self._back_to[0] if self._back_to else self.cursor
-        self.inside, self.learning, self._back_to = False, None, []
-
-    def action_view(self) -> None:
-        """The next view."""
-        self.view = self.next_view
-        self._ask_chosen()
-        self._changed()
+        if self.inside:
+            self.cursor = self._outer
+        elif self.deciding:
+            self.cursor = 0
+        self.deciding = self.inside = False
 
     def _changed(self) -> None:
         self._say()
         self.repaint()
         self.refresh_bindings()
 
+    def action_ask(self) -> None:
+        self._typing = "question"
+        hint = "Which packs should it be given? Blank: all packs."
+        self.host.ask_line(self.NAME, "question", self.question, hint=hint, replace=True, blank=True)
+
+    def action_budget(self) -> None:
+        self._typing = "budget"
+        self.host.ask_line(self.NAME, "budget in tokens", str(self.budget or ""), replace=True)
+
+    def action_keep(self) -> None:
+        """Ask for a name for the frame that was assembled last; without one, type the command."""
+        frame = self.host.last_frame
+        if frame is None or not frame.selected:
+            self.host.command("pack keep ")
+            return
+        self._typing = "name"
+        about = f" for “{frame.query}”" if frame.query else ""
+        hint = f"Keeps the {plural(len(frame.selected), 'block')} of {frame.name}{about}; a known name: a new version."
+        self.host.ask_line(self.NAME, "name of the pack", hint=hint)
+
+    def answered(self, line: str) -> None:
+        line = line.strip()
+        frame = self.host.last_frame
+        if self._typing == "name":
+            if frame is not None:
+                blocks = [one.block.id for one in frame.selected]
+                self.ask(operations.pack.keep(line, block=blocks, title=frame.query or ""))
+        elif self._typing == "question":
+            if line:
+                self.ask(operations.pack.route(line, budget=self.budget))
+            else:
+                self._all_packs()
+                self.moved()
+                self._changed()
+        elif (size := line.replace(",", "")).isdecimal() and int(size):
+            self.ask(operations.pack.route(self.question, budget=int(size)))
+        else:
+            self.notify("Give a number of tokens, such as 4000.", title="No budget", severity="warning")
+
+    def action_use(self) -> None:
+        self.ask(operations.pack.use(self.name_at_cursor))
+
+    def action_judge(self, useful: bool) -> None:
+        """The verdict on the last reading; of proposals, the one under the cursor is carried out or rejected."""
+        if self.proposal is not None:
+            own = self.proposal.id
+            self.ask(
+                operations.pack.proposals(accept=own) if useful else operations.pack.proposals(reject=own)
+            )
+        elif self.content is not None and self.content.readings:
+            self.ask(operations.pack.judge(self.content.readings[0].number, useful=useful))
+
+    def action_propose(self) -> None:
+        self.ask(operations.pack.proposals())
+
+    def action_retire(self) -> None:
+        from amgs_tui.dialogs.dialog import Confirm
+
+        name = self.name_at_cursor
+        words = f"“{name}” is listed and used no more, in all its versions. `undo` brings it back."
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self.ask(operations.pack.retire([name]))
+
+        self.app.push_screen(Confirm("Retire this pack?", words), answered)
+
+    def action_export(self) -> None:
+        name = self.name_at_cursor
+        self.host.command(f"pack export {quote(name)} {quote(f'{name}.json')}")
+
     def shown_to_operator(self, command: str, result: Any) -> None:
-        """What the operator typed themselves is shown: the pack that they named, or its readings."""
-        if command == "pack show":
-            self._leave()
-            self.route, self.question = None, ""
+        """What the operator typed themselves is shown: the pack that they named, or what is proposed."""
+        del command
+        from amgs.types.packs import PackContent
+        from amgs_app.results.memory import PackProposalList
+
+        if isinstance(result, PackContent):
+            self._all_packs()
             self._place_on(result.usage.pack.name)
-            self.content, self.inside = result, True
+            self.content = result
             self._enter()
-        elif command == "pack course" or (command == "pack uses" and result.uses):
-            self._leave()
-            self.view = "readings"
-            self._place_on(result.name if command == "pack course" else result.uses[0].name)
-            self._changed()
-        elif command in PROPOSING:
+        elif isinstance(result, PackProposalList):
             self._leave()
             self.deciding, self.cursor = True, 0
             self.moved()
-            self._changed()
-        elif command == "pack sentences":
-            self._leave()
-            self.question, self.budget = result.query, result.budget
-            self.view = "sentences" if not result.stages else "text"
-            self.ask(operations.pack.route(result.query, budget=result.budget), origin="screen")
-            self._place_on(result.packs[0].partition("@")[0] if result.packs else "")
-            self._changed()
-        elif view := of_all(command):
-            self._leave()
-            self.view = view
             self._changed()

@@ -175,8 +175,7 @@ def bench_packs(
     """Measure every subject that the folder has data for, each with its controls and its ceiling beside it: which packs
     of an invented year are there when they are needed, which a question is given, which sentences of them, and what
     the text of all packs holds beside a frame of as many tokens. With --questions the language model of the session
-    judges answers after that text as well, credits packs with answers and settles sentences near the border of a
-    budget, which takes some minutes for every thirty.
+    judges answers after that text as well, which takes some minutes for every thirty.
 
     Does not touch the session's own store.
     """

@@ -22,6 +22,7 @@ from amgs.identity import block_id
 from amgs.memory import Memory
 from amgs.packs import partition
 from amgs.packs.consolidation import is_learning
+from amgs.packs.keeping import origins_of
 from amgs.packs.learnings import SHARE, LearningText, findings, in_time, learnings
 from amgs.text.sentences import units
 from amgs.types import Block, Vector
@@ -160,9 +161,9 @@ def _learned(memory: Memory) -> list[Block]:
 
 
 def _text_of(memory: Memory, block: Block) -> LearningText:
-    back = memory.packs.restore(block.id)
+    sources = memory._opened.storage.blocks.get(origins_of(block))
     cites = tuple((at, n, start, end) for at, n, start, end in block.meta["cited_spans"])
-    return LearningText(tuple(one.block for one in back.sources), block.content, "", cites)
+    return LearningText(tuple(sources[one] for one in origins_of(block)), block.content, "", cites)
 
 
 def _built(memory: Memory, ids: Sequence[str], rig: MemoryRig) -> list[LearningText]:

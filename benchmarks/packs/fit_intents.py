@@ -1,9 +1,8 @@
-"""Fit what ships with `pack intent` to LoCoMo's questions.
+"""Fit what tells the intent of a question to LoCoMo's questions.
 
     python -m benchmarks.packs.fit_intents DIR
 
-DIR/locomo holds the conversations; writes `intent_weights.json` to stdout: the weights of the signs of a question, and
-for each intent what the best block of each family's walk gains.
+DIR/locomo holds the conversations; writes `intent_weights.json` to stdout: the weights of the signs of a question.
 """
 
 from __future__ import annotations
@@ -13,27 +12,23 @@ import json
 import sys
 from pathlib import Path
 
-from amgs.text.minilm import MiniLM
-from amgs.text.tokens import approximate_tokens
-from amgs.types.pack_families import FAMILIES, INTENTS
-from benchmarks.packs.families import labelled
-from benchmarks.packs.intents import fit_intents
-from benchmarks.packs.walked import dialogues, fit, walk
-from benchmarks.rig import MemoryRig
+import numpy as np
+
+from amgs.types.packs import INTENTS
+from benchmarks.packs.intents import IntentQuestions, asked, dialogues, fit_intents
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
-    rig = MemoryRig(embedder=MiniLM(), count_tokens=approximate_tokens)
     folder = parser.parse_args().data
-    every = [one for conversation in dialogues(folder, "locomo") for one in walk(conversation, rig)[0]]
-    model = fit_intents(labelled(every))
-    families = {}
-    for intent in INTENTS:
-        found = fit([one for one in every if one.intent == intent])
-        families[intent] = {name: round(w, 3) for name, w in zip(FAMILIES, found[1:].tolist(), strict=True)}
-    held = {"families": families, "weights": {name: list(row) for name, row in sorted(model.weights.items())}}
+    every = [(one.name, *each) for one in dialogues(folder, "locomo") for each in asked(one)]
+    labels = np.array([INTENTS.index(intent) for _, _, intent in every], dtype=np.int64)
+    questions = IntentQuestions(
+        [text for _, text, _ in every], np.zeros((len(every), 0)), labels, [name for name, _, _ in every]
+    )
+    model = fit_intents(questions)
+    held = {"weights": {name: list(row) for name, row in sorted(model.weights.items())}}
     sys.stdout.write(json.dumps(held, indent=0) + "\n")
 
 

@@ -5,17 +5,17 @@ what was fitted on LoCoMo.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from amgs.packs.intents import BIAS, IntentModel, rule, signs
-from amgs.types.pack_families import INTENTS
+from amgs.types.packs import INTENTS, QuestionIntent
 from benchmarks.bench_results import BenchTable, Comparator
 from benchmarks.listwise import fit_classes
-from benchmarks.packs.walked import asked, dialogues
+from benchmarks.locomo_data import ADVERSARIAL, CATEGORIES, Conversation, read_folder
 from benchmarks.rig import MemoryRig
 from benchmarks.subject import SubjectResult
 
@@ -62,9 +62,22 @@ class IntentQuestions:
         )
 
 
+def dialogues(data: Path, corpus: str) -> tuple[Conversation, ...]:
+    """The conversations of `locomo` or `realtalk` below a folder; none where it is not there."""
+    return read_folder(data / corpus) if (data / corpus).is_dir() else ()
+
+
+def asked(conversation: Conversation) -> Iterator[tuple[str, QuestionIntent]]:
+    """Its questions with their intents, without the adversarial ones."""
+    for one in conversation.questions:
+        if one.category != ADVERSARIAL:
+            name = CATEGORIES[one.category]
+            yield one.text, next(intent for intent in INTENTS if intent == name)
+
+
 def fit_intents(questions: IntentQuestions) -> IntentModel:
-    """The model of the questions' signs, without weights of families. It is as sure as is likeliest for conversations
-    that are left out (temperature scaling, Guo et al. 2017).
+    """The model of the questions' signs. It is as sure as is likeliest for conversations that are left out (temperature
+    scaling, Guo et al. 2017).
     """
     names, weights = _fitted(questions)
     temperature = 1.0
@@ -77,7 +90,7 @@ def fit_intents(questions: IntentQuestions) -> IntentModel:
             scores[own] = _values(questions.only(own).texts, named) @ fitted
         temperature = min(_TEMPERATURES, key=lambda one: _surprise(scores / one, questions.labels))
     rounded = np.round(weights / temperature, 3).tolist()
-    return IntentModel({name: tuple(row) for name, row in zip(names, rounded, strict=True)}, {})
+    return IntentModel({name: tuple(row) for name, row in zip(names, rounded, strict=True)})
 
 
 def _fitted(questions: IntentQuestions) -> tuple[list[str], NDArray[np.float64]]:
@@ -132,7 +145,7 @@ def _among(chances: Chances, labels: NDArray[np.int64]) -> Chances:
 
 
 def _read(rig: MemoryRig, data: Path, corpus: str) -> IntentQuestions | None:
-    found = [(text, intent, one.name) for one in dialogues(data, corpus) for text, intent, _ in asked(one)]
+    found = [(text, intent, one.name) for one in dialogues(data, corpus) for text, intent in asked(one)]
     if not found:
         return None
     texts = [text for text, _, _ in found]

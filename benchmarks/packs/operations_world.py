@@ -17,9 +17,9 @@ from amgs.decay import PROFILES, relevance_at
 from amgs.identity import block_id
 from amgs.packs.continuum import ReadTogether, needed, together
 from amgs.packs.keeping import pack_id
-from amgs.packs.proposals import PackCandidate, PackView, candidates
+from amgs.packs.proposals import PackView, candidates
 from amgs.types import Block
-from amgs.types.packs import Pack, PackMember, PackUsage
+from amgs.types.packs import Pack, PackMember, PackProposal, PackUsage
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 _YEAR = 365.0
@@ -32,10 +32,10 @@ _WORD = re.compile(r"[A-Za-z]{4,}|\d+")
 class OperationsWorld:
     """What could be done with the packs of a world, and what is right to do: by action, the names of packs."""
 
-    candidates: tuple[PackCandidate, ...]
+    candidates: tuple[PackProposal, ...]
     right: frozenset[tuple[str, frozenset[str]]]
 
-    def is_right(self, one: PackCandidate) -> bool:
+    def is_right(self, one: PackProposal) -> bool:
         """Whether an action should be taken on the packs."""
         return (one.action, frozenset(name.partition("@")[0] for name in one.packs)) in self.right
 
@@ -128,8 +128,10 @@ class _World:
         members = tuple(PackMember(i) for i in blocks)
         tokens = sum(len(block.content) // 4 + 1 for block in blocks.values())
         pack = Pack(name, 1, pack_id("", (), members), "", members, (), tokens, NOW - timedelta(days=age))
-        usage = PackUsage(pack, len(reads), NOW - timedelta(days=age - last) if reads else None, 0, None)
         likely = needed(len(reads), last, age, _YEAR)
+        usage = PackUsage(
+            pack, len(reads), NOW - timedelta(days=age - last) if reads else None, 0, None, likely
+        )
         self.views.append(PackView(usage, blocks, heirs, age, age - last, likely, float(faded)))
 
     def _reads(self, age: float) -> tuple[list[float], bool]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from amgs.identity import block_id
 from amgs.memory import Memory
 from amgs.packs.pruning import PackSentence, choose
-from amgs.packs.sentence_relevance import WEIGHTS, SearchRelevance
+from amgs.packs.sentence_relevance import WEIGHTS, SearchRelevance, SentenceWords, sentence_title
 from benchmarks.bench_results import BenchTable, Comparator
 from benchmarks.packs import pruning_data
 from benchmarks.packs.pruning_data import PruningQuestion
@@ -112,7 +112,8 @@ def ask(memory: Memory, question: PruningQuestion, count_tokens: Callable[[str],
     with context.derived.searching() as sources:
         relevance = SearchRelevance(sources, context.storage.blocks.numbers_of(ids))
         columns = dict(relevance.features(question.text, units))
-        columns["alone"] = relevance.words(question.text, units)
+        texts = [f"{sentence_title(one)} {one.text}" for one in units]
+        columns["alone"] = SentenceWords(texts, sources.keyword).scores(question.text)
     return AskedUnits(question, columns, costs, units)
 
 

@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING
 from amgs.errors import UsageError
 from benchmarks.bench_results import BenchResult
 from benchmarks.frame import Bench
-from benchmarks.packs.borderline import measure_borderline
 from benchmarks.packs.causal import measure_causal
 from benchmarks.packs.consolidation import measure_consolidation
 from benchmarks.packs.continuum import measure_continuum
-from benchmarks.packs.credit import measure_credit
-from benchmarks.packs.families import measure_families
 from benchmarks.packs.intents import measure_intents
 from benchmarks.packs.operations import measure_operations
 from benchmarks.packs.pipeline import QUESTIONS, measure_pipeline
@@ -33,7 +30,6 @@ SUBJECTS: Mapping[str, Measure] = {
     "consolidation": measure_consolidation,
     "causal": measure_causal,
     "continuum": measure_continuum,
-    "families": measure_families,
     "intents": measure_intents,
     "operations": measure_operations,
     "pruning": measure_pruning,
@@ -57,8 +53,6 @@ def run(
     """
     asked: dict[str, Measure] = {
         "pipeline": partial(measure_pipeline, model=model, questions=questions),
-        "credit": partial(measure_credit, model=model, questions=questions),
-        "borderline": partial(measure_borderline, model=model, questions=questions),
     }
     every = {**SUBJECTS, **asked}
     unknown = [name for name in only if name not in every]

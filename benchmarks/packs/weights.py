@@ -10,11 +10,11 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from math import exp
+from math import exp, sqrt
 from pathlib import Path
+from statistics import NormalDist
 
-from amgs.packs.off_policy import share_bound
-from amgs.packs.outcome_weights import FEATURES, PackOutcome, better, fit, gain, read_from, utilities
+from amgs.packs.outcome_weights import FEATURES, PackOutcome, fit, gain, read_from, utilities
 from amgs.types.packs import PackUse
 from benchmarks.bench_results import BenchTable, Comparator
 from benchmarks.rig import MemoryRig
@@ -59,7 +59,7 @@ def measure_weights(rig: MemoryRig, data: Path) -> SubjectResult:
         found = [gain(_log(f"{rig.seed} {kind} {n}", kind.endswith("known"))) for n in range(_WORLDS)]
         values = [one.value for one in found]
         low, high = _interval(values)
-        on = sum(map(better, found))
+        on = sum(one.better for one in found)
         rows.append(
             (kind, f"{sum(values) / len(values):+.3f} [{low:+.3f}, {high:+.3f}]", f"{on} of {_WORLDS}")
         )
@@ -96,7 +96,14 @@ def _thought_useful(uses: Sequence[PackUse], method: str) -> list[str]:
     own: dict[str, list[float]] = {}
     for one in uses:
         own.setdefault(one.name, []).append(one.outcome or 0.0)
-    return [name for name, all_of in own.items() if share_bound(int(sum(all_of)), len(all_of)) > 0.5]
+    return [name for name, all_of in own.items() if _share_bound(int(sum(all_of)), len(all_of)) > 0.5]
+
+
+def _share_bound(hits: int, n: int) -> float:
+    """The one-sided 95 % lower bound of a share of which `hits` of n were seen (Wilson 1927)."""
+    z, share = NormalDist().inv_cdf(0.95), hits / n
+    spread = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return (share + z * z / (2 * n) - spread) / (1 + z * z / n)
 
 
 def _sessions(seed: str, rewarded: bool) -> list[PackUse]:

@@ -72,7 +72,6 @@ if TYPE_CHECKING:
     from amgs.opening import FallbackWarning as FallbackWarning
     from amgs.opening import open as open
     from amgs.settings import Settings as Settings
-    from amgs.text.answer_reader import AnswerReader as AnswerReader
     from amgs.text.embedding import Embedder as Embedder
     from amgs.text.embedding import HashingEmbedder as HashingEmbedder
     from amgs.text.entities import EntityRecogniser as EntityRecogniser
@@ -157,46 +156,26 @@ if TYPE_CHECKING:
     from amgs.types.mentions import ConversationEntity as ConversationEntity
     from amgs.types.mentions import ConversationResolved as ConversationResolved
     from amgs.types.mentions import ResolvedMention as ResolvedMention
-    from amgs.types.pack_assembly import PackAssembly as PackAssembly
-    from amgs.types.pack_assembly import PackStage as PackStage
-    from amgs.types.pack_assembly import PackStageChange as PackStageChange
-    from amgs.types.pack_consolidation import Learning as Learning
-    from amgs.types.pack_consolidation import LearningSource as LearningSource
-    from amgs.types.pack_consolidation import PackLearned as PackLearned
-    from amgs.types.pack_consolidation import RestoredLearning as RestoredLearning
-    from amgs.types.pack_families import FamilyReach as FamilyReach
-    from amgs.types.pack_families import PackGraph as PackGraph
-    from amgs.types.pack_families import PackIntent as PackIntent
-    from amgs.types.pack_families import PackLink as PackLink
-    from amgs.types.pack_families import ReachedBlock as ReachedBlock
-    from amgs.types.pack_learning import PackDecisions as PackDecisions
-    from amgs.types.pack_learning import PackPolicy as PackPolicy
-    from amgs.types.pack_learning import PackPolicyValue as PackPolicyValue
-    from amgs.types.pack_learning import PackProposal as PackProposal
-    from amgs.types.pack_learning import PackProposals as PackProposals
-    from amgs.types.pack_sentences import PackSentences as PackSentences
-    from amgs.types.pack_sentences import PackSentenceWorth as PackSentenceWorth
-    from amgs.types.pack_weights import PackCredit as PackCredit
-    from amgs.types.pack_weights import PackCredits as PackCredits
-    from amgs.types.pack_weights import PackUtility as PackUtility
-    from amgs.types.pack_weights import PackWeight as PackWeight
-    from amgs.types.pack_weights import PackWeights as PackWeights
+    from amgs.types.packs import Learning as Learning
     from amgs.types.packs import Pack as Pack
+    from amgs.types.packs import PackAssembly as PackAssembly
     from amgs.types.packs import PackContent as PackContent
-    from amgs.types.packs import PackCourse as PackCourse
     from amgs.types.packs import PackDifference as PackDifference
-    from amgs.types.packs import PackForecast as PackForecast
-    from amgs.types.packs import PackHabits as PackHabits
     from amgs.types.packs import PackKept as PackKept
+    from amgs.types.packs import PackLearned as PackLearned
+    from amgs.types.packs import PackLink as PackLink
     from amgs.types.packs import PackMember as PackMember
-    from amgs.types.packs import PackOutlook as PackOutlook
+    from amgs.types.packs import PackProposal as PackProposal
     from amgs.types.packs import PackRole as PackRole
     from amgs.types.packs import PackRoute as PackRoute
-    from amgs.types.packs import PackSequence as PackSequence
-    from amgs.types.packs import PackSet as PackSet
+    from amgs.types.packs import PackStage as PackStage
+    from amgs.types.packs import PackStageChange as PackStageChange
     from amgs.types.packs import PackText as PackText
     from amgs.types.packs import PackUsage as PackUsage
     from amgs.types.packs import PackUse as PackUse
+    from amgs.types.packs import PackUtility as PackUtility
+    from amgs.types.packs import PackWeight as PackWeight
+    from amgs.types.packs import PackWeights as PackWeights
     from amgs.types.packs import RoutedPack as RoutedPack
     from amgs.types.question_case import QuestionCase as QuestionCase
     from amgs.types.tasks import Task as Task
@@ -349,36 +328,28 @@ _HOMES = {
         "ConversationResolved",
         "ResolvedMention",
     ),
-    "amgs.types.pack_consolidation": ("Learning", "LearningSource", "PackLearned", "RestoredLearning"),
     "amgs.types.causes": ("KeptCause", "KeptCauses"),
-    "amgs.types.pack_assembly": ("PackAssembly", "PackStage", "PackStageChange"),
-    "amgs.types.pack_learning": (
-        "PackDecisions",
-        "PackPolicy",
-        "PackPolicyValue",
-        "PackProposal",
-        "PackProposals",
-    ),
-    "amgs.types.pack_sentences": ("PackSentences", "PackSentenceWorth"),
-    "amgs.types.pack_weights": ("PackCredit", "PackCredits", "PackUtility", "PackWeight", "PackWeights"),
-    "amgs.types.pack_families": ("FamilyReach", "PackGraph", "PackIntent", "PackLink", "ReachedBlock"),
     "amgs.types.packs": (
+        "Learning",
         "Pack",
+        "PackAssembly",
         "PackContent",
-        "PackCourse",
         "PackDifference",
-        "PackForecast",
-        "PackHabits",
         "PackKept",
+        "PackLearned",
+        "PackLink",
         "PackMember",
-        "PackOutlook",
+        "PackProposal",
         "PackRole",
         "PackRoute",
-        "PackSequence",
-        "PackSet",
+        "PackStage",
+        "PackStageChange",
         "PackText",
         "PackUsage",
         "PackUse",
+        "PackUtility",
+        "PackWeight",
+        "PackWeights",
         "RoutedPack",
     ),
     "amgs.types.tasks": ("Task", "WorkerList", "WorkerState"),
@@ -386,7 +357,6 @@ _HOMES = {
     "amgs.workers": ("Worker",),
     "amgs.opening": ("FallbackWarning", "open"),
     "amgs.settings": ("Settings",),
-    "amgs.text.answer_reader": ("AnswerReader",),
     "amgs.text.embedding": ("Embedder", "HashingEmbedder"),
     "amgs.text.entities": ("EntityRecogniser", "RuleRecogniser"),
     "amgs.text.minilm": ("MiniLM",),

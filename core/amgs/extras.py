@@ -39,7 +39,6 @@ EXTRA_OF: Final[Mapping[str, str]] = MappingProxyType(
         "optuna": "train",
         "psycopg": "postgres",
         "psycopg_pool": "postgres",
-        "river": "learning",
         "lance": "lance",
     }
 )

@@ -19,7 +19,6 @@ from amgs.text.tokenizer import TokenCounter
 
 if TYPE_CHECKING:
     from amgs.conversation.summaries import AbstractiveSummariser
-    from amgs.text.answer_reader import AnswerReader
 
 _INSTALL = "Install the models with pip install 'amgs-workstation[models]'."
 
@@ -37,7 +36,6 @@ def open(
     recogniser: EntityRecogniser | None = None,
     count_tokens: Callable[[str], int] | None = None,
     summariser: AbstractiveSummariser | None = None,
-    reader: AnswerReader | None = None,
     index: str = "",
     read_only: bool = False,
     create: bool = True,
@@ -51,9 +49,8 @@ def open(
     loaded on first use. Where one is not installed, a deterministic stand-in that needs no model takes its place,
     with a FallbackWarning: words hashed to vectors, which match wording and not meaning; names found by rules; token
     counts approximated (without a warning). summariser: writes the digests of conversations in words of its own,
-    marked as such; without one they cite. reader: a language model that says how likely an answer is after a text;
-    credit of packs needs one. index: where words and vectors are looked up outside this process, a folder or
-    s3://bucket/prefix; `memory.index.build()` builds it, and what came since is found too. create: False where a
+    marked as such; without one they cite. index: where words and vectors are looked up outside this process, a folder
+    or s3://bucket/prefix; `memory.index.build()` builds it, and what came since is found too. create: False where a
     missing store is an error. accept_loss: open a store that has lost its last changes, and go on with what is left.
 
     Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose embedder
@@ -70,7 +67,6 @@ def open(
         recogniser=recogniser or names,
         count_tokens=count_tokens or TokenCounter(),
         summariser=summariser,
-        reader=reader,
         index=index,
         read_only=read_only,
         create=create,

@@ -19,7 +19,6 @@ from amgs.clock import Clock, FixedClock, parse_instant
 from amgs.errors import AmgsError, StoreError, StoreLockedError, UsageError
 from amgs.extras import explained
 from amgs_app.gc_tuning import uncollected_imports
-from amgs_app.models.answer_reader import LoadedReader
 from amgs_app.models.choice import TINY
 from amgs_app.models.loaded import LoadedModels
 from amgs_app.open_context import OpenContext
@@ -419,7 +418,6 @@ class Engine:
                 new_embedder=encoder,
                 count_tokens=count_tokens,
                 recogniser=recogniser,
-                reader=LoadedReader(self._models.base),
                 read_only=self.options.read_only,
                 create=self.creates,
                 accept_loss=self.accept_loss,

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import amgs
 from amgs.errors import UsageError
 from amgs.identity import block_id, canonical
+from amgs.packs.keeping import origins_of
 from amgs.packs.learnings import learnings
 from amgs.packs.partition import LEAST, MOST, groups
 from amgs.types import Block
@@ -64,8 +65,7 @@ def test_a_learning_cites_its_sources_which_stay_and_is_undone_without_a_trace(m
     assert {one.block.id for one in done.learnings} == {i for i, role in roles.items() if role == "learning"}
     assert {i: memory.block(i) for i in state} == state
     for one in done.learnings:
-        back = memory.packs.restore(one.block.id[:12])
-        assert tuple(each.block.id for each in back.sources) == one.members and back.gone == ()
+        assert origins_of(memory.block(one.block.id)) == one.members
         edges = memory._opened.storage.edges.touching([one.block.id])
         assert {(e.relation_type, e.target_id) for e in edges} == {("derived_from", i) for i in one.members}
     told = "\n".join(one.block.content for one in done.learnings)
@@ -98,8 +98,6 @@ def test_only_what_is_new_is_learned_and_packs_are_learned_from_together(memory:
     memory.packs.retire("goat")
     with pytest.raises(UsageError, match="retired"):
         memory.packs.learn("goat")
-    with pytest.raises(UsageError, match="no other"):
-        memory.packs.restore(ids[0])
 
 
 def test_a_learning_goes_with_a_source_and_one_that_was_set_aside_comes_back(memory: amgs.Memory) -> None:
@@ -113,7 +111,7 @@ def test_a_learning_goes_with_a_source_and_one_that_was_set_aside_comes_back(mem
     gone = memory.packs.learn("dome")
     assert gone.stale == (made.block.id,) and memory.block(made.block.id).status == "archived"
     assert [one.members for one in gone.learnings] == [tuple(ids[1:])]
-    assert memory.packs.restore(made.block.id).sources[0].block.status == "pruned"
+    assert memory.block(ids[0]).status == "pruned"
     memory.undo(gone.operation or 0)
     assert memory.block(made.block.id).status == "consolidated" and memory.verify().faults == ()
 
@@ -126,8 +124,7 @@ def test_learnings_move_with_their_pack_and_are_learnings_there(memory: amgs.Mem
         there = other.packs.learn("dome", dry_run=True)
         assert (there.stood, there.learnings, there.waiting) == (len(made.learnings), (), ())
         for one in made.learnings:
-            sources = other.packs.restore(one.block.id).sources
-            assert tuple(each.block.id for each in sources) == one.members
+            assert origins_of(other.block(one.block.id)) == one.members
 
 
 _WORDS = st.sampled_from(

@@ -12,7 +12,7 @@ import pytest
 import amgs
 from amgs.clock import FixedClock
 from amgs.identity import block_id
-from amgs.packs.outcome_weights import FEATURES, PackOutcome, better, fit, gain, read_from, utilities
+from amgs.packs.outcome_weights import FEATURES, PackOutcome, fit, gain, read_from, utilities
 from amgs.types.packs import PackUse
 from tests.engine.memory_world import NOW
 
@@ -112,7 +112,7 @@ def test_learning_is_better_where_features_tell_and_not_where_nothing_does() -> 
             found.append(PackOutcome(f"pack {n % 5}", (asked, 0.0, 0.0, 0.5, 0.5), outcome))
         return found
 
-    assert better(gain(log_of(0.95)))
-    assert not better(gain(log_of(0.0)))
-    assert not better(gain(log_of(0.95)[:60]))  # 20 outcomes in the last third
-    assert gain([]).rounds == 0 and fit([]).likely("dome", _PLAIN) == 0.5
+    assert gain(log_of(0.95)).better
+    assert not gain(log_of(0.0)).better
+    assert not gain(log_of(0.95)[:60]).better  # 20 outcomes in the last third
+    assert gain([]).outcomes == 0 and fit([]).likely("dome", _PLAIN) == 0.5

@@ -10,9 +10,6 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from amgs.lifecycle.plan_editing import PlanDraft
-from amgs.types.pack_families import PackGraph
-from amgs.types.pack_weights import PackWeights
-from amgs.types.packs import PackHabits
 from amgs_app.render.figures import (
     block,
     calibration,
@@ -26,13 +23,8 @@ from amgs_app.render.figures import (
     header,
     inbox,
     overview,
-    pack_course,
-    pack_graph,
-    pack_habits,
     pack_proposals,
     pack_route,
-    pack_sentences,
-    pack_weights,
     packs,
     plan,
     recalibration,
@@ -129,28 +121,14 @@ PICTURES: dict[str, Draw] = {
     ),
     "conversation compared": lambda c: conversation_comparison.comparison(COMPARED, c, cursor=2),
     "packs": lambda c: packs.packs_figure(
-        pack_samples.forecast(),
+        pack_samples.listed(),
         c,
         cursor=4,
         now=samples.NOW,
-        beside=lambda region: packs.draw_content(region, KEPT, pack_samples.forecast().packs[3]),
-    ).render(),
-    "packs read": lambda c: packs.packs_figure(
-        pack_samples.forecast(),
-        c,
-        cursor=2,
-        now=samples.NOW,
-        beside=lambda region: packs.draw_readings(
-            region, pack_samples.pack(2), pack_samples.uses(), samples.NOW, pack_samples.course()
-        ),
+        beside=lambda region: packs.draw_content(region, KEPT, samples.NOW),
     ).render(),
     "pack": lambda c: packs.members_figure(KEPT, packs.members_of(KEPT), c, cursor=1).render(),
     "pack route": lambda c: pack_route.route(pack_samples.route(), c),
-    "pack graph": lambda c: pack_graph.graph(pack_samples.graph(), c),
-    "pack course": lambda c: pack_course.course(pack_samples.course(), c),
-    "pack weights": lambda c: pack_weights.weights(pack_samples.weights(), c),
-    "pack habits": lambda c: pack_habits.habits(pack_samples.habits(), c),
-    "pack sentences": lambda c: pack_sentences.sentences(pack_samples.sentences(), c),
     "pack proposals": lambda c: pack_proposals.proposals_figure(
         pack_samples.proposals(), c, cursor=3, titles=samples.TITLES
     ).render(),
@@ -169,12 +147,8 @@ EMPTY: dict[str, Draw] = {
     "calibration": lambda c: calibration.calibration(samples.EMPTY_RELIABILITY, c, now=samples.NOW),
     "focus": lambda c: focus.focus(None, c),
     "overview": lambda c: overview.overview(None, c),
-    "packs": lambda c: packs.forecast(pack_samples.forecast(0), c),
-    "pack graph": lambda c: pack_graph.graph(PackGraph((), ()), c),
-    "pack weights": lambda c: pack_weights.weights(
-        PackWeights(False, "every verdict was that of a session", 0, 4, (), 0.0, None, None, None, ()), c
-    ),
-    "pack habits": lambda c: pack_habits.habits(PackHabits(3, (), ()), c),
+    "packs": lambda c: packs.packs(pack_samples.listed(0), c),
+    "pack proposals": lambda c: pack_proposals.proposals((), c),
 }
 SIZES = [(80, 24), (120, 40), (200, 60), (60, 15)]
 SMALL = [(60, 5), (40, 12), (24, 6), (3, 2)]

@@ -232,4 +232,4 @@ def test_the_page_of_packs_runs_as_it_stands(
     for line in lines:
         assert amgs(*shlex.split(line)) == 0, (line, amgs.err)
     assert [one["pack"]["name"] for one in asked(amgs, "pack", "list")["packs"]] == ["dome", "goat", "theirs"]
-    assert len(asked(amgs, "pack", "uses")["uses"]) >= 3
+    assert len(asked(amgs, "pack", "show", "dome")["readings"]) >= 3

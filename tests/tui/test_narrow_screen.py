@@ -50,12 +50,13 @@ async def test_a_lone_pane_opens_on_the_overview_where_the_inbox_is_empty() -> N
 
 def test_readings_of_a_pack_tell_their_age_whole() -> None:
     used = replace(pack_samples.uses()[0], at=samples.NOW - timedelta(minutes=27))
+    content = replace(pack_samples.content(), readings=(used,))
 
     def draw(region: Region) -> None:
-        packs.draw_readings(region, pack_samples.pack(2), (used,), samples.NOW, None)
+        packs.draw_content(region, content, samples.NOW)
 
     drawn = packs.packs_figure(
-        pack_samples.forecast(), Canvas(80, 24), cursor=2, now=samples.NOW, beside=draw
+        pack_samples.listed(), Canvas(80, 24), cursor=2, now=samples.NOW, beside=draw
     ).render()
     assert "27 min ago" in drawn.plain
 

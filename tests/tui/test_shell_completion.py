@@ -38,7 +38,7 @@ def test_the_script_for_bash_completes_in_a_bash(tmp_path: Path) -> None:
     )
     registered, uses, panes = done.stdout.splitlines()
     assert "-F" in registered and registered.endswith(" amgs")
-    assert (uses.split(), panes) == (["use", "uses"], "frame")
+    assert (uses.split(), panes) == (["use"], "frame")
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,8 @@ def test_help_alone_is_a_short_overview_that_names_the_first_word_of_every_comma
     ("word", "first", "further"),
     [
         ("erase", "block delete", "conversation clear"),
-        ("forget", "block delete", "pack forget"),
-        ("forget", "decay forecast", "pack forget"),
+        ("forget", "block delete", "pack retire"),
+        ("forget", "prune", "pack retire"),
         ("forget", "prune", "focus forget"),
         ("delete", "block delete", "frame delete"),
         ("export", "export", "pack export"),

@@ -1,21 +1,17 @@
-"""Walks along families of relations, and what a question asks for."""
+"""Families of relations that link packs, and what a question asks for."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import networkx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from amgs.graph.view import GraphView, materialise
-from amgs.packs.families import FAMILY_OF, family_of, links, rows_of
+from amgs.packs.families import FAMILY_OF, family_of, links
 from amgs.packs.intents import packaged, rule
-from amgs.packs.walks import DAMPING, FamilyWalks
 from amgs.storage.edges import EdgeColumns
-from amgs.types.pack_families import FAMILIES, INTENTS
+from amgs.types.packs import FAMILIES, INTENTS
 from benchmarks.listwise import fit_classes
 from benchmarks.packs.intents import calibration_error, macro_f1
 
@@ -34,36 +30,13 @@ def view(edges: list[tuple[int, int, str]]) -> GraphView:
 def test_each_relation_is_of_one_family_and_what_follows_is_no_cause() -> None:
     assert {family_of(one) for one in FAMILY_OF} == set(FAMILIES)
     assert family_of("next") == "temporal" and family_of("reminds_me_of") == "semantic"
-    rows = rows_of(view(EDGES))
-    assert sorted(np.concatenate(list(rows.values())).tolist()) == list(range(len(EDGES)))
-
-
-def test_a_walk_goes_along_its_own_family_and_what_it_brings_is_no_start() -> None:
-    found = FamilyWalks(view(EDGES)).reached({1: 0.5, 6: 0.5})
-    semantic = found["semantic"]
-    assert semantic[1] > semantic[2] > 0 and not semantic[3:].any()
-    assert semantic.sum() == pytest.approx(0.5 * DAMPING, abs=1e-6)  # the other seed leads nowhere
-    assert not found["temporal"].any() and not found["causal"].any() and found["entity"][4] > 0
-    assert not any(one.any() for one in FamilyWalks(view(EDGES)).reached({}).values())
-    assert not any(one.any() for one in FamilyWalks(view([])).reached({1: 1.0}).values())
-
-
-@given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=12), st.integers(1, 6))
-def test_a_walk_is_personalised_pagerank(pairs: list[tuple[int, int]], seed: int) -> None:
-    own = {(min(a, b), max(a, b)) for a, b in pairs if a != b}
-    found = FamilyWalks(view([(a, b, "next") for a, b in sorted(own)])).reached({seed: 2.0})["temporal"]
-    graph = networkx.Graph(sorted(own))
-    if seed not in graph:
-        assert not found.any()
-        return
-    ranks = networkx.pagerank(graph, DAMPING, {seed: 1.0}, max_iter=1000, tol=1e-12)
-    told = [ranks.get(n, 0.0) - (1 - DAMPING) * (n == seed) for n in range(1, 7)]
-    assert found == pytest.approx(told, abs=1e-6)
 
 
 def test_a_relation_links_two_packs_once_whatever_they_share() -> None:
-    found = links({"a": {1, 2}, "b": {2, 3}, "c": {6}}, view(EDGES))
-    assert [(one.a, one.b, one.family, one.count) for one in found] == [("a", "b", "semantic", 2)]
+    members = {"a": {1, 2}, "b": {2, 3}, "c": {6}}
+    found = {name: links(name, members, view(EDGES)) for name in members}
+    told = {name: [(one.name, one.family, one.count) for one in own] for name, own in found.items()}
+    assert told == {"a": [("b", "semantic", 2)], "b": [("a", "semantic", 2)], "c": []}
 
 
 @pytest.mark.parametrize(

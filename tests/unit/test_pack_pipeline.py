@@ -17,8 +17,7 @@ from amgs.packs.pruning import PackSentence, Worths
 from amgs.packs.routing import RouteItem
 from amgs.text.tokens import approximate_tokens
 from amgs.types import Block
-from amgs.types.pack_assembly import PackStage
-from amgs.types.packs import PackRole
+from amgs.types.packs import PackRole, PackStage
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 WORDS = (

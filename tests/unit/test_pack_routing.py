@@ -80,6 +80,4 @@ def test_the_same_said_twice_is_not_taken_twice_while_something_else_is_open() -
     found = route([*twins, other], (0.5, 0.5), 20)
     assert [one.id for one in found.chosen] == ["a", "c"]
     assert found.chosen[0].gains[0] > found.chosen[1].gains[0] > 0
-    assert (
-        route([], (0.5, 0.5), 10) == route(twins, (0.5, 0.5), 5) == RouteChoice((), (), (0.0, 0.0), 0, 0.0, 0)
-    )
+    assert route([], (0.5, 0.5), 10) == route(twins, (0.5, 0.5), 5) == RouteChoice((), (), (0.0, 0.0), 0, 0.0)

@@ -23,7 +23,6 @@ from amgs.types import Block
 
 if TYPE_CHECKING:
     from amgs.conversation.summaries import AbstractiveSummariser
-    from amgs.text.answer_reader import AnswerReader
 
 _ID_LENGTH = 64
 _HEX = re.compile(r"[0-9a-f]+")
@@ -44,7 +43,6 @@ class MemoryContext:
     recogniser: EntityRecogniser
     searches: SearchLog
     summariser: AbstractiveSummariser | None = None
-    reader: AnswerReader | None = None
 
     @property
     def setup(self) -> str:

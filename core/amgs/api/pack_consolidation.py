@@ -1,4 +1,4 @@
-"""Learnings: what the sources of packs say in a part of their words, and the sources behind one."""
+"""Learnings: what the sources of packs say in a part of their words."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from amgs.packs.consolidation import Consolidation
 from amgs.packs.keywords import MOST as MOST_KEYWORDS
 from amgs.packs.learnings import SHARE
 from amgs.types import Block
-from amgs.types.pack_consolidation import Learning, LearningSource, PackLearned, RestoredLearning
-from amgs.types.packs import Pack, PackMember
+from amgs.types.packs import Learning, Pack, PackLearned, PackMember
 
 KIND = "pack"
 
@@ -33,7 +32,7 @@ class PackConsolidation:
 
         Sources that speak of one thing, eight at most, give one learning: the sentence that weighs most, what was
         decided, further sentences, and names, dates, numbers, paths, commands and ids that these do not tell. All of it
-        is cited word for word; `restore` gives the sources. Nothing is learned from learnings, and none is ever
+        is cited word for word, and the sources stay members. Nothing is learned from learnings, and none is ever
         rewritten: where nothing is new, nothing happens. Raw sources wait.
 
         others: packs whose sources, and learnings, it takes over. share: of the sources' tokens, for sentences; further
@@ -104,33 +103,4 @@ class PackConsolidation:
             tuple(one.id for one in members),
             count(block.content),
             sum(count(one.content) for one in members),
-        )
-
-    def restore(self, learning: str) -> RestoredLearning:
-        """The sources behind a learning, whole, and what of each it cites; also what a merge or a split was made of.
-
-        learning: an id or its beginning. Raises UsageError for a block that was made of no others.
-        """
-        storage = self._context.storage
-        with storage.snapshot():
-            block = replace(self._context.block(learning), embedding=None)
-            ids = keeping.origins_of(block)
-            if not ids:
-                raise UsageError(
-                    f"{block.id[:8]} was made of no other block.",
-                    way_out="Name a learning: a pack tells which of its members are.",
-                )
-            held = storage.blocks.get(ids)
-        spans = block.meta.get(consolidation.CITES) or ()
-        return RestoredLearning(
-            block,
-            tuple(
-                LearningSource(
-                    held[i],
-                    tuple(held[i].content[start:end] for _, place, start, end in spans if place == n),
-                )
-                for n, i in enumerate(ids)
-                if i in held
-            ),
-            tuple(i for i in ids if i not in held),
         )

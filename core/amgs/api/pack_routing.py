@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from amgs import bounds
 from amgs.api.context import MemoryContext
-from amgs.api.pack_pruning import live
 from amgs.errors import UsageError
-from amgs.packs import pipeline, routing
+from amgs.packs import continuum, intents, keeping, pipeline, pruning, reading, routing
+from amgs.packs.continuum import PackWorth
 from amgs.packs.facets import Facets, facets
-from amgs.packs.keeping import usage
 from amgs.packs.pipeline import Members
 from amgs.packs.routing import RoutedItem
 from amgs.packs.sentence_relevance import ROUTED_WEIGHTS, SearchRelevance
 from amgs.text.loading import load
-from amgs.types.pack_assembly import PackAssembly
-from amgs.types.packs import Pack, PackRole, PackRoute, PackUsage, PackUse, RoutedPack
+from amgs.types import Block
+from amgs.types.packs import Pack, PackAssembly, PackRole, PackRoute, PackUsage, PackUse, RoutedPack
 
 BUDGET = 2_048
 """Tokens of a reading unless given."""
+LIVE = ("raw", "consolidated")
+
+
+def live(context: MemoryContext, ids: Sequence[str]) -> dict[str, Block]:
+    """The blocks that the memory still holds and uses, by id."""
+    held = context.storage.blocks.get(list(ids))
+    return {one: block for one, block in held.items() if block.status in LIVE}
+
+
+def pruned(
+    context: MemoryContext, pack: Pack, held: Mapping[str, Block], query: str, budget: int
+) -> reading.PackReading:
+    """The sentences of the members that are held that answer a query; raises UsageError for one without words."""
+    if not any(c.isalnum() for c in query):
+        raise UsageError("Nothing is asked.", way_out="Give a query, or read without pruning.")
+    load(context.embedder, "the encoder")
+    with context.derived.searching() as sources:
+        numbers = context.storage.blocks.numbers_of(sorted(held))
+        relevance = SearchRelevance(sources, numbers)
+        title, members = pack.title or pack.name, reading.in_order(pack, held)
+        now = context.clock.now()
+        return pruning.prune(title, members, query, budget, now, context.count_tokens, relevance).reading
 
 
 class PackRouting:
@@ -28,14 +50,32 @@ class PackRouting:
     def __init__(self, context: MemoryContext) -> None:
         self._context = context
 
-    def list(self, *, retired: bool = False) -> tuple[PackUsage, ...]:
-        """The latest version of each pack, by name, with what its log says. retired: those that are retired, too."""
-        with self._context.storage.snapshot():
-            every = self._context.storage.packs.latest()
+    def list(self, *, retired: bool = False, keep: int | None = None) -> tuple[PackUsage, ...]:
+        """The latest version of each pack, by name, with what its log says and how likely it is read within 30 days.
+
+        retired: those that are retired, too. keep: mark those to do without so that the others take at most so many
+        tokens, the least needed first. Writes nothing.
+        """
+        most = bounds.count("What is kept", keep)
+        storage, now = self._context.storage, self._context.clock.now()
+        with storage.snapshot():
             read: dict[str, list[PackUse]] = {}
-            for use in self._context.storage.packs.uses():
+            for use in storage.packs.uses():
                 read.setdefault(use.name, []).append(use)
-        return tuple(usage(one, read.get(one.name, ())) for one in every if retired or not one.retired)
+            every = [
+                keeping.usage(
+                    one, read.get(one.name, ()), storage.packs.versions(one.name)[0].created_at, now
+                )
+                for one in storage.packs.latest()
+                if retired or not one.retired
+            ]
+        if most is None:
+            return tuple(every)
+        worths = [
+            PackWorth(one.pack.name, one.pack.tokens, one.needed) for one in every if not one.pack.retired
+        ]
+        gone = {one.name for one in continuum.to_forget(worths, most)}
+        return tuple(replace(one, forget=one.pack.name in gone) for one in every)
 
     def route(self, query: str, *, budget: int | None = None, role: PackRole | None = None) -> PackRoute:
         """The packs that a question should be given, whole, within `budget` tokens (2,048 unless given).
@@ -53,7 +93,7 @@ class PackRouting:
             tuple((word, any(word in found.said[one.id] for one in made.chosen)) for word in found.words),
             sum(share * there for share, there in zip(found.shares, made.covered, strict=True)),
             tuple(_told(one, packs) for one in made.left_out),
-            made.rounds,
+            tuple(sorted(intents.packaged().of(query).items(), key=lambda one: -one[1])),
         )
 
     def assemble(

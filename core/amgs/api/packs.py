@@ -4,57 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from amgs import bounds
 from amgs.api.assembler import Assembler
 from amgs.api.pack_consolidation import PackConsolidation
-from amgs.api.pack_crediting import PackCrediting
-from amgs.api.pack_families import PackFamilies
-from amgs.api.pack_learning import PackLearning
-from amgs.api.pack_pruning import live, pruned
-from amgs.api.pack_routing import BUDGET, PackRouting
-from amgs.api.pack_weighing import PackWeighing
+from amgs.api.pack_proposals import PackProposing
+from amgs.api.pack_routing import BUDGET, PackRouting, live, pruned
 from amgs.api.retrieval import Retrieval
-from amgs.decay import hours_between
 from amgs.errors import InputError, NotFoundError, UsageError
+from amgs.graph.view import GraphView
 from amgs.identity import block_id
 from amgs.ingest import raw_blocks
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.log import journal
-from amgs.packs import continuum, document, keeping, reading
-from amgs.packs.continuum import PackWorth
-from amgs.packs.keeping import usage
+from amgs.packs import document, families, keeping, outcome_weights, reading
 from amgs.packs.keywords import keywords as best_keywords
 from amgs.text.plural import plural
 from amgs.types import Block, JournalEntry
-from amgs.types.pack_assembly import PackStage
-from amgs.types.pack_sentences import PackSentences, PackSentenceWorth
 from amgs.types.packs import (
     Pack,
     PackContent,
-    PackCourse,
     PackDifference,
-    PackForecast,
-    PackHabits,
     PackKept,
+    PackLink,
     PackMember,
-    PackOutlook,
-    PackSet,
     PackText,
     PackUse,
+    PackWeights,
 )
 from amgs.types.retrieval import SearchResult
 
 KIND = "pack"
-_QUARTERS = 12
-_COURSE, _MARKED = 48, 200
-"""Points of a pack's course before now, and after; readings that are marked in it at most."""
-"""Quarters of the horizon for which a forecast says what a pack is worth where it is not read."""
+_READINGS = 50
+"""Readings of a pack that are shown at most."""
 
 
-class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackCrediting, PackConsolidation):
+class Packs(PackRouting, PackProposing, PackConsolidation):
     """See the module. A version is never written over; `undo` takes back what `keep`, `retire` and `load` did."""
 
     def keep(
@@ -139,22 +126,31 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackCrediting
         return PackKept(pack, operation)
 
     def show(self, pack: str) -> PackContent:
-        """A pack, `NAME` or `NAME@VERSION`, with its members as they are now."""
-        storage = self._context.storage
-        with storage.snapshot():
+        """A pack, `NAME` or `NAME@VERSION`, with its members as they are now, its readings, and what links it to other
+        packs.
+        """
+        storage, now = self._context.storage, self._context.clock.now()
+        with self._context.derived.reading() as state:
             found = keeping.find(storage.packs, pack)
             held = live(self._context, found.blocks)
             blocks = tuple(held[one] for one in found.blocks if one in held)
             gone = tuple(one for one in found.blocks if one not in held)
-            made_of = dict.fromkeys(one for block in blocks for one in keeping.origins_of(block))
-            origins = storage.blocks.get(list(made_of))
+            versions, uses = storage.packs.versions(found.name), storage.packs.uses(found.name)
             return PackContent(
-                usage(found, storage.packs.uses(found.name)),
+                keeping.usage(found, uses, versions[0].created_at, now),
                 blocks,
                 gone,
-                storage.packs.versions(found.name),
-                tuple(origins[one] for one in made_of if one in origins),
+                versions,
+                uses[:_READINGS],
+                self._links(found, state.graph.view()),
             )
+
+    def _links(self, pack: Pack, view: GraphView) -> tuple[PackLink, ...]:
+        blocks, packs = self._context.storage.blocks, self._context.storage.packs
+        every = {one.name: one for one in packs.latest() if not one.retired} | {pack.name: pack}
+        number_of = blocks.numbers_of(sorted({block for one in every.values() for block in one.blocks}))
+        members = {name: [number_of[i] for i in one.blocks if i in number_of] for name, one in every.items()}
+        return families.links(pack.name, members, view)
 
     def diff(self, left: str, right: str = "") -> PackDifference:
         """From one version to another; the latest of the same name unless given."""
@@ -182,25 +178,21 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackCrediting
         *,
         budget: int | None = None,
         prune: bool = False,
-        settle: bool = False,
         session: str = "",
         log: bool = True,
     ) -> PackText:
         """A pack as a text in at most `budget` tokens (2,048 unless given); that it was read is logged.
 
         prune: the sentences that answer the query, in place of whole members; " … " where something is left out.
-        settle: the language model decides between the sentences near the border of the budget. session: a name that
-        joins what is read for one task. log: False for a look that leaves no trace. Raises UsageError for a pack that
-        is retired, to prune without a query, or to settle without pruning.
+        session: a name that joins what is read for one task. log: False for a look that leaves no trace. Raises
+        UsageError for a pack that is retired, or to prune without a query.
         """
-        if settle and not prune:
-            raise UsageError("Only what is pruned has a border to settle.", way_out="Prune as well.")
         storage, now = self._context.storage, self._context.clock.now()
         allowed = BUDGET if budget is None else bounds.count("The budget", budget, least=1)
         found = keeping.find_standing(storage.packs, pack)
         held = live(self._context, found.blocks)
         if prune:
-            made = pruned(self._context, found, held, query, allowed, settle=settle).reading
+            made = pruned(self._context, found, held, query, allowed)
         else:
             made = reading.read(found, held, query, allowed, now, self._context.count_tokens)
         number = None
@@ -221,138 +213,58 @@ class Packs(PackFamilies, PackRouting, PackLearning, PackWeighing, PackCrediting
             made.shortened,
         )
 
-    def sentences(self, query: str, *, pack: str | None = None, budget: int | None = None) -> PackSentences:
-        """What each sentence is worth for a question, and which stand in a text of at most `budget` tokens (2,048
-        unless given): of one pack, as `use` prunes it, or of those that `assemble` chooses. Writes nothing.
-        """
-        allowed = BUDGET if budget is None else bounds.count("The budget", budget, least=1)
-        stages: tuple[PackStage, ...] = ()
-        if pack is None:
-            made, packs, _ = self._made(query, allowed)
-            chosen, stages, written = [packs[one.id] for one in made.choice.chosen], made.stages, made.written
-        else:
-            found = keeping.find_standing(self._context.storage.packs, pack)
-            held = live(self._context, found.blocks)
-            chosen, written = [found], pruned(self._context, found, held, query, allowed)
-        count = self._context.count_tokens
-        weighed = zip(written.sentences, written.worths.tolist(), written.kept.tolist(), strict=True)
-        return PackSentences(
-            query,
-            allowed,
-            written.reading.tokens,
-            tuple(f"{one.name}@{one.version}" for one in chosen),
-            tuple(
-                PackSentenceWorth(one.block.id, one.block.title, one.text, count(one.text), worth, kept)
-                for one, worth, kept in weighed
-            ),
-            stages,
-        )
-
     def judge(self, use: int, *, useful: bool) -> PackUse:
         """Note whether what was read was useful; raises NotFoundError for a use that is not logged."""
         storage = self._context.storage
         with storage.transaction():
             if not storage.packs.judge(use, 1.0 if useful else 0.0):
-                raise NotFoundError(f"No use {use} is logged.", way_out="`use` tells its number.")
+                raise NotFoundError(f"No use {use} is logged.", way_out="`use` and `show` tell its number.")
             return next(one for one in storage.packs.uses() if one.number == use)
 
-    def uses(self, pack: str | None = None, limit: int = 50) -> tuple[PackUse, ...]:
-        """What was read, the newest first; of one pack when it is named."""
-        storage = self._context.storage
-        name = None if pack is None else keeping.find(storage.packs, pack).name
-        return storage.packs.uses(name, bounds.count("A limit", limit))
+    def weights(self) -> PackWeights:
+        """What judged readings taught: shared weights of what is known before one, and a small offset of each pack.
 
-    def forecast(self, *, days: int = 30, keep: int | None = None) -> PackForecast:
-        """How likely each pack is read within so many days, by when it was read; and, where `keep` tokens are given,
-        which packs to retire so that the others take no more. A plan: nothing is written.
+        Explains only: nothing that chooses packs asks it. Where all packs of a session got one verdict, it is not
+        counted for any of them.
         """
-        storage, now = self._context.storage, self._context.clock.now()
-        horizon = float(bounds.count("The days", days, least=1))
-        most = bounds.count("What is kept", keep)
-        with storage.snapshot():
-            every = self.list()
-            born = {one.pack.name: storage.packs.versions(one.pack.name)[0].created_at for one in every}
-        worths, ahead_of = [], {}
-        for one in every:
-            age = max(hours_between(born[one.pack.name], now), 0.0) / 24.0
-            last = 0.0
-            if one.last_used is not None:
-                last = min(max(hours_between(born[one.pack.name], one.last_used), 0.0) / 24.0, age)
-            ahead = tuple(
-                continuum.needed(one.uses, last, age + step * horizon / 4, horizon)
-                for step in range(_QUARTERS + 1)
+        packs = self._context.storage.packs
+        with self._context.storage.snapshot():
+            uses = packs.uses()[::-1]
+            keywords = {one.name: one.keywords for one in packs.latest()}
+        outcomes, left_out = outcome_weights.read_from(uses, keywords)
+        if not outcomes:
+            why = "every verdict was that of a session" if left_out else "nothing was judged yet"
+            return PackWeights(False, why, 0, left_out, (), 0.0, None, None, None, ())
+        model = outcome_weights.fit(outcomes)
+        found = outcome_weights.gain(outcomes)
+        least = outcome_weights.LEAST
+        why = (
+            f"the last third has {found.outcomes} outcomes, of {least} it takes"
+            if found.outcomes < least
+            else f"the lower end of its gain on the last third is {found.low:+.3f} nats"
+        )
+        gain, low, high = (found.value, found.low, found.high) if found.outcomes > 1 else (None, None, None)
+        every = outcome_weights.utilities(model, outcomes)
+        return PackWeights(
+            found.better, why, len(outcomes), left_out, model.shared(), model.spread, gain, low, high, every
+        )
+
+    def retire(self, *names: str) -> JournalEntry:
+        """Retire packs, as one change: they are no longer listed or used; their versions and their log stay. Raises
+        UsageError for no name, or where one is retired already.
+        """
+        storage = self._context.storage
+        with storage.transaction():
+            found = [keeping.find(storage.packs, name).name for name in dict.fromkeys(names)]
+            if not found:
+                raise UsageError("No pack is named.", way_out="Name the packs to retire.")
+            for name in found:
+                keeping.find_standing(storage.packs, name)
+            entry = journal.write(
+                storage, KIND, self._context.clock.now(), f"retire {', '.join(found)[:80]}", []
             )
-            ahead_of[one.pack.name] = ahead
-            worths.append(PackWorth(one.pack.name, one.pack.tokens, ahead[0]))
-        gone = {one.name for one in continuum.to_forget(worths, most)} if most is not None else set()
-        told = []
-        for one in every:
-            ahead = ahead_of[one.pack.name]
-            told.append(PackOutlook(one, ahead[0], one.pack.name in gone, ahead))
-        return PackForecast(
-            horizon,
-            sum(one.tokens for one in worths),
-            most,
-            tuple(sorted(told, key=lambda one: (-one.needed, one.usage.pack.name))),
-        )
-
-    def course(self, pack: str, *, days: int = 30) -> PackCourse:
-        """How likely a pack was read within so many days, since it was kept, and from now on if it is not read."""
-        storage, now = self._context.storage, self._context.clock.now()
-        horizon = float(bounds.count("The days", days, least=1))
-        with storage.snapshot():
-            name = keeping.find(storage.packs, pack).name
-            born = min(storage.packs.versions(name)[0].created_at, now)
-            read = [min(max(one.at, born), now) for one in reversed(storage.packs.uses(name))]
-        past = [born + (now - born) * step / _COURSE for step in range(_COURSE)]
-        ahead = [now + timedelta(days=horizon) * step / _COURSE for step in range(1, _COURSE + 1)]
-        at = sorted({*past, *read[-_MARKED:], now, *ahead})
-        needed = continuum.course(
-            [hours_between(born, one) / 24.0 for one in read],
-            [hours_between(born, one) / 24.0 for one in at],
-            horizon,
-        )
-        return PackCourse(name, horizon, now, tuple(at), needed, tuple(read[-_MARKED:]))
-
-    def forget(self, *, keep: int, days: int = 30) -> PackForecast:
-        """Retire what `forecast` says, as one change that can be undone."""
-        storage = self._context.storage
-        with storage.transaction():
-            plan = self.forecast(days=days, keep=keep)
-            if not plan.forgotten:
-                return plan
-            names = [one.usage.pack.name for one in plan.forgotten]
-            told = f"retire {plural(len(names), 'pack')}, {', '.join(names)[:80]}"
-            entry = journal.write(storage, KIND, self._context.clock.now(), told, [])
-            for name in names:
+            for name in found:
                 storage.packs.retire(name, entry.id)
-            return replace(plan, operation=entry.id)
-
-    def habits(self) -> PackHabits:
-        """What is read after what, and what is read together, in sessions that have a name."""
-        sessions: dict[str, list[str]] = {}
-        for one in reversed(self._context.storage.packs.uses()):
-            if one.session:
-                sessions.setdefault(one.session, []).append(one.name)
-        read = list(sessions.values())
-        names = sorted({name for one in read for name in one})
-        return PackHabits(
-            len(read),
-            continuum.transitions(read, names),
-            tuple(PackSet(one.names, one.count, one.lift) for one in continuum.together(read)),
-        )
-
-    def retire(self, name: str) -> JournalEntry:
-        """Retire a pack: it is no longer listed or used; its versions and its log stay. Raises UsageError where it is
-        retired already.
-        """
-        storage = self._context.storage
-        with storage.transaction():
-            found = keeping.find(storage.packs, name)
-            if found.retired:
-                raise UsageError(f"{found.name!r} is retired already.", way_out="Nothing was changed.")
-            entry = journal.write(storage, KIND, self._context.clock.now(), f"retire {found.name}", [])
-            storage.packs.retire(found.name, entry.id)
             return entry
 
     def document(self, pack: str) -> dict[str, Any]:

@@ -79,11 +79,11 @@ from amgs.types.conversation import (
     OptimisedContext,
     RestoredSpan,
 )
-from amgs.types.conversation_memories import ConversationMemories
 from amgs.types.conversation_text import ConversationSurvival, RestoreLevel
 from amgs.types.conversation_views import (
     ConversationActs,
     ConversationExtract,
+    ConversationMemories,
     ConversationTopics,
     SummaryLevel,
 )
@@ -91,24 +91,19 @@ from amgs.types.decay import CategoryCurves
 from amgs.types.diagnosis import Diagnosis, DiagnosisArguments, FixApplied
 from amgs.types.gateway import GatewayExchange
 from amgs.types.mentions import ConversationEntities, ConversationResolved, MentionType, ResolvedMention
-from amgs.types.pack_assembly import PackAssembly
-from amgs.types.pack_consolidation import PackLearned, RestoredLearning
-from amgs.types.pack_families import PackGraph, PackIntent
-from amgs.types.pack_learning import PackPolicy, PackProposal, PackProposals
-from amgs.types.pack_sentences import PackSentences
-from amgs.types.pack_weights import PackCredits, PackWeights
 from amgs.types.packs import (
+    PackAssembly,
     PackContent,
-    PackCourse,
     PackDifference,
-    PackForecast,
-    PackHabits,
     PackKept,
+    PackLearned,
+    PackProposal,
     PackRole,
     PackRoute,
     PackText,
     PackUsage,
     PackUse,
+    PackWeights,
 )
 from amgs.types.tasks import Task, TaskKind, WorkerList
 
@@ -279,14 +274,7 @@ class PacksCalls(ClientPart):
     def diff(self, left: str, right: str = "") -> PackDifference:
         """From one version to another; the latest of the same name unless given."""
     def use(
-        self,
-        pack: str,
-        query: str = "",
-        *,
-        budget: int | None = None,
-        prune: bool = False,
-        settle: bool = False,
-        session: str = "",
+        self, pack: str, query: str = "", *, budget: int | None = None, prune: bool = False, session: str = ""
     ) -> PackText:
         """A pack as a text in at most `budget` tokens; that it was read is logged."""
     def route(self, query: str, *, budget: int | None = None, role: PackRole | None = None) -> PackRoute:
@@ -297,64 +285,30 @@ class PacksCalls(ClientPart):
         """Make learnings of the sources of a pack that are in none yet, and keep the next version, with
         both.
         """
-    def restore(self, learning: str) -> RestoredLearning:
-        """The sources behind a learning, whole."""
-    def graph(self) -> PackGraph:
-        """The packs and how many relations of each family there are between the members of each two."""
-    def sentences(self, query: str, *, pack: str | None = None, budget: int | None = None) -> PackSentences:
-        """What each sentence of a pack, or of those chosen for a question, is worth, and which fit; writes
-        nothing.
-        """
     def assemble(
         self, query: str, *, budget: int | None = None, role: PackRole | None = None, session: str = ""
     ) -> PackAssembly:
         """All packs as one text for a question, in at most `budget` tokens; what was read of each is
         logged.
         """
-    def intent(self, query: str, *, limit: int = 3) -> PackIntent:
-        """What a question asks for, and what the walk of each family of relations leads to from the best
-        hits.
-        """
     def judge(self, use: int, *, useful: bool) -> PackUse:
         """Note whether what was read was useful."""
-    def uses(self, pack: str | None = None, limit: int = 50) -> tuple[PackUse, ...]:
-        """What was read, the newest first; of one pack when it is named."""
-    def forecast(self, *, days: int = 30, keep: int | None = None) -> PackForecast:
-        """How likely each pack is read within so many days, and what to retire so that the others take
-        `keep` tokens.
-        """
-    def course(self, pack: str, *, days: int = 30) -> PackCourse:
-        """How likely a pack was read within so many days, since it was kept, and from now on if it is not
-        read.
-        """
-    def forget(self, *, keep: int, days: int = 30) -> PackForecast:
-        """Retire what `forecast` says, as one change that can be undone."""
-    def habits(self) -> PackHabits:
-        """What is read after what, and what is read together, in sessions that have a name."""
-    def retire(self, name: str) -> JournalEntry:
-        """Retire a pack: it is no longer listed or used; its versions and its log stay."""
-    def propose(
-        self, *, limit: int | None = None, explore: float = 0.0, queue: bool = False
-    ) -> PackProposals:
-        """What could be done with packs, what is worth most first; changes no pack."""
-    def proposals(self, *, every: bool = False) -> tuple[PackProposal, ...]:
-        """The open proposals of the latest list in their order; every: those of all lists, decided or not."""
-    def policy(self) -> PackPolicy:
-        """Who proposes, the rule or what was learned, and what the log of decisions says of both."""
-    def credit(self, use: int, answer: str) -> PackCredits:
-        """How much less likely an answer is without each pack that was read for it, noted in the log as
-        one change.
-        """
     def weights(self) -> PackWeights:
         """What judged readings taught: shared weights of what is known before one, and a small offset of
         each pack.
         """
-    def accept(self, number: int) -> JournalEntry:
+    def proposals(self) -> tuple[PackProposal, ...]:
+        """What could be done with packs, what is worth most first; changes nothing."""
+    def accept(self, proposal: str) -> JournalEntry:
         """Carry a proposal out, as one change that `undo` takes back."""
-    def reject(self, number: int) -> JournalEntry:
+    def reject(self, proposal: str) -> JournalEntry:
         """Say that a proposal is not wanted; it is not made again while its packs stay as they are."""
-    def list(self, *, retired: bool = False) -> tuple[PackUsage, ...]:
-        """The latest version of each pack, by name, with what its log says."""
+    def retire(self, *names: str) -> JournalEntry:
+        """Retire packs: they are no longer listed or used; their versions and their log stay."""
+    def list(self, *, retired: bool = False, keep: int | None = None) -> tuple[PackUsage, ...]:
+        """The latest version of each pack, by name, with what its log says; keep: mark what to do without
+        to fit.
+        """
 
 class EntitiesCalls(ClientPart):
     """People, organisations, places, projects and topics that the memory names."""

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from amgs.clock import Clock
     from amgs.conversation.summaries import AbstractiveSummariser
     from amgs.storage.store import Storage
-    from amgs.text.answer_reader import AnswerReader
     from amgs.types import Health, Progress, StoreStatus, Verification
     from amgs.types.topology import NamespaceSize
 
@@ -71,7 +70,6 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         count_tokens: Callable[[str], int],
         recogniser: EntityRecogniser,
         summariser: AbstractiveSummariser | None = None,
-        reader: AnswerReader | None = None,
         index: str = "",
     ) -> None:
         derived = Derived(storage, embedder, clock, settings, index)
@@ -84,7 +82,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
             summariser = RememberedSummariser(summariser)
         super().__init__(
             MemoryContext(
-                storage, derived, clock, settings, embedder, counted, recogniser, searches, summariser, reader
+                storage, derived, clock, settings, embedder, counted, recogniser, searches, summariser
             )
         )
         if not storage.read_only:
@@ -103,7 +101,6 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         count_tokens: Callable[[str], int] | None = None,
         recogniser: EntityRecogniser | None = None,
         summariser: AbstractiveSummariser | None = None,
-        reader: AnswerReader | None = None,
         index: str = "",
         read_only: bool = False,
         create: bool = True,
@@ -115,11 +112,10 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         Without an embedder, the one that made the store's embeddings is taken; in a store that has none yet,
         `new_embedder`. For models that are not given, deterministic ones that need none serve. create: False
         where a missing store is an error. accept_loss: open a store that has lost its last changes, and go on with
-        what is left. summariser: writes the digests of conversations in words of its own, marked as such. reader: a
-        language model that says how likely an answer is after a text; credit of packs needs one. index: where words and
-        vectors are looked up outside this process, a folder or s3://bucket/prefix (see `memory.index`). Raises
-        StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose embedder is
-        not installed.
+        what is left. summariser: writes the digests of conversations in words of its own, marked as such. index:
+        where words and vectors are looked up outside this process, a folder or s3://bucket/prefix (see `memory.index`).
+        Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose
+        embedder is not installed.
         """
         storage = open_storage(path, read_only=read_only, create=create, accept_loss=accept_loss)
         try:
@@ -131,7 +127,6 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
                 count_tokens=count_tokens or approximate_tokens,
                 recogniser=recogniser or RuleRecogniser(),
                 summariser=summariser,
-                reader=reader,
                 index=index,
             )
         except BaseException:

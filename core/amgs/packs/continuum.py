@@ -1,4 +1,4 @@
-"""How long packs stay needed: what each is worth by when it was read, what follows what, and what is read together.
+"""How long packs stay needed, by when each was read, which to do without, and what is read together.
 
 A pack is read at a rate of its own until, one day, it is no longer needed. Of both rates only the readings are seen. By
 the BG/NBD model of repeated purchases (Fader, Hardie and Lee 2005) that gives, in closed form, how likely a pack is
@@ -7,13 +7,10 @@ still in use, and how likely it is read again within a horizon. A pack that was 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
-
-from amgs.types.packs import PackSequence
+from itertools import combinations
 
 RATE_SHAPE, RATE_DAYS = 0.6, 8.0
 """The gamma distribution of rates over packs: readings, in so many days."""
@@ -36,18 +33,6 @@ def needed(readings: int, last: float, age: float, horizon: float) -> float:
         alive = 1.0 / (1.0 + odds)
     none = ((RATE_DAYS + age) / (RATE_DAYS + age + horizon)) ** (RATE_SHAPE + readings)
     return alive * float(1.0 - none)
-
-
-def course(readings: Sequence[float], ages: Sequence[float], horizon: float) -> tuple[float, ...]:
-    """How likely a pack is read within the next `horizon` days at each age, by what was read by then.
-
-    readings: days from when it was kept, rising. ages: (N,) days since it was kept.
-    """
-    told = []
-    for age in ages:
-        read = bisect_right(readings, age)
-        told.append(needed(read, readings[read - 1] if read else 0.0, age, horizon))
-    return tuple(told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,30 +61,6 @@ def to_forget(worths: Sequence[PackWorth], tokens: int) -> tuple[PackWorth, ...]
             held += one.tokens
             gone.remove(one)
     return tuple(gone)
-
-
-def transitions(
-    sessions: Iterable[Sequence[str]], names: Sequence[str], prior: float = 0.5
-) -> tuple[PackSequence, ...]:
-    """How likely each pack is the next that is read after another, for pairs that were seen, the likeliest first;
-    Dirichlet-smoothed.
-
-    prior: readings that every pair starts with.
-    """
-    seen: Counter[tuple[str, str]] = Counter()
-    for session in sessions:
-        seen.update((a, b) for a, b in pairwise(session) if a != b)
-    left: Counter[str] = Counter()
-    reached: Counter[str] = Counter()
-    for (first, second), times in seen.items():
-        left[first] += times
-        reached[second] += times
-    others = max(len(names) - 1, 1)
-    found = [
-        PackSequence(a, b, (times + prior) / (left[a] + prior * others), times, reached[b] / reached.total())
-        for (a, b), times in seen.items()
-    ]
-    return tuple(sorted(found, key=lambda one: (-one.likely, -one.times, one.before, one.after)))
 
 
 @dataclass(frozen=True, slots=True)

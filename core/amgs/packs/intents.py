@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from amgs.text.stop_words import COMMON_WORDS
-from amgs.types.pack_families import INTENTS, QuestionIntent, RelationFamily
+from amgs.types.packs import INTENTS, QuestionIntent
 
 BIAS = ""
 """The sign that every question has."""
@@ -63,12 +63,9 @@ def signs(question: str) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class IntentModel:
-    """weights: of each sign for each of INTENTS. families: what the best block that the walk of a family reaches gains
-    in the linear score of a search, for each intent.
-    """
+    """weights: of each sign for each of INTENTS."""
 
     weights: Mapping[str, tuple[float, ...]]
-    families: Mapping[QuestionIntent, Mapping[RelationFamily, float]]
 
     def of(self, question: str) -> dict[QuestionIntent, float]:
         """How likely each intent is; together 1."""
@@ -84,7 +81,7 @@ class IntentModel:
 def packaged() -> IntentModel:
     """The model that ships."""
     held = json.loads((Path(__file__).parent / "intent_weights.json").read_text(encoding="utf-8"))
-    return IntentModel({name: tuple(row) for name, row in held["weights"].items()}, held["families"])
+    return IntentModel({name: tuple(row) for name, row in held["weights"].items()})
 
 
 def _told(question: str) -> str:

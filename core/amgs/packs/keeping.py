@@ -5,12 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from datetime import datetime
 
+from amgs.decay import hours_between
 from amgs.errors import UnknownPackError, UsageError
+from amgs.packs import continuum
 from amgs.storage.packs import PackStorage
 from amgs.types import Block
 from amgs.types.packs import Pack, PackMember, PackRole, PackUsage, PackUse
 
+HORIZON = 30.0
+"""Days within which a pack is said to be needed."""
 _LONGEST_NAME = 80
 _MERGED = "derived_from"
 
@@ -64,8 +69,10 @@ def find(storage: PackStorage, reference: str) -> Pack:
     return found
 
 
-def usage(pack: Pack, uses: Sequence[PackUse]) -> PackUsage:
-    """A pack with what its log says; uses: of its name, the newest first."""
+def usage(pack: Pack, uses: Sequence[PackUse], born: datetime, now: datetime) -> PackUsage:
+    """A pack with what its log says. uses: of its name, the newest first. born: when it was kept first."""
+    age = max(hours_between(born, now), 0.0) / 24.0
+    last = min(max(hours_between(born, uses[0].at), 0.0) / 24.0, age) if uses else 0.0
     judged = [one.outcome for one in uses if one.outcome is not None]
     return PackUsage(
         pack,
@@ -73,6 +80,7 @@ def usage(pack: Pack, uses: Sequence[PackUse]) -> PackUsage:
         uses[0].at if uses else None,
         len(judged),
         sum(judged) / len(judged) if judged else None,
+        continuum.needed(len(uses), last, age, HORIZON),
     )
 
 

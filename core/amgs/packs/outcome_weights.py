@@ -1,10 +1,9 @@
 """What outcomes of readings teach: weights of features that all packs share, and a small offset of each pack.
 
 A logistic regression with a ridge on the weights; offsets are drawn to 0 the more the less they differ between packs
-(empirical Bayes, the variance by EM with Laplace's approximation; Gelman and Hill 2007, chapter 12). Only what is said
-of one reading counts: a verdict on it, or else what a language model credits it with for the answer. Where several
-packs were read in a session and all got one verdict, it may be that of the session, and has no weight of its own; it
-only says of a credit whether the answer was any good. Nothing that chooses packs asks for what is learned here.
+(empirical Bayes, the variance by EM with Laplace's approximation; Gelman and Hill 2007, chapter 12). Where several
+packs were read in a session and all got one verdict, it may be that of the session, and counts for none of them.
+Nothing that chooses packs asks for what is learned here.
 """
 
 from __future__ import annotations
@@ -12,16 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from math import exp, log, log1p, sqrt
+from math import exp, inf, log, log1p, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from amgs.decay import hours_between
-from amgs.packs.credit import HELPS
-from amgs.packs.off_policy import PolicyEstimate, Values, mean_of
-from amgs.types.pack_weights import PackUtility, PackWeight
-from amgs.types.packs import PackUse
+from amgs.types.packs import PackUse, PackUtility, PackWeight
 
+Values = NDArray[np.float64]
 FEATURES = ("asked", "recent", "often", "tokens", "success")
 LEAST = 30
 """Outcomes in the last third that it takes before what is learned may be called better than no learning."""
@@ -129,14 +127,31 @@ def utilities(model: OutcomeWeights, outcomes: Sequence[PackOutcome]) -> tuple[P
     return tuple(sorted(found, key=lambda one: (-one.bound, one.name)))
 
 
-def gain(outcomes: Sequence[PackOutcome]) -> PolicyEstimate:
-    """Nats a reading by which what the first two thirds of outcomes teach foretells the last third better than no
-    learning: than the smoothed success of each pack, or the mean of all, whichever does better there.
+@dataclass(frozen=True, slots=True)
+class LearningGain:
+    """Nats a reading by which what was learned foretells better than no learning, with its 95 % interval, over so many
+    outcomes.
+    """
+
+    value: float
+    low: float
+    high: float
+    outcomes: int
+
+    @property
+    def better(self) -> bool:
+        """Whether it does by the lower end of the interval, over enough outcomes."""
+        return self.low > 0.0 and self.outcomes >= LEAST
+
+
+def gain(outcomes: Sequence[PackOutcome]) -> LearningGain:
+    """How much better what the first two thirds of outcomes teach foretells the last third than no learning: than the
+    smoothed success of each pack, or the mean of all, whichever does better there.
     """
     cut = len(outcomes) * 2 // 3
     before, after = outcomes[:cut], outcomes[cut:]
-    if not before or not after:
-        return mean_of(np.zeros(0))
+    if not before or len(after) < 2:
+        return LearningGain(0.0, -inf, inf, len(after) if before else 0)
     model = fit(before)
     mean = (sum(one.outcome for one in before) + 1.0) / (len(before) + 2.0)
     learned = [_loss(model.likely(one.name, one.features), one.outcome) for one in after]
@@ -144,20 +159,16 @@ def gain(outcomes: Sequence[PackOutcome]) -> PolicyEstimate:
         [_loss(one.features[-1], one.outcome) for one in after],
         [_loss(mean, one.outcome) for one in after],
     ]
-    best = min(plain, key=sum)
-    return mean_of(np.array(best) - np.array(learned))
-
-
-def better(found: PolicyEstimate) -> bool:
-    """Whether what is learned foretells better by the lower end of the 95 % interval, over enough outcomes."""
-    return found.low > 0.0 and found.rounds >= LEAST
+    more = np.array(min(plain, key=sum)) - np.array(learned)
+    value, reach = float(more.mean()), _Z * float(more.std(ddof=1)) / sqrt(more.size)
+    return LearningGain(value, value - reach, value + reach, more.size)
 
 
 def read_from(
     uses: Sequence[PackUse], keywords: Mapping[str, Sequence[str]]
 ) -> tuple[list[PackOutcome], int]:
-    """The readings of a log of which something is said, the oldest first in both, and how many verdicts count for none
-    because a whole session shared them.
+    """The readings of a log that were judged, the oldest first in both, and how many verdicts count for none because a
+    whole session shared them.
 
     keywords: of each pack. What is known of a reading is what the log says of earlier ones, as if each were judged
     before the next.
@@ -174,28 +185,12 @@ def read_from(
     seen: dict[str, _Past] = {}
     for one in uses:
         past = seen.get(one.name, _Past())
-        outcome = outcome_of(one, shared=one.session in shared)
+        outcome = None if one.session in shared else one.outcome
         if outcome is not None:
             found.append(PackOutcome(one.name, features(one, keywords.get(one.name, ()), past), outcome))
         left_out += one.outcome is not None and outcome is None
         seen[one.name] = past.after(one, outcome)
     return found, left_out
-
-
-def outcome_of(one: PackUse, *, shared: bool) -> float | None:
-    """Whether a reading was useful, 1, or not, 0; None where nothing is said of it alone.
-
-    shared: its verdict is that of a whole session. A credit then counts in its place. But a pack that made a useless
-    answer likelier did no good, and one that did not make it so is not to blame.
-    """
-    if one.outcome is not None and not shared:
-        return one.outcome
-    if one.credit is None:
-        return None
-    helped = one.credit >= HELPS
-    if one.outcome == 0.0:
-        return 0.0 if helped else None
-    return float(helped)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ import numpy as np
 from amgs.packs.pruning import PrunedPack, SentenceRelevance, prune
 from amgs.packs.routing import RouteChoice, RouteItem, route
 from amgs.types import Block
-from amgs.types.pack_assembly import PackStage, PackStageChange
-from amgs.types.packs import PackRole
+from amgs.types.packs import PackRole, PackStage, PackStageChange
 
 REACH = 4
 """Packs are chosen within so many times the tokens of the text, for their sentences to compete; one that is larger by

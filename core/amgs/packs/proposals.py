@@ -1,23 +1,18 @@
-"""What could be done with packs: candidates with what is seen of them, the rule that judges them, and their order.
-
-The rule is the policy unless learning is shown to be better. Chance has a say in the order of proposals alone, so that
-what is decided can tell what another order would have come to (Bottou et al. 2013); its propensity is noted.
-"""
+"""What could be done with packs: candidates, the rule that judges them, and what is worth a decision."""
 
 from __future__ import annotations
 
-import random
+import hashlib
+import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import log, log1p
 
 from amgs.packs.alike import likeness
 from amgs.packs.continuum import ReadTogether
 from amgs.types import Block
-from amgs.types.pack_learning import PackAction, PackProposal
-from amgs.types.packs import PackUsage
+from amgs.types.packs import PackAction, PackProposal, PackUsage
 
 COST: Mapping[PackAction, float] = {"ADD": 1.0, "UPDATE": 1.0, "DELETE": 9.0, "MERGE": 9.0}
 """What a proposal that is wrong takes away, where one that is right gives 1."""
@@ -58,39 +53,8 @@ class PackView:
         return f"{self.usage.pack.name}@{self.usage.pack.version}"
 
 
-@dataclass(frozen=True, slots=True)
-class PackCandidate:
-    """An action on packs that may be worth a decision. sure: the rule's confidence; 0 where it is against it."""
-
-    action: PackAction
-    packs: tuple[str, ...]
-    name: str
-    come: tuple[str, ...]
-    gone: tuple[str, ...]
-    because: str
-    features: Mapping[str, float]
-    sure: float
-
-
-FEATURES = (
-    "similarity",
-    "containment",
-    "contradiction",
-    "newer",
-    "usage",
-    "unread",
-    "needed",
-    "size",
-    "trust",
-    "faded",
-    "superseded",
-    "together",
-)
-"""What is seen of a candidate; what does not apply is 0."""
-
-
-def candidates(views: Sequence[PackView], read_together: Sequence[ReadTogether]) -> tuple[PackCandidate, ...]:
-    """Everything that may be worth a decision, by action and name."""
+def candidates(views: Sequence[PackView], read_together: Sequence[ReadTogether]) -> tuple[PackProposal, ...]:
+    """Everything that may be worth a decision, by action and name; `sure` is 0 where the rule is against it."""
     found = [one for a, b in _near(views) if (one := _merge(a, b)) is not None]
     found += [one for view in views if (one := _update(view)) is not None]
     found += [_delete(view) for view in views if view.unread >= _RESTS_DAYS]
@@ -111,7 +75,7 @@ def _near(views: Sequence[PackView]) -> Iterator[tuple[PackView, PackView]]:
         yield views[a], views[b]
 
 
-def _merge(a: PackView, b: PackView) -> PackCandidate | None:
+def _merge(a: PackView, b: PackView) -> PackProposal | None:
     """The one that is read more, then the larger, then the older, stays."""
     kept, gone = sorted(
         (a, b), key=lambda one: (-one.usage.uses, -len(one.blocks), -one.age, one.usage.pack.name)
@@ -128,39 +92,23 @@ def _merge(a: PackView, b: PackView) -> PackCandidate | None:
         and {len(one.blocks) == len(one.usage.pack.members) for one in (a, b)} == {True}
     ):
         sure = 0.9 + 0.1 * alike.jaccard
-    seen = _seen(
-        gone,
-        similarity=alike.jaccard,
-        containment=alike.containment,
-        contradiction=alike.differing / max(len(gone.blocks), 1),
-        newer=_signed_log(kept.age - gone.age),
-    )
     shared = f"{alike.same} of {len(gone.blocks)} members say what {kept.usage.pack.name} says"
     told = shared + (f", {alike.differing} say something else in its words" if alike.differing else "")
     come = tuple(i for i in gone.blocks if i not in kept.blocks)
-    return PackCandidate(
-        "MERGE",
-        (kept.reference, gone.reference),
-        kept.usage.pack.name,
-        come,
-        (),
-        told,
-        seen,
-        min(sure, 1.0),
-    )
+    packs = (kept.reference, gone.reference)
+    return _proposal("MERGE", packs, kept.usage.pack.name, come, (), told, min(sure, 1.0))
 
 
-def _update(view: PackView) -> PackCandidate | None:
+def _update(view: PackView) -> PackProposal | None:
     out = tuple(i for i in view.usage.pack.blocks if i in view.heirs)
     if not out:
         return None
     come = tuple(dict.fromkeys(view.heirs[i].id for i in out if view.heirs[i].id not in view.blocks))
     told = f"{len(out)} of {len(view.usage.pack.members)} members are superseded"
-    seen = _seen(view, superseded=len(out) / len(view.usage.pack.members))
-    return PackCandidate("UPDATE", (view.reference,), view.usage.pack.name, come, out, told, seen, _SURE)
+    return _proposal("UPDATE", (view.reference,), view.usage.pack.name, come, out, told, _SURE)
 
 
-def _delete(view: PackView) -> PackCandidate:
+def _delete(view: PackView) -> PackProposal:
     rests = view.unread >= _UNREAD_DAYS and view.faded >= _FADED
     never = rests and not view.usage.uses and view.age >= _NEVER_DAYS
     over = rests and view.usage.uses > 0 and view.needed < _YEAR_NEEDED
@@ -169,10 +117,10 @@ def _delete(view: PackView) -> PackCandidate:
     )
     told = f"{read}, kept {view.age:.0f} days ago, {view.faded:.0%} of its members faded"
     sure = 1.0 - view.needed if over else _SURE if never else 0.0
-    return PackCandidate("DELETE", (view.reference,), view.usage.pack.name, (), (), told, _seen(view), sure)
+    return _proposal("DELETE", (view.reference,), view.usage.pack.name, (), (), told, sure)
 
 
-def _add(each: ReadTogether, views: Sequence[PackView]) -> PackCandidate | None:
+def _add(each: ReadTogether, views: Sequence[PackView]) -> PackProposal | None:
     named = {view.usage.pack.name: view for view in views}
     if not all(name in named for name in each.names):
         return None
@@ -181,114 +129,34 @@ def _add(each: ReadTogether, views: Sequence[PackView]) -> PackCandidate | None:
     if any(every.keys() <= view.blocks.keys() for view in views):
         return None
     told = f"read together in {each.count} sessions, {each.lift:.1f} times as often as by chance"
-    seen = _seen(max(own, key=lambda one: one.unread), together=log(each.lift))
     name = " + ".join(each.names)
     references = tuple(one.reference for one in own)
     sure = max(1.0 - _LIFT / each.lift, 0.0)
-    return PackCandidate("ADD", references, name[:80].rstrip(), tuple(every), (), told, seen, sure)
+    return _proposal("ADD", references, name[:80].rstrip(), tuple(every), (), told, sure)
 
 
-def _seen(
-    view: PackView,
-    *,
-    similarity: float = 0.0,
-    containment: float = 0.0,
-    contradiction: float = 0.0,
-    newer: float = 0.0,
-    superseded: float = 0.0,
-    together: float = 0.0,
-) -> dict[str, float]:
-    trust = [block.confidence for block in view.blocks.values()]
-    values = (
-        similarity,
-        containment,
-        contradiction,
-        newer,
-        log1p(view.usage.uses),
-        log1p(max(view.unread, 0.0)),
-        view.needed,
-        log1p(view.usage.pack.tokens),
-        sum(trust) / max(len(trust), 1),
-        view.faded,
-        superseded,
-        together,
-    )
-    return dict(zip(FEATURES, values, strict=True))
-
-
-def _signed_log(days: float) -> float:
-    return log1p(abs(days)) * (1.0 if days >= 0 else -1.0)
-
-
-# --- the order --------------------------------------------------------------------------------------------
-
-Likely = Callable[[PackCandidate], float]
-"""How likely a candidate is accepted."""
-
-
-def worth(candidate: PackCandidate, likely: float) -> float:
-    """What proposing it comes to, on average: 1 where it is accepted, less its cost where it is not."""
-    return likely - (1.0 - likely) * COST[candidate.action]
-
-
-def by_rule(candidate: PackCandidate) -> float:
-    """The rule's confidence, as if it were a probability."""
-    return candidate.sure
-
-
-def ranked(every: Sequence[PackCandidate], likely: Likely) -> list[PackCandidate]:
-    """The candidates, what is worth most first; equal ones by action and name."""
-    return sorted(every, key=lambda one: (-worth(one, likely(one)), one.action, one.packs))
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedCandidate:
-    """A candidate at its place, and how likely it was to stand there given what stands before it."""
-
-    candidate: PackCandidate
-    propensity: float
-
-
-def explored(
-    every: Sequence[PackCandidate], explore: float, chance: random.Random
-) -> tuple[PlacedCandidate, ...]:
-    """An order that gives each place, with the chance `explore`, to any of what remains, else to the first of it."""
-    rest, placed = list(every), []
-    while rest:
-        at = chance.randrange(len(rest)) if chance.random() < explore else 0
-        likely = explore / len(rest) + (1.0 - explore if at == 0 else 0.0)
-        placed.append(PlacedCandidate(rest.pop(at), likely))
-    return tuple(placed)
-
-
-def listed(
-    every: Sequence[PackCandidate], likely: Likely, explore: float, limit: int | None, chance: random.Random
-) -> tuple[tuple[PlacedCandidate, ...], tuple[PackCandidate, ...]]:
-    """The list that a policy makes of the candidates, and those that are not in it: all that are worth a decision, or,
-    where chance has a say, all there are; at most so many.
-    """
-    wanted = [one for one in ranked(every, likely) if explore or worth(one, likely(one)) > 0]
-    placed = explored(wanted, explore, chance)[:limit]
-    told = {(one.candidate.action, one.candidate.packs) for one in placed}
-    return placed, tuple(one for one in every if (one.action, one.packs) not in told)
-
-
-def proposal(
-    one: PackCandidate, place: int, propensity: float, likely: float | None, bound: float
+def _proposal(
+    action: PackAction,
+    packs: tuple[str, ...],
+    name: str,
+    come: tuple[str, ...],
+    gone: tuple[str, ...],
+    because: str,
+    sure: float,
 ) -> PackProposal:
-    """A candidate as it is proposed; place 0 for one that is not."""
-    return PackProposal(
-        None,
-        one.action,
-        one.packs,
-        one.name,
-        one.come,
-        one.gone,
-        one.because,
-        one.features,
-        one.sure,
-        likely,
-        bound,
-        place,
-        propensity,
-    )
+    said = json.dumps([action, *packs], ensure_ascii=False)
+    own = hashlib.sha256(said.encode()).hexdigest()[:8]
+    return PackProposal(own, action, packs, name, come, gone, because, sure)
+
+
+def worth(one: PackProposal) -> float:
+    """What proposing it comes to, on average, if it is as sure as the rule is: 1 where it is right, less its cost where
+    it is wrong.
+    """
+    return one.sure - (1.0 - one.sure) * COST[one.action]
+
+
+def proposed(every: Sequence[PackProposal]) -> tuple[PackProposal, ...]:
+    """The candidates that are worth a decision, what is worth most first; equal ones by action and name."""
+    wanted = [one for one in every if worth(one) > 0]
+    return tuple(sorted(wanted, key=lambda one: (-worth(one), one.action, one.packs)))

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -46,16 +45,6 @@ class SentenceRelevance(Protocol):
 
     def worths(self, query: str, sentences: Sequence[PackSentence]) -> Worths:
         """sentences: of all members of a pack, those of one member together and in order."""
-        ...
-
-
-class SettleBorder(Protocol):
-    """What decides between sentences near the border of a budget."""
-
-    def settled(
-        self, query: str, sentences: Sequence[PackSentence], worths: Worths, kept: NDArray[np.bool_]
-    ) -> Worths:
-        """Other worths. kept: what these ones keep."""
         ...
 
 
@@ -109,11 +98,10 @@ def prune(
     now: datetime,
     count_tokens: Callable[[str], int],
     relevance: SentenceRelevance,
-    border: SettleBorder | None = None,
 ) -> PrunedPack:
     """The sentences that answer a query: the learnings, then the sources, each by day and source under one heading, in
-    the order of time; " … " where something is left out. border: settles what is kept of the sentences near it. In the
-    reading `left_out` are the members of which nothing stands, `shortened` those of which a part does.
+    the order of time; " … " where something is left out. In the reading `left_out` are the members of which nothing
+    stands, `shortened` those of which a part does.
     """
     template = Template("template", title, query, now)
     members = [
@@ -130,8 +118,8 @@ def prune(
     number_of = {key: n for n, key in enumerate(first)}
     worths = relevance.worths(query, sentences) if sentences else np.zeros(0)
     opening = template.opening() + "".join(template.heading(one.title) for one in sections(_whole(members)))
-    choice = partial(
-        choose,
+    kept = choose(
+        worths,
         costs=np.array([count_tokens(one.text) for one in sentences], dtype=np.int64),
         members=of,
         openings=np.array([_opening(template, one, count_tokens) for one in blocks], dtype=np.int64),
@@ -141,10 +129,6 @@ def prune(
             [count_tokens(template.group_heading(one)) for one in first.values()], dtype=np.int64
         ),
     )
-    kept = choice(worths)
-    if border is not None:
-        worths = border.settled(query, sentences, worths, kept)
-        kept = choice(worths)
     while True:
         made = _written(template, members, [sentences[n] for n in np.flatnonzero(kept)], count_tokens)
         tokens = count_tokens(made.text)

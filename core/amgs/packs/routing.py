@@ -53,7 +53,7 @@ class RoutedItem:
 @dataclass(frozen=True, slots=True)
 class RouteChoice:
     """What was chosen, in the order of choice, and what the others would still add. covered: how likely the choice
-    answers each facet. rounds: of proposals and exchanges until no agent wanted another.
+    answers each facet.
     """
 
     chosen: tuple[RoutedItem, ...]
@@ -61,7 +61,6 @@ class RouteChoice:
     covered: tuple[float, ...]
     tokens: int
     value: float
-    rounds: int
 
 
 def route(
@@ -72,19 +71,16 @@ def route(
 ) -> RouteChoice:
     """Choose items within `budget` tokens. facets: what each counts, together 1. weights: of the agents' terms.
 
-    Each round every item is proposed with what it would add to all terms, and the one that adds most for its tokens is
-    taken; when none fits, one item is exchanged for another wherever that adds most. What comes out does not depend on
-    the order of items or agents: equal proposals are decided by id.
+    The item that adds most to all terms for its tokens is taken until none fits. What comes out does not depend on the
+    order of items or agents: equal ones are decided by id.
     """
     known = sorted((one for one in items if one.tokens <= budget), key=lambda one: one.id)
     if not known:
-        return RouteChoice((), (), (0.0,) * len(facets), 0, 0.0, 0)
+        return RouteChoice((), (), (0.0,) * len(facets), 0, 0.0)
     terms = _Terms(known, facets, budget, weights)
-    greedy, rounds = _greedy(terms, budget)
+    greedy = _greedy(terms, budget)
     single = max(range(len(known)), key=lambda n: (terms.value([n]), -n))
     chosen = greedy if terms.value(greedy) >= terms.value([single]) else [single]
-    while (better := _exchange(terms, chosen, budget)) is not None:
-        chosen, rounds = better, rounds + 1
     made = [
         RoutedItem(known[n].id, known[n].tokens, terms.added(n, chosen[:at])) for at, n in enumerate(chosen)
     ]
@@ -96,7 +92,6 @@ def route(
         tuple((1.0 - terms.missing(chosen)).tolist()),
         sum(one.tokens for one in made),
         terms.value(chosen),
-        rounds,
     )
 
 
@@ -144,8 +139,8 @@ class _Terms:
         return (self._relevance * new, *map(float, self._added[number]))
 
 
-def _greedy(terms: _Terms, budget: int) -> tuple[list[int], int]:
-    """(items by gain for each token while they fit, rounds). Lazy: a gain never grows (Minoux 1978)."""
+def _greedy(terms: _Terms, budget: int) -> list[int]:
+    """Items by gain for each token while they fit. Lazy: a gain never grows (Minoux 1978)."""
     missing = np.ones_like(terms.missing([]))
     cost = np.maximum(terms.tokens, 1)
     waiting = [(-terms.gain(n, missing) / cost[n], n) for n in range(terms.tokens.size)]
@@ -165,22 +160,4 @@ def _greedy(terms: _Terms, budget: int) -> tuple[list[int], int]:
         chosen.append(number)
         used += int(terms.tokens[number])
         missing = terms.missing(chosen)
-    return chosen, len(chosen)
-
-
-def _exchange(terms: _Terms, chosen: list[int], budget: int) -> list[int] | None:
-    """The choice with one item in place of another where that adds most, None where no exchange adds anything."""
-    used, value = int(terms.tokens[chosen].sum()), terms.value(chosen)
-    best: tuple[float, int, int] | None = None
-    for place, gone in enumerate(chosen):
-        rest = [*chosen[:place], *chosen[place + 1 :]]
-        missing, without = terms.missing(rest), terms.value(rest)
-        for number in range(terms.tokens.size):
-            if number in chosen or used - terms.tokens[gone] + terms.tokens[number] > budget:
-                continue
-            more = without + terms.gain(number, missing) - value
-            if more > 1e-9 and (best is None or more > best[0] + _LEAST):
-                best = (more, place, number)
-    if best is None:
-        return None
-    return [*chosen[: best[1]], *chosen[best[1] + 1 :], best[2]]
+    return chosen

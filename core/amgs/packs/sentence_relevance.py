@@ -87,11 +87,6 @@ class SearchRelevance:
             "evidence": evidence,
         }
 
-    def words(self, query: str, sentences: Sequence[PackSentence]) -> Floats:
-        """(n,) BM25 for the query alone, of the title and the sentence together."""
-        texts = [f"{sentence_title(one)} {one.text}" for one in sentences]
-        return SentenceWords(texts, self._sources.keyword).scores(query)
-
     def _evidence(self, query: str, sentences: Sequence[PackSentence]) -> Floats:
         """(n,) the linear score of the member, less that of the best; of one that is not indexed, the worst."""
         ids = [one.block.id for one in sentences]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from amgs.decay import hours_between, relevance_at
-from amgs.packs import continuum
+from amgs.packs import continuum, keeping
 from amgs.packs.proposals import PackView
 from amgs.storage.store import Storage
 from amgs.types import Block
-from amgs.types.packs import PackUsage
+from amgs.types.packs import Pack, PackUse
 
 _YEAR = 365.0
 _LIVE = ("raw", "consolidated")
@@ -20,21 +20,26 @@ _LONGEST = 32
 
 
 def views(
-    storage: Storage, usages: Sequence[PackUsage], now: datetime, threshold: float
+    storage: Storage,
+    packs: Sequence[Pack],
+    uses: Mapping[str, Sequence[PackUse]],
+    now: datetime,
+    threshold: float,
 ) -> tuple[PackView, ...]:
     """Packs with their members, whoever took the place of one, and how likely each is needed within a year.
 
-    threshold: relevance below which a block has faded.
+    uses: by name, the newest first. threshold: relevance below which a block has faded.
     """
-    held = storage.blocks.get([i for one in usages for i in one.pack.blocks])
+    held = storage.blocks.get([i for one in packs for i in one.blocks])
     heirs = {i: heir for i, heir in ((i, _heir(storage, block)) for i, block in held.items()) if heir}
     made = []
-    for one in usages:
-        born = storage.packs.versions(one.pack.name)[0].created_at
+    for pack in packs:
+        born = storage.packs.versions(pack.name)[0].created_at
+        one = keeping.usage(pack, uses.get(pack.name, ()), born, now)
         age = max(hours_between(born, now), 0.0) / 24.0
         unread = max(hours_between(one.last_used or born, now), 0.0) / 24.0
         last = max(age - unread, 0.0) if one.uses else 0.0
-        own = {i: held[i] for i in one.pack.blocks if i in held}
+        own = {i: held[i] for i in pack.blocks if i in held}
         faded = [
             relevance_at(block.decay_lambda, block.last_reinforced_at, now) < threshold
             for block in own.values()

@@ -1,16 +1,15 @@
-"""The tables `packs`, `pack_uses` and `pack_credits`; those of proposals stand beside."""
+"""The tables `packs`, `pack_uses` and `pack_proposals`. Nothing reads `pack_credits`, which stays as it is."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.storage.connection import stored
-from amgs.storage.pack_proposals import PackProposalStorage
-from amgs.types.packs import Pack, PackMember, PackUse
+from amgs.storage.connection import SqlConnection, stored
+from amgs.types.packs import Pack, PackAction, PackMember, PackProposal, PackUse
 
 _STANDING = (
     "(SELECT p.*, (p.retired_by IS NOT NULL AND r.undone IS NOT TRUE) AS retired FROM packs p "
@@ -21,21 +20,16 @@ _STANDING = (
 _COLUMNS = (
     "name, version, id, title, members::VARCHAR, keywords::VARCHAR, tokens, created_at, query, frame, retired"
 )
-_USES = (
-    "number, name, version, pack, used_at, query, session, tokens, blocks::VARCHAR, outcome, credit, model"
-)
-_READ = (
-    "(SELECT u.*, c.credit, c.model FROM pack_uses u LEFT JOIN (SELECT DISTINCT ON (number) number, credit, model "
-    "FROM pack_credits k LEFT JOIN operations o ON o.id = k.credited_by WHERE o.undone IS NOT TRUE "
-    "ORDER BY number, credited_by DESC) c ON c.number = u.number)"
-)
-"""Readings, with the last credit that stands."""
+_USES = "number, name, version, pack, used_at, query, session, tokens, blocks::VARCHAR, outcome"
 
 
-class PackStorage(PackProposalStorage):
+class PackStorage:
     """Versions of packs by name. One counts while the operation that kept it stands; it is retired while the one that
     retired it does.
     """
+
+    def __init__(self, connection: SqlConnection) -> None:
+        self._connection = connection
 
     def put(self, pack: Pack, operation: int) -> None:
         """Note a version."""
@@ -111,31 +105,45 @@ class PackStorage(PackProposalStorage):
         )
         return True
 
-    def credit(self, credits: Mapping[int, float], model: str, operation: int) -> None:
-        """Note what readings are credited with, by their numbers, in nats a token of an answer."""
-        for number, credit in credits.items():
-            self._connection.execute(
-                "INSERT INTO pack_credits VALUES (?, ?, ?, ?)",
-                [number, credit, model, operation],
-                structural=False,
-            )
-
     def uses(self, name: str | None = None, limit: int | None = None) -> tuple[PackUse, ...]:
         """What was read, of one name when it is given, the newest first."""
         where = "" if name is None else " WHERE name = ?"
         most = "" if limit is None else " LIMIT ?"
         rows = self._connection.rows(
-            f"SELECT {_USES} FROM {_READ} AS r{where} ORDER BY number DESC{most}",
+            f"SELECT {_USES} FROM pack_uses{where} ORDER BY number DESC{most}",
             [*([] if name is None else [name]), *([] if limit is None else [limit])],
         )
         return tuple(map(_use, rows))
 
-    def session(self, session: str) -> tuple[PackUse, ...]:
-        """What was read in a session, in order."""
-        rows = self._connection.rows(
-            f"SELECT {_USES} FROM {_READ} AS r WHERE session = ? ORDER BY number", [session]
+    def decide(self, proposal: PackProposal, verdict: str, at: datetime, operation: int) -> None:
+        """Note a verdict on a proposal, "accepted" or "rejected", and the operation that carried it out."""
+        number = int(self._connection.value("SELECT coalesce(max(number), 0) + 1 FROM pack_proposals"))
+        self._connection.execute(
+            "INSERT INTO pack_proposals VALUES (?, ?, ?, 'rule', 0, 1, 1, ?, ?, ?, ?, ?, ?, '{}', ?, NULL, 0, ?, ?)",
+            [
+                number,
+                operation,
+                stored(at),
+                proposal.action,
+                json.dumps(list(proposal.packs), ensure_ascii=False),
+                proposal.name,
+                json.dumps(list(proposal.come)),
+                json.dumps(list(proposal.gone)),
+                proposal.because,
+                proposal.sure,
+                verdict,
+                operation,
+            ],
+            structural=False,
         )
-        return tuple(map(_use, rows))
+
+    def decided(self) -> set[tuple[PackAction, tuple[str, ...]]]:
+        """The proposals with a verdict that stands, by their actions and packs."""
+        rows = self._connection.rows(
+            "SELECT p.action, p.packs::VARCHAR FROM pack_proposals p "
+            "JOIN operations v ON v.id = p.decided_by AND NOT v.undone"
+        )
+        return {(action, tuple(map(str, json.loads(packs)))) for action, packs in rows}
 
 
 def _pack(row: Sequence[Any]) -> Pack:
@@ -156,7 +164,7 @@ def _pack(row: Sequence[Any]) -> Pack:
 
 
 def _use(row: Sequence[Any]) -> PackUse:
-    number, name, version, pack, used_at, query, session, tokens, blocks, outcome, credit, model = row
+    number, name, version, pack, used_at, query, session, tokens, blocks, outcome = row
     return PackUse(
         int(number),
         str(name),
@@ -168,6 +176,4 @@ def _use(row: Sequence[Any]) -> PackUse:
         int(tokens),
         tuple(map(str, json.loads(blocks))),
         None if outcome is None else float(outcome),
-        None if credit is None else float(credit),
-        str(model or ""),
     )

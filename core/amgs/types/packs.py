@@ -1,10 +1,10 @@
-"""Packs: frames that were kept, each version with its members, and what became of them in use."""
+"""Packs: frames that were kept, each version with its members, and what is done with them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
     from amgs.types.block import Block
@@ -12,6 +12,23 @@ if TYPE_CHECKING:
 
 PackRole = Literal["source", "learning"]
 """source: what was taken in; learning: what was made of other blocks, and cites them."""
+
+RelationFamily = Literal["semantic", "temporal", "causal", "entity"]
+"""semantic: on the same thing, or against it; temporal: before or after; causal: a cause that a text states; entity: of
+the same name, or a link.
+"""
+FAMILIES: tuple[RelationFamily, ...] = get_args(RelationFamily)
+
+QuestionIntent = Literal["multi-hop", "temporal", "open-domain", "single-hop"]
+"""What a question asks for, in LoCoMo's words. multi-hop: several things, said at several places; temporal: when;
+open-domain: what is likely, of which nothing is said outright; single-hop: one thing that is said.
+"""
+INTENTS: tuple[QuestionIntent, ...] = get_args(QuestionIntent)
+
+PackAction = Literal["ADD", "UPDATE", "DELETE", "MERGE"]
+"""ADD: keep what is read together as one pack. UPDATE: put what superseded a member in its place. DELETE: retire.
+MERGE: keep the members of both under the first name and retire the second. What is not proposed is left as it is.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +82,8 @@ class PackKept:
 @dataclass(frozen=True, slots=True)
 class PackUsage:
     """A pack with what its log says. uses: how often a version of that name was read; success: the share of those with
-    an outcome that were useful, None where none has one.
+    an outcome that were useful, None where none has one. needed: how likely it is read within 30 days. forget: whether
+    it would go for the others to fit into the tokens that were asked for.
     """
 
     pack: Pack
@@ -73,19 +91,34 @@ class PackUsage:
     last_used: datetime | None
     judged: int
     success: float | None
+    needed: float
+    forget: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PackLink:
+    """How many relations of a family there are between the members of a pack and those of another, in either
+    direction. name: of the other.
+    """
+
+    name: str
+    family: RelationFamily
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
 class PackContent:
     """A pack with its members as they are now. gone: ids of members that the memory no longer holds or uses.
-    origins: the blocks that its learnings were made of, as far as they are held.
+    readings: the latest, the newest first. links: what ties its members to those of other packs, by name, then by
+    family.
     """
 
     usage: PackUsage
     blocks: tuple[Block, ...]
     gone: tuple[str, ...]
     versions: tuple[Pack, ...]
-    origins: tuple[Block, ...] = ()
+    readings: tuple[PackUse, ...] = ()
+    links: tuple[PackLink, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +136,7 @@ class PackDifference:
 
 @dataclass(frozen=True, slots=True)
 class PackUse:
-    """One reading of a pack, as it is logged. outcome: 1 useful, 0 useless, None not judged. credit: nats a token by
-    which an answer was less likely without it, None where it was not credited; reader: the model that says so.
-    """
+    """One reading of a pack, as it is logged. outcome: 1 useful, 0 useless, None not judged."""
 
     number: int
     name: str
@@ -117,8 +148,6 @@ class PackUse:
     tokens: int
     blocks: tuple[str, ...]
     outcome: float | None = None
-    credit: float | None = None
-    reader: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +192,8 @@ class RoutedPack:
 class PackRoute:
     """The packs for a question within a budget, in the order of choice. words: those of the question that say what is
     asked about, and whether a chosen pack holds each. likely: how likely what answers is among the chosen, if any pack
-    has it. left_out: packs that were not chosen, with what each would still add. rounds: of proposals and
-    exchanges until no agent wanted another.
+    has it. left_out: packs that were not chosen, with what each would still add. intents: what the question asks for,
+    with how likely that is, the likeliest first; it explains, and changes no choice.
     """
 
     query: str
@@ -174,87 +203,145 @@ class PackRoute:
     words: tuple[tuple[str, bool], ...]
     likely: float
     left_out: tuple[RoutedPack, ...]
-    rounds: int
+    intents: tuple[tuple[QuestionIntent, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class PackOutlook:
-    """A pack, how likely it is read within the horizon, and whether it would be retired.
-
-    ahead: (13,) the same now, and after each quarter of the horizon more in which it is not read.
+class PackStageChange:
+    """Why a stage gives on less, or more, than it was given. count: of what the stage chooses among, and tokens; both
+    are negative for what is left out. ids: packs by name, members by their ids.
     """
 
-    usage: PackUsage
-    needed: float
-    forget: bool
-    ahead: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PackForecast:
-    """What packs are worth to the days that come, the most likely needed first. tokens: of all of them; keep: tokens
-    that those which are not forgotten take at most, None where nothing is to be forgotten. operation: of the journal,
-    None for a plan.
-    """
-
-    days: float
+    why: str
+    count: int
     tokens: int
-    keep: int | None
-    packs: tuple[PackOutlook, ...]
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PackStage:
+    """A step of the road from packs to a text. What comes in and the changes add up to what goes out, in number and in
+    tokens, and what goes out in tokens comes into the next. unit: what is counted.
+    """
+
+    unit: str
+    count_in: int
+    tokens_in: int
+    changes: tuple[PackStageChange, ...]
+    count_out: int
+    tokens_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class PackAssembly:
+    """A text of at most `budget` tokens for a question, whose spans tile it. packs: those that were chosen, in that
+    order. blocks: members of which something stands in it; shortened: those of which a part does. uses: the numbers of
+    the log's rows, one for each pack of which something was read; none where nothing is logged.
+    """
+
+    query: str
+    budget: int
+    tokens: int
+    text: str
+    spans: tuple[Span, ...]
+    packs: tuple[RoutedPack, ...]
+    blocks: tuple[str, ...]
+    shortened: tuple[str, ...]
+    stages: tuple[PackStage, ...]
+    uses: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """A block that is made of sentences and findings of others. members: their ids, in the order of time. tokens: its
+    own; of: those of its members.
+    """
+
+    block: Block
+    members: tuple[str, ...]
+    tokens: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class PackLearned:
+    """What learning from a pack came to, or would.
+
+    pack: the version with its learnings and sources. learnings: the new ones. stood: how many there were already.
+    stale: ids of those that go, because a source of theirs is gone. waiting: ids of sources that are in no learning.
+    operation: of the journal; None for a plan, and where nothing was to be learned.
+    """
+
+    pack: Pack
+    learnings: tuple[Learning, ...]
+    stood: int
+    stale: tuple[str, ...]
+    waiting: tuple[str, ...]
+    planned: bool
     operation: int | None = None
 
-    @property
-    def forgotten(self) -> tuple[PackOutlook, ...]:
-        """Those that would be, or were, retired."""
-        return tuple(one for one in self.packs if one.forget)
+
+@dataclass(frozen=True, slots=True)
+class PackProposal:
+    """Something that could be done with packs. Nothing is done before it is accepted.
+
+    id: of the action and the packs as they are. packs: names with the version they were looked at; the first is the one
+    that changes, or stays. name: what the pack that comes of it is called. come, gone: blocks that become members, or
+    are members no longer. sure: the rule's confidence in [0, 1].
+    """
+
+    id: str
+    action: PackAction
+    packs: tuple[str, ...]
+    name: str
+    come: tuple[str, ...]
+    gone: tuple[str, ...]
+    because: str
+    sure: float
 
 
 @dataclass(frozen=True, slots=True)
-class PackCourse:
-    """How likely a pack was read within `days`, from when it was kept until now, by what had been read by then; and
-    from now on for as long again, if it is not read. at, needed: (N,), by time, `now` among them. readings: by time,
-    the latest of them.
+class PackWeight:
+    """How much something that is known before a reading speaks for its being useful, in log odds for each unit of it,
+    with its 95 % interval from low to high. name: "constant" for what holds of every reading.
     """
 
     name: str
-    days: float
-    now: datetime
-    at: tuple[datetime, ...]
-    needed: tuple[float, ...]
-    readings: tuple[datetime, ...]
-
-    @property
-    def here(self) -> float:
-        """How likely it is now."""
-        return self.needed[self.at.index(self.now)]
+    value: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
-class PackSequence:
-    """How likely `after` is the pack that is read next in a session where `before` was. times: how often it was.
-    usual: how often `after` is next whatever was read before, of all steps from one pack to another.
+class PackUtility:
+    """What outcomes say of a pack. judged: readings that count. offset: its own part, in log odds. utility: the log
+    odds that a reading like those that were judged is useful; bound: the lower end of their 95 % interval. A pack is
+    thought useful where that is above 0.
     """
 
-    before: str
-    after: str
-    likely: float
-    times: int
-    usual: float
+    name: str
+    judged: int
+    offset: float
+    utility: float
+    bound: float
 
 
 @dataclass(frozen=True, slots=True)
-class PackSet:
-    """Packs that sessions read together: in how many, and how many times more than by chance."""
+class PackWeights:
+    """What outcomes of readings taught. better: whether it foretells the last third of them better than no learning,
+    by the lower end of its gain and over enough of them; because: which of that is so. outcomes: verdicts that count;
+    left_out: verdicts that all packs of a session shared. weights: of the constant and of what is
+    known before a reading. spread: the standard deviation of the packs' offsets. gain: nats a
+    reading, with its 95 % interval from low to high; None where the last third has less than two outcomes.
+    """
 
-    names: tuple[str, ...]
-    sessions: int
-    lift: float
-
-
-@dataclass(frozen=True, slots=True)
-class PackHabits:
-    """What the log of readings says of sessions: their number, what follows what, and what is read together."""
-
-    sessions: int
-    sequences: tuple[PackSequence, ...]
-    sets: tuple[PackSet, ...]
+    better: bool
+    because: str
+    outcomes: int
+    left_out: int
+    weights: tuple[PackWeight, ...]
+    spread: float
+    gain: float | None
+    low: float | None
+    high: float | None
+    packs: tuple[PackUtility, ...]

@@ -29,10 +29,6 @@ NOUNS = (
     "frame_definitions",
     "conversation",
     "pack",
-    "pack_consolidation",
-    "pack_families",
-    "pack_learning",
-    "pack_sentences",
     "graph",
     "decay",
     "calibration",
@@ -102,10 +98,6 @@ if TYPE_CHECKING:
     from amgs_app.operations import montecarlo as montecarlo
     from amgs_app.operations import namespace as namespace
     from amgs_app.operations import pack as pack
-    from amgs_app.operations import pack_consolidation as pack_consolidation
-    from amgs_app.operations import pack_families as pack_families
-    from amgs_app.operations import pack_learning as pack_learning
-    from amgs_app.operations import pack_sentences as pack_sentences
     from amgs_app.operations import question as question
     from amgs_app.operations import script as script
     from amgs_app.operations import search as search

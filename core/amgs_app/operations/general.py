@@ -119,7 +119,7 @@ def _call_of(operator: Operator, pane: Pane) -> Call[Any] | None:
         case "conversation":
             return None if pane in operator.panes else operations.conversation.conversations()
         case "packs":
-            return operations.pack.forecast()
+            return operations.pack.packs()
 
 
 @operation(

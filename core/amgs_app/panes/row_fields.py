@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import Block, Candidate, Fate, Forecast, ForecastCase, Frame, JournalEntry, Neighbourhood
     from amgs.types.conversation import ContextSpan, FateChange
-    from amgs.types.pack_learning import PackProposal
-    from amgs.types.packs import PackOutlook, PackRoute
+    from amgs.types.packs import PackProposal, PackRoute, PackUsage
     from amgs_app.panes.layout import Pane
     from amgs_focus.views import EntryView
 
@@ -330,21 +329,19 @@ def of_changes(changes: Sequence[FateChange]) -> list[Row]:
     ]
 
 
-def of_packs(packs: Sequence[PackOutlook], now: datetime) -> list[Row]:
+def of_packs(packs: Sequence[PackUsage], now: datetime) -> list[Row]:
     """The rows of the packs. days: since it was read last. state: would go, where others are to fit."""
     return [
         {
-            "name": one.usage.pack.name,
-            "keywords": " ".join(one.usage.pack.keywords),
+            "name": one.pack.name,
+            "keywords": " ".join(one.pack.keywords),
             "state": "would go" if one.forget else "",
             "needed": one.needed,
-            "uses": one.usage.uses,
-            "useful": one.usage.success,
-            "tokens": one.usage.pack.tokens,
-            "members": len(one.usage.pack.members),
-            "days": None
-            if one.usage.last_used is None
-            else (now - one.usage.last_used).total_seconds() / 86400,
+            "uses": one.uses,
+            "useful": one.success,
+            "tokens": one.pack.tokens,
+            "members": len(one.pack.members),
+            "days": None if one.last_used is None else (now - one.last_used).total_seconds() / 86400,
         }
         for one in packs
     ]
@@ -374,7 +371,6 @@ def of_proposals(proposals: Sequence[PackProposal]) -> list[Row]:
             "keywords": one.because,
             "state": one.action,
             "needed": one.sure,
-            "gain": one.bound,
         }
         for one in proposals
     ]

@@ -176,11 +176,7 @@ SCREEN: Final[dict[str, Words]] = {
         ("read, useful", "How often a version was read; of the judged readings, how many were useful."),
         (
             "needed",
-            "From 0 to 1: how likely the pack is to be read within the next days, from its readings so far.",
-        ),
-        (
-            "if not read",
-            "The same for three times as long if nobody reads it, each sign a quarter of that time later.",
+            "From 0 to 1: how likely the pack is to be read within the next 30 days, from its readings so far.",
         ),
         (
             "adds",
@@ -192,19 +188,10 @@ SCREEN: Final[dict[str, Words]] = {
             "keywords.",
         ),
         (
-            "S T C E",
-            "Families of relations between members of two packs: semantic, temporal, causal, entity.",
-        ),
-        (
-            "▁ to █, ▅·, ⋯3",
-            "What a sentence is worth for the question, by its place among those shown; left out; three left out.",
+            "links",
+            "Relations between its members and those of other packs: semantic, temporal, causal, entity.",
         ),
         ("sure", "How sure the rule is about a proposal, from 0 to 1."),
-        (
-            "accepted≥",
-            "At least this share of decisions on such an action accepted it: a 95 % lower bound.",
-        ),
-        ("propensity", "How likely a proposal was to be put in its place, given those before it."),
         ("in, out", "Chosen within the budget or not, and why not."),
     ),
 }

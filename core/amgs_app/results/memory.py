@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from amgs.types.edge_draft import EdgeDraft
     from amgs.types.gateway import GatewayExchange
     from amgs.types.mentions import ResolvedMention
-    from amgs.types.pack_learning import PackProposal
-    from amgs.types.packs import PackUsage, PackUse
+    from amgs.types.packs import PackProposal, PackUsage
     from amgs.types.question_case import CaseComparison, CaseOutcome, QuestionCase
     from amgs.types.tasks import Task
     from amgs_app.results.service_event import ServiceEvent
@@ -54,23 +53,18 @@ class ConversationList:
 
 @dataclass(frozen=True, slots=True)
 class PackList:
-    """`pack list`: the latest version of each pack, by name."""
+    """`pack list`: the latest version of each pack, by name. keep: tokens that those which stay are to fit in."""
 
     packs: tuple[PackUsage, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PackUses:
-    """`pack uses`: readings, the newest first."""
-
-    uses: tuple[PackUse, ...]
+    keep: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PackProposalList:
-    """`pack proposals`: in the order of their list."""
+    """`pack proposals`: what is worth most first. decided: the verdict that was just given on one, None for none."""
 
     proposals: tuple[PackProposal, ...]
+    decided: JournalEntry | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Packs: what is kept, what was read of it, and how one version differs from another."""
+"""Packs: what is kept and read, what learning makes of it, and what could be done with it."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 from amgs.text.plural import plural
 from amgs_app.render.answer import answer_told
-from amgs_app.render.catalogue import FigureOf, entry, title_of
+from amgs_app.render.catalogue import entry, title_of
 from amgs_app.render.drawing import places
 from amgs_app.render.figures.format import title_told
 from amgs_app.render.sheet import ResultTable, facts, sheet
+from amgs_app.terminal.line import quote
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from amgs.types.pack_assembly import PackAssembly
     from amgs.types.packs import (
         Pack,
+        PackAssembly,
         PackContent,
-        PackCourse,
         PackDifference,
-        PackForecast,
-        PackHabits,
         PackKept,
+        PackLearned,
         PackRoute,
         PackText,
         PackUsage,
         PackUse,
+        PackWeights,
         RoutedPack,
     )
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results.memory import PackExported, PackList, PackUses
+    from amgs_app.results.memory import PackExported, PackList, PackProposalList
     from amgs_app.session.operator import Operator
 
 _MEMBERS = "#:n id:id role title* category created:at"
@@ -55,7 +55,8 @@ def _usage(one: PackUsage) -> tuple[Any, ...]:
         one.uses,
         one.success,
         one.last_used,
-        "retired" if pack.retired else " ".join(pack.keywords),
+        one.needed,
+        "retired" if pack.retired else "would go" if one.forget else " ".join(pack.keywords),
     )
 
 
@@ -93,14 +94,27 @@ def _doubts(result: PackKept) -> list[str]:
     return told
 
 
-@entry(figure=FigureOf("pack forecast"))
+def _list_drawn(operator: Operator, result: PackList, canvas: Canvas) -> Text:
+    from amgs_app.panes.row_fields import of_packs
+    from amgs_app.render.figures.packs import packs
+
+    kept = places(operator, "packs", of_packs(result.packs, operator.engine.clock.now()))
+    return packs(result, canvas, rows=None if kept is None else [result.packs[n] for n in kept])
+
+
+@entry(figure=_list_drawn)
 def pack_list(result: PackList) -> ResultTable:
-    note = "" if result.packs else "`pack keep NAME QUERY` keeps one."
+    notes = ["" if result.packs else "`pack keep NAME QUERY` keeps one."]
+    if result.keep is not None:
+        going = [one.pack.name for one in result.packs if one.forget]
+        left = sum(one.pack.tokens for one in result.packs if not (one.forget or one.pack.retired))
+        notes.append(f"What stays takes {left:,} of {result.keep:,} tokens.")
+        notes.append(f"`pack retire {' '.join(map(quote, going))}` retires the others." if going else "")
     return sheet(
         plural(len(result.packs), "pack"),
-        "name* version:n members:n tokens:n uses:n success:score last:at keywords*",
+        "name* version:n members:n tokens:n uses:n success:score last:at needed:score keywords*",
         map(_usage, result.packs),
-        (note,),
+        notes,
     )
 
 
@@ -128,10 +142,19 @@ def pack_content(result: PackContent) -> ResultTable:
         f"read {plural(usage.uses, 'time')}"
         + (f", {usage.success:.0%} of {usage.judged} useful" if usage.success is not None else ""),
         f"{plural(len(result.versions), 'version')}, the latest {result.versions[-1].version}",
+        f"links: {', '.join(f'{one.count} {one.family} to {one.name}' for one in result.links)}"
+        if result.links
+        else "",
+        *(f"use {_reading_told(one)}" for one in result.readings),
     )
     told = ", retired" if pack.retired else ""
     title = f"{_named(pack)}{told}: {plural(len(rows), 'block')}, {pack.tokens:,} tokens"
     return sheet(f"{title}, {pack.title}" if pack.title else title, _MEMBERS, rows, notes)
+
+
+def _reading_told(one: PackUse) -> str:
+    told = f"{one.number}: {one.at:%Y-%m-%d %H:%M}, {one.tokens:,} tokens, {_verdict(one.outcome) or 'not judged'}"
+    return "; ".join(part for part in (told, one.session, one.query) if part)
 
 
 @entry()
@@ -177,6 +200,8 @@ def _route_drawn(operator: Operator, result: PackRoute, canvas: Canvas) -> Text:
 
 @entry(figure=_route_drawn)
 def pack_route(result: PackRoute) -> ResultTable:
+    from amgs_app.render.figures.pack_route import asked_for
+
     rows = [_routed(one, n) for n, one in enumerate(result.packs, 1)]
     rows += [_routed(one, None) for one in result.left_out]
     missing = ", ".join(word for word, there in result.words if not there)
@@ -185,11 +210,12 @@ def pack_route(result: PackRoute) -> ResultTable:
         f"What answers is among them with a likelihood of {result.likely:.0%}, if any pack has it."
         if result.packs
         else "No pack fits whole, or none says anything of it. `pack assemble` reads sentences of what does not fit.",
+        f"The question seems to ask for {asked_for(result)}.",
         f"No chosen pack says: {missing}" if missing and result.packs else "",
         "A pack without a number was not chosen; its figures say what it would still add.",
     )
     columns = "#:n pack* tokens:n gain:score relevance:score efficiency:score quality:score recency:score domain:score"
-    return sheet(title, columns, rows, notes if rows else notes[:1])
+    return sheet(title, columns, rows, notes if rows else notes[:2])
 
 
 @entry(sentence=title_of)
@@ -218,24 +244,18 @@ def _use(one: PackUse) -> tuple[Any, ...]:
         one.tokens,
         len(one.blocks),
         _verdict(one.outcome),
-        one.credit,
         one.session or None,
         one.query,
     )
 
 
-_USES = "use:n pack at:at tokens:n blocks:n outcome credit:score~ session~ query*"
+_USES = "use:n pack at:at tokens:n blocks:n outcome session~ query*"
 
 
 @entry(sentence=title_of, quiet=True)
 def pack_use(result: PackUse) -> ResultTable:
     told = _verdict(result.outcome) or "not judged"
     return sheet(f"Use {result.number} of {result.name}@{result.version}: {told}", _USES, [_use(result)])
-
-
-@entry(figure=FigureOf("pack forecast"))
-def pack_uses(result: PackUses) -> ResultTable:
-    return sheet(plural(len(result.uses), "reading"), _USES, map(_use, result.uses))
 
 
 @entry(sentence=title_of, quiet=True)
@@ -246,76 +266,62 @@ def pack_exported(result: PackExported) -> ResultTable:
     )
 
 
-def _forecast_drawn(operator: Operator, result: PackForecast, canvas: Canvas) -> Text:
-    from amgs_app.panes.row_fields import of_packs
-    from amgs_app.render.figures.packs import forecast
-
-    kept = places(operator, "packs", of_packs(result.packs, operator.engine.clock.now()))
-    return forecast(result, canvas, rows=None if kept is None else [result.packs[n] for n in kept])
-
-
-@entry(figure=_forecast_drawn)
-def pack_forecast(result: PackForecast) -> ResultTable:
+@entry()
+def pack_learned(result: PackLearned) -> ResultTable:
     rows = [
-        (
-            one.usage.pack.name,
-            one.needed,
-            one.usage.uses,
-            one.usage.last_used,
-            one.usage.pack.tokens,
-            ("retired" if result.operation is not None else "would go") if one.forget else None,
-        )
-        for one in result.packs
+        (n, one.block.id, one.tokens, one.of, len(one.members), one.block.content)
+        for n, one in enumerate(result.learnings, 1)
     ]
-    gone = result.forgotten
-    done = f", {len(gone)} retired as operation {result.operation}" if result.operation is not None else ""
-    title = f"{plural(len(rows), 'pack')}, {result.tokens:,} tokens, over the next {result.days:g} days{done}"
-    left = result.tokens - sum(one.usage.pack.tokens for one in gone)
-    note = f"What stays takes {left:,} of {result.keep:,} tokens." if result.keep is not None else ""
-    return sheet(title, "name* needed:score uses:n last:at tokens:n forgotten", rows, (note,))
-
-
-def _course_drawn(operator: Operator, result: PackCourse, canvas: Canvas) -> Text:
-    from amgs_app.render.figures.pack_course import course
-
-    del operator
-    return course(result, canvas)
-
-
-@entry(figure=_course_drawn)
-def pack_course(result: PackCourse) -> ResultTable:
-    read = set(result.readings)
-    rows = [
-        (at, needed, "now" if at == result.now else "read" if at in read else None)
-        for at, needed in zip(result.at, result.needed, strict=True)
-    ]
-    title = (
-        f"{result.name}, read {plural(len(read), 'time')}: {result.here:.2f} now, over {result.days:g} days"
+    pack = f"{result.pack.name}@{result.pack.version}"
+    made = plural(len(rows), "learning")
+    if result.operation is not None:
+        title = f"{pack} has {made} more, as operation {result.operation}"
+    elif result.planned and (rows or result.stale):
+        title = f"{pack} would have {made} more; nothing is written yet"
+    else:
+        title = f"{pack}: nothing new to learn"
+    waiting, stale = len(result.waiting), len(result.stale)
+    notes = (
+        f"{plural(result.stood, 'learning')} it had already" if result.stood else "",
+        f"{plural(stale, 'learning')} set aside: a source is gone" if stale else "",
+        f"{plural(waiting, 'source')} in no learning: it takes two that are consolidated" if waiting else "",
     )
-    return sheet(title, "at:at needed:score what", rows, ("After now: if it is not read.",))
+    return sheet(title, "#:n id:id tokens:n of:n sources:n learning*", rows, notes)
 
 
-def _habits_drawn(operator: Operator, result: PackHabits, canvas: Canvas) -> Text:
-    from amgs_app.render.figures.pack_habits import habits
+def _proposals_drawn(operator: Operator, result: PackProposalList, canvas: Canvas) -> Text:
+    from amgs_app.render.figures.pack_proposals import proposals
 
     del operator
-    return habits(result, canvas)
+    return proposals(result.proposals, canvas)
 
 
-@entry(figure=_habits_drawn)
-def pack_habits(result: PackHabits) -> ResultTable:
+@entry(figure=_proposals_drawn)
+def pack_proposal_list(result: PackProposalList) -> ResultTable:
+    rows = [(one.id, one.action, " + ".join(one.packs), one.because, one.sure) for one in result.proposals]
+    done = f"operation {result.decided.id}: {result.decided.summary}" if result.decided is not None else ""
+    note = "`pack proposals --accept ID` carries one out, `--reject ID` is for good." if rows else ""
+    return sheet(plural(len(rows), "proposal"), "id action packs* why* sure:score", rows, (done, note))
+
+
+@entry()
+def pack_weights(result: PackWeights) -> ResultTable:
     rows: list[tuple[Any, ...]] = [
-        ("together", " + ".join(one.names), one.sessions, None, None, f"{one.lift:.1f} × chance")
-        for one in result.sets
+        (one.name, None, one.value, one.low, one.high, None, None) for one in result.weights
     ]
-    rows += [
-        ("next", f"{one.before} → {one.after}", one.times, one.likely, one.usual, None)
-        for one in result.sequences
-    ]
-    note = "" if rows else "`pack use NAME --session TASK` joins what is read for one task."
-    return sheet(
-        plural(result.sessions, "session"),
-        "what packs* times:n likely:score usual:score lift",
-        rows,
-        (note,),
+    rows += [(one.name, one.judged, one.offset, None, None, one.utility, one.bound) for one in result.packs]
+    told = "better than none" if result.better else "not shown to be better than none"
+    gain = (
+        ""
+        if result.gain is None
+        else f"On the last third it gains {result.gain:+.3f} [{result.low:+.3f}, {result.high:+.3f}] nats a reading."
     )
+    notes = (
+        f"{plural(result.outcomes, 'outcome')}, {plural(result.left_out, 'verdict')} of whole sessions left out",
+        gain,
+        "For information only; nothing that chooses packs uses it."
+        if rows
+        else "`pack judge` notes the outcome of a reading.",
+    )
+    columns = "what* judged:n weight:score low:score high:score utility:score least:score"
+    return sheet(f"Learning from outcomes is {told}: {result.because}", columns, rows, notes)

@@ -9,10 +9,10 @@ from typing import Final
 from rich.text import Text
 
 from amgs.text.plural import plural
-from amgs.types.pack_learning import PackAction, PackProposal
+from amgs.types.packs import PackAction, PackProposal
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, ink, width_of
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import optional, share, short_id
+from amgs_app.render.figures.format import share, short_id
 from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line, wrap
 from amgs_app.render.figures.list_page import ListPage
 from amgs_app.render.figures.packs import beside_or_below
@@ -33,7 +33,10 @@ def proposals(proposed: Sequence[PackProposal], canvas: Canvas) -> Text:
     """The list, and the first in full."""
     if not proposed:
         return notice(
-            canvas, "No proposal", ("pack propose --queue",), "Nothing about packs waits for a decision."
+            canvas,
+            "No proposal",
+            ("pack use NAME --session TASK",),
+            "There is nothing to merge, update, join or retire.",
         )
     return proposals_figure(proposed, canvas, cursor=0).render()
 
@@ -48,10 +51,8 @@ def proposals_figure(
     """The picture before it is rendered. titles: of blocks that come or go, by id, as far as they are known."""
     sheet = Figure(canvas)
     palette = sheet.palette
-    waiting = sum(one.state == "open" and one.number is not None for one in rows)
     facts = [
         HeaderPart(0, ((plural(len(rows), "proposal"), ink(palette.accent, bold=True)),)),
-        HeaderPart(1, ((f"{waiting} to decide", ink(palette.text)),)),
         HeaderPart(2, (("nothing is done before you accept", ink(palette.muted)),)),
     ]
     facts_line(sheet, 0, facts, x=1)
@@ -69,18 +70,12 @@ def _list(region: Region, rows: Sequence[PackProposal], cursor: int | None) -> N
     palette = region.palette
     quiet, plain = ink(palette.muted), ink(palette.text)
     page = ListPage.around(rows, region.height - 1, cursor)
-    wide = region.width >= 70
     packs_w = min(region.width // 3, max([5, *(width_of(clean(" + ".join(one.packs))) for one in rows)]))
     sure_x = 10 + packs_w + 2
-    figures = (("accepted≥", 10), ("propensity", 11)) if wide else ()
-    because_x = sure_x + 4 + _BAR + 1 + sum(width for _, width in figures) + 2
+    because_x = sure_x + 4 + _BAR + 3
     region.put(2, 0, "action", quiet)
     region.put(10, 0, "packs", quiet)
     region.put(sure_x, 0, "sure", quiet)
-    x = sure_x + 4 + _BAR + 1
-    for head, width in figures:
-        region.put(x, 0, head, quiet, width=width, align="right")
-        x += width
     region.put(because_x, 0, page.note or "because", quiet)
 
     def paint(line: Region, one: PackProposal, marked: bool) -> None:
@@ -88,38 +83,24 @@ def _list(region: Region, rows: Sequence[PackProposal], cursor: int | None) -> N
         line.put(10, 0, clean(" + ".join(one.packs)), ink(palette.text, bold=marked), width=packs_w)
         x = line.put(sure_x, 0, share(one.sure), plain, width=4)
         line.put(x, 0, bar(one.sure, _BAR, line.symbols), ink(palette.heat_high))
-        x = sure_x + 4 + _BAR + 1
-        for value, (_, width) in zip((one.bound, one.propensity), figures, strict=False):
-            line.put(x, 0, share(value), plain, width=width, align="right")
-            x += width
-        colours = {"open": palette.muted, "accepted": palette.good, "rejected": palette.bad}
-        told = clean(one.because) if one.state == "open" else one.state
-        line.put(because_x, 0, told, ink(colours[one.state]), width=max(0, line.width - because_x))
+        line.put(because_x, 0, clean(one.because), quiet, width=max(0, line.width - because_x))
 
     page.draw(region.part(0, 1), paint)
 
 
 def _detail(region: Region, one: PackProposal, titles: Mapping[str, str]) -> None:
-    """Why, what would come and go, what it means, and the figures that speak for it."""
+    """Why, what would come and go, and what it means."""
     if region.height < 2:
         return
     palette = region.palette
     quiet, plain = ink(palette.muted), ink(palette.text)
-    number = f"proposal {one.number}" if one.number is not None else "a plan"
-    region.rule(0, clean(f"{one.action} {' + '.join(one.packs)}"), number, strong=True)
+    region.rule(0, clean(f"{one.action} {' + '.join(one.packs)}"), one.id, strong=True)
     lines: list[tuple[str, str]] = [("", line) for line in wrap(one.because, max(8, region.width - 2), 3)]
     if one.action in ("ADD", "MERGE"):
         lines.append(("→", one.name))
     for sign, blocks in (("+", one.come), ("−", one.gone)):
         lines += [(sign, titles.get(block, short_id(block))) for block in blocks]
-    figures = [
-        f"sure {share(one.sure)}",
-        f"likely {optional(one.likely)}",
-        f"accepted at least {share(one.bound)}",
-        f"at place {one.place} with {share(one.propensity)}",
-    ]
-    seen = [f"{name} {value:.2f}" for name, value in one.features.items()]
-    tail = [" · ".join(figures), *wrap(" · ".join(seen), max(8, region.width - 2), 2), MEANING[one.action]]
+    tail = [f"sure {share(one.sure)}", MEANING[one.action]]
     room = region.height - 1 - len(tail)
     shown = lines if len(lines) <= room else lines[: max(1, room - 1)]
     colours = {"+": palette.good, "−": palette.bad}

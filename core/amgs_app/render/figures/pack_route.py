@@ -9,7 +9,7 @@ from typing import Final
 from rich.text import Text
 
 from amgs.text.plural import plural
-from amgs.types.packs import PackRoute, RoutedPack
+from amgs.types.packs import PackRoute, QuestionIntent, RoutedPack
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, ink, width_of
 from amgs_app.render.figures.format import count, share
 from amgs_app.render.figures.glyphs import HeaderPart, apportion, facts_line, gauge_pieces
@@ -27,6 +27,14 @@ _SIGNS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
     }
 )
 """How each agent's part is drawn, with and without more than ASCII, and its colour."""
+_INTENTS: Final[Mapping[QuestionIntent, str]] = MappingProxyType(
+    {
+        "multi-hop": "several things",
+        "temporal": "a time",
+        "open-domain": "what is likely",
+        "single-hop": "one thing",
+    }
+)
 _NOTHING = 1e-9
 _LEAST_BAR = 20
 
@@ -49,6 +57,12 @@ def why_out(one: RoutedPack, result: PackRoute) -> tuple[str, str]:
     if one.tokens > left:
         return "no room", f": {count(left)} tok left"
     return "adds less", " for its tokens"
+
+
+def asked_for(result: PackRoute) -> str:
+    """`a time (.97)`: what the question most likely asks for, and how likely that is."""
+    intent, likely = result.intents[0]
+    return f"{_INTENTS[intent]} ({share(likely)})"
 
 
 def route_figure(
@@ -76,7 +90,7 @@ def route_figure(
         HeaderPart(
             2, (("holds what answers ", ink(palette.muted)), (share(result.likely), ink(palette.text)))
         ),
-        HeaderPart(4, ((plural(result.rounds, "round"), ink(palette.muted)),)),
+        HeaderPart(4, ((f"seems to ask for {asked_for(result)}", ink(palette.muted)),)),
     ]
     if larger:
         facts.append(HeaderPart(3, ((f"{plural(larger, 'pack')} larger than that", ink(palette.warn)),)))

@@ -11,22 +11,14 @@ from rich.text import Text
 
 from amgs.text.plural import plural
 from amgs.types import Block
-from amgs.types.packs import Pack, PackContent, PackCourse, PackForecast, PackOutlook, PackRole, PackUse
+from amgs.types.packs import Pack, PackContent, PackRole, PackUsage
 from amgs_app.render.figures.block import content_lines
 from amgs_app.render.figures.canvas import Align, Canvas, Figure, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import (
-    ago,
-    count,
-    day,
-    days_told,
-    share,
-    signed,
-    title_told,
-)
-from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line, sparkline, verdict_sign
+from amgs_app.render.figures.format import ago, count, day, share, title_told
+from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line, verdict_sign
 from amgs_app.render.figures.list_page import ListPage
-from amgs_app.render.figures.pack_course import LEAST_HEIGHT, draw_course
+from amgs_app.results.memory import PackList
 
 ROLE_SIGNS: Final[dict[PackRole, str]] = {"source": "○", "learning": "◆"}
 NO_PACK: Final = "A pack keeps what answered a question once, to be read again for the next."
@@ -64,7 +56,7 @@ def members_of(content: PackContent) -> tuple[PackMemberRow, ...]:
     return tuple(sorted(rows, key=lambda one: one.role == "source"))
 
 
-def forecast(result: PackForecast, canvas: Canvas, *, rows: Sequence[PackOutlook] | None = None) -> Text:
+def packs(result: PackList, canvas: Canvas, *, rows: Sequence[PackUsage] | None = None) -> Text:
     """The packs with how likely each is needed. rows: those that are listed; None for all."""
     if not result.packs:
         return notice(canvas, "No pack yet", (KEEP_FIRST.lstrip(":"),), NO_PACK)
@@ -77,10 +69,10 @@ def content(result: PackContent, canvas: Canvas) -> Text:
 
 
 def packs_figure(
-    result: PackForecast,
+    result: PackList,
     canvas: Canvas,
     *,
-    rows: Sequence[PackOutlook] | None = None,
+    rows: Sequence[PackUsage] | None = None,
     cursor: int | None = None,
     now: datetime | None = None,
     beside: Beside | None = None,
@@ -89,16 +81,17 @@ def packs_figure(
     sheet = Figure(canvas)
     palette = sheet.palette
     listed = result.packs if rows is None else rows
-    read = sum(one.usage.uses for one in result.packs)
+    read = sum(one.uses for one in result.packs)
+    tokens = sum(one.pack.tokens for one in result.packs)
     facts = [
         HeaderPart(0, ((plural(len(result.packs), "pack"), ink(palette.accent, bold=True)),)),
-        HeaderPart(2, ((f"{count(result.tokens)} tok", ink(palette.text)),)),
+        HeaderPart(2, ((f"{count(tokens)} tok", ink(palette.text)),)),
         HeaderPart(3, ((f"read {plural(read, 'time')}", ink(palette.text)),)),
-        HeaderPart(1, ((f"needed within {days_told(result.days)}", ink(palette.muted)),)),
+        HeaderPart(1, (("needed within 30 days", ink(palette.muted)),)),
     ]
     if result.keep is not None:
-        done = "retired" if result.operation is not None else "would go"
-        told = f"{plural(len(result.forgotten), 'pack')} {done} for {count(result.keep)} tok"
+        going = sum(one.forget for one in result.packs)
+        told = f"{plural(going, 'pack')} would go for {count(result.keep)} tok"
         facts.append(HeaderPart(1, ((told, ink(palette.warn)),)))
     facts_line(sheet, 0, facts, x=1)
     top, rest = beside_or_below(sheet.part(0, 1), len(listed) + 1, beside is not None)
@@ -138,7 +131,6 @@ def _columns(room: int, named_in: int) -> list[_Column]:
         _Column(6, "useful", 6),
         _Column(7, "last", 11),
         _Column(0, "needed", 4 + _BAR, "left"),
-        _Column(1, "if not read", 13, "left"),
         _Column(4, "keywords", 16, "left"),
     ]
     while len(every) > 2 and sum(one.width + 2 for one in every) > room:
@@ -146,13 +138,13 @@ def _columns(room: int, named_in: int) -> list[_Column]:
     return every
 
 
-def _list(region: Region, rows: Sequence[PackOutlook], cursor: int | None, now: datetime | None) -> None:
+def _list(region: Region, rows: Sequence[PackUsage], cursor: int | None, now: datetime | None) -> None:
     if region.height < 1:
         return
     palette = region.palette
     quiet, plain = ink(palette.muted), ink(palette.text)
     page = ListPage.around(rows, region.height - 1, cursor)
-    wide = min(24, max([4, *(width_of(clean(named(one.usage.pack))) for one in rows)]))
+    wide = min(24, max([4, *(width_of(clean(named(one.pack))) for one in rows)]))
     columns = _columns(region.width - 2, wide)
     x = 2
     for one in columns:
@@ -163,9 +155,8 @@ def _list(region: Region, rows: Sequence[PackOutlook], cursor: int | None, now: 
     if not rows and region.height > 1:
         region.put(2, 1, "No pack matches the filter.", quiet)
 
-    def paint(line: Region, row: PackOutlook, chosen: bool) -> None:
-        usage, pack = row.usage, row.usage.pack
-        gone = row.forget
+    def paint(line: Region, usage: PackUsage, chosen: bool) -> None:
+        pack, gone = usage.pack, usage.forget
         learnt = sum(one.role == "learning" for one in pack.members)
         told = {
             "members": f"{len(pack.members)}" + (f" {ROLE_SIGNS['learning']}{learnt}" if learnt else ""),
@@ -177,7 +168,7 @@ def _list(region: Region, rows: Sequence[PackOutlook], cursor: int | None, now: 
             else ago(usage.last_used, now)
             if now
             else day(usage.last_used),
-            "keywords": clean("would go" if gone else " ".join(pack.keywords)),
+            "keywords": clean("retired" if pack.retired else "would go" if gone else " ".join(pack.keywords)),
         }
         x = 2
         for column in columns:
@@ -185,10 +176,8 @@ def _list(region: Region, rows: Sequence[PackOutlook], cursor: int | None, now: 
             if column.head == "pack":
                 line.put(x, 0, clean(named(pack)), ink(palette.text, bold=chosen), width=room)
             elif column.head == "needed":
-                end = line.put(x, 0, share(row.needed), ink(palette.text, bold=True), width=4)
-                line.put(end, 0, bar(row.needed, _BAR, line.symbols), ink(palette.heat_high))
-            elif column.head == "if not read":
-                line.put(x, 0, sparkline(row.ahead, 13, low=0.0, high=1.0), ink(palette.heat_high), width=13)
+                end = line.put(x, 0, share(usage.needed), ink(palette.text, bold=True), width=4)
+                line.put(end, 0, bar(usage.needed, _BAR, line.symbols), ink(palette.heat_high))
             else:
                 style = ink(palette.warn) if gone and column.head == "keywords" else quiet
                 style = plain if column.head in ("members", "tok", "read") else style
@@ -201,20 +190,40 @@ def _list(region: Region, rows: Sequence[PackOutlook], cursor: int | None, now: 
 # --- one pack ---------------------------------------------------------------------------------------------
 
 
-def draw_content(region: Region, result: PackContent, outlook: PackOutlook | None = None) -> None:
-    """A pack beside the list: what it was kept from, what it is worth, its members, and the text of the first."""
+def draw_content(region: Region, result: PackContent, now: datetime) -> None:
+    """A pack beside the list: what it was kept from, what it is worth, its members, and its readings."""
     if region.height < 2:
         return
     rows = members_of(result)
-    y = _about(region, result, outlook)
-    listed = min(len(rows) + 1, max(2, (region.height - y) * 2 // 3))
+    y = _about(region, result)
+    room = region.height - y
+    readings = min(len(result.readings), 10, room // 3)
+    listed = min(len(rows) + 1, max(2, (room - readings) * 2 // 3))
     _members(region.part(0, y, None, listed), rows, None)
+    if readings:
+        _readings(region.part(0, y + listed, None, readings + 1), result, now)
+        y += readings + 1
     if rows:
         _text(region.part(0, y + listed), rows[0])
 
 
-def _about(region: Region, result: PackContent, outlook: PackOutlook | None) -> int:
-    """The rule with its name, and up to four lines about it; gives how many lines are taken."""
+def _readings(region: Region, result: PackContent, now: datetime) -> None:
+    """When a pack was read, for what, and whether that was useful; the newest first."""
+    palette = region.palette
+    quiet = ink(palette.muted)
+    waiting = sum(one.outcome is None for one in result.readings)
+    region.rule(0, plural(len(result.readings), "reading"), f"{waiting} not judged")
+    for y, one in enumerate(result.readings[: region.height - 1], start=1):
+        sign, style = verdict_sign(one.outcome, palette)
+        x = region.put(1, y, sign, style) + 1
+        x = region.put(x, y, ago(one.at, now), quiet, width=10, align="right") + 1
+        x = region.put(x, y, f"{count(one.tokens)} tok", quiet, width=10, align="right") + 2
+        told = " · ".join(part for part in (one.session, one.query) if part)
+        region.put(x, y, clean(told) or "no question", ink(palette.text), width=region.width - x - 1)
+
+
+def _about(region: Region, result: PackContent) -> int:
+    """The rule with its name, and up to five lines about it; gives how many lines are taken."""
     palette, pack, usage = region.palette, result.usage.pack, result.usage
     quiet = ink(palette.muted)
     retired = "retired" if pack.retired else plural(len(result.versions), "version")
@@ -225,11 +234,10 @@ def _about(region: Region, result: PackContent, outlook: PackOutlook | None) -> 
     if pack.keywords:
         lines.append(f"keywords {' '.join(pack.keywords)}")
     judged = f", {usage.success:.0%} of {usage.judged} useful" if usage.success is not None else ""
-    told = f"read {plural(usage.uses, 'time')}{judged}"
-    if outlook is not None:
-        told += f" · needed {share(outlook.needed)}"
-        told += f", not read {share(outlook.ahead[-1])}" if outlook.ahead else ""
-    lines.append(told)
+    lines.append(f"read {plural(usage.uses, 'time')}{judged} · needed {share(usage.needed)}")
+    if result.links:
+        links = (f"{one.count} {one.family} to {one.name}" for one in result.links)
+        lines.append(f"links {', '.join(links)}")
     if result.gone:
         lines.append(f"{plural(len(result.gone), 'member')} no longer held")
     shown = lines[: max(0, min(len(lines), region.height - 6))]
@@ -244,21 +252,10 @@ def members_figure(
     canvas: Canvas,
     *,
     cursor: int | None = None,
-    of: str = "",
-    outlook: PackOutlook | None = None,
 ) -> Figure:
-    """The members of a pack with the text of the chosen one. of: the title of the learning whose origins are listed
-    instead.
-    """
+    """The members of a pack with the text of the chosen one."""
     sheet = Figure(canvas)
-    if of:
-        palette = sheet.palette
-        sheet.rule(0, clean(named(result.usage.pack)), f"{ROLE_SIGNS['learning']} learning", strong=True)
-        if sheet.height >= 6:
-            sheet.put(1, 1, clean(f"{of} was made of"), ink(palette.muted), width=sheet.width - 2)
-        y = 2 if sheet.height >= 6 else 1
-    else:
-        y = _about(sheet, result, outlook)
+    y = _about(sheet, result)
     body = sheet.part(0, y)
     chosen = rows[cursor] if cursor is not None and 0 <= cursor < len(rows) else None
     if body.width >= _BESIDE and body.height >= 8:
@@ -318,39 +315,3 @@ def _text(region: Region, row: PackMemberRow) -> None:
     region.rule(0, cut(clean(row.block.title), max(8, region.width - 24)), row.role)
     for y, line in enumerate(content_lines(row.block.content, region.width - 2, region.height - 1), start=1):
         region.put(1, y, line, ink(palette.text))
-
-
-def draw_readings(
-    region: Region, pack: Pack, uses: Sequence[PackUse], now: datetime, course: PackCourse | None = None
-) -> None:
-    """What a pack was worth over time, and its readings: when, for what, and whether of use; the newest first."""
-    if region.height < 2:
-        return
-    palette = region.palette
-    quiet = ink(palette.muted)
-    waiting = sum(one.outcome is None for one in uses)
-    credited = [one.credit for one in uses if one.credit is not None]
-    told = f"{waiting} not judged"
-    if credited:
-        told = f"{signed(sum(credited) / len(credited))} nats a token for {plural(len(credited), 'answer')} · {told}"
-    region.rule(0, clean(f"{pack.name}: {plural(len(uses), 'reading')}"), told, strong=True)
-    if course is not None and region.height >= 2 * LEAST_HEIGHT - 2:
-        high = max(LEAST_HEIGHT, min(14, region.height // 2))
-        draw_course(region.part(0, 1, None, high), course)
-        region = region.part(0, high)
-    if not uses:
-        region.put(1, 1, "Not read yet.", quiet)
-        return
-    room = region.height - 1
-    shown = uses if len(uses) <= room else uses[: room - 1]
-    for y, one in enumerate(shown, start=1):
-        sign, style = verdict_sign(one.outcome, palette)
-        x = region.put(1, y, sign, style) + 1
-        x = region.put(x, y, ago(one.at, now), quiet, width=10, align="right") + 1
-        x = region.put(x, y, f"{count(one.tokens)} tok", quiet, width=10, align="right") + 2
-        if credited:
-            x = region.put(x, y, signed(one.credit) if one.credit is not None else "", quiet, width=5) + 2
-        told = " · ".join(part for part in (one.session, one.query) if part)
-        region.put(x, y, clean(told) or "no question", ink(palette.text), width=region.width - x - 1)
-    if len(shown) < len(uses):
-        region.put(1, room, f"… {count(len(uses) - len(shown))} more", quiet)

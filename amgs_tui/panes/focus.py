@@ -13,6 +13,7 @@ from amgs_app import operations
 from amgs_app.panes.row_fields import of_entries
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
+from amgs_app.results.focus import LastRun
 from amgs_tui.keys import quiet, shown
 from amgs_tui.panes.map_cursor import Axis, MapCursor, ReadTokens, entry_holding
 from amgs_tui.panes.run_controls import SteeringPane
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from amgs_app.calls.call import Call
     from amgs_app.panes.row_filter import Row
-    from amgs_app.results.focus import LastRun
     from amgs_focus.records import TokenSpan
     from amgs_focus.trace.lineage import TraceSummary
     from amgs_focus.views import EntryExplanation, FocusView
@@ -33,9 +33,9 @@ AXES: tuple[Axis, ...] = ("lifetime", "log", "context")
 NEEDS_VIEW = frozenset(
     {"step", "to_refocus", "refocus", "back", "play", "why", "axis", "zoom", "pan", "source"}
 )
-LOOKS = frozenset({"focus why", "focus tokens", "focus last"})
+LOOKS = frozenset({"focus why", "focus tokens"})
 """Operations whose result is no new map."""
-FRESH = frozenset({"frame open", "focus open", "focus corpus", "focus resume"})
+FRESH = frozenset({"frame open", "focus open", "focus resume"})
 """Operations that begin a working context."""
 WHY_LINES = 16
 
@@ -54,20 +54,15 @@ class FocusPane(SteeringPane):
             "focus view",
             "focus why",
             "focus tokens",
-            "focus pin",
-            "focus forbid",
-            "focus force",
+            "focus steer",
             "focus measure",
             "focus set",
             "focus branch",
-            "focus branches",
             "focus switch",
             "focus forget",
             "focus restore",
             "focus purge",
             "focus rebuild",
-            "focus corpus",
-            "focus last",
             "focus resume",
         }
     )
@@ -128,13 +123,13 @@ what you do in the past begins a branch, and two branches can be compared. Opene
         self.playing = False
 
     def asks(self) -> Iterable[Call[Any]]:
-        return [operations.focus.view() if self.view is not None else operations.focus_trace.last_run()]
+        return [operations.focus.view()]
 
     def take(self, command: str, result: Any) -> None:
         if command == "focus tokens":
             self.tokens, self._tokens_of = result, self.view
             return
-        if command == "focus last":
+        if isinstance(result, LastRun):
             self.left = result
             return
         if command == "focus why":

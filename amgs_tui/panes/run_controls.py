@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from amgs_app import operations
 from amgs_tui.keys import quiet
@@ -92,17 +92,16 @@ class SteeringPane(FilterablePane):
         if self.entry is not None:  # by name: a step that is still running may number the spans anew
             self.ask(operations.focus_control.measure(str(self.entry.node)))
 
-    def action_say(self, word: str) -> None:
+    def action_say(self, word: Literal["pin", "forbid"]) -> None:
         """Pin or forbid the entry under the cursor, or take that back."""
         if self.entry is not None:
             said = self.entry.pinned if word == "pin" else self.entry.forbidden
-            steer = operations.focus_control.pin if word == "pin" else operations.focus_control.forbid
-            self.ask(steer(str(self.entry.node), release=said))
+            self.ask(operations.focus_control.steer(str(self.entry.node), word, release=said))
 
     def action_force(self) -> None:
         if self.entry is not None:
-            force, node = operations.focus_control.force, str(self.entry.node)
-            self.ask(force(node, "expand" if self.entry.level else "collapse"))
+            action: Literal["expand", "collapse"] = "expand" if self.entry.level else "collapse"
+            self.ask(operations.focus_control.steer(str(self.entry.node), action))
 
     def action_setting(self) -> None:
         self.host.command("focus set tau_expand ")

@@ -121,7 +121,7 @@ async def test_keys_name_the_span_because_a_running_step_may_number_them_anew(
 
         monkeypatch.setattr(pane, "ask", noted)
         await driven.press("p")
-        assert ("focus pin", str(node)) in asked
+        assert ("focus steer", str(node)) in asked
         await driven.press("enter")
         assert ("focus why", str(node)) in asked
         await driven.press("escape", "m")

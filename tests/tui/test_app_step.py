@@ -88,7 +88,7 @@ async def test_a_long_run_is_one_request_and_one_figure_a_step(drawn: list[int])
     [
         ("comma", "focus back"),
         ("greater_than_sign", "focus refocus"),
-        ("p", "focus pin"),
+        ("p", "focus steer"),
         ("left_square_bracket", "focus back"),
         ("left", "focus why"),
     ],

@@ -64,7 +64,7 @@ def test_a_text_of_nothing_of_one_token_or_of_one_token_repeated_goes_all_the_wa
     desk("focus telemetry")
     desk("focus back 5")
     desk("focus open --lifetime DIR/life")
-    assert not desk("focus corpus DIR --dry-run").plan.bridges
+    assert not desk("focus open DIR --dry-run").plan.bridges
 
 
 @pytest.mark.parametrize("window", ["1", "5", "60", "68"])
@@ -138,7 +138,7 @@ def test_a_trace_that_was_cut_or_edited_is_read_as_far_as_it_is_whole_or_named(
     if damage == "cut":
         told.write_bytes(b"".join(lines)[:-7])
         assert not desk(f"focus trace {told}").complete
-        assert desk(f"focus replay {told}").steps >= 4
+        assert desk(f"focus trace {told} --replay").steps >= 4
         return
     if damage == "edited":
         lines[-2] = (

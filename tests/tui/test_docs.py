@@ -127,4 +127,4 @@ def test_the_walkthrough_runs_and_is_repeated_by_its_trace(
     spoken = capsys.readouterr().out
     assert "users.ts" in spoken and "33 tokens" in spoken
     again = ["--store", str(tmp_path / "y.duckdb"), "--model", "tiny", "--now", NOW]
-    assert cli.run([*again, "focus", "replay", f"{store}.trace"]) == 0, capsys.readouterr().err
+    assert cli.run([*again, "focus", "trace", f"{store}.trace", "--replay"]) == 0, capsys.readouterr().err

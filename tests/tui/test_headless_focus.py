@@ -61,7 +61,7 @@ def first_gist(desk: Desk) -> tuple[int, NodeRef]:
 
 def test_a_forced_entry_expands_at_the_next_refocus_whatever_its_score(desk: Desk) -> None:
     place, node = first_gist(desk)
-    said = desk(f"focus force {place} expand")
+    said = desk(f"focus steer {place} expand")
     assert isinstance(said, Steered)
     assert (said.node, said.word, said.released) == (str(node), "expand", False)
     desk("focus set n_diff 1")
@@ -71,25 +71,25 @@ def test_a_forced_entry_expands_at_the_next_refocus_whatever_its_score(desk: Des
 
 def test_a_forced_collapse_names_the_gist_above_the_entry(desk: Desk) -> None:
     _, node = first_gist(desk)
-    desk(f"focus force {node} expand")
+    desk(f"focus steer {node} expand")
     opened = next(entry for entry in desk("focus refocus").view.entries if entry.start == 0)
     assert opened.level == node.level - 1
-    assert desk(f"focus force {opened.position} collapse").node == str(node)
-    assert desk(f"focus force {node} collapse").node == str(node)
+    assert desk(f"focus steer {opened.position} collapse").node == str(node)
+    assert desk(f"focus steer {node} collapse").node == str(node)
     assert node in {one.node for one in desk("focus refocus").refocus.applied if one.kind == "collapse"}
 
 
 def test_a_request_for_a_span_of_the_tail_says_that_it_stays_tokens(desk: Desk) -> None:
     last = desk("focus view").entries[-2]
     assert last.protected
-    asked = desk(f"focus force {last.position} collapse")
+    asked = desk(f"focus steer {last.position} collapse")
     assert asked.in_tail
     told = sentence_of(asked)
     assert told == (
         f"{asked.node} is part of the tail, which stays tokens: it can collapse only once it has left the tail"
     )
     _, node = first_gist(desk)
-    assert sentence_of(desk(f"focus force {node} expand")) == f"Will expand {node} at the next refocus"
+    assert sentence_of(desk(f"focus steer {node} expand")) == f"Will expand {node} at the next refocus"
 
 
 def test_a_span_is_explained_by_its_number_or_by_its_name(desk: Desk) -> None:
@@ -101,17 +101,17 @@ def test_a_span_is_explained_by_its_number_or_by_its_name(desk: Desk) -> None:
 
 def test_pinned_and_forbidden_show_on_the_entry_until_they_are_released(desk: Desk) -> None:
     place, node = first_gist(desk)
-    assert desk(f"focus forbid {node}").view.entries[place].forbidden
-    assert desk(f"focus pin {place}").view.entries[place].pinned
+    assert desk(f"focus steer {node} forbid").view.entries[place].forbidden
+    assert desk(f"focus steer {place} pin").view.entries[place].pinned
     with pytest.raises(UsageError, match="'pin'"):
-        desk(f"focus forbid {place} --release")
-    assert not desk(f"focus pin {place} --release").view.entries[place].pinned
+        desk(f"focus steer {place} forbid --release")
+    assert not desk(f"focus steer {place} pin --release").view.entries[place].pinned
 
 
 @pytest.mark.parametrize("word", ["L9#0", "L1#99999", "99999", "dome"])
 def test_a_word_that_names_no_node_is_refused(desk: Desk, word: str) -> None:
     with pytest.raises((UsageError, FocusError)):
-        desk(f"focus pin {word}")
+        desk(f"focus steer {word} pin")
 
 
 def test_what_is_done_in_the_past_begins_a_branch_that_the_trace_tells(desk: Desk) -> None:
@@ -119,7 +119,7 @@ def test_what_is_done_in_the_past_begins_a_branch_that_the_trace_tells(desk: Des
     desk("focus back 20")
     assert desk("focus set tau_expand 0.05").view.branch == "branch-1"
     desk("focus step 30")
-    listed = desk("focus branches")
+    listed = desk("focus switch")
     assert isinstance(listed, BranchList)
     assert [(one.name, one.at, one.steps) for one in listed.branches] == [
         ("main", 0, 40),
@@ -162,7 +162,7 @@ def test_a_closed_trace_replays_and_its_branches_can_be_compared_without_a_model
         assert (parted.shared, parted.what) == (3, "setting")
         assert say(f"focus telemetry {desk.trace}:main").branch == "main"
         assert not session.engine.model_is_loaded
-        done = say(f"focus replay {desk.trace}")
+        done = say(f"focus trace {desk.trace} --replay")
         assert isinstance(done, Replayed)
         assert (done.steps, done.branches, done.complete) == (16, 2, True)
         with pytest.raises(UsageError, match="neither a branch"):
@@ -216,9 +216,9 @@ def raise_usage(desk: Desk, line: str) -> None:
 def test_without_a_lifetime_each_verb_says_how_to_open_one() -> None:
     with Operator(Engine(Options(store=":memory:", model="tiny"))) as session:
         for line in (
-            "focus pin 0",
+            "focus steer 0 pin",
             "focus branch",
-            "focus branches",
+            "focus switch",
             "focus telemetry",
             "focus set n_diff 1",
         ):
@@ -231,17 +231,17 @@ def test_without_a_lifetime_each_verb_says_how_to_open_one() -> None:
 
 
 LINES = [
-    "focus forbid 0 --release",
-    "focus pin 0",
-    "focus force 0 expand",
+    "focus steer 0 forbid --release",
+    "focus steer 0 pin",
+    "focus steer 0 expand",
     "focus measure 0",
     "focus set window 480",
     "focus branch",
-    "focus branches",
+    "focus switch",
     "focus switch main",
     "focus diff main branch-1",
     "focus trace TRACE",
-    "focus replay TRACE",
+    "focus trace TRACE --replay",
     "focus telemetry",
 ]
 
@@ -249,7 +249,7 @@ LINES = [
 def test_every_verb_has_a_table_and_json_and_what_the_pane_shows_a_picture(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    desk("focus forbid 0")
+    desk("focus steer 0 forbid")
     desk("focus step 34")
     desk("focus branch branch-1 --at 30")
     desk("focus set n_diff 2")
@@ -273,7 +273,7 @@ def test_the_manual_runs_as_it_stands(desk: Desk) -> None:
     assert len(lines) > 20
     for line in lines:
         desk(line)
-    assert [one.name for one in desk("focus branches").branches] == ["main", "branch-1", "early"]
+    assert [one.name for one in desk("focus switch").branches] == ["main", "branch-1", "early"]
     for reason in REASON_SENTENCES:
         assert f"| `{reason}` |" in manual
 
@@ -324,7 +324,7 @@ def test_files_stand_in_the_source_column_and_one_handed_down_score_is_one_line(
         write(say("focus view"), "table")
         assert "long.txt" in capsys.readouterr().out
         say("focus set question_passes 1")
-        say("focus force 0 expand")
+        say("focus steer 0 expand")
         view = say("focus refocus").view
         handed = [one for one in view.entries if one.inherited and one.score == view.entries[0].score]
         assert len(handed) == 32
@@ -347,14 +347,16 @@ def test_one_command_at_a_time_goes_on_where_the_last_one_stood(tmp_path: Path) 
                 found = session.run(call)
         return found
 
-    assert alone("focus last").trace is None
+    assert alone("focus view").trace is None
     with pytest.raises(UsageError, match="no earlier working context"):
         alone("focus resume")
-    alone(f"focus open {tmp_path / 'night.txt'} --question 'which lamp?'", "focus step 5", "focus pin 0")
+    alone(
+        f"focus open {tmp_path / 'night.txt'} --question 'which lamp?'", "focus step 5", "focus steer 0 pin"
+    )
     with pytest.raises(UsageError) as refused:
         alone("focus step")
     assert "`focus resume` continues the last one" in refused.value.way_out
-    assert alone("focus last").trace.question == "which lamp?"
+    assert alone("focus view").trace.question == "which lamp?"
     resumed = alone("focus resume")
     assert (resumed.steps, resumed.view.step) == (5, 5)
     assert resumed.view.entries[0].pinned

@@ -91,7 +91,7 @@ def test_the_rules_forget_what_is_long_unused_and_it_can_be_brought_back(desk: D
     assert not desk.session.engine.focus.tree.catalogue.sealed.runs
     done = desk("focus forget --limit 5 --why 'room is short'")
     assert done.act.why == "room is short" and done.act.nodes == planned.plan.nodes
-    listed = desk("focus forgotten")
+    listed = desk("focus forget --list")
     assert isinstance(listed, ForgottenList) and [row.in_force for row in listed.rows] == [5]
     back = desk("focus restore")
     assert isinstance(back, Brought) and back.gists == 5
@@ -104,7 +104,7 @@ def test_what_is_forgotten_is_refused_by_name_and_why_says_so(desk: Desk) -> Non
     desk("focus open DIR/night.txt")
     shown = next(entry for entry in desk("focus view").entries if entry.level)
     desk(f"focus forget {shown.position}")
-    desk(f"focus force {shown.position} expand")
+    desk(f"focus steer {shown.position} expand")
     stepped = desk("focus refocus")
     decision = next(one for one in stepped.refocus.decisions if one.node == shown.node)
     assert (decision.reason, decision.detail) == ("illegal_level", "its detail was forgotten")
@@ -137,7 +137,7 @@ def test_what_was_asked_for_since_can_be_brought_back_by_that(desk: Desk) -> Non
         desk(f"focus forget {entry.node}")
     for _ in range(3):
         desk("focus refocus")
-    wanted = sum(row.wanted for row in desk("focus forgotten").rows)
+    wanted = sum(row.wanted for row in desk("focus forget --list").rows)
     if wanted == 0:
         with pytest.raises(FocusError, match="nothing to restore"):
             desk("focus restore --wanted 1")
@@ -196,25 +196,25 @@ def corpus(folder: Path) -> Path:
 
 def test_a_corpus_is_planned_read_in_and_kept_up_to_date(desk: Desk) -> None:
     home = corpus(desk.folder)
-    planned = desk("focus corpus DIR/corp --lifetime DIR/life --dry-run")
+    planned = desk("focus open DIR/corp --lifetime DIR/life --dry-run")
     assert isinstance(planned, CorpusRead) and not planned.read
     assert [one.path for one in planned.plan.sections] == ["README.md", "src/guard.py"]
     assert [bridge.names for bridge in planned.plan.bridges] == [("stall_guard",)]
     assert planned.skipped == (("bad.txt", "it is not UTF-8 (byte 0)"),)
     assert not (desk.folder / "life").exists()
-    desk("focus corpus DIR/corp --lifetime DIR/life --question 'what is stall_guard?'")
+    desk("focus open DIR/corp --lifetime DIR/life --question 'what is stall_guard?'")
     about = desk("focus spans guard").rows[0].kept.about
     assert about.language == "python" and about.bridges == ("README.md#Dome",) and about.time
     (home / "src" / "guard.py").write_text("def stall_guard(motor):\n    return motor.stop()\n")
-    again = desk("focus corpus DIR/corp --lifetime DIR/life")
+    again = desk("focus open DIR/corp --lifetime DIR/life")
     assert again.plan.unchanged == ("README.md",) and again.plan.replaced == ("src/guard.py",)
     versions = [row.kept.about.version for row in desk("focus spans guard.py").rows]
     assert len(set(versions)) == 2
-    with pytest.raises(InputError, match="not a folder"):
-        desk("focus corpus DIR/nowhere")
+    with pytest.raises(InputError, match="nowhere"):
+        desk("focus open DIR/nowhere")
     (desk.folder / "empty").mkdir()
     with pytest.raises(UsageError, match="contains no text"):
-        desk("focus corpus DIR/empty")
+        desk("focus open DIR/empty")
 
 
 def test_a_damaged_lifetime_is_named_file_by_file_and_mended(desk: Desk) -> None:
@@ -258,7 +258,7 @@ def test_the_manual_runs_as_it_stands_and_its_figures_are_computed(desk: Desk) -
     lines = [line for block in blocks for line in block.splitlines()]
     assert len(lines) > 15
     for line in lines:
-        desk(re.sub(r"\b(night\.txt|life|corpus|notes)(?= |$)(?<!focus corpus)", r"DIR/\1", line))
+        desk(re.sub(r"\b(night\.txt|life|corpus|notes)(?= |$)", r"DIR/\1", line))
     for fate in FATES:
         assert f"`{fate}`" in manual
     assert (

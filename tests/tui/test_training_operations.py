@@ -45,7 +45,7 @@ def test_the_first_run_of_the_manual_works_as_it_stands(
     (tmp_path / "toy.toml").write_text(TOY, encoding="utf-8")
     (tmp_path / "book.txt").write_text(LAMPS, encoding="utf-8")
     lines = commands(re.findall(r"```sh\n(.*?)```", MANUAL, flags=re.S)[0])
-    assert [words[1] for words in lines] == ["stage", "train", "train"]
+    assert [words[4] for words in lines] == ["--stage", "--steps", "--resume"]
     said = []
     for words in lines:
         assert amgs(tmp_path, *words) == 0
@@ -64,7 +64,7 @@ def test_the_first_run_of_the_manual_works_as_it_stands(
 def test_a_wrong_key_is_told_with_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "toy.toml"
     file.write_text(TOY.replace("held_out", "heldout"), encoding="utf-8")
-    assert amgs(tmp_path, "focus", "stage", str(file)) == 2
+    assert amgs(tmp_path, "focus", "train", "gistnet", str(file), "--stage") == 2
     assert "data.texts.0.heldout is no key (did you mean held_out?)" in capsys.readouterr().err
 
 

@@ -22,8 +22,8 @@ SPINE = """
 status|ingest|inbox list|consolidate|block show|block find|search|frame list|frame assemble|frame open
 graph neighbours|graph stats|graph inspect|decay curve|decay forecast|feedback|calibration
 focus open|focus step|focus refocus|focus back|focus why|focus view
-focus pin|focus forbid|focus force|focus measure|focus set
-focus branch|focus branches|focus switch|focus diff|focus trace|focus replay|focus telemetry
+focus steer|focus measure|focus set
+focus branch|focus switch|focus diff|focus trace|focus telemetry
 operations|undo|verify|select|show|snapshot|expect|theme|help
 """
 

@@ -33,6 +33,14 @@ RETIRED: dict[str, str] = {
     "review reject": "use `review decide ID reject`",
     "simulate": "use `montecarlo year`",
     "workers retry": "use `workers enqueue --failed`",
+    **{f"focus {word}": f"use `focus steer NODE {word}`" for word in ("pin", "forbid")},
+    "focus force": "use `focus steer NODE expand` or `focus steer NODE collapse`",
+    "focus corpus": "use `focus open DIR`",
+    "focus forgotten": "use `focus forget --list`",
+    "focus branches": "use `focus switch` without a name",
+    "focus last": "use `focus view` before a working context is open",
+    "focus replay": "use `focus trace PATH --replay`",
+    "focus stage": "use `focus train gistnet CONFIG --stage`",
     "focus label": "labels are measured from the repository, with `python -m benchmarks label`",
     **{
         f"focus train {kind}": f"it is trained from the repository, with `python -m benchmarks train-{kind}`"

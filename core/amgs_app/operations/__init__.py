@@ -43,7 +43,6 @@ NOUNS = (
     "workers",
     "focus",
     "focus_control",
-    "focus_corpus",
     "focus_lifetime",
     "focus_trace",
     "training",
@@ -83,7 +82,6 @@ if TYPE_CHECKING:
     from amgs_app.operations import exchange as exchange
     from amgs_app.operations import focus as focus
     from amgs_app.operations import focus_control as focus_control
-    from amgs_app.operations import focus_corpus as focus_corpus
     from amgs_app.operations import focus_lifetime as focus_lifetime
     from amgs_app.operations import focus_trace as focus_trace
     from amgs_app.operations import frame as frame

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,13 +11,19 @@ from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Lifetime
 from amgs_app.operations.focus_control import Node, node_of
-from amgs_app.results.focus import Opened, RunPosition, Stepped
+from amgs_app.operations.maintenance import DryRun
+from amgs_app.results.focus import LastRun, Opened, RunPosition, Stepped
+from amgs_app.results.lifetime import CorpusRead
 
 if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.engine import Engine
     from amgs_focus.records import Refocus, TokenSpan
+    from amgs_focus.tree.corpus import Document
     from amgs_focus.views import EntryExplanation, FocusView
+
+PASSED_OVER = frozenset({"node_modules", "__pycache__", "build", "dist", "venv"})
+"""Folders that hold what was made from sources; those whose name begins with a dot are passed over too."""
 
 Count = Annotated[int, Arg(metavar="N", min=1, help="How many tokens."), Takes("number")]
 
@@ -25,8 +32,8 @@ Count = Annotated[int, Arg(metavar="N", min=1, help="How many tokens."), Takes("
     "focus open",
     lane="model",
     needs="operate",
-    summary="Open files, or all consolidated blocks, as the lifetime context.",
-    synonyms=("load", "context window"),
+    summary="Open files, a folder, or all consolidated blocks, as the lifetime context.",
+    synonyms=("load", "context window", "corpus"),
     example='focus open chapter.txt --question "who wrote the letter?"',
     pane="focus",
     long=True,
@@ -36,19 +43,31 @@ def open_context(
     engine: Engine,
     files: Annotated[
         list[Path] | None,
-        Arg(metavar="FILE", help="Text files; default: the consolidated blocks."),
+        Arg(metavar="FILE", help="Text files, or one folder; default: the consolidated blocks."),
         Takes("file"),
     ] = None,
     *,
     question: Annotated[str, Option("--question", metavar="TEXT", help="The question for the model.")] = "",
     lifetime: Lifetime = None,
+    bridges: Annotated[
+        bool, Option("--bridges/--no-bridges", help="In a folder, link definitions to what mentions them.")
+    ] = True,
+    dry_run: DryRun = False,
     progress: Progress | None = None,
-) -> Opened:
+) -> Opened | CorpusRead:
     """Open text files, or every consolidated block by age, as the lifetime context.
 
     --lifetime keeps it in a folder, created if needed: files are appended to what the folder holds, and without files
     it is opened as it is. `frame open` opens the last frame instead.
+
+    A folder is read by domain, README → design → prose → source → tests, split at headings and definitions, without
+    near-duplicate sections, each section with its path, language, version and time. With --lifetime only new or changed
+    documents are added, and older versions count as superseded.
     """
+    if files and len(files) == 1 and files[0].is_dir():
+        return _open_folder(engine, files[0], lifetime, question, progress, bridges=bridges, dry_run=dry_run)
+    if dry_run:
+        raise UsageError("Only a folder can be previewed.", way_out="Name one, or leave out --dry-run.")
     from amgs_app.models.choice import segments_of_blocks, segments_of_files
 
     if lifetime is not None and not files and (lifetime / "spans.jsonl").exists():
@@ -153,11 +172,13 @@ def why(
     example="focus view",
     pane="focus",
 )
-def view(engine: Engine) -> FocusView:
-    """Show the working context: which spans of the lifetime are tokens and which are gists, and at what
-    level.
+def view(engine: Engine) -> FocusView | LastRun:
+    """Show the working context: which spans of the lifetime are tokens and which are gists, and at what level.
+
+    While none is open, show what the last session left in its trace: question, length, branches. `focus resume`
+    continues it.
     """
-    return engine.focus.snapshot()
+    return engine.focus.snapshot() if engine.focus_is_open else engine.last_run()
 
 
 @operation(
@@ -176,3 +197,57 @@ def tokens(
 ) -> TokenSpan:
     """Show N tokens of the lifetime from START on, each with its text, as the map does at its deepest zoom."""
     return engine.focus.tokens(start, start + count)
+
+
+def _open_folder(
+    engine: Engine,
+    folder: Path,
+    lifetime: Path | None,
+    question: str,
+    progress: Progress | None,
+    *,
+    bridges: bool,
+    dry_run: bool,
+) -> CorpusRead:
+    """Read a folder as the lifetime, or say what would be read."""
+    from amgs_focus.tree.corpus import plan_corpus
+    from amgs_focus.tree.journal import JOURNAL, SpanJournal
+
+    documents, skipped = _documents(folder)
+    known: dict[str, str] = {}
+    going_on = lifetime is not None and (lifetime / JOURNAL).exists()
+    if going_on and lifetime is not None:
+        journal = SpanJournal(lifetime, "", engine.settings.focus.block_size)
+        known = journal.read().span_metadata.versions()
+    plan = plan_corpus(documents, name=folder.resolve().name, known=known, bridges=bridges)
+    if dry_run:
+        return CorpusRead(str(folder), plan, skipped, False, engine.focus_view)
+    if not plan.sections and not going_on:
+        raise UsageError(
+            f"{folder} contains no text.", way_out="Give a folder with .md, .txt or source files."
+        )
+    runtime = engine.open_focus(plan.segments, question, progress, folder=lifetime)
+    return CorpusRead(str(folder), plan, skipped, True, runtime.snapshot())
+
+
+def _documents(folder: Path) -> tuple[list[Document], tuple[tuple[str, str], ...]]:
+    """The texts in and below a folder, in the order of their paths, and what was passed over and why."""
+    from amgs_focus.tree.corpus import LANGUAGES, Document
+
+    found, skipped = [], []
+    for file in sorted(folder.rglob("*")):
+        inside = file.relative_to(folder)
+        if any(part.startswith(".") or part in PASSED_OVER for part in inside.parts):
+            continue
+        if file.suffix.lower() not in LANGUAGES or not file.is_file():
+            continue
+        try:
+            text = file.read_bytes().decode("utf-8")
+            changed = datetime.fromtimestamp(int(file.stat().st_mtime), UTC).isoformat()
+        except UnicodeDecodeError as error:
+            skipped.append((inside.as_posix(), f"it is not UTF-8 (byte {error.start})"))
+        except OSError as error:
+            skipped.append((inside.as_posix(), str(error.strerror)))
+        else:
+            found.append(Document(inside.as_posix(), text, changed))
+    return found, tuple(skipped)

@@ -1,4 +1,4 @@
-"""What the operator tells the working context: `focus pin`, `forbid`, `force`, `measure`, `set`."""
+"""What the operator tells the working context: `focus steer`, `measure`, `set`."""
 
 from __future__ import annotations
 
@@ -12,74 +12,43 @@ from amgs_app.results.focus import Measured, SettingChanged, Steered
 
 if TYPE_CHECKING:
     from amgs_app.engine import Engine
-    from amgs_focus.records import NodeRef, Override
+    from amgs_focus.records import NodeRef
     from amgs_focus.runtime.runtime import FocusRuntime
 
 Node = Annotated[
     str,
     Arg(metavar="NODE", help="A span's number in the working context, or its name, such as L1#20."),
 ]
-Release = Annotated[bool, Option("--release", help="Release it.")]
 
 _NAMED = re.compile(r"[lL](\d+)#(\d+)")
 
 
 @operation(
-    "focus pin",
+    "focus steer",
     lane="model",
     needs="operate",
-    summary="Pin a span: never collapse it.",
-    example="focus pin L1#20",
+    summary="Pin, forbid, expand or collapse a span.",
+    synonyms=("pin", "forbid", "force", "override"),
+    example="focus steer L1#20 pin",
     pane="focus",
     writes=True,
 )
-def pin(engine: Engine, node: Node, *, release: Release = False) -> Steered:
-    """Keep the span at least this fine until it is released. Only a completely full window overrides a pin.
-
-    Takes effect at the next refocus. After `focus back` it begins a branch.
-    """
-    runtime = engine.focus
-    return _steer(runtime, node_of(runtime, node), "pin", release)
-
-
-@operation(
-    "focus forbid",
-    lane="model",
-    needs="operate",
-    summary="Forbid a span: never expand it.",
-    example="focus forbid L1#20",
-    pane="focus",
-    writes=True,
-)
-def forbid(engine: Engine, node: Node, *, release: Release = False) -> Steered:
-    """Keep the span as coarse as it is until it is released.
-
-    Takes effect at the next refocus. After `focus back` it begins a branch.
-    """
-    runtime = engine.focus
-    return _steer(runtime, node_of(runtime, node), "forbid", release)
-
-
-@operation(
-    "focus force",
-    lane="model",
-    needs="operate",
-    summary="Expand or collapse a span at the next refocus.",
-    example="focus force L1#20 expand",
-    pane="focus",
-    writes=True,
-)
-def force(
+def steer(
     engine: Engine,
     node: Node,
-    action: Annotated[Literal["expand", "collapse"], Arg(metavar="ACTION", help="expand or collapse.")],
+    action: Annotated[
+        Literal["pin", "forbid", "expand", "collapse"],
+        Arg(metavar="ACTION", help="pin, forbid, expand or collapse."),
+    ],
     *,
-    release: Release = False,
+    release: Annotated[bool, Option("--release", help="Take it back.")] = False,
 ) -> Steered:
-    """Request one action regardless of the scores; the budget, the tail and the levels still apply.
+    """Overrule the scores for a span; budget, tail and levels still apply.
 
-    A span collapses together with its siblings into the gist above them; a gist that is not in the window can be
-    named directly. Takes effect once, at the next refocus. After `focus back` it begins a branch.
+    pin keeps it at least this fine, forbid as coarse as it is, until released; only a completely full window overrides
+    a pin. expand and collapse are done once. A span collapses together with its siblings into the gist above them; a
+    gist that is not in the window can be named directly. Takes effect at the next refocus. After `focus back` it begins
+    a branch.
     """
     from amgs_focus.records import parent_of
 
@@ -87,7 +56,15 @@ def force(
     named = node_of(runtime, node)
     if action == "collapse" and runtime.context.position(named) is not None:
         named = parent_of(named, runtime.settings.block_size)
-    return _steer(runtime, named, action, release)
+    before = runtime.state.allocator.overrides.get(named)
+    if release and before != action:
+        raise UsageError(
+            f"{named} has no {action!r} to release.",
+            way_out=f"It has {before!r}." if before else "It is neither pinned nor forbidden.",
+        )
+    view = runtime.override(named, None if release else action)
+    in_tail = runtime.tree.span(named)[1] > runtime.context.tail_start
+    return Steered(str(named), action, release, view, in_tail)
 
 
 @operation(
@@ -158,15 +135,3 @@ def node_of(runtime: FocusRuntime, text: str) -> NodeRef:
     if not runtime.tree.exists(node):
         raise UsageError(f"There is no {node} in this lifetime.", way_out="`focus view` shows what there is.")
     return node
-
-
-def _steer(runtime: FocusRuntime, node: NodeRef, word: Override, release: bool) -> Steered:
-    said = runtime.state.allocator.overrides.get(node)
-    if release and said != word:
-        raise UsageError(
-            f"{node} has no {word!r} to release.",
-            way_out=f"It has {said!r}." if said else "It is neither pinned nor forbidden.",
-        )
-    view = runtime.override(node, None if release else word)
-    in_tail = runtime.tree.span(node)[1] > runtime.context.tail_start
-    return Steered(str(node), word, release, view, in_tail)

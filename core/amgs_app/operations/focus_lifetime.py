@@ -1,4 +1,4 @@
-"""Looking after a lifetime: `focus forget`, `restore`, `forgotten`, `purge`, `tag`, `spans`, `describe`, `rebuild`,
+"""Looking after a lifetime: `focus forget`, `restore`, `purge`, `tag`, `spans`, `describe`, `rebuild`,
 `check`.
 """
 
@@ -11,7 +11,7 @@ from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit, Offset
-from amgs_app.operations.focus_control import Node, Release, node_of
+from amgs_app.operations.focus_control import Node, node_of
 from amgs_app.operations.maintenance import DryRun
 from amgs_app.results.lifetime import (
     ActRow,
@@ -39,7 +39,7 @@ OPERATOR = "operator"
 
 ActId = Annotated[
     int | None,
-    Arg(metavar="ACT", help="The number that `focus forgotten` shows."),
+    Arg(metavar="ACT", help="The number that `focus forget --list` shows."),
     Takes("number"),
 ]
 Why = Annotated[str, Option("--why", metavar="TEXT", help="The reason, for the record.")]
@@ -67,22 +67,30 @@ def forget(
         ),
     ] = None,
     *,
+    list_acts: Annotated[
+        bool, Option("--list", help="Only list what was forgotten, restored and purged.")
+    ] = False,
     dry_run: DryRun = False,
     limit: Annotated[
         int | None, Option("--limit", metavar="N", min=1, help="At most N gists, the weakest first.")
     ] = None,
     why: Why = "",
     progress: Progress | None = None,
-) -> Forgotten:
+) -> Forgotten | ForgottenList:
     """Hide what lies below gists that have not been opened for long: tokens first, later the gists over them.
 
     The gist itself stays. Tagged and pinned spans, the last tokens, what the window holds and what proved its worth
     are kept; naming a gist overrides all but tags, pins and the tail. `focus restore` brings it back until `focus
     purge`.
+
+    --list shows the lifetime's record instead: who forgot what, when and why, with checksums, and what was asked for
+    since.
     """
     from amgs_focus.tree.retention import act_of, by_hand, plan
 
     runtime = engine.focus
+    if list_acts:
+        return _record(runtime)
     tree, now = runtime.tree, _situation(runtime)
     if nodes:
         found = by_hand(tree, [_gist(runtime, text) for text in nodes], now)
@@ -141,28 +149,6 @@ def restore(
 
 
 @operation(
-    "focus forgotten",
-    lane="model",
-    needs="operate",
-    summary="List what was forgotten, restored and purged.",
-    example="focus forgotten",
-)
-def forgotten(engine: Engine) -> ForgottenList:
-    """Show the lifetime's record of forgetting: who forgot what, when and why, with checksums, and what was asked for
-    since.
-    """
-    from amgs_focus.tree.node_set import NOTHING
-
-    catalogue = engine.focus.tree.catalogue
-    span_metadata = catalogue.span_metadata
-    rows = []
-    for act in span_metadata.acts:
-        held = act.nodes & span_metadata.sealed if act.kind == "forget" else NOTHING
-        rows.append(ActRow(act, len(held), sum(catalogue.usage.of(node).wanted > 0 for node in held)))
-    return ForgottenList(tuple(rows), len(span_metadata.sealed), len(span_metadata.purged))
-
-
-@operation(
     "focus purge",
     lane="model",
     needs="operate",
@@ -217,7 +203,7 @@ def tag(
     node: Node,
     word: Annotated[str, Arg(metavar="WORD", help="bugfix, incident, keep, …")] = "keep",
     *,
-    release: Release = False,
+    release: Annotated[bool, Option("--release", help="Remove it.")] = False,
 ) -> Tagged:
     """Tag the tokens that an entry or a node covers. Tagged spans are never forgotten, by rule or by hand.
 
@@ -376,6 +362,20 @@ def _situation(runtime: FocusRuntime) -> RetentionContext:
     return RetentionContext(runtime.context.tail_start, runtime.context.standing(), pinned)
 
 
+def _record(runtime: FocusRuntime) -> ForgottenList:
+    """Every act, and how much of each forgetting still holds and was asked for."""
+    from amgs_focus.tree.node_set import NOTHING
+
+    catalogue = runtime.tree.catalogue
+    span_metadata = catalogue.span_metadata
+    rows = []
+    for act in span_metadata.acts:
+        held = act.nodes & span_metadata.sealed if act.kind == "forget" else NOTHING
+        rows.append(ActRow(act, len(held), sum(catalogue.usage.of(node).wanted > 0 for node in held)))
+    sealed, purged = len(span_metadata.sealed), len(span_metadata.purged)
+    return ForgottenList(tuple(rows), sealed, purged, runtime.snapshot())
+
+
 def _gist(runtime: FocusRuntime, text: str) -> NodeRef:
     """The gist that a word names; of a block of tokens the gist above it."""
     from amgs_focus.records import parent_of
@@ -394,7 +394,7 @@ def _act(runtime: FocusRuntime, number: int | None) -> Act:
     if not found:
         raise UsageError(
             "Nothing is forgotten." if number is None else f"Act {number} did not forget anything.",
-            way_out="`focus forgotten` lists what was.",
+            way_out="`focus forget --list` shows what was.",
         )
     return found[0]
 

@@ -1,4 +1,4 @@
-"""Branches and traces of the working context: `focus branch`, `branches`, `switch`, `diff`, `trace`, `replay`,
+"""Branches and traces of the working context: `focus branch`, `switch`, `diff`, `trace`, `resume`,
 `telemetry`.
 """
 
@@ -11,7 +11,7 @@ from amgs.errors import InputError, UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.places.paths import lies_there
-from amgs_app.results.focus import BranchList, LastRun, Replayed, Resumed, RunPosition
+from amgs_app.results.focus import BranchList, Replayed, Resumed, RunPosition
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from amgs_focus.trace.lineage import TraceBranch, TraceDiff, TraceSummary
     from amgs_focus.trace.telemetry import Telemetry
 
-TracePath = Annotated[Path, Arg(metavar="PATH", help="A trace."), Takes("file")]
 Run = Annotated[str, Arg(metavar="RUN", help="A branch, or PATH or PATH:BRANCH of a trace."), Takes("file")]
 
 
@@ -51,33 +50,26 @@ def branch(
 
 
 @operation(
-    "focus branches",
-    lane="model",
-    needs="operate",
-    summary="List the branches of this run.",
-    example="focus branches",
-    pane="focus",
-)
-def branches(engine: Engine) -> BranchList:
-    """List every branch: where it leaves its parent, how many steps it has, and what was decoded on it."""
-    runtime = engine.focus
-    return BranchList(runtime.branches(), runtime.snapshot())
-
-
-@operation(
     "focus switch",
     lane="model",
     needs="operate",
-    summary="Go to the end of a branch.",
+    summary="Go to the end of a branch, or list the branches.",
     example="focus switch other",
     pane="focus",
     long=True,
     writes=True,
 )
 def switch(
-    engine: Engine, name: Annotated[str, Arg(metavar="NAME", help="A branch of this run.")]
-) -> RunPosition:
-    """Go to another branch, exactly as it was left: lifetime, working context, scores and cooldowns."""
+    engine: Engine,
+    name: Annotated[str | None, Arg(metavar="NAME", help="A branch of this run; default: list them.")] = None,
+) -> RunPosition | BranchList:
+    """Go to another branch, exactly as it was left: lifetime, working context, scores and cooldowns.
+
+    Without a name list every branch: where it leaves its parent, how many steps it has, and what was decoded on it.
+    """
+    if name is None:
+        runtime = engine.focus
+        return BranchList(runtime.branches(), runtime.snapshot())
     return RunPosition("switch", 0, engine.focus.switch(name))
 
 
@@ -105,69 +97,32 @@ def difference(engine: Engine, ours: Run, theirs: Run) -> TraceDiff:
     "focus trace",
     lane="model",
     needs="operate",
-    summary="Show what a trace contains.",
+    summary="Show what a trace contains, or replay it.",
+    synonyms=("replay",),
     example="focus trace run.trace",
+    long=True,
 )
-def trace(engine: Engine, path: TracePath) -> TraceSummary:
+def trace(
+    engine: Engine,
+    path: Annotated[Path, Arg(metavar="PATH", help="A trace."), Takes("file")],
+    *,
+    replay: Annotated[
+        bool, Option("--replay", help="Run it on a fresh engine and compare state by state.")
+    ] = False,
+    progress: Progress | None = None,
+) -> TraceSummary | Replayed:
     """Read a trace without loading a model: what made it, what happened, its branches and its last answer.
 
-    A truncated trace is read as far as it goes; an edited one is refused, with the line.
+    A truncated trace is read as far as it goes; an edited one is refused, with the line. --replay runs it with the
+    settings in its header and names the first line that differs. What is open stays as it is; `focus resume` continues
+    the last run instead.
     """
     from amgs_focus.trace.lineage import summary
     from amgs_focus.trace.trace import read
 
-    del engine
+    if replay:
+        return _replayed(engine, path, progress)
     return summary(read(path, allow_incomplete=True), str(path))
-
-
-@operation(
-    "focus replay",
-    lane="model",
-    needs="operate",
-    summary="Replay a trace and compare state by state.",
-    example="focus replay run.trace",
-    long=True,
-)
-def replay(engine: Engine, path: TracePath, *, progress: Progress | None = None) -> Replayed:
-    """Run the trace on a fresh engine with the settings in its header, and compare state by state.
-
-    Names the first line that differs. What is open stays as it is; `focus resume` continues the last run instead.
-    """
-    from amgs_app.models.choice import focus_runtime, gist_encoder
-    from amgs_focus.runtime.replay import replay as again
-    from amgs_focus.search_options import SearchOptions
-    from amgs_focus.settings import FocusSettings
-    from amgs_focus.trace.trace import read
-
-    told = read(path, allow_incomplete=True)
-    settings = FocusSettings.model_validate(dict(told.header.settings))
-    model = engine.load_model(progress)
-    gist = gist_encoder(model, engine.settings.model, engine.checkpoints)
-    runtime, _ = focus_runtime(
-        model,
-        settings,
-        settings.seed,
-        engine.clock,
-        gist=gist,
-        checkpoints=engine.checkpoints,
-        encoder=engine.text_encoder() if told.header.text_encoder else None,
-        search_options=SearchOptions.of(told.header.search),
-    )
-    steps = again(told, runtime, progress)
-    return Replayed(str(path), steps, len(runtime.branches()), runtime.state_hash(), told.complete)
-
-
-@operation(
-    "focus last",
-    lane="model",
-    needs="operate",
-    summary="Show the last session's working context.",
-    example="focus last",
-    pane="focus",
-)
-def last_run(engine: Engine) -> LastRun:
-    """Read the trace of the working context that was open last: its question, its length, its branches."""
-    return engine.last_run()
 
 
 @operation(
@@ -236,6 +191,32 @@ def telemetry(
     return found
 
 
+def _replayed(engine: Engine, path: Path, progress: Progress | None) -> Replayed:
+    """What came of a replay."""
+    from amgs_app.models.choice import focus_runtime, gist_encoder
+    from amgs_focus.runtime.replay import replay as again
+    from amgs_focus.search_options import SearchOptions
+    from amgs_focus.settings import FocusSettings
+    from amgs_focus.trace.trace import read
+
+    told = read(path, allow_incomplete=True)
+    settings = FocusSettings.model_validate(dict(told.header.settings))
+    model = engine.load_model(progress)
+    gist = gist_encoder(model, engine.settings.model, engine.checkpoints)
+    runtime, _ = focus_runtime(
+        model,
+        settings,
+        settings.seed,
+        engine.clock,
+        gist=gist,
+        checkpoints=engine.checkpoints,
+        encoder=engine.text_encoder() if told.header.text_encoder else None,
+        search_options=SearchOptions.of(told.header.search),
+    )
+    steps = again(told, runtime, progress)
+    return Replayed(str(path), steps, len(runtime.branches()), runtime.state_hash(), told.complete)
+
+
 def _line(told: Trace, name: str) -> TraceBranch:
     """A branch of a trace, the active one for ""."""
     from amgs_focus.trace.lineage import lineage
@@ -256,5 +237,5 @@ def _run(engine: Engine, text: str) -> tuple[Trace, str]:
         return read(Path(text), allow_incomplete=True), ""
     raise UsageError(
         f"{text!r} is neither a branch of this run nor a trace.",
-        way_out="`focus branches` lists the branches; a trace is named by its path.",
+        way_out="`focus switch` lists the branches; a trace is named by its path.",
     )

@@ -14,7 +14,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "draft": "`consolidate plan` lists them.",
         "export": "`export PATH` writes one.",
         "feedback": "Use `feedback useful ID` or `feedback useless ID`.",
-        "forgotten": "`focus forgotten` lists it, `focus restore` brings it back.",
+        "forgotten": "`focus forget --list` shows it, `focus restore` brings it back.",
         "frame": "`frame define` changes it.",
         "import": "`import PATH --from FORMAT` names the format.",
         "ingest": "`ingest --file FILE` takes a single file.",

@@ -1,4 +1,4 @@
-"""Training gists on one's own texts: `focus stage`, `focus train gistnet`."""
+"""Training gists on one's own texts: `focus train gistnet`."""
 
 from __future__ import annotations
 
@@ -30,27 +30,6 @@ Out = Annotated[
 
 
 @operation(
-    "focus stage",
-    lane="model",
-    needs="operate",
-    summary="Tokenise the texts of a training run into Arrow shards.",
-    example="focus stage stage.toml",
-    long=True,
-)
-def stage_texts(engine: Engine, config: Config, *, progress: Progress | None = None) -> Staged:
-    """Tokenise the texts that the file's `data.texts` names into block-aligned Arrow files that record their source.
-
-    Unchanged texts are kept. Training does this by itself.
-    """
-    from amgs_focus.training.gist_run import base_model
-    from amgs_focus.training.run_config import read_config
-    from amgs_focus.training.staging import stage
-
-    told = cached(engine, read_config(config), None)
-    return stage(told.data, base_model(told, progress), progress)
-
-
-@operation(
     "focus train gistnet",
     lane="model",
     needs="operate",
@@ -65,16 +44,22 @@ def train_gistnet(
     resume: Resume = False,
     steps: Steps = None,
     out: Out = None,
+    stage: Annotated[bool, Option("--stage", help="Only tokenise the texts.")] = False,
     progress: Progress | None = None,
-) -> TrainedRun:
+) -> TrainedRun | Staged:
     """Train the net for tokens, then the net for gists above it, and write both as one checkpoint with its card.
+
+    --stage only tokenises the texts that `data.texts` names into block-aligned Arrow files that record their source;
+    training does that by itself, and keeps what has not changed.
 
     Stopping keeps the state: the same command with --resume continues from that step as if it had never stopped.
     """
-    from amgs_focus.training import gist_run
+    from amgs_focus.training import gist_run, staging
     from amgs_focus.training.run_config import read_config
 
     told = cached(engine, read_config(config), out)
+    if stage:
+        return staging.stage(told.data, gist_run.base_model(told, progress), progress)
     return gist_run.train_gistnet(told, clock=engine.clock, progress=progress, resume=resume, steps=steps)
 
 

@@ -60,7 +60,7 @@ class FocusFeedback:
 
 @dataclass(frozen=True, slots=True)
 class Steered:
-    """`focus pin`, `forbid`, `force`: what was said about a node, or taken back. in_tail: whether it reaches into the
+    """`focus steer`: what was said about a node, or taken back. in_tail: whether it reaches into the
     tail, which stays tokens.
     """
 
@@ -100,7 +100,8 @@ class RunPosition:
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """`focus last`: what a session before left in its trace; None where nothing is left to go on with.
+    """`focus view` while nothing is open: what a session before left in its trace; None where nothing is left to go on
+    with.
 
     kept: the lifetime's folder, "" where the trace holds all of it.
     """
@@ -121,7 +122,7 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class BranchList:
-    """`focus branches`: every branch of the run."""
+    """`focus switch` without a name: every branch of the run."""
 
     branches: tuple[BranchView, ...]
     view: FocusView
@@ -129,7 +130,7 @@ class BranchList:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """`focus replay`: a trace that was done again and agreed. complete: it had its end mark."""
+    """`focus trace PATH --replay`: a trace that was done again and agreed. complete: it had its end mark."""
 
     path: str
     steps: int

@@ -44,8 +44,8 @@ class Purged:
 
 @dataclass(frozen=True, slots=True)
 class ActRow:
-    """One line of `focus forgotten`. in_force: gists of it that are still forgotten; wanted: of these, how many were
-    asked for since.
+    """One line of `focus forget --list`. in_force: gists of it that are still forgotten; wanted: of these, how many
+    were asked for since.
     """
 
     act: Act
@@ -55,11 +55,12 @@ class ActRow:
 
 @dataclass(frozen=True, slots=True)
 class ForgottenList:
-    """`focus forgotten`: what was forgotten, restored and purged, in order."""
+    """`focus forget --list`: what was forgotten, restored and purged, in order."""
 
     rows: tuple[ActRow, ...]
     sealed: int
     purged: int
+    view: FocusView
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ class SpanDescribed:
 
 @dataclass(frozen=True, slots=True)
 class CorpusRead:
-    """`focus corpus`: the plan of a folder, and whether it was read in. skipped: (file, why)."""
+    """`focus open DIR`: the plan of a folder, and whether it was read in. skipped: (file, why)."""
 
     folder: str
     plan: CorpusPlan

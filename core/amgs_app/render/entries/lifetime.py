@@ -119,7 +119,7 @@ def purged(result: Purged) -> ResultTable:
     )
 
 
-@entry()
+@entry(figure=with_view)
 def forgotten_list(result: ForgottenList) -> ResultTable:
     rows = [
         (

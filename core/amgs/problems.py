@@ -64,14 +64,21 @@ def fault() -> dict[str, Any]:
 
 
 def error_of(given: Mapping[str, Any]) -> AmgsError:
-    """The exception that problem details stand for: the class of its type, AmgsError for a type not known here."""
+    """The exception that problem details stand for: the class of its type, AmgsError for a type not known here.
+
+    about, exit_code: its subject and exit code, where they are told.
+    """
     wanted = str(given.get("type", "")).rpartition(":")[2]
     kind = _by_slug().get(wanted, AmgsError)
-    return kind(
+    error = kind(
         str(given.get("detail", "The service gave no reason.")),
         way_out=str(given.get("way_out", "")),
         title=str(given.get("title", "")) or None,
     )
+    error.about = str(given.get("about", error.about))
+    if isinstance(given.get("exit_code"), int):
+        error.exit_code = given["exit_code"]
+    return error
 
 
 def slug(name: str) -> str:

@@ -89,7 +89,7 @@ def steps(
             raise TypeError("A request that was sent has an answer, or was lost.")
         if isinstance(got, Lost):
             if last or (got.arrived and not repeatable):
-                raise _unreachable(address, got)
+                raise unreachable(address, got)
             yield Wait(rules.wait(tried, chance()))
         elif got.status_code in AGAIN and repeatable and not last:
             yield Wait(rules.wait(tried, chance(), got.headers.get("Retry-After", "")))
@@ -108,12 +108,9 @@ def _as_http(ask: Ask[Any], headers: Mapping[str, str]) -> Sent:
 
 
 def _read(ask: Ask[R], got: httpx2.Response) -> R:
-    try:
-        told = json.loads(got.content) if got.content else None
-    except ValueError:
-        told = None
     if got.status_code >= 400:
-        raise _refused(got.status_code, told)
+        raise refused(got.status_code, got.content)
+    told = _json(got.content)
     kind = got.headers.get("Content-Type", "").partition(";")[0]
     if kind not in (wire.MEDIA_TYPE, "application/json"):
         raise _foreign()
@@ -123,7 +120,9 @@ def _read(ask: Ask[R], got: httpx2.Response) -> R:
         raise _foreign() from error
 
 
-def _refused(status: int, told: Any) -> AmgsError:
+def refused(status: int, content: bytes) -> AmgsError:
+    """The error that the answer to a refused request stands for."""
+    told = _json(content)
     if isinstance(told, dict) and "type" in told:
         error = problems.error_of(told)
         if isinstance(error, StaleError):
@@ -133,6 +132,13 @@ def _refused(status: int, told: Any) -> AmgsError:
         f"It answered {status} and did not say why.",
         way_out="Check that the address is that of `amgs serve`, not of something between.",
     )
+
+
+def _json(content: bytes) -> Any:
+    try:
+        return json.loads(content) if content else None
+    except ValueError:
+        return None
 
 
 def _changed(told: Any) -> tuple[Any, ...]:
@@ -149,7 +155,8 @@ def _foreign() -> ServiceError:
     )
 
 
-def _unreachable(address: str, lost: Lost) -> UnreachableError:
+def unreachable(address: str, lost: Lost) -> UnreachableError:
+    """The error for a request that nobody answered."""
     return UnreachableError(
         f"{address} does not answer: {lost.why}.", way_out="Start it with `amgs serve`, or check the address."
     )

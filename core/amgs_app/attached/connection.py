@@ -16,7 +16,9 @@ from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
 from amgs import extras, wire
-from amgs.errors import AmgsError, Cancelled, ServiceError, UnreachableError, UsageError
+from amgs.client.connection import lost
+from amgs.client.exchange import Lost, refused, unreachable
+from amgs.errors import Cancelled, ServiceError, UsageError
 from amgs.problems import error_of
 from amgs.types import Progress
 from amgs_app.attached.asks import PACKAGES
@@ -53,8 +55,6 @@ class AttachedConnection:
         self._listening: Any = None
         with extras.explained():
             import httpx2
-        self._faults = httpx2.HTTPError
-        self._never_sent = (httpx2.ConnectError, httpx2.ConnectTimeout)
         timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
         self._http = httpx2.Client(base_url=self.base, headers=said, timeout=timeout, trust_env=False)
 
@@ -86,18 +86,18 @@ class AttachedConnection:
         with self._reaching(), self._http.stream("POST", path, content=body, headers=looks) as answer:
             if answer.status_code != 200:
                 answer.read()
-                raise _refusal(answer.content)
+                raise refused(answer.status_code, answer.content)
             for line in answer.iter_lines():
                 if progress is not None and progress.cancelled:
                     raise Cancelled("Stopped.", way_out="Committed changes are kept.")
                 told = json.loads(line) if line else {}
                 if "problem" in told:
-                    raise _as_raised(told["problem"])
+                    raise error_of(told["problem"])
                 if "result" in told:
                     return wire.loads(json.dumps(told["result"]), PACKAGES)
                 if "progress" in told and progress is not None:
                     progress(*told["progress"])
-        raise self._unreachable("It ended before it answered.")
+        raise unreachable(self.base, Lost("it ended before it answered", arrived=True))
 
     def events(self, after: str = "") -> Iterator[ServiceEvent | None]:
         """What happens there from now on, or after a value of the change counter; None first, as soon as it listens.
@@ -109,7 +109,7 @@ class AttachedConnection:
         with self._reaching(), self._http.stream("GET", "/v1/events", headers=said) as answer:
             if answer.status_code != 200:
                 answer.read()
-                raise _refusal(answer.content)
+                raise refused(answer.status_code, answer.content)
             self._listening = answer.extensions.get("network_stream")
             yield None
             for line in answer.iter_lines():
@@ -124,18 +124,12 @@ class AttachedConnection:
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:
+        import httpx2
+
         try:
             yield
-        except self._never_sent as error:
-            raise self._unreachable("Nobody answers there.") from error
-        except self._faults as error:
-            raise self._unreachable("The connection broke before the answer came.") from error
-
-    def _unreachable(self, why: str) -> UnreachableError:
-        return UnreachableError(
-            f"{self.base}: {why}",
-            way_out="See whether `amgs serve` still runs there, and whether the address is right.",
-        )
+        except (httpx2.TransportError, httpx2.InvalidURL) as error:
+            raise unreachable(self.base, lost(error)) from error
 
 
 def place_of(address: str) -> tuple[str, str]:
@@ -163,26 +157,3 @@ def _parts(address: str) -> SplitResult:
             way_out="Write it as http://127.0.0.1:8420/notes, in small letters.",
         )
     return parts
-
-
-def _refusal(body: bytes) -> AmgsError:
-    """The error that an answer other than 200 stands for."""
-    try:
-        told = json.loads(body)
-    except ValueError:
-        told = None
-    if isinstance(told, dict) and "detail" in told:
-        return _as_raised(told)
-    return ServiceError(
-        "Something answers at this address, but it is no served memory.",
-        way_out="Give the address that `amgs serve` printed.",
-    )
-
-
-def _as_raised(told: dict[str, Any]) -> AmgsError:
-    """The exception as it was raised at the server; its way out is complete, or is completed here by its subject."""
-    error = error_of(told)
-    error.about = str(told.get("about", ""))
-    if isinstance(told.get("exit_code"), int):
-        error.exit_code = told["exit_code"]
-    return error

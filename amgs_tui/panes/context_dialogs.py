@@ -46,8 +46,7 @@ def choose_level(app: App[Any], title: str, levels: Mapping[str, str], then: Cal
 
 def choose_strategy(app: App[Any], wish: ContextWish, want: Callable[..., None]) -> None:
     """A strategy, or a configuration, which brings its own."""
-    from amgs.types.context_settings import CONTEXT_CONFIGURATIONS
-    from amgs.types.conversation import CONTEXT_STRATEGIES
+    from amgs.types.conversation import CONTEXT_CONFIGURATIONS, CONTEXT_STRATEGIES
     from amgs_tui.dialogs.chooser import Choice, Chooser
 
     here = wish.configuration

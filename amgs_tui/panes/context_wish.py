@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 from amgs_app import operations
 
 if TYPE_CHECKING:
-    from amgs.types.context_settings import ContextConfiguration
-    from amgs.types.conversation import ContextSpan, ContextStrategy, FateChange, SpanFate
+    from amgs.types.conversation import (
+        ContextConfiguration,
+        ContextSpan,
+        ContextStrategy,
+        FateChange,
+        SpanFate,
+    )
     from amgs_app.calls.call import Call
 
 STRATEGIES: Final[Mapping[ContextStrategy, str]] = {

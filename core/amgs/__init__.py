@@ -127,17 +127,17 @@ if TYPE_CHECKING:
     from amgs.types.conversation import OptimisedContext as OptimisedContext
     from amgs.types.conversation import RestoredSpan as RestoredSpan
     from amgs.types.conversation import ToolCall as ToolCall
-    from amgs.types.conversation_text import ClassSurvival as ClassSurvival
-    from amgs.types.conversation_text import ConversationSurvival as ConversationSurvival
-    from amgs.types.conversation_text import TextPiece as TextPiece
+    from amgs.types.conversation_views import ClassSurvival as ClassSurvival
     from amgs.types.conversation_views import ConversationAct as ConversationAct
     from amgs.types.conversation_views import ConversationActs as ConversationActs
     from amgs.types.conversation_views import ConversationExtract as ConversationExtract
     from amgs.types.conversation_views import ConversationMemories as ConversationMemories
+    from amgs.types.conversation_views import ConversationSurvival as ConversationSurvival
     from amgs.types.conversation_views import ConversationTopic as ConversationTopic
     from amgs.types.conversation_views import ConversationTopics as ConversationTopics
     from amgs.types.conversation_views import MemoryMember as MemoryMember
     from amgs.types.conversation_views import SummarySpan as SummarySpan
+    from amgs.types.conversation_views import TextPiece as TextPiece
     from amgs.types.diagnosis import DecodedContext as DecodedContext
     from amgs.types.diagnosis import DiagnosedRequest as DiagnosedRequest
     from amgs.types.diagnosis import Diagnosis as Diagnosis
@@ -295,16 +295,18 @@ _HOMES = {
         "RestoredSpan",
         "ToolCall",
     ),
-    "amgs.types.conversation_text": ("ClassSurvival", "ConversationSurvival", "TextPiece"),
     "amgs.types.conversation_views": (
+        "ClassSurvival",
         "ConversationAct",
         "ConversationActs",
         "ConversationExtract",
         "ConversationMemories",
+        "ConversationSurvival",
         "ConversationTopic",
         "ConversationTopics",
         "MemoryMember",
         "SummarySpan",
+        "TextPiece",
     ),
     "amgs.types.diagnosis": (
         "DecodedContext",

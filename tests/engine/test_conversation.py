@@ -28,8 +28,13 @@ from amgs.errors import (
     UnknownConversationError,
     UsageError,
 )
-from amgs.types.context_settings import CONTEXT_CONFIGURATIONS
-from amgs.types.conversation import CONTEXT_STRATEGIES, ContextStrategy, Message, OptimisedContext
+from amgs.types.conversation import (
+    CONTEXT_CONFIGURATIONS,
+    CONTEXT_STRATEGIES,
+    ContextStrategy,
+    Message,
+    OptimisedContext,
+)
 from amgs.types.conversation_views import SUMMARY_LEVELS
 from benchmarks.conversation.histories import history
 from tests.engine.conversation_world import agent

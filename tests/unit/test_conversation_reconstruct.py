@@ -13,7 +13,7 @@ from amgs.conversation.reconstruct import reconstruct
 from amgs.conversation.slots import names_of, slots_in
 from amgs.conversation.survival import elements, handled, holds, of_pieces, survival
 from amgs.types.conversation import Message, ToolCall
-from amgs.types.conversation_text import RESTORE_LEVELS, TextPiece, worst
+from amgs.types.conversation_views import RESTORE_LEVELS, TextPiece, worst
 
 _GLUE = re.compile(
     r"\[#\d+(-\d+)?\]|\n#\d+ [^\n]+: |\n| ?… ?|\n(decision|commitment|name|number|date|path|command|id): |; "

@@ -25,12 +25,14 @@ from amgs.storage.messages import StoredMessage
 from amgs.text.loading import load
 from amgs.text.plural import plural
 from amgs.types import JournalEntry
-from amgs.types.context_settings import CONTEXT_CONFIGURATIONS, ContextConfiguration, ContextSettings
 from amgs.types.conversation import (
+    CONTEXT_CONFIGURATIONS,
     CONTEXT_STRATEGIES,
     RELEVANCE_LAYERS,
     ROLES,
     ContextComparison,
+    ContextConfiguration,
+    ContextSettings,
     ContextStrategy,
     ConversationAdded,
     ConversationKept,
@@ -41,7 +43,7 @@ from amgs.types.conversation import (
     RestoredSpan,
     SpanReason,
 )
-from amgs.types.conversation_text import RESTORE_LEVELS, ConversationSurvival, RestoreLevel
+from amgs.types.conversation_views import RESTORE_LEVELS, ConversationSurvival, RestoreLevel
 
 BUDGET = 124_000
 """Tokens unless given: a window of 128,000 less room for an answer."""

@@ -68,8 +68,8 @@ from amgs.types import (
     Weights,
 )
 from amgs.types.causes import KeptCauses
-from amgs.types.context_settings import ContextConfiguration
 from amgs.types.conversation import (
+    ContextConfiguration,
     ContextStrategy,
     ConversationAdded,
     ConversationKept,
@@ -79,12 +79,13 @@ from amgs.types.conversation import (
     OptimisedContext,
     RestoredSpan,
 )
-from amgs.types.conversation_text import ConversationSurvival, RestoreLevel
 from amgs.types.conversation_views import (
     ConversationActs,
     ConversationExtract,
     ConversationMemories,
+    ConversationSurvival,
     ConversationTopics,
+    RestoreLevel,
     SummaryLevel,
 )
 from amgs.types.decay import CategoryCurves

@@ -11,8 +11,8 @@ from amgs.client.ask import Ask, operation, part
 if TYPE_CHECKING:
     from amgs.conversation.messages import GivenMessage
     from amgs.types import JournalEntry
-    from amgs.types.context_settings import ContextConfiguration
     from amgs.types.conversation import (
+        ContextConfiguration,
         ContextStrategy,
         ConversationAdded,
         ConversationKept,
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
         OptimisedContext,
         RestoredSpan,
     )
-    from amgs.types.conversation_text import ConversationSurvival, RestoreLevel
     from amgs.types.conversation_views import (
         ConversationActs,
         ConversationExtract,
         ConversationMemories,
+        ConversationSurvival,
         ConversationTopics,
+        RestoreLevel,
         SummaryLevel,
     )
     from amgs.types.mentions import ConversationEntities, ConversationResolved, MentionType, ResolvedMention

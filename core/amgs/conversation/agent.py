@@ -7,8 +7,8 @@ from typing import Protocol
 
 from amgs.conversation.messages import GivenMessage
 from amgs.types import JournalEntry
-from amgs.types.context_settings import ContextConfiguration
 from amgs.types.conversation import (
+    ContextConfiguration,
     ContextStrategy,
     ConversationAdded,
     ConversationStats,

@@ -13,7 +13,7 @@ from amgs.conversation.slots import Slot, slots_in
 from amgs.errors import UnknownConversationError
 from amgs.text.sentences import units
 from amgs.types.conversation import ContextMessage, Message
-from amgs.types.conversation_text import TextPiece
+from amgs.types.conversation_views import TextPiece
 
 GAP = " … "
 

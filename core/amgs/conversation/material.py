@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from amgs.conversation.citing import Piece, pieces_of
 from amgs.conversation.protection import Protection
-from amgs.types.context_settings import ContextSettings
-from amgs.types.conversation import Message, SpanFate
+from amgs.types.conversation import ContextSettings, Message, SpanFate
 
 Cited = tuple[int, ...]
 """Numbers of pieces of a message, rising; see `pieces`."""

@@ -18,9 +18,10 @@ from amgs.conversation.strategies.asked import cite_asked
 from amgs.conversation.summaries import AbstractiveSummariser
 from amgs.conversation.tokens import MessageCounter
 from amgs.errors import ImpossibleBudgetError
-from amgs.types.context_settings import CONTEXT_CONFIGURATIONS, ContextSettings
 from amgs.types.conversation import (
+    CONTEXT_CONFIGURATIONS,
     ContextMessage,
+    ContextSettings,
     ContextSpan,
     ContextStrategy,
     LedgerRow,

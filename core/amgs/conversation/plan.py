@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from amgs.conversation.citing import pieces_of, runs, written
 from amgs.conversation.material import DROPPED, KEPT, MASKED, Cited, Fate
 from amgs.errors import UsageError
-from amgs.types.context_settings import ContextSettings
-from amgs.types.conversation import Message
+from amgs.types.conversation import ContextSettings, Message
 
 _PLAN = re.compile(r"(\d{1,9})(?:@\d{1,9})?:(?:k([\d,-]*))?(?:;m([\d,-]*))?(?:;d([\d,.]*))?")
 

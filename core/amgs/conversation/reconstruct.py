@@ -15,7 +15,7 @@ from amgs.conversation.summaries import key_sentences
 from amgs.conversation.survival import Element
 from amgs.text.sentences import units
 from amgs.types.conversation import Message
-from amgs.types.conversation_text import RestoreLevel, TextPiece
+from amgs.types.conversation_views import RestoreLevel, TextPiece
 
 _LISTED = ("decision", "commitment", "name", "number", "date", "path", "command", "id")
 """Classes that the lower levels list; a negation says little without what stands around it."""

@@ -20,7 +20,7 @@ from amgs.conversation.slots import (
     names_of,
 )
 from amgs.types.conversation import ContextMessage, Message
-from amgs.types.conversation_text import ClassSurvival, TextPiece
+from amgs.types.conversation_views import ClassSurvival, TextPiece
 
 _MISSING = 8
 """Examples of a class that are told."""

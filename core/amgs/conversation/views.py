@@ -1,4 +1,4 @@
-"""Topics, open acts, summaries and the four memories of stored messages, each with the handles of what it was made from.
+"""Topics, open acts, summaries and the four memories of stored messages, each with the handles it was made from.
 
 Nothing is copied, and reading writes nothing.
 """

@@ -19,7 +19,7 @@ from amgs_app.gateway.formats.spoken import Body, Format, MessageChange, Spoken
 
 if TYPE_CHECKING:
     from amgs.memory import Memory
-    from amgs.types.context_settings import ContextConfiguration
+    from amgs.types.conversation import ContextConfiguration
     from amgs.types.gateway import GatewayExchange
     from amgs_app.engine import Engine
 

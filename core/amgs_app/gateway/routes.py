@@ -10,7 +10,7 @@ import httpx2
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 
-from amgs.types.context_settings import ContextConfiguration
+from amgs.types.conversation import ContextConfiguration
 from amgs_app.gateway.conversing import Conversing
 from amgs_app.gateway.formats.anthropic_messages import AnthropicMessages
 from amgs_app.gateway.formats.chat_completions import ChatCompletions

@@ -11,7 +11,7 @@ from amgs import extras
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from amgs.types.context_settings import ContextConfiguration
+    from amgs.types.conversation import ContextConfiguration
     from amgs_app.engine import Options
 
 OWN: Final = "own"

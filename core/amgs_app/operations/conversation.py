@@ -26,11 +26,11 @@ if TYPE_CHECKING:
         RestoredSpan,
         SpanReason,
     )
-    from amgs.types.conversation_text import ConversationSurvival
     from amgs.types.conversation_views import (
         ConversationActs,
         ConversationExtract,
         ConversationMemories,
+        ConversationSurvival,
         ConversationTopics,
     )
     from amgs.types.mentions import ConversationEntities, ConversationResolved

@@ -3,18 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from amgs.conversation.coreference.parser import GrammarParser
 from amgs.conversation.coreference.passage import Kind
 from amgs.conversation.coreference.words import KIN, NOUNS, word_set
-from amgs.conversation.resolved.confidence import CONCEPT, OBJECT, RELATIONSHIP
-from amgs.conversation.resolved.names import NamedMention, named_in
+from amgs.conversation.resolved.names import NamedMention, SpokenPassage, named_in, read_spoken
 from amgs.conversation.resolved.patterns import MOST
-from amgs.conversation.resolved.spoken import SpokenPassage, read_spoken
 from amgs.types.conversation import Message
 from amgs.types.mentions import MentionType, ResolvedMention
+
+RELATIONSHIP: Mapping[str, float] = {
+    "I": 0.95,
+    "you": 0.9,
+    "we": 0.6,
+    "he or she": 0.9,
+    "they": 0.7,
+    "named": 0.9,
+}
+"""Of a person who is somebody's, by what tells whose; this times how sure it is who is meant by that."""
+OBJECT: Mapping[str, float] = {
+    "I": 0.7,
+    "you": 0.6,
+    "we": 0.4,
+    "he or she": 0.7,
+    "they": 0.4,
+    "named": 0.7,
+}
+"""Of anything else: every third time it is nothing that can be spoken of again, as in "my understanding". Counted, and
+rounded, on 110 that were read.
+"""
+CONCEPT = 0.8
+"""On 25 that were read."""
 
 NAME = "parser"
 _BY_RULES = "rules"

@@ -28,11 +28,12 @@ if TYPE_CHECKING:
         RestoredSpan,
         SpanReason,
     )
-    from amgs.types.conversation_text import ClassSurvival, ConversationSurvival
     from amgs.types.conversation_views import (
+        ClassSurvival,
         ConversationActs,
         ConversationExtract,
         ConversationMemories,
+        ConversationSurvival,
         ConversationTopics,
     )
     from amgs.types.mentions import ConversationEntities, ConversationResolved

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from amgs.text.plural import plural
-from amgs.types.conversation_text import ClassSurvival, ConversationSurvival
+from amgs.types.conversation_views import ClassSurvival, ConversationSurvival
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, ink
 from amgs_app.render.figures.format import count
 from amgs_app.render.sheet import ResultTable, to_lines

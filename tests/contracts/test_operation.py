@@ -194,4 +194,4 @@ def test_typer_is_known_to_the_command_line_and_to_its_adapter_alone() -> None:
     users = {
         path.relative_to(APP).as_posix() for path in APP.rglob("*.py") if "import typer" in path.read_text()
     }
-    assert users == {"cli.py", "global_options.py", "calls/parsing.py"}
+    assert users == {"cli.py", "command_line/global_options.py", "calls/parsing.py"}

@@ -33,7 +33,7 @@ def consolidated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample corpus, taken in and consolidated on the tiny model."""
     folder = tmp_path_factory.mktemp("cookbook")
     script = folder / "prepare.amgs"
-    script.write_text("ingest\nconsolidate\n")
+    script.write_text("ingest --sample\nconsolidate\n")
     assert run(folder / "m.duckdb", script, folder) == 0
     return folder
 

@@ -186,7 +186,7 @@ def test_tuning_proposes_and_applies_only_when_asked(amgs: Amgs, questions: Path
     found = asked(amgs, "tune", *given)
     assert found["proposed_held_out"]["questions"] + found["proposed_tuning"]["questions"] == 15
     assert not found["applied"] and amgs("tune", *given, "--method", "bayes", "--apply") == 0
-    assert amgs("frame", "ab", "TASK", "--questions", str(questions), "--weights-b", "1,0,0,0,0") == 0
+    assert amgs("tune", *given, "--against", "1,0,0,0,0") == 0
     assert "95 % interval" in amgs.out
     assert amgs("tune", "SESSION", "--questions", str(questions)) == 2
     assert amgs("tune", "TASK", "--questions", "missing.jsonl") == 3

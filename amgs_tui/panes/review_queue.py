@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from amgs.lifecycle.supersede import ReviewItem
 
+Verdict = Literal["accept", "reject"]
 
 REVIEW = shown(
     "v",
@@ -78,7 +79,7 @@ class Reviewing(Pane):
         self.app.push_screen(Chooser(f"{plural(len(waiting), 'finding')}", choices), chose)
 
     def _judge(self, item: ReviewItem) -> None:
-        def judged(verdict: str | None) -> None:
+        def judged(verdict: Verdict | None) -> None:
             if verdict is not None:
                 self.ask(operations.maintenance.decide(item.review.id, verdict))
 
@@ -92,7 +93,7 @@ MEANING = {
 }
 
 
-class VerdictDialog(ModalScreen[str | None]):
+class VerdictDialog(ModalScreen[Verdict | None]):
     """A finding with both of its texts. Ends with accept, reject or None."""
 
     DEFAULT_CSS = """
@@ -131,5 +132,5 @@ class VerdictDialog(ModalScreen[str | None]):
         pieces += [("\n" + MEANING.get(item.review.kind, "If you accept, it is applied."), "$muted")]
         return Content.assemble(*pieces)
 
-    def action_judge(self, verdict: str) -> None:
+    def action_judge(self, verdict: Verdict | Literal[""]) -> None:
         self.dismiss(verdict or None)

@@ -179,7 +179,7 @@ def montecarlo(
     year: no store at all: invented blocks that arrive, are consolidated, asked for, judged and fade, month by month.
     Every verdict is known there; one in twenty is wrong.
     """
-    given = {
+    options = {
         "text": text,
         "days": days,
         "draws": draws,
@@ -195,7 +195,7 @@ def montecarlo(
         "loss": loss,
         "pace": pace,
     }
-    given = {name: value for name, value in given.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     _check(simulation, given)
     seed = engine.seed if seed is None else seed
     if simulation == "year":

@@ -142,7 +142,7 @@ follows the agents: what the model had in front of it when it answered, and what
     # --- what is looked at ----------------------------------------------------------------------------------
 
     def asks(self) -> Iterable[Call[Any]]:
-        return [operations.gateway.exchanges(limit=EXCHANGES), operations.conversation.conversations()]
+        return [operations.traffic.exchanges(limit=EXCHANGES), operations.conversation.conversations()]
 
     def look(self) -> None:
         """As every pane; without a place too, it asks whether there is a conversation by now."""
@@ -268,7 +268,7 @@ follows the agents: what the model had in front of it when it answered, and what
     def _look_at(self, number: int | None) -> None:
         """Ask for what a model was sent with a request, unless it is there already."""
         if number is not None and self.gateway.needs(number):
-            self.ask(operations.gateway.exchange(number), slot="conversation:exchange", origin="screen")
+            self.ask(operations.traffic.exchange(number), slot="conversation:exchange", origin="screen")
 
     def _choose_exchange(self, number: int | None, *, follow: bool) -> None:
         if number is not None:

@@ -23,7 +23,7 @@ from amgs.types import BlockFilter, Progress, Vector
 from amgs.types.tasks import TASK_KINDS, Task, TaskKind
 from amgs.workers import Worker, processes
 from amgs_app import cli
-from amgs_app.operations.workers import health_of_workers
+from amgs_app.operations.scale import health_of_workers
 from amgs_app.render.catalogue import table_of
 from amgs_app.results.memory import consolidated
 from tests.engine.memory_world import NOW, open_memory, write_notes

@@ -33,14 +33,10 @@ NOUNS = (
     "decay",
     "calibration",
     "traffic",
-    "gateway",
     "tuning",
     "exchange",
-    "migration",
-    "index",
-    "namespace",
     "agents",
-    "workers",
+    "scale",
     "focus",
     "focus_control",
     "focus_lifetime",
@@ -86,17 +82,14 @@ if TYPE_CHECKING:
     from amgs_app.operations import focus_trace as focus_trace
     from amgs_app.operations import frame as frame
     from amgs_app.operations import frame_definitions as frame_definitions
-    from amgs_app.operations import gateway as gateway
     from amgs_app.operations import general as general
     from amgs_app.operations import graph as graph
-    from amgs_app.operations import index as index
     from amgs_app.operations import lifecycle as lifecycle
     from amgs_app.operations import maintenance as maintenance
-    from amgs_app.operations import migration as migration
     from amgs_app.operations import montecarlo as montecarlo
-    from amgs_app.operations import namespace as namespace
     from amgs_app.operations import pack as pack
     from amgs_app.operations import question as question
+    from amgs_app.operations import scale as scale
     from amgs_app.operations import script as script
     from amgs_app.operations import search as search
     from amgs_app.operations import source as source
@@ -104,7 +97,6 @@ if TYPE_CHECKING:
     from amgs_app.operations import training as training
     from amgs_app.operations import tuning as tuning
     from amgs_app.operations import utility as utility
-    from amgs_app.operations import workers as workers
     from amgs_app.operations import workspace as workspace
 else:  # hidden from the type checker, which would take any name for a module
 

@@ -70,7 +70,7 @@ def health(engine: Engine) -> Health:
     from dataclasses import replace
 
     from amgs_app.operations.agents import health_of_agents
-    from amgs_app.operations.workers import health_of_workers
+    from amgs_app.operations.scale import health_of_workers
 
     memory = engine.memory
     found = memory.health()

@@ -1,14 +1,18 @@
-"""What others do with a served memory: `traffic`."""
+"""What others do with a served memory: `traffic`; and what went through a gateway: `conversation exchanges`,
+`conversation exchange`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from amgs_app.calls.marks import Arg
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit
-from amgs_app.results.memory import TrafficList
+from amgs_app.results.memory import ExchangeList, TrafficList
 
 if TYPE_CHECKING:
+    from amgs.types.gateway import GatewayExchange
     from amgs_app.engine import Engine
 
 
@@ -29,3 +33,37 @@ def traffic(engine: Engine, *, limit: Limit = 50) -> TrafficList:
     """
     served = engine.traffic
     return TrafficList(() if served is None else served()[:limit], served is not None)
+
+
+@operation(
+    "conversation exchanges",
+    summary="List what agents asked their model through the gateway.",
+    example="conversation exchanges --limit 5",
+    pane="conversation",
+)
+def exchanges(engine: Engine, *, limit: Limit = 50) -> ExchangeList:
+    """List the latest requests of agents to their model that went through `amgs gateway`, newest first: how many tokens
+    the agent sent, how many went on, and what was said.
+
+    The memory keeps the last 200 (`memory.conversation.exchanges` in the settings); no gateway need run.
+    """
+    return ExchangeList(engine.memory.gateway.exchanges(limit), engine.gateway)
+
+
+@operation(
+    "conversation exchange",
+    summary="Show what a model had in front of it when it answered.",
+    example="conversation exchange 3",
+    pane="conversation",
+)
+def exchange(
+    engine: Engine,
+    number: Annotated[int, Arg(metavar="NUMBER", min=1, help="Of the request, in the list of exchanges.")],
+) -> GatewayExchange:
+    """Show one request through `amgs gateway` whole: every message that the model was sent, what was left out and why,
+    and what it said.
+
+    It is put together from the conversation and held against a digest of what was sent; where the two differ, that is
+    said instead.
+    """
+    return engine.memory.gateway.exchange(number)

@@ -1,23 +1,15 @@
-"""What others print of a shortened conversation, and a peer that shortens: each beside a random seventh.
+"""What others print of a shortened conversation, each beside a random seventh.
 
 The ratio, the "semantic preservation" `(cosine + 1) / 2` and the recall of entities say little: a random choice of
 messages reaches them as well, while a question about what was said finds its evidence in one of seven. So they are
 printed, held against no goal.
-
-The peer is distil-llm (Apache-2.0), where it is installed: as a library it folds the outputs of tools, blind to any
-question and to any budget. It leaves the turns of a conversation as they are, so that neighbouring turns are given to
-it as one output, so many at a time that what it gives comes nearest to a seventh.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import re
-import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -38,9 +30,7 @@ from benchmarks.subject import SubjectResult
 
 _CONVERSATIONS, _QUESTIONS = 2, 20
 """Of each corpus: whose shortened forms are compared with the whole."""
-_TURNS_A_FOLD = (12, 16, 20, 24, 32, 40, 56, 80, 120)
 _WORD = re.compile(r"\w+")
-MISSING = "distil-llm is not installed: pip install distil-llm runs it beside ours."
 
 Held = NDArray[np.bool_]
 """(n,): which messages stand in a context as they were said."""
@@ -75,27 +65,7 @@ def measure_peers(rig: MemoryRig, data: Path) -> SubjectResult | None:
         f"What others print, of 1/{SHARE} of {sum(len(c[:_CONVERSATIONS]) for c in corpora.values())} conversations, "
         f"{_QUESTIONS} questions each"
     )
-    tables = [BenchTable(title, columns, rows)]
-    if importlib.util.find_spec("distil") is None:
-        tables.append(BenchTable("distil-llm", ("not run",), ((MISSING,),)))
-        return SubjectResult(metrics, tables=tuple(tables))
-    peer: list[tuple[str | float, ...]] = []
-    for name, conversations in corpora.items():
-        measured = [_distilled(one, rig) for one in conversations]
-        if measured:
-            turns, ratio, kept, plain = (float(np.mean(column)) for column in zip(*measured, strict=True))
-            peer.append((name, str(len(measured)), plain, turns, ratio, kept))
-            metrics |= {f"distil_evidence_{name}": kept, f"distil_ratio_{name}": ratio}
-    columns = (
-        "corpus",
-        "conversations",
-        "ratio, turn by turn",
-        "turns a fold",
-        "ratio, folded",
-        "evidence kept",
-    )
-    tables.append(BenchTable("distil-llm, percent of the evidence it leaves as it was", columns, tuple(peer)))
-    return SubjectResult(metrics, tables=tuple(tables))
+    return SubjectResult(metrics, tables=(BenchTable(title, columns, rows),))
 
 
 def _compared(one: QuestionedConversation, rig: MemoryRig) -> Iterator[tuple[str, tuple[float, ...]]]:
@@ -155,45 +125,3 @@ class _Figures:
         there = frozenset().union(*(self._named[int(place)] for place in kept))
         recall = 100.0 * len(there) / max(1, len(every))
         return (terms + 1.0) / 2.0, (float(read @ self._whole) + 1.0) / 2.0, recall
-
-
-def _distilled(one: QuestionedConversation, rig: MemoryRig) -> tuple[float, float, float, float]:
-    """(turns a fold, ratio, percent of the evidence left as it was, ratio when given turn by turn)."""
-    lines = [" ".join(f"{m['speaker']}: {m['text']}".split()) for m in one.messages]
-    whole = rig.count_tokens("\n".join(lines))
-    plain, _ = distilled(lines, 1)
-    found = []
-    for turns in _TURNS_A_FOLD:
-        text, held = distilled(lines, turns)
-        found.append((whole / max(1, rig.count_tokens(text)), turns, held))
-    ratio, turns, held = min(found, key=lambda made: abs(np.log(made[0] / SHARE)))
-    shares = [float(held[np.array(sorted(q.evidence)) - 1].mean()) for q in one.questions]
-    return turns, ratio, 100.0 * float(np.mean(shares)), whole / max(1, rig.count_tokens(plain))
-
-
-def distilled(lines: Sequence[str], turns: int) -> tuple[str, Held]:
-    """What distil-llm leaves of lines, given as outputs of tools of so many lines; and which stand there whole."""
-    folds = [lines[start : start + turns] for start in range(0, len(lines), turns)]
-    with tempfile.TemporaryDirectory() as folder, _environment({"DISTIL_HOME": folder}):
-        from distil.api import compress_messages
-
-        made = compress_messages([{"role": "tool", "content": "\n".join(fold)} for fold in folds])
-    texts = [str(message["content"]) for message in made.messages]
-    shown = [set(text.split("\n")) for text in texts]
-    held = [line in there for fold, there in zip(folds, shown, strict=True) for line in fold]
-    return "\n".join(texts), np.array(held)
-
-
-@contextmanager
-def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
-    """These variables, and no others of their names, for a while."""
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

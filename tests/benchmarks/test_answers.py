@@ -11,11 +11,11 @@ import torch
 
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
-from amgs_focus.evaluation.answers import ContextReader
 from amgs_focus.model.tiny import TinyModel
 from benchmarks.conversation.answer_data import around, drawn, stretches
 from benchmarks.conversation.answers import measure_answers
-from benchmarks.conversation.peers import distilled, measure_peers
+from benchmarks.conversation.peers import measure_peers
+from benchmarks.focus_evaluation.answers import ContextReader
 from benchmarks.packs import pipeline
 from benchmarks.rig import MemoryRig
 
@@ -86,15 +86,6 @@ def test_a_random_seventh_preserves_what_others_measure_and_not_the_evidence(dat
     metrics = found.metrics
     assert metrics["seed_preservation_random"] > 0.9 and metrics["seed_entity_recall_random"] == 100.0
     assert metrics["seed_evidence_random"] < metrics["seed_evidence_amgs"]
-
-
-def test_the_peer_leaves_turns_and_folds_many_of_them() -> None:
-    pytest.importorskip("distil")
-    lines = [f"Ann: the {thing} was mended on day {n}" for n, thing in enumerate(THINGS * 6)]
-    text, held = distilled(lines, 1)
-    assert held.all() and text.split("\n") == lines
-    _, folded = distilled(lines, 60)
-    assert folded.size == 60 and folded.sum() < 30
 
 
 def test_a_text_of_all_packs_is_measured_beside_a_frame_of_as_many_tokens(

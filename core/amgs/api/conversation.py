@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
-from functools import cache, partial
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
 
 from amgs import bounds
 from amgs.api.conversation_contents import ConversationContents
@@ -47,6 +47,24 @@ from amgs.types.conversation_views import RESTORE_LEVELS, ConversationSurvival, 
 
 BUDGET = 124_000
 """Tokens unless given: a window of 128,000 less room for an answer."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a context is asked for. budget: in tokens, as `counter` counts. topics: (start, end) of each, by places."""
+
+    conversation: str
+    stored: Sequence[StoredMessage]
+    query: str
+    budget: int
+    strategy: ContextStrategy
+    settings: ContextSettings
+    counter: MessageCounter
+    topics: Callable[[], Sequence[tuple[int, int]]]
+
+    @cached_property
+    def messages(self) -> list[Message]:
+        return [one.message for one in self.stored]
 
 
 class Conversations(ConversationContents):
@@ -95,30 +113,11 @@ class Conversations(ConversationContents):
         Raises UnknownConversationError, ImpossibleBudgetError, or UsageError for another strategy, configuration or no
         plan.
         """
-        settings = self._settings(configuration)
-        strategy = strategy or settings.strategy
-        allowed = self._checked(budget, strategy)
         start = self._context.clock.perf()
-        stored, asked = self._read(conversation, query, until)
-        messages = [one.message for one in stored]
-        counter = self._counter()
-        restored = self._numbers(conversation, keep, messages)
-        worths = cache(lambda: self._relevance(asked, stored, strategy, counter).worths.tolist())
-        choose = partial(
-            optimise.optimise,
-            conversation,
-            messages,
-            asked,
-            allowed,
-            strategy,
-            counter,
-            worths,
-            previous,
-            topics=lambda: self._topic_spans(stored),
-            summariser=self._context.summariser,
-            settings=settings,
-        )
-        made = standing.as_far_as_it_fits(choose, restored, self._standing(conversation, messages))
+        asked = self._asked(conversation, query, budget, strategy, configuration, until)
+        must = self._numbers(conversation, keep, asked.messages)
+        worths = cache(lambda: self._relevance(asked).worths.tolist())
+        made = self._planned(asked, asked.budget, must, worths, previous)
         return replace(made, milliseconds=1000.0 * (self._context.clock.perf() - start))
 
     def compare(
@@ -158,50 +157,72 @@ class Conversations(ConversationContents):
 
         Raises what `optimise` raises.
         """
-        settings = self._settings(configuration)
-        strategy = strategy or settings.strategy
-        allowed = self._checked(budget, strategy)
-        stored, asked = self._read(conversation, query, until)
-        messages = [one.message for one in stored]
-        wanted = self._numbers(conversation, [handle], messages)
-        kept = self._numbers(conversation, keep, messages)
-        stays = self._standing(conversation, messages)
-        counter = self._counter()
-        relevant = self._relevance(asked, stored, strategy, counter)
+        asked = self._asked(conversation, query, budget, strategy, configuration, until)
+        wanted = self._numbers(conversation, [handle], asked.messages)
+        kept = self._numbers(conversation, keep, asked.messages)
+        relevant = self._relevance(asked)
         weighed = relevant.worths.tolist()
-        topics = cache(lambda: self._topic_spans(stored))
 
         def plan(tokens: int, must: Collection[int], worths: Mapping[int, float]) -> OptimisedContext:
-            given = [worths[message.number] for message in messages]
-            choose = partial(
-                optimise.optimise,
-                conversation,
-                messages,
-                asked,
-                tokens,
-                strategy,
-                counter,
-                lambda: given,
-                "",
-                topics=topics,
-                summariser=self._context.summariser,
-                settings=settings,
-            )
-            return standing.as_far_as_it_fits(choose, kept.union(must), stays)
+            given = [worths[message.number] for message in asked.messages]
+            return self._planned(asked, tokens, kept.union(must), lambda: given)
 
         found = why.reason(
             min(wanted),
             max(wanted),
-            allowed,
-            {message.number: worth for message, worth in zip(messages, weighed, strict=True)},
-            {message.number: counter.cost(message) for message in messages},
+            asked.budget,
+            {message.number: worth for message, worth in zip(asked.messages, weighed, strict=True)},
+            {message.number: asked.counter.cost(message) for message in asked.messages},
             plan,
         )
-        best = max(
-            (place for place, m in enumerate(messages) if m.number in wanted), key=lambda p: weighed[p]
-        )
-        told = zip(RELEVANCE_LAYERS, relevant.parts[best].tolist(), strict=True)
+        best = max(sorted(wanted), key=lambda number: weighed[number - 1])
+        told = zip(RELEVANCE_LAYERS, relevant.parts[best - 1].tolist(), strict=True)
         return replace(found, layers=tuple(told) if any(weighed) else ())
+
+    def _asked(
+        self,
+        conversation: str,
+        query: str,
+        budget: int | None,
+        strategy: ContextStrategy | None,
+        configuration: ContextConfiguration,
+        until: int | None,
+    ) -> _Asked:
+        """What a context is asked for; raises UsageError for what there is not."""
+        settings = self._settings(configuration)
+        strategy = strategy or settings.strategy
+        allowed = self._checked(budget, strategy)
+        stored, query = self._read(conversation, query, until)
+        counter = MessageCounter.of(self._context.count_tokens)
+        counter = replace(counter, count=cache(counter.count))  # each text is counted once
+        topics = cache(lambda: self._topic_spans(stored))
+        return _Asked(conversation, stored, query, allowed, strategy, settings, counter, topics)
+
+    def _planned(
+        self,
+        asked: _Asked,
+        budget: int,
+        must: Collection[int],
+        worths: Callable[[], Sequence[float]],
+        previous: str = "",
+    ) -> OptimisedContext:
+        """A context. must: numbers of messages that stay, beside those that every context keeps as far as they fit."""
+        choose = partial(
+            optimise.optimise,
+            asked.conversation,
+            asked.messages,
+            asked.query,
+            budget,
+            asked.strategy,
+            asked.counter,
+            worths,
+            previous,
+            topics=asked.topics,
+            summariser=self._context.summariser,
+            settings=asked.settings,
+        )
+        stays = self._standing(asked.conversation, asked.messages)
+        return standing.as_far_as_it_fits(choose, frozenset(must), stays)
 
     def _checked(self, budget: int | None, strategy: ContextStrategy) -> int:
         """The budget; raises UsageError for one that is none, or a strategy that there is not."""
@@ -228,22 +249,15 @@ class Conversations(ConversationContents):
         messages = [one.message for one in stored]
         return stored, query or next((m.text for m in reversed(messages) if m.role == "user"), "")
 
-    def _counter(self) -> MessageCounter:
-        """Counts each text once."""
-        counter = MessageCounter.of(self._context.count_tokens)
-        return replace(counter, count=cache(counter.count))
-
-    def _relevance(
-        self, query: str, stored: Sequence[StoredMessage], strategy: ContextStrategy, counter: MessageCounter
-    ) -> Relevance:
+    def _relevance(self, asked: _Asked) -> Relevance:
         """What each message is worth for a query; nothing where the strategy does not ask."""
         context = self._context
-        if strategy == "mask":
-            return Relevance.none(len(stored))
+        if asked.strategy == "mask":
+            return Relevance.none(len(asked.stored))
         load(context.embedder, "the encoder")
-        costs = [counter.cost(one.message) for one in stored]
+        costs = [asked.counter.cost(message) for message in asked.messages]
         with context.derived.searching() as sources:
-            return relevance(query, stored, costs, context.storage, sources, context.settings)
+            return relevance(asked.query, asked.stored, costs, context.storage, sources, context.settings)
 
     def _standing(self, conversation: str, messages: Sequence[Message]) -> frozenset[int]:
         """The numbers of messages that every context keeps, of these messages."""

@@ -40,9 +40,9 @@ class PacksPane(ListPane):
     PURPOSE = """\
 A pack is a frame that was kept: the blocks that answered a question once, under a name, to be read again. The list says
 how likely each is to be read within 30 days. enter shows its members: ○ a source was taken in, ◆ a learning was made
-from others. e asks which packs to read for a question, and what each adds for each agent. r reads a pack, u and x say
-whether that was useful. K keeps the present frame, P lists what could be done with packs. What was done is in the
-journal, where U undoes it."""
+from others. e asks which packs to read for a question, and what each adds. r reads a pack, u and x say whether that was
+useful. K keeps the present frame, P lists what could be done with packs. What was done is in the journal, where U
+undoes it."""
 
     BINDINGS: ClassVar[list[Any]] = [
         shown("enter,right", "open", "open", "packs.open", "Its members; the member in full"),

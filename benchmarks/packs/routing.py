@@ -14,7 +14,7 @@ import numpy as np
 from amgs.conversation.keeping import sessions
 from amgs.memory import Memory
 from amgs.packs.facets import Facets
-from amgs.packs.routing import AGENTS, RouteItem, route
+from amgs.packs.routing import RouteItem, route
 from benchmarks.bench_results import BenchTable, Comparator
 from benchmarks.conversation import evidence_data
 from benchmarks.conversation.evidence_data import QuestionedConversation
@@ -25,7 +25,6 @@ from benchmarks.subject import SubjectResult
 BUDGETS = (512, 1024)
 OURS = "amgs"
 _ROW = 6
-_RRF = 60
 _RESAMPLES = 1_000
 GOALS: Mapping[str, tuple[Comparator, float]] = {"routing_ahead_of_best": (">=", 0.0)}
 
@@ -64,24 +63,6 @@ def measure_routing(rig: MemoryRig, data: Path) -> SubjectResult | None:
     )
 
 
-def _alone(agent: str) -> Choice:
-    """What one agent would choose: by its own term for each token, redundancy weighed, or by its own score."""
-    weights = {name: float(name == agent) for name in AGENTS}
-    return lambda given, budget: [one.id for one in route(given.items, given.shares, budget, weights).chosen]
-
-
-def _ranked(given: Facets, agent: str) -> list[RouteItem]:
-    """All items by one agent's score, the best first."""
-    score: dict[str, Callable[[RouteItem], float]] = {
-        "relevance": lambda one: float(np.dot(one.covers, given.shares)),
-        "efficiency": lambda one: -one.tokens,
-        "quality": lambda one: one.quality,
-        "recency": lambda one: one.recency,
-        "domain": lambda one: one.domain,
-    }
-    return sorted(given.items, key=lambda one: (-score[agent](one), one.id))
-
-
 def _filled(items: Sequence[RouteItem], budget: int) -> list[str]:
     chosen, used = [], 0
     for one in items:
@@ -89,15 +70,6 @@ def _filled(items: Sequence[RouteItem], budget: int) -> list[str]:
             chosen.append(one.id)
             used += one.tokens
     return chosen
-
-
-def _fused(given: Facets, budget: int) -> list[str]:
-    """Reciprocal rank fusion of the five agents' rankings."""
-    score: dict[str, float] = {}
-    for agent in AGENTS:
-        for rank, one in enumerate(_ranked(given, agent), 1):
-            score[one.id] = score.get(one.id, 0.0) + 1.0 / (_RRF + rank)
-    return _filled(sorted(given.items, key=lambda one: (-score[one.id], one.id)), budget)
 
 
 def _best_member(given: Facets, budget: int) -> list[str]:
@@ -109,8 +81,6 @@ def _best_member(given: Facets, budget: int) -> list[str]:
 
 METHODS: Mapping[str, Choice] = {
     OURS: lambda given, budget: [one.id for one in route(given.items, given.shares, budget).chosen],
-    **{f"{agent} alone": _alone(agent) for agent in AGENTS},
-    "reciprocal rank fusion": _fused,
     "likeliest message, redundancy ignored": _best_member,
 }
 _BESIDE = tuple(name for name in METHODS if name != OURS)

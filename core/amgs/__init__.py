@@ -173,7 +173,6 @@ if TYPE_CHECKING:
     from amgs.types.packs import PackText as PackText
     from amgs.types.packs import PackUsage as PackUsage
     from amgs.types.packs import PackUse as PackUse
-    from amgs.types.packs import PackUtility as PackUtility
     from amgs.types.packs import PackWeight as PackWeight
     from amgs.types.packs import PackWeights as PackWeights
     from amgs.types.packs import RoutedPack as RoutedPack
@@ -349,7 +348,6 @@ _HOMES = {
         "PackText",
         "PackUsage",
         "PackUse",
-        "PackUtility",
         "PackWeight",
         "PackWeights",
         "RoutedPack",

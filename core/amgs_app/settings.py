@@ -201,7 +201,9 @@ def every_setting(file: Path | None = None) -> tuple[Setting, ...]:
 
 def _walk(prefix: str, section: BaseModel, plain: BaseModel) -> Iterator[tuple[str, Any, Any, str]]:
     """Key, value, default and sentence of each field below a section."""
-    for name in inspect.get_annotations(type(section)):  # what it inherits are constants of an engine, no settings
+    for name in inspect.get_annotations(
+        type(section)
+    ):  # what it inherits are constants of an engine, no settings
         field = type(section).model_fields[name]
         value, default = getattr(section, name), getattr(plain, name)
         if isinstance(value, BaseModel):

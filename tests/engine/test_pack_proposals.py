@@ -105,10 +105,6 @@ def test_a_member_that_was_superseded_gives_way_and_what_nobody_reads_is_retired
         clock.advance(timedelta(days=900))
         (last,) = memory.packs.proposals()
         assert (last.action, last.packs) == ("DELETE", ("care@2",))
-        memory.packs.use("care")
-        assert memory.packs.proposals() == ()
-        clock.advance(timedelta(days=3000))
-        (last,) = memory.packs.proposals()
         assert memory.packs.accept(last.id).kind == "pack verdict"
         assert memory.packs.list() == ()
 

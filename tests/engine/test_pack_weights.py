@@ -1,22 +1,19 @@
-"""Weights from outcomes: whose verdict counts, a useless companion, and when nothing is said to be learned."""
+"""What outcomes say of packs: whose verdict counts, and a useless companion."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
 from datetime import timedelta
-from math import log
 
 import pytest
 
 import amgs
 from amgs.clock import FixedClock
 from amgs.identity import block_id
-from amgs.packs.outcome_weights import FEATURES, PackOutcome, fit, gain, read_from, utilities
+from amgs.packs.outcome_weights import share_bound, weights
 from amgs.types.packs import PackUse
 from tests.engine.memory_world import NOW
-
-_PLAIN = (0.0,) * len(FEATURES)
 
 
 @pytest.fixture
@@ -36,26 +33,21 @@ def reading(number: int, name: str, session: str, outcome: float | None) -> Pack
 def test_an_empty_log_says_so_and_readings_are_told_once_they_are_judged(memory: amgs.Memory) -> None:
     before = memory.change_counter
     empty = memory.packs.weights()
-    assert (empty.better, empty.because, empty.packs) == (False, "nothing was judged yet", ())
+    assert (empty.packs, empty.left_out) == ((), 0)
     assert memory.change_counter == before
     for n in range(4):
         for name in ("dome", "goat"):
             read = memory.packs.use(name, "the motor", session=f"night {n}")
             memory.packs.judge(read.use or 0, useful=name == "dome")
     told = memory.packs.weights()
-    assert (told.outcomes, told.left_out) == (8, 0)
-    assert [one.name for one in told.weights] == ["constant", *FEATURES]
-    assert all(one.low < one.value < one.high for one in told.weights)
-    assert [(one.name, one.judged) for one in told.packs] == [("dome", 4), ("goat", 4)]
-    assert told.packs[0].offset > 0 > told.packs[1].offset
-    assert all(one.bound < one.utility for one in told.packs)
-    assert not told.better and told.because == "the last third has 3 outcomes, of 30 it takes"
+    assert [(one.name, one.judged, one.share) for one in told.packs] == [("dome", 4, 1.0), ("goat", 4, 0.0)]
+    assert told.packs[0].bound > 0.5 > told.packs[1].bound == 0 and told.left_out == 0
     assert memory.packs.weights() == told
     with_shared = memory.packs.use("dome", session="day"), memory.packs.use("goat", session="day")
     for read in with_shared:
         memory.packs.judge(read.use or 0, useful=True)
     again = memory.packs.weights()
-    assert (again.outcomes, again.left_out, again.packs) == (8, 2, told.packs)
+    assert (again.left_out, again.packs) == (2, told.packs)
 
 
 def test_a_verdict_that_a_session_shares_is_nobodys_and_one_alone_is_its_own() -> None:
@@ -68,51 +60,26 @@ def test_a_verdict_that_a_session_shares_is_nobodys_and_one_alone_is_its_own() -
         reading(6, "goat", "", 1.0),
         reading(7, "goat", "", None),
     ]
-    found, left_out = read_from(uses, {"dome": ("dome", "encoder")})
-    assert [(one.name, one.outcome) for one in found] == [
-        ("dome", 1.0),
-        ("goat", 0.0),
-        ("dome", 0.0),
-        ("goat", 1.0),
-    ]
-    assert left_out == 2
-    first, second = (dict(zip(FEATURES, found[n].features, strict=True)) for n in (0, 2))
-    assert first["asked"] == 0.5 and first["often"] == pytest.approx(log(2))
-    assert first["success"] == 0.5
-    assert second["success"] == pytest.approx(2 / 3)  # of one that counts, not of the shared one
+    found = weights(uses)
+    assert {one.name: (one.judged, one.share) for one in found.packs} == {"dome": (2, 0.5), "goat": (2, 0.5)}
+    assert found.left_out == 2
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_useless_companion_is_thought_useful_only_where_it_shares_the_reward(seed: int) -> None:
     chance = random.Random(seed)
     own: list[PackUse] = []
-    shared: list[PackOutcome] = []
+    shared: list[PackUse] = []
     for session in range(150):
         succeeded = float(chance.random() < 0.8)
-        for name, likely in (("dome", 0.85), ("companion", 0.4)):
+        for name, likely in (("dome", 0.85), ("companion", 0.3)):
             outcome = float(chance.random() < likely)
             own.append(reading(len(own) + 1, name, f"night {session}", outcome))
-            shared.append(PackOutcome(name, _PLAIN, succeeded))
-    outcomes, _ = read_from(own, {})
-    model = fit(outcomes)
-    assert [one.name for one in utilities(model, outcomes) if one.bound > 0] == ["dome"]
-    naive = utilities(fit(shared), shared)
-    assert [one.name for one in naive if one.bound > 0] == ["companion", "dome"]
-    assert utilities(fit(outcomes), outcomes) == utilities(model, outcomes)
+            shared.append(reading(len(own), name, "", succeeded))
+    assert [one.name for one in weights(own).packs if one.bound > 0.5] == ["dome"]
+    naive = weights(shared).packs
+    assert [one.name for one in naive if one.bound > 0.5] == ["companion", "dome"]
 
 
-def test_learning_is_better_where_features_tell_and_not_where_nothing_does() -> None:
-    def log_of(odds: float) -> list[PackOutcome]:
-        chance = random.Random(5)
-        found = []
-        for n in range(300):
-            asked = chance.random()
-            likely = 0.5 + odds * (asked - 0.5)
-            outcome = float(chance.random() < likely)
-            found.append(PackOutcome(f"pack {n % 5}", (asked, 0.0, 0.0, 0.5, 0.5), outcome))
-        return found
-
-    assert gain(log_of(0.95)).better
-    assert not gain(log_of(0.0)).better
-    assert not gain(log_of(0.95)[:60]).better  # 20 outcomes in the last third
-    assert gain([]).outcomes == 0 and fit([]).likely("dome", _PLAIN) == 0.5
+def test_a_bound_rises_with_what_was_seen() -> None:
+    assert 0.0 == share_bound(0, 4) < share_bound(9, 10) < 0.9 < share_bound(950, 1_000) < 0.95

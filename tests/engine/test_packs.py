@@ -94,7 +94,7 @@ def test_a_question_is_given_the_pack_that_answers_it_and_not_the_same_twice(mem
     memory.packs.keep("again", blocks=[stall])
     memory.packs.keep("goat", blocks=[goat])
     found = memory.packs.route("why did the Dome's motors stall?", budget=100_000)
-    gain = {one.pack.name: one.relevance for one in (*found.packs, *found.left_out)}
+    gain = {one.pack.name: one.gain for one in (*found.packs, *found.left_out)}
     assert min(gain, key=lambda name: gain[name]) != max(gain, key=lambda name: gain[name]) != "goat"
     assert found.likely == pytest.approx(1) and dict(found.words) == {
         "Dome's": True,
@@ -104,9 +104,7 @@ def test_a_question_is_given_the_pack_that_answers_it_and_not_the_same_twice(mem
     memory.packs.retire("again")
     alone = memory.packs.route("why did the dome stall?", budget=100_000)
     (dome,) = [one for one in (*alone.packs, *alone.left_out) if one.pack.name == "dome"]
-    assert dome.relevance > min(
-        gain["dome"], gain["again"]
-    )  # beside one that says it too, the other adds less
+    assert dome.gain > min(gain["dome"], gain["again"])  # beside one that says it too, the other adds less
     assert memory.packs.route("goat", budget=1).packs == ()
     assert memory.packs.route("dome", role="learning").packs == ()
     with pytest.raises(UsageError, match="question"):

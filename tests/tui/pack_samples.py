@@ -61,8 +61,8 @@ def content() -> PackContent:
 
 def route() -> PackRoute:
     """Three packs for a question, and five that are left out."""
-    every = [RoutedPack(pack(n), 90 * n, 0.8**n, 0.02, 0.01, 0.03, 0.0) for n in range(1, 9)]
-    every[-1] = replace(every[-1], relevance=0.0, efficiency=0.0, quality=0.0, recency=0.0)
+    every = [RoutedPack(pack(n), 90 * n, 0.8**n) for n in range(1, 9)]
+    every[-1] = replace(every[-1], gain=0.0)
     words = (("dome", True), ("漢字", False))
     return PackRoute(
         "Why did the dome 漢字 stall?",

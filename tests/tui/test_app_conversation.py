@@ -171,7 +171,11 @@ async def test_the_gateway_is_followed_until_something_is_looked_at() -> None:
         await driven.press("o")
         assert isinstance(driven.app.screen, Chooser)
         await driven.press("home", "down", "enter")
-        assert pane.gateway.exchange is None and pane.context is not None and pane.context.conversation == "chat-2"
+        assert (
+            pane.gateway.exchange is None
+            and pane.context is not None
+            and pane.context.conversation == "chat-2"
+        )
 
 
 async def test_a_screen_with_all_panes_makes_room_for_a_conversation_when_there_is_one() -> None:

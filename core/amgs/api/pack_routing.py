@@ -182,11 +182,10 @@ class PackRouting:
             name: sum(context.count_tokens(block.content) for _, block in own)
             for name, own in members.items()
         }
-        now = context.clock.now()
         with context.derived.searching() as sources:
-            found = facets(query, every, numbers, tokens, now, sources)
+            found = facets(query, numbers, tokens, sources)
         return found, {one.pack.name: one.pack for one in every}, members
 
 
 def _told(one: RoutedItem, packs: Mapping[str, Pack]) -> RoutedPack:
-    return RoutedPack(packs[one.id], one.tokens, *one.gains)
+    return RoutedPack(packs[one.id], one.tokens, one.gain)

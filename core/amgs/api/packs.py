@@ -222,32 +222,10 @@ class Packs(PackRouting, PackProposing, PackConsolidation):
             return next(one for one in storage.packs.uses() if one.number == use)
 
     def weights(self) -> PackWeights:
-        """What judged readings taught: shared weights of what is known before one, and a small offset of each pack.
-
-        Explains only: nothing that chooses packs asks it. Where all packs of a session got one verdict, it is not
-        counted for any of them.
+        """What judged readings taught of each pack. Explains only: nothing that chooses packs asks it. Where all packs
+        of a session got one verdict, it is not counted for any of them.
         """
-        packs = self._context.storage.packs
-        with self._context.storage.snapshot():
-            uses = packs.uses()[::-1]
-            keywords = {one.name: one.keywords for one in packs.latest()}
-        outcomes, left_out = outcome_weights.read_from(uses, keywords)
-        if not outcomes:
-            why = "every verdict was that of a session" if left_out else "nothing was judged yet"
-            return PackWeights(False, why, 0, left_out, (), 0.0, None, None, None, ())
-        model = outcome_weights.fit(outcomes)
-        found = outcome_weights.gain(outcomes)
-        least = outcome_weights.LEAST
-        why = (
-            f"the last third has {found.outcomes} outcomes, of {least} it takes"
-            if found.outcomes < least
-            else f"the lower end of its gain on the last third is {found.low:+.3f} nats"
-        )
-        gain, low, high = (found.value, found.low, found.high) if found.outcomes > 1 else (None, None, None)
-        every = outcome_weights.utilities(model, outcomes)
-        return PackWeights(
-            found.better, why, len(outcomes), left_out, model.shared(), model.spread, gain, low, high, every
-        )
+        return outcome_weights.weights(self._context.storage.packs.uses())
 
     def retire(self, *names: str) -> JournalEntry:
         """Retire packs, as one change: they are no longer listed or used; their versions and their log stay. Raises

@@ -5,25 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 
-from amgs.decay import hours_between
 from amgs.packs.routing import RouteItem
 from amgs.retrieval.similarity import contributions
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import RetrievalRequest, gather
 from amgs.types import BlockFilter
-from amgs.types.packs import PackUsage
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _MOST = 512
 """Blocks that may answer; the rest together is next to nothing."""
-_HALF_LIFE = 30 * 24.0
-"""Hours after which what was read, or kept, last counts half as recent."""
-_PRIOR = 2.0
-"""Readings of even outcome that a pack starts with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +34,8 @@ class Facets:
 
 def facets(
     query: str,
-    packs: Sequence[PackUsage],
     numbers: Mapping[str, Sequence[int]],
     tokens: Mapping[str, int],
-    now: datetime,
     sources: Sources,
 ) -> Facets:
     """numbers, tokens: of the blocks of each pack that are read, by the pack's name."""
@@ -58,27 +49,13 @@ def facets(
         )
         for term in terms
     }
-    stems = frozenset(term.text for term in terms)
     said: dict[str, frozenset[str]] = {}
     items = []
-    for one in packs:
-        name = one.pack.name
-        own = numbers[name]
+    for name, own in numbers.items():
         covers = np.zeros(len(place))
         covers[[place[n] for n in own if n in place]] = 1.0
         said[name] = frozenset(word for word, having in holding.items() if not having.isdisjoint(own))
-        keyword_stems = {stem for word in one.pack.keywords for stem in sources.keyword.stems(word)}
-        hours = max(hours_between(one.last_used or one.pack.created_at, now), 0.0)
-        items.append(
-            RouteItem(
-                name,
-                tokens[name],
-                tuple(covers.tolist()),
-                ((one.success or 0.0) * one.judged + _PRIOR / 2) / (one.judged + _PRIOR),
-                0.5 ** (hours / _HALF_LIFE),
-                len(keyword_stems & stems) / max(len(keyword_stems), 1),
-            )
-        )
+        items.append(RouteItem(name, tokens[name], tuple(covers.tolist())))
     return Facets(tuple(found.values()), tuple(items), tuple(holding), said)
 
 

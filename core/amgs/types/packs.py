@@ -172,20 +172,13 @@ class PackText:
 
 @dataclass(frozen=True, slots=True)
 class RoutedPack:
-    """A pack that a question is given, and what it adds to the term of each agent; tokens: of a reading."""
+    """A pack that a question is given. tokens: of a reading. gain: by how much what answers is likelier to be among
+    the chosen packs with it, after those chosen before it.
+    """
 
     pack: Pack
     tokens: int
-    relevance: float
-    efficiency: float
-    quality: float
-    recency: float
-    domain: float
-
-    @property
-    def gain(self) -> float:
-        """What it adds to all terms, given what was chosen before it."""
-        return self.relevance + self.efficiency + self.quality + self.recency + self.domain
+    gain: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,46 +295,21 @@ class PackProposal:
 
 @dataclass(frozen=True, slots=True)
 class PackWeight:
-    """How much something that is known before a reading speaks for its being useful, in log odds for each unit of it,
-    with its 95 % interval from low to high. name: "constant" for what holds of every reading.
-    """
-
-    name: str
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class PackUtility:
-    """What outcomes say of a pack. judged: readings that count. offset: its own part, in log odds. utility: the log
-    odds that a reading like those that were judged is useful; bound: the lower end of their 95 % interval. A pack is
-    thought useful where that is above 0.
+    """What the verdicts on the readings of a pack say of it. share: of the judged readings that were useful; bound: the
+    one-sided 95 % lower bound of that. A pack is thought useful where the bound is above one half.
     """
 
     name: str
     judged: int
-    offset: float
-    utility: float
+    share: float
     bound: float
 
 
 @dataclass(frozen=True, slots=True)
 class PackWeights:
-    """What outcomes of readings taught. better: whether it foretells the last third of them better than no learning,
-    by the lower end of its gain and over enough of them; because: which of that is so. outcomes: verdicts that count;
-    left_out: verdicts that all packs of a session shared. weights: of the constant and of what is
-    known before a reading. spread: the standard deviation of the packs' offsets. gain: nats a
-    reading, with its 95 % interval from low to high; None where the last third has less than two outcomes.
+    """What judged readings taught, the pack with the highest bound first. left_out: verdicts that count for no pack,
+    since all packs of a session shared them.
     """
 
-    better: bool
-    because: str
-    outcomes: int
+    packs: tuple[PackWeight, ...]
     left_out: int
-    weights: tuple[PackWeight, ...]
-    spread: float
-    gain: float | None
-    low: float | None
-    high: float | None
-    packs: tuple[PackUtility, ...]

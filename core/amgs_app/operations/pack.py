@@ -181,9 +181,9 @@ def route(
     budget: Budget = None,
     role: Role = None,
 ) -> PackRoute:
-    """Choose whole packs so that together they answer most of the question for their tokens, and say what each adds to
-    relevance, efficiency, quality, recency and domain. What repeats another pack adds little. It also says what the
-    question seems to ask for: a time, one thing, several, or what is likely.
+    """Choose whole packs so that together they answer most of the question for their tokens, and say what each adds.
+    What repeats another pack adds little. It also says what the question seems to ask for: a time, one thing, several,
+    or what is likely.
     """
     return engine.memory.packs.route(query, budget=budget, role=role)
 
@@ -309,12 +309,11 @@ def proposals(
     example="pack weights",
 )
 def weights(engine: Engine) -> PackWeights:
-    """Show what judged readings taught: weights that all packs share, and a small offset of each.
+    """Show what verdicts on readings (`pack judge`) say of each pack: the share that was useful, and its lower bound. A
+    pack is thought useful where that is above one half.
 
-    It explains only: nothing that chooses packs asks it, and it is called better than no learning only where it
-    foretells the last third of the outcomes better, by the lower end of the 95 % interval, and over 30 of them. Packs
-    that are read together do not share one reward: where all packs of a session (`--session`) got one verdict, it
-    counts for none. Judge each reading by itself.
+    It explains only: nothing that chooses packs asks it. Packs that are read together do not share one reward: where
+    all packs of a session (`--session`) got one verdict, it counts for none. Judge each reading by itself.
     """
     return engine.memory.packs.weights()
 

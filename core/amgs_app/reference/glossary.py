@@ -180,12 +180,7 @@ SCREEN: Final[dict[str, Words]] = {
         ),
         (
             "adds",
-            "What a pack adds to all agents' terms together, after those chosen before it: the bar's length.",
-        ),
-        (
-            "relevance, efficiency, quality, recency, domain",
-            "The agents of the router: what answers the question, in few tokens, judged useful, read lately, by its "
-            "keywords.",
+            "By how much what answers is likelier to be among the chosen packs with it: the bar's length.",
         ),
         (
             "links",

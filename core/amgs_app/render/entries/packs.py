@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         PackUsage,
         PackUse,
         PackWeights,
-        RoutedPack,
     )
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results.memory import PackExported, PackList, PackProposalList
@@ -186,11 +185,6 @@ def pack_text(result: PackText) -> ResultTable:
     return replace(sheet(title, "text*", [(result.text,)], notes), digest=())
 
 
-def _routed(one: RoutedPack, place: int | None) -> tuple[Any, ...]:
-    parts = (one.relevance, one.efficiency, one.quality, one.recency, one.domain)
-    return (place, _named(one.pack), one.tokens, one.gain, *parts)
-
-
 def _route_drawn(operator: Operator, result: PackRoute, canvas: Canvas) -> Text:
     from amgs_app.render.figures.pack_route import route
 
@@ -202,8 +196,10 @@ def _route_drawn(operator: Operator, result: PackRoute, canvas: Canvas) -> Text:
 def pack_route(result: PackRoute) -> ResultTable:
     from amgs_app.render.figures.pack_route import asked_for
 
-    rows = [_routed(one, n) for n, one in enumerate(result.packs, 1)]
-    rows += [_routed(one, None) for one in result.left_out]
+    rows: list[tuple[Any, ...]] = [
+        (n, _named(one.pack), one.tokens, one.gain) for n, one in enumerate(result.packs, 1)
+    ]
+    rows += [(None, _named(one.pack), one.tokens, one.gain) for one in result.left_out]
     missing = ", ".join(word for word, there in result.words if not there)
     title = f"{plural(len(result.packs), 'pack')}, {result.tokens:,} of {result.budget:,} tokens"
     notes = (
@@ -212,9 +208,9 @@ def pack_route(result: PackRoute) -> ResultTable:
         else "No pack fits whole, or none says anything of it. `pack assemble` reads sentences of what does not fit.",
         f"The question seems to ask for {asked_for(result)}.",
         f"No chosen pack says: {missing}" if missing and result.packs else "",
-        "A pack without a number was not chosen; its figures say what it would still add.",
+        "A pack without a number was not chosen; its gain says what it would still add.",
     )
-    columns = "#:n pack* tokens:n gain:score relevance:score efficiency:score quality:score recency:score domain:score"
+    columns = "#:n pack* tokens:n gain:score"
     return sheet(title, columns, rows, notes if rows else notes[:2])
 
 
@@ -306,22 +302,8 @@ def pack_proposal_list(result: PackProposalList) -> ResultTable:
 
 @entry()
 def pack_weights(result: PackWeights) -> ResultTable:
-    rows: list[tuple[Any, ...]] = [
-        (one.name, None, one.value, one.low, one.high, None, None) for one in result.weights
-    ]
-    rows += [(one.name, one.judged, one.offset, None, None, one.utility, one.bound) for one in result.packs]
-    told = "better than none" if result.better else "not shown to be better than none"
-    gain = (
-        ""
-        if result.gain is None
-        else f"On the last third it gains {result.gain:+.3f} [{result.low:+.3f}, {result.high:+.3f}] nats a reading."
-    )
-    notes = (
-        f"{plural(result.outcomes, 'outcome')}, {plural(result.left_out, 'verdict')} of whole sessions left out",
-        gain,
-        "For information only; nothing that chooses packs uses it."
-        if rows
-        else "`pack judge` notes the outcome of a reading.",
-    )
-    columns = "what* judged:n weight:score low:score high:score utility:score least:score"
-    return sheet(f"Learning from outcomes is {told}: {result.because}", columns, rows, notes)
+    rows = [(one.name, one.judged, one.share, one.bound) for one in result.packs]
+    left = f"{plural(result.left_out, 'verdict')} of whole sessions left out" if result.left_out else ""
+    note = "" if rows else "`pack judge` notes the outcome of a reading."
+    title = f"{plural(len(rows), 'pack')} with verdicts of their own"
+    return sheet(title, "pack* judged:n useful:score least:score", rows, (left, note))

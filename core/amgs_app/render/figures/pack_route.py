@@ -1,4 +1,4 @@
-"""The packs that a question is given: what each adds for each agent as a stacked bar, and why the others are out."""
+"""The packs that a question is given: what each adds as a bar, and why the others are out."""
 
 from __future__ import annotations
 
@@ -12,21 +12,10 @@ from amgs.text.plural import plural
 from amgs.types.packs import PackRoute, QuestionIntent, RoutedPack
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, ink, width_of
 from amgs_app.render.figures.format import count, share
-from amgs_app.render.figures.glyphs import HeaderPart, apportion, facts_line, gauge_pieces
+from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line, gauge_pieces
 from amgs_app.render.figures.list_page import ListPage
 from amgs_app.render.figures.packs import Beside, beside_or_below, named
 
-AGENTS: Final = ("relevance", "efficiency", "quality", "recency", "domain")
-_SIGNS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
-    {
-        "relevance": ("█", "R", "part_similarity"),
-        "efficiency": ("▓", "E", "part_confidence"),
-        "quality": ("▚", "Q", "part_reinforcement"),
-        "recency": ("▒", "T", "part_recency"),
-        "domain": ("░", "D", "part_centrality"),
-    }
-)
-"""How each agent's part is drawn, with and without more than ASCII, and its colour."""
 _INTENTS: Final[Mapping[QuestionIntent, str]] = MappingProxyType(
     {
         "multi-hop": "several things",
@@ -138,18 +127,14 @@ def _list(region: Region, rows: Sequence[RoutedPack], result: PackRoute, cursor:
         if bar_x + _LEAST_BAR + 2 + why_w <= region.width:
             break
     bar_w = max(4, region.width - bar_x - 2 - why_w - 1)
-    beside = _legend_in(region, region.width - bar_x)
-    legend = region.height >= 4 and not beside
-    page = ListPage.around(rows, region.height - 1 - legend, cursor)
+    page = ListPage.around(rows, region.height - 1, cursor)
     most = max([_NOTHING, *(one.gain for one in rows)])
     region.put(2, 0, "pack", quiet)
     region.put(2 + name_w + 2, 0, "tok", quiet, width=6, align="right")
     region.put(bar_x - 6, 0, "adds", quiet, width=5, align="right")
-    region.pieces(bar_x, 0, beside or [(page.note, quiet)])
-    if legend:
-        region.pieces(2, 1, _legend_in(region, region.width - 2))
-    if not rows and region.height > 1 + legend:
-        region.put(2, 1 + legend, "No pack fits, or none says anything of it.", quiet)
+    region.put(bar_x, 0, page.note, quiet)
+    if not rows and region.height > 1:
+        region.put(2, 1, "No pack fits, or none says anything of it.", quiet)
 
     def paint(line: Region, one: RoutedPack, marked: bool) -> None:
         taken = id(one) in chosen_ids
@@ -157,40 +142,11 @@ def _list(region: Region, rows: Sequence[RoutedPack], result: PackRoute, cursor:
         line.put(2, 0, clean(named(one.pack)), main, width=name_w)
         line.put(2 + name_w + 2, 0, count(one.tokens), main, width=6, align="right")
         line.put(bar_x - 6, 0, share(one.gain), ink(palette.text, bold=taken), width=5, align="right")
-        line.pieces(bar_x, 0, _stack(line, one, most, bar_w, faded=not taken), width=bar_w)
+        colour = palette.part_similarity
+        drawn = ink(colour if taken else palette.fade(colour, 0.45))
+        line.put(bar_x, 0, bar(one.gain / most, bar_w, line.symbols), drawn, width=bar_w)
         line.put(
             bar_x + bar_w + 2, 0, whys[id(one)], ink(palette.good if taken else palette.warn), width=why_w
         )
 
-    page.draw(region.part(0, 1 + legend), paint)
-
-
-def _sign(region: Region, agent: str) -> str:
-    return _SIGNS[agent][region.symbols == "ascii"]
-
-
-def _legend_in(region: Region, room: int) -> list[Piece]:
-    """The agents with their signs, in words of four letters at least; none where they do not fit."""
-    palette = region.palette
-    for letters in (10, 4):
-        pieces: list[Piece] = []
-        for name in AGENTS:
-            pieces.append((f"{_sign(region, name)} ", ink(getattr(palette, _SIGNS[name][2]))))
-            pieces.append((f"{name[:letters]}  ", ink(palette.muted)))
-        if sum(width_of(text) for text, _ in pieces) <= room:
-            return pieces
-    return []
-
-
-def _stack(region: Region, one: RoutedPack, most: float, cells: int, *, faded: bool) -> list[Piece]:
-    """The parts of a gain as one bar, as long as the gain by the largest; what is there has its share of cells."""
-    palette = region.palette
-    values = [max(0.0, getattr(one, name)) for name in AGENTS]
-    length = round(min(1.0, sum(values) / most) * cells)
-    lengths = apportion(values, length)
-    pieces: list[Piece] = []
-    for name, wide in zip(AGENTS, lengths, strict=True):
-        colour = getattr(palette, _SIGNS[name][2])
-        pieces.append((_sign(region, name) * wide, ink(palette.fade(colour, 0.45) if faded else colour)))
-    pieces.append(("·" * (cells - sum(lengths)), ink(palette.faint)))
-    return pieces
+    page.draw(region.part(0, 1), paint)

@@ -148,6 +148,8 @@ def test_the_verb_lists_them_and_refuses_a_key_there_is_not(amgs: Amgs) -> None:
     assert all(key.startswith("memory.decay") for key in keys)
     assert amgs("settings", "memory.nothing") == 2
     assert "memory.decay" in amgs.err
+    assert amgs("settings", "memory.pruning.lowest") == 2
+    assert "is gone: give `--lowest` to `prune`" in amgs.err
 
 
 def test_the_manual_lists_every_setting_with_its_default_and_sentence() -> None:

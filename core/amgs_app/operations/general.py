@@ -160,12 +160,17 @@ def settings(
     ] = "",
 ) -> SettingsList:
     """List the settings of this run: the key, its value, its default, and the file or the variable that sets it."""
+    from amgs_app.retired_settings import reason
     from amgs_app.settings import default_file, every_setting
 
     every = every_setting(engine.options.settings)
     found = tuple(each for each in every if each.key.startswith(start))
     if not found:
         sections = dict.fromkeys(each.key.rsplit(".", 1)[0] for each in every)
+        if gone := reason(start):
+            raise UsageError(
+                f"The setting {start} is gone: {gone}.", way_out="`settings` lists those that there are."
+            )
         raise UsageError(f"No setting starts with {start!r}.", way_out=f"Sections: {', '.join(sections)}.")
     return SettingsList(str(engine.options.settings or default_file()), found)
 

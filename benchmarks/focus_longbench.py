@@ -23,8 +23,7 @@ import torch
 
 from amgs.errors import InputError
 from amgs_focus.evaluation.statistics import resampled
-from amgs_focus.model.base_model import BaseModel
-from amgs_focus.model.greedy import greedy
+from amgs_focus.model.base_model import BaseModel, greedy
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.working_context import SINKS

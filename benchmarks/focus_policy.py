@@ -25,8 +25,7 @@ import numpy as np
 
 from amgs.errors import UsageError
 from amgs_focus.evaluation.statistics import Interval, resampled, spearman
-from amgs_focus.lens.question_scorer import QuestionScorer
-from amgs_focus.lens.question_search import QuestionSearch
+from amgs_focus.lens.question_search import QuestionScorer, QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.search_options import SearchOptions

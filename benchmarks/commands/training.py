@@ -245,7 +245,7 @@ def _read(model: BaseModel, named: list[Path]) -> list[LensText]:
 
 def _run_of(engine: Engine, file: Path, out: Path | None) -> JointRunConfig:
     """The run that a file describes, phases included."""
-    from amgs_focus.training.run_config import read_config
+    from amgs_focus.training.run_config import read_as
     from benchmarks.focus_training.joint_config import JointRunConfig
 
-    return cached(engine, read_config(file, JointRunConfig), out)
+    return cached(engine, read_as(JointRunConfig, file), out)

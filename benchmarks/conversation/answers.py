@@ -118,7 +118,7 @@ def measure_answers(
 
 def _judge(one: Stretch, rig: MemoryRig, model: BaseModel, wrong: Sequence[str], losses: Losses) -> None:
     """Read every context of a stretch once, and add what its questions' answers lose after each."""
-    from amgs_focus.evaluation.answers import ContextReader
+    from benchmarks.focus_evaluation.answers import ContextReader
 
     read: dict[str, list[tuple[int, str]]] = defaultdict(list)
     with Memory.open(

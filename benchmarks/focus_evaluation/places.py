@@ -9,7 +9,7 @@ from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import ProgressCallback
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.utility.labels import LabelSnapshot
+from amgs_focus.utility import LabelSnapshot
 from amgs_focus.window.layout import spread
 from amgs_focus.window.working_context import WorkingContext
 

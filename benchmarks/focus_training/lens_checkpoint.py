@@ -15,8 +15,7 @@ from amgs_focus.lens.checkpoint import FLOORS, floors_of, stored_floors
 from amgs_focus.lens.checkpoint import NETWORK as FORMAT
 from amgs_focus.lens.features import NAMES
 from amgs_focus.lens.linear import LinearLens
-from amgs_focus.lens.scoring import FocusScorer
-from amgs_focus.lens.worth import SpreadFloors
+from amgs_focus.lens.scoring import FocusScorer, SpreadFloors
 from amgs_focus.model import checkpoint_file
 from amgs_focus.model.base_model import BaseModel
 from benchmarks.focus_training.lensnet import LensNet, LensNetScorer, LensShape

@@ -24,7 +24,7 @@ from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import NodeRef, parent_of
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.utility.labels import (
+from amgs_focus.utility import (
     Gained,
     HorizonReader,
     Label,

@@ -17,8 +17,7 @@ from torch import nn
 from torch.nn import functional
 
 from amgs_focus.lens.features import NAMES, LensFeatures
-from amgs_focus.lens.scoring import LensView
-from amgs_focus.lens.worth import SpreadFloors, as_of, by_entry, scores_of
+from amgs_focus.lens.scoring import LensView, SpreadFloors, as_of, by_entry, scores_of
 from amgs_focus.records import NodeRef
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.scores import Scores, Values

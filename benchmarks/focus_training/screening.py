@@ -16,7 +16,7 @@ import torch
 
 from amgs_focus.errors import FocusError
 from amgs_focus.model.base_model import GatedModel
-from amgs_focus.utility.labels import LabelledAction, LabelSnapshot
+from amgs_focus.utility import LabelledAction, LabelSnapshot
 from amgs_focus.window.working_context import SINKS, Entry, WorkingContext
 
 OPENING = 1e-3  # γ at which the slope is taken: its logarithm must be finite

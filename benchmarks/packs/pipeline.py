@@ -162,7 +162,7 @@ def _sample(asked: Sequence[AskedQuestion], most: int) -> tuple[AskedQuestion, .
 
 def _judged(model: BaseModel, one: AskedQuestion, wrong: str, made: Mapping[str, _Text]) -> dict[str, float]:
     """Nats a token of the answer after each text."""
-    from amgs_focus.evaluation.answers import ContextReader
+    from benchmarks.focus_evaluation.answers import ContextReader
 
     found: dict[str, float] = {}
     for name, text in {NOTHING: "", **{name: each.text for name, each in made.items()}}.items():

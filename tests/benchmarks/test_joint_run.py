@@ -25,7 +25,7 @@ from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.training.records import TrainedRun
 from amgs_focus.training.run_config import RunConfig as PlainConfig
-from amgs_focus.training.run_config import parse_config, read_config
+from amgs_focus.training.run_config import parse_as, read_as
 from benchmarks.focus_training import context_phase, joint_run
 from benchmarks.focus_training.contexts import (
     context_rows,
@@ -116,7 +116,7 @@ def net(seed: int = 0) -> GistNet:
 def config(folder: Path, llama: Path, text: str = CONFIG) -> RunConfig:
     file = write_run(folder, text.replace('base = "llama"', f'base = "{llama}"'))
     save_checkpoint(folder / "gists.safetensors", net(), net(1), model=load(llama))
-    return read_config(file, RunConfig)
+    return read_as(RunConfig, file)
 
 
 def run(train: Any, told: RunConfig, **more: Any) -> TrainedRun:
@@ -348,7 +348,5 @@ def test_the_manual_lists_every_key_of_the_phases_with_its_default() -> None:
     (block,) = re.findall(r"```toml\n(.*?)```", manual, flags=re.S)
     given = tomllib.loads(block)
     data = {"data": {"texts": [{"name": "a", "path": "a.txt"}]}}
-    assert parse_config(data, Path("here"), kind=RunConfig) == parse_config(
-        {**data, **given}, Path("here"), kind=RunConfig
-    )
+    assert parse_as(RunConfig, data, Path("here")) == parse_as(RunConfig, {**data, **given}, Path("here"))
     assert set(written_keys(given)) == set(keys_of(RunConfig)) - set(keys_of(PlainConfig))

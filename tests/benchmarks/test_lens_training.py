@@ -19,7 +19,7 @@ from amgs_focus.lens.scoring import LensView
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training.provenance import card_section
 from amgs_focus.training.trainer import StepReport
-from amgs_focus.utility.labels import counterfactuals
+from amgs_focus.utility import counterfactuals
 from amgs_focus.window.working_context import WorkingContext
 from benchmarks.focus_evaluation.exact_allocation import with_open
 from benchmarks.focus_training.facts import fact_text

@@ -7,7 +7,7 @@ import torch
 
 from amgs_focus.errors import FocusError
 from amgs_focus.model.base_model import GatedModel
-from amgs_focus.utility.labels import LabelSnapshot, candidates
+from amgs_focus.utility import LabelSnapshot, candidates
 from amgs_focus.window.layout import coarsest
 from amgs_focus.window.working_context import WorkingContext
 from benchmarks.focus_training.screening import gated_loss, screen

@@ -14,8 +14,7 @@ from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
 from amgs_focus.gist.gistnet import BLOCK, GistNet, GistShape, states_for
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.cues import Cues
-from amgs_focus.training.gist_objective import draw, step_loss
+from amgs_focus.training.gist_objective import Cues, draw, step_loss
 from amgs_focus.training.gist_plan import GistTraining, Phase
 from amgs_focus.training.gist_run import widened
 from tests.focus.training_world import corpus_part

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from amgs_focus.errors import FocusError
 from amgs_focus.records import NodeRef
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.utility.counterfactual import measure
-from amgs_focus.utility.labels import LabelSnapshot, candidates, counterfactuals
+from amgs_focus.utility import LabelSnapshot, candidates, counterfactuals, measure
 from amgs_focus.window.layout import coarsest
 from amgs_focus.window.working_context import WorkingContext, gist_entry
 from tests.focus.focus_world import MODEL, StillClock, small_tree

@@ -13,8 +13,7 @@ from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.checkpoint import load_checkpoint, save_linear
 from amgs_focus.lens.features import NAMES
 from amgs_focus.lens.linear import LinearLens
-from amgs_focus.lens.scoring import LensView
-from amgs_focus.lens.worth import SpreadFloors
+from amgs_focus.lens.scoring import LensView, SpreadFloors
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import assemble
 from tests.focus.focus_world import MODEL

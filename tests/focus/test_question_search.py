@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from amgs_focus.errors import TraceError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
-from amgs_focus.lens.question_likelihood import ASK, question_likelihoods
-from amgs_focus.lens.question_search import QuestionSearch, sentences
+from amgs_focus.lens.question_search import ASK, QuestionSearch, question_likelihoods, sentences
 from amgs_focus.lens.similar_words import SimilarWords
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.options import OPTIONS

@@ -116,7 +116,7 @@ class _Reply:
         """The text of the answer as it comes, whole characters at a time."""
         import torch
 
-        from amgs_focus.model.greedy import greedy
+        from amgs_focus.model.base_model import greedy
 
         with self.lock:
             rows = self.model.embed(torch.tensor(self.tokens, dtype=torch.int64))

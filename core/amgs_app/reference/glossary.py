@@ -65,7 +65,6 @@ TERMS: Final[Words] = (
     ("level", "How coarse a span is held: 0 as tokens, 1 as one gist for 32, 2 as one for 1,024."),
     ("refocus", "The step in which spans are expanded and collapsed, every few tokens."),
     ("expand, collapse", "Hold a span in finer, or in coarser, detail."),
-    ("inset", "A block held as tokens beside the coarse gist that stands for it and its neighbours."),
     ("pin", "Of a block: it never decays. Of a span: it keeps its detail."),
     ("branch", "Another continuation of a decoded text, from a point in its past."),
     ("command", "What you type after `:` or in a shell. Most keys run one."),

@@ -13,8 +13,7 @@ from amgs_focus.errors import CheckpointError
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.features import NAMES
 from amgs_focus.lens.linear import LinearLens
-from amgs_focus.lens.scoring import FocusScorer
-from amgs_focus.lens.worth import SpreadFloors
+from amgs_focus.lens.scoring import FocusScorer, SpreadFloors
 from amgs_focus.model import checkpoint_file
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.model.checkpoint_file import CheckpointFile

@@ -1,4 +1,4 @@
-"""What LensNet is told of each entry in plain numbers, each with a name that an operator can be shown.
+"""What a lens is told of each entry in plain numbers, each with a name that an operator can be shown.
 
 Everything is computed from the tokens and the layout; no number costs more than the window does. What did not help
 on texts that a lens had not seen was left out; docs/results/negative-results.md names it.

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs_focus.lens.features import NAMES, LensFeatures
-from amgs_focus.lens.scoring import LensView
-from amgs_focus.lens.worth import SpreadFloors, as_of, by_entry, scores_of
+from amgs_focus.lens.scoring import LensView, SpreadFloors, as_of, by_entry, scores_of
 from amgs_focus.records import NodeRef
 from amgs_focus.window.scores import Scores, Values
 

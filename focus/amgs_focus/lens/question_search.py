@@ -17,16 +17,18 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from amgs_focus.lens.question_likelihood import question_likelihoods
+from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.lens.similar_words import SimilarWords, WordMatches, words_of
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import ProgressCallback, TextEncoder
-from amgs_focus.records import Findings, FoundBlock
+from amgs_focus.records import Findings, FoundBlock, NodeRef
 from amgs_focus.search_options import SearchOptions
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.span_index import SpanIndex
+from amgs_focus.window.scores import Scores, aggregate
 
 _ENDS = re.compile(r"[.!?][\"'”’)\]]*\s*$|\n\s*\n")
 
@@ -200,3 +202,73 @@ def _open(tree: LifetimeTree, blocks: int) -> NDArray[np.bool_]:
         each = tree.block_size ** (run.level - 1) if run.level else 1
         shown[run.first * each : run.stop * each] = False
     return shown
+
+
+BATCH = 16  # passages read at a time, neighbours in length together
+ASK = "Write a question that this text answers:\n"
+
+
+def question_likelihoods(model: BaseModel, passages: Sequence[str], question: str) -> NDArray[np.float64]:
+    """(passages,) log p(question | passage) in nats, summed over the question's tokens."""
+    asked = model.encode(question)
+    read = [[*model.encode(model.turn(f"{ASK}{passage}")), *asked] for passage in passages]
+    found = np.zeros(len(read))
+    order = np.argsort([len(ids) for ids in read], kind="stable")
+    for first in range(0, len(order), BATCH):
+        places = order[first : first + BATCH].tolist()
+        found[places] = _batch(model, [read[at] for at in places], len(asked))
+    return found
+
+
+def _batch(model: BaseModel, rows: Sequence[Sequence[int]], asked: int) -> list[float]:
+    """Of each row the log-likelihood of its last tokens, so many of them."""
+    longest = max(len(row) for row in rows)
+    ids = torch.tensor(
+        [[*row, *[0] * (longest - len(row))] for row in rows]
+    )  # a causal model sees nothing of what fills
+    with torch.no_grad():
+        hidden = model.forward(model.embed(ids))
+        told = [hidden[at, len(row) - asked - 1 : len(row) - 1] for at, row in enumerate(rows)]
+        logits = model.logits(torch.cat(told))
+        targets = torch.tensor([token for row in rows for token in row[-asked:]], device=logits.device)
+        each = torch.log_softmax(logits, dim=-1).gather(1, targets[:, None])
+        summed: list[float] = each.view(len(rows), asked).double().sum(dim=1).tolist()
+    return summed
+
+
+class QuestionScorer:
+    """Adds a part `question`; goes by the name and version of the scorer inside, as findings belong to the state."""
+
+    def __init__(self, inner: FocusScorer, options: SearchOptions) -> None:
+        self.inner = inner
+        self._first, self._last = options.first, options.last
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def version(self) -> int:
+        return self.inner.version
+
+    def score(self, view: LensView) -> Scores:
+        found = self.inner.score(view)
+        blocks = () if view.findings is None else view.findings.blocks
+        entries = view.context.entries()
+        if not blocks or not entries:
+            return found
+        values = aggregate(view.context, found.values)
+        wanted = np.minimum(values, 0.0)
+        size, step = view.tree.block_size, (self._first - self._last) / len(blocks)
+        inside: dict[NodeRef, float] = {}
+        for rank in range(len(blocks) - 1, -1, -1):  # the best last, so that its score stands
+            place = view.context.covering(blocks[rank].block * size)
+            if place is not None and entries[place].end <= view.context.tail_start:
+                wanted[place] = self._first - step * rank
+                if entries[place].level > 1:
+                    inside[NodeRef(1, blocks[rank].block)] = self._first - step * rank
+        spread = np.repeat(wanted - values, [entry.cost for entry in entries])
+        total = np.clip(found.values + spread, -1.0, 1.0)
+        return replace(
+            found, values=total, parts={**found.parts, "question": total - found.values}, inside=inside
+        )

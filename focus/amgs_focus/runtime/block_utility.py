@@ -15,7 +15,7 @@ from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import Band, BlockUtility, SpanSource, tail_start
 from amgs_focus.runtime.state import FocusState
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.utility.labels import Label, LabelSnapshot, counterfactuals
+from amgs_focus.utility import Label, LabelSnapshot, counterfactuals
 from amgs_focus.window.working_context import WorkingContext, token_entries
 
 HALF = 0.5

@@ -16,8 +16,7 @@ from amgs_focus.errors import FocusError, WindowBudgetError
 from amgs_focus.gist.checkpoint import for_model
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.baseline import TailSimilarity
-from amgs_focus.lens.question_scorer import QuestionScorer
-from amgs_focus.lens.question_search import QuestionSearch
+from amgs_focus.lens.question_search import QuestionScorer, QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
@@ -43,7 +42,7 @@ from amgs_focus.trace.events import TraceSink
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.retention import require_in_reach
 from amgs_focus.tree.span_metadata import Act
-from amgs_focus.utility.counterfactual import measure
+from amgs_focus.utility import measure
 from amgs_focus.views import EntryExplanation, FocusView
 from amgs_focus.window.allocator import make_room
 from amgs_focus.window.layout import lay_out

@@ -19,7 +19,6 @@ from amgs_focus.evaluation.gist import span_gists
 from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, states_for
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.cues import Cues
 from amgs_focus.training.data_parallel import SINGLE, DataParallel
 from amgs_focus.training.divergence import Divergence
 from amgs_focus.training.gist_plan import GistTraining, Phase, phase_at
@@ -248,3 +247,20 @@ def _nll(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 
 def _chance(generator: torch.Generator, share: float) -> bool:
     return float(torch.rand(1, generator=generator)) < share
+
+
+STYLE = 2
+_SCALE = 0.05
+
+
+class Cues(nn.Module):
+    """What students read besides gists, so that these need not say it themselves.
+
+    style: (2, d) entries behind the sinks that can say what kind of text follows, so that a gist gains nothing by it.
+    recite: (1, d), the entry after a gist at which its block's own tokens are to follow.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.style = nn.Parameter(torch.randn(STYLE, width) * _SCALE)
+        self.recite = nn.Parameter(torch.randn(1, width) * _SCALE)

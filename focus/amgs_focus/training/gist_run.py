@@ -17,7 +17,7 @@ from amgs_focus.gist.gistnet import GistEncoder, GistNet, GistNetEncoder, GistSh
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.data_parallel import SINGLE, DataParallel
+from amgs_focus.training.data_parallel import SINGLE, DataParallel, run_workers
 from amgs_focus.training.gist_plan import GistTraining
 from amgs_focus.training.gistnet import GistState, resumed, start, train
 from amgs_focus.training.model_card import gist_card
@@ -28,7 +28,6 @@ from amgs_focus.training.run_record import RunRecord, read_log
 from amgs_focus.training.run_session import RunSession
 from amgs_focus.training.staging import open_corpus
 from amgs_focus.training.trainer import StepReport
-from amgs_focus.training.workers import run_workers
 
 PartName = Literal["tokens", "gists"]
 PARTS: tuple[PartName, ...] = get_args(PartName)

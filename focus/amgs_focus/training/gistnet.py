@@ -15,10 +15,9 @@ from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.gistnet import GistEncoder, GistNet
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.cues import Cues
 from amgs_focus.training.data_parallel import SINGLE, DataParallel
 from amgs_focus.training.gist_evaluator import GistEvaluator
-from amgs_focus.training.gist_objective import step_loss
+from amgs_focus.training.gist_objective import Cues, step_loss
 from amgs_focus.training.gist_plan import GistTraining, learning_rate
 from amgs_focus.training.muon import Muon
 from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings

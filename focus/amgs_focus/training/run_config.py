@@ -235,8 +235,13 @@ class RunConfig(ConfigSection):
 Config = TypeVar("Config", bound=RunConfig)
 
 
-def read_config(path: Path, kind: type[Config] = RunConfig) -> Config:
-    """The run that a TOML file describes. kind: RunConfig, or what adds sections of its own to it.
+def read_config(path: Path) -> RunConfig:
+    """The run that a TOML file describes; raises ConfigurationError as `read_as` does."""
+    return read_as(RunConfig, path)
+
+
+def read_as(kind: type[Config], path: Path) -> Config:
+    """The same as a configuration with sections of its own.
 
     Raises ConfigurationError that names the file, and every key that is unknown or out of range.
     """
@@ -250,13 +255,18 @@ def read_config(path: Path, kind: type[Config] = RunConfig) -> Config:
         raise ConfigurationError(
             f"{path.name} is not TOML: {error}.", way_out="Correct the line it names."
         ) from error
-    return parse_config(given, path.parent, path.name, kind)
+    return parse_as(kind, given, path.parent, path.name)
 
 
-def parse_config(
-    given: Mapping[str, Any], folder: Path, name: str = "the configuration", kind: type[Config] = RunConfig
+def parse_config(given: Mapping[str, Any], folder: Path, name: str = "the configuration") -> RunConfig:
+    """The same from a mapping; relative paths are taken from `folder`. name: of the file, for errors."""
+    return parse_as(RunConfig, given, folder, name)
+
+
+def parse_as(
+    kind: type[Config], given: Mapping[str, Any], folder: Path, name: str = "the configuration"
 ) -> Config:
-    """The same from a mapping; relative paths are taken from `folder`."""
+    """The same as a configuration with sections of its own."""
     # Defaults hold paths too, so they are placed by the same validators.
     filled = {"out": "run", **given}
     if isinstance(data := filled.get("data"), Mapping):

@@ -47,20 +47,6 @@ class ContextReader:
         self._cache.crop(before)
         return losses
 
-    def first_tokens(self, question: str, most: int) -> list[int]:
-        """At most so many tokens of the likeliest answer behind the question, without the stop. Nothing is kept."""
-        before = self._cache.length
-        states = self._read(self._model.encode(self._model.turn(question)))
-        tokens: list[int] = []
-        while len(tokens) < most:
-            token = int(self._model.logits(states[-1:]).argmax())
-            if token in self._model.stops:
-                break
-            tokens.append(token)
-            states = self._read([token]) if len(tokens) < most else states
-        self._cache.crop(before)
-        return tokens
-
     @torch.no_grad()
     def _read(self, tokens: Sequence[int]) -> torch.Tensor:
         """(n, d): the states after each of n tokens, which join what was read."""

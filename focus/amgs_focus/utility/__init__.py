@@ -1,1 +1,0 @@
-"""Counterfactual ΔNLL: what detail is worth, measured."""

@@ -18,6 +18,7 @@ from textual.app import App
 from textual.filter import LineFilter
 from textual.screen import Screen
 
+from amgs_app import operations
 from amgs_app.gc_tuning import settling, short_pauses
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.terminal.exit_codes import ExitCode
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
     from amgs.types import Block, Frame
     from amgs_app.attached.remote_engine import RemoteEngine
+    from amgs_app.calls.call import Call
     from amgs_app.results.overview import Overview
     from amgs_focus.views import FocusView
     from amgs_tui.dialogs.palette import Action
@@ -326,11 +328,16 @@ class Workstation(App[None], inherit_bindings=False):
     ) -> EngineRequest | None:
         return self.dispatcher.submit(command, arguments, line=line, slot=slot, origin=origin, follow=follow)
 
+    def ask(
+        self, call: Call[Any], *, slot: str = "", origin: Origin = "operator", follow: Follow | None = None
+    ) -> EngineRequest | None:
+        return self.dispatcher.ask(call, slot=slot, origin=origin, follow=follow)
+
     def pick(self, block_id: str) -> None:
         """Select a block everywhere: at once on the screen, and in the session for the commands that follow."""
         if block_id != self.selected:
             self.main.select(block_id)
-            self.submit("select", {"block": block_id}, slot="select", origin="screen")
+            self.ask(operations.block.select(block_id), slot="select", origin="screen")
 
     def go(self, pane: str) -> None:
         self.main.move_to(pane)
@@ -340,7 +347,7 @@ class Workstation(App[None], inherit_bindings=False):
         if self.selected is None:
             self.notify("Select one in any pane, or find it with /.", title="No block is selected", timeout=3)
         else:
-            self.submit("block show", {"block": self.selected})
+            self.ask(operations.block.show(self.selected))
 
     def find_block(self, title: str, chosen: Callable[[str], None], first: Sequence[Block] = ()) -> None:
         self.pages.find_block(title, chosen, first)
@@ -368,7 +375,7 @@ class Workstation(App[None], inherit_bindings=False):
 
     def action_theme(self) -> None:
         self.layouts.choose_theme(self.appearance.next_theme)
-        self.submit("theme", {"name": self.appearance.theme}, slot="theme")
+        self.ask(operations.general.theme(self.appearance.theme), slot="theme")
 
     def action_reload(self) -> None:
         self.dispatcher.look()
@@ -435,14 +442,14 @@ class Workstation(App[None], inherit_bindings=False):
 
     def action_bookmark(self) -> None:
         """Put a bookmark on the selected block, or take it off."""
-        self.submit("bookmark")
+        self.ask(operations.workspace.bookmark())
 
     def action_bookmarks(self) -> None:
-        self.submit("bookmarks")
+        self.ask(operations.workspace.bookmarks())
 
     def action_traffic(self) -> None:
         """Show who asks a served memory what."""
-        self.submit("traffic", {"limit": 200})
+        self.ask(operations.traffic.traffic(limit=200))
 
     def action_history(self) -> None:
         """Show what was run, as it would be typed."""
@@ -459,14 +466,14 @@ class Workstation(App[None], inherit_bindings=False):
 
     def action_undo(self) -> None:
         """Undo the last change; the workstation asks first."""
-        self.submit("undo")
+        self.ask(operations.lifecycle.undo())
 
     def action_record(self) -> None:
         """Begin a recording; while one runs, ask where to write it."""
         if self.state.recording:
             self.command_line.ask_for_recording()
         else:
-            self.submit("record")
+            self.ask(operations.script.record())
 
     def action_help(self) -> None:
         """Explain the focused pane."""

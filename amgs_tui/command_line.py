@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from amgs_app import operations
 from amgs_tui.panes.lists import FILTER, FilterablePane
 from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.completion_cache import complete, explain
@@ -65,7 +66,7 @@ class CommandLine:
         if topic == "command":
             self.carry_out(line)
         elif topic == "record":
-            self._dispatcher.submit("save", {"file": Path(line)})
+            self._dispatcher.ask(operations.script.save(Path(line)))
         elif topic in PANES:
             self._screen.pane(topic).answered(line)
         elif isinstance(pane := self._screen.pane(topic.removesuffix(FILTER)), FilterablePane):

@@ -97,6 +97,12 @@ class Dispatcher:
                 self._waiting = request
         return request
 
+    def ask(
+        self, call: Call[Any], *, slot: str = "", origin: Origin = "operator", follow: Follow | None = None
+    ) -> EngineRequest | None:
+        """Hand a typed call to the engine's threads."""
+        return self.submit(call.operation.name, call.arguments, slot=slot, origin=origin, follow=follow)
+
     def submit_when_due(self, *, consolidates: bool, proposes: bool) -> None:
         """Run what knows by the session's clock when it is due, unless something runs: the next look comes soon."""
         if self.engine.running is not None:

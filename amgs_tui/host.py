@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from amgs.types import Block, Frame
+    from amgs_app.calls.call import Call
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results.overview import Overview
     from amgs_app.terminal.screen import Symbols
@@ -82,6 +83,11 @@ class Host(Protocol):
 
         follow: the looks that are taken with the result, so that the screen gets both at once.
         """
+
+    def ask(
+        self, call: Call[Any], *, slot: str = "", origin: Origin = "operator", follow: Follow | None = None
+    ) -> EngineRequest | None:
+        """Hand a typed call to the engine's threads, as `submit` does."""
 
     def pick(self, block_id: str) -> None:
         """Select a block in every pane."""

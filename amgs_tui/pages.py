@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
 
+from amgs_app import operations
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -103,7 +105,7 @@ class Pages:
         from amgs_tui.dialogs.finder import Finder
 
         def search(text: str) -> None:
-            self._host.submit("block find", {"text": text}, slot="finder", origin="screen")
+            self._host.ask(operations.block.find(text), slot="finder", origin="screen")
 
         def ended(block_id: str | None) -> None:
             self._finder = None
@@ -113,7 +115,7 @@ class Pages:
         self._finder = Finder(search, title, first)
         self._app.push_screen(self._finder, ended)
         if not first:
-            self._host.submit("block find", {"limit": LATEST}, slot="finder", origin="screen")
+            self._host.ask(operations.block.find(limit=LATEST), slot="finder", origin="screen")
 
     def type_ahead(self, letter: str) -> bool:
         """Give the block finder a letter that was typed before its line was there; False when it is closed."""
@@ -143,7 +145,7 @@ class Pages:
 
         def answered(yes: bool | None) -> None:
             if yes:
-                self._host.submit("undo", {"operation": plan.operation.id, "yes": True})
+                self._host.ask(operations.lifecycle.undo(plan.operation.id, yes=True))
 
         if plan.later:
             answered(True)

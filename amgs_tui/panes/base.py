@@ -158,9 +158,8 @@ class Pane(Widget, can_focus=True):
 
         follow: the looks that are taken with the result; the pane takes them together with it.
         """
-        name = call.operation.name
-        slot = slot or (f"{self.NAME}:{name}" if origin == "screen" else "")
-        self.host.submit(name, call.arguments, slot=slot, origin=origin, follow=follow)
+        slot = slot or (f"{self.NAME}:{call.operation.name}" if origin == "screen" else "")
+        self.host.ask(call, slot=slot, origin=origin, follow=follow)
 
     def look(self) -> None:
         """Ask for everything the pane shows, now if it is on the screen, else when it comes there.

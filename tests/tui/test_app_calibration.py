@@ -118,5 +118,5 @@ async def test_a_recalibration_is_seen_first_then_carried_out_then_taken_back() 
         await driven.press("U")
         assert "Undo this change?" in driven.text
         await driven.press("y")
-        assert world.asked("undo")[-1] == {"operation": done.id, "yes": True}
+        assert world.asked("undo")[-1] == {"operation": done.id, "yes": True, "dry_run": False}
         assert world.session.engine.memory.calibration.forecast([0.5]) == [0.5]

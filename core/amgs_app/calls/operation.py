@@ -47,7 +47,9 @@ since it changes what a later command goes on from, or writes a line of its own.
 the working context.
 """
 Right = Literal["read", "write", "operate"]
-"""What a token must allow; each includes those before it."""
+"""What a token must allow. read: ask. write: also change the memory. operate: also attach a workstation, with all that
+it can do, and start what may take the whole machine for minutes.
+"""
 Audience = Literal["everyone", "workstation"]
 """Who may ask for it: whoever reaches the service, or the one person at a workstation."""
 Place = Literal["memory", "here"]

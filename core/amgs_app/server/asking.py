@@ -15,12 +15,13 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from amgs import errors, extras, wire
 from amgs.storage.signature import signed
 from amgs.text.plural import plural
+from amgs_app.calls.operation import Right
 from amgs_app.render.catalogue import sentence_of
 from amgs_app.results.service_event import ServiceEvent
 from amgs_app.server.hosting import DEFAULT, Lane, Namespace, Namespaces
 from amgs_app.server.idempotency import LONGEST_KEY, once
 from amgs_app.server.limits import Limits, Rates
-from amgs_app.server.tokens import Caller, Right, Tokens
+from amgs_app.server.tokens import Caller, Tokens
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
 

@@ -18,12 +18,10 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Final, get_args
 
 from amgs.errors import UsageError
-
-Right = Literal["read", "write", "operate"]
-"""read: ask. write: also change the memory. operate: also attach a workstation, with all that it can do."""
+from amgs_app.calls.operation import Right
 
 RIGHTS: Final[tuple[Right, ...]] = get_args(Right)
 NAMESPACE: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")

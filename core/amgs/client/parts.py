@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from amgs.client import calls, conversation_calls, diagnosis_calls, pack_calls, part_calls
 from amgs.client.ask import Ask
-from amgs.client.connection import call
+from amgs.client.transport import call
 
 Request = Callable[..., Ask[Any]]
 """What makes a request from the arguments of a method."""

@@ -16,8 +16,8 @@ from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
 from amgs import extras, wire
-from amgs.client.connection import lost
 from amgs.client.exchange import Lost, refused, unreachable
+from amgs.client.transport import lost
 from amgs.errors import Cancelled, ServiceError, UsageError
 from amgs.problems import error_of
 from amgs.types import Progress

@@ -176,7 +176,7 @@ def run_agents(
 
     with extras.explained():
         from amgs.client import MemoryClient
-        from amgs.client.connection import ADDRESS
+        from amgs.client.transport import ADDRESS
         from amgs_app.agents.runner import Orders, Runner, ask, check_orders
         from amgs_app.attached.connection import place_of
 

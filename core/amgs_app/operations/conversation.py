@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypedDict, Unpack
 
 from amgs.errors import UsageError
+from amgs.types.mentions import MentionType
 from amgs_app.calls.marks import Arg, Default, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Configuration
@@ -59,6 +60,9 @@ Keep = Annotated[
     list[str] | None,
     Option("--keep", metavar="HANDLE", help="Messages that must stay whole; may be repeated."),
 ]
+EntityType = Annotated[
+    MentionType | None, Option("--type", metavar="TYPE", help="Only entities of this type.")
+]
 
 
 class ContextAsked(TypedDict):
@@ -82,33 +86,6 @@ class ContextGiven(ContextAsked):
         Default(None),
     ]
     configuration: Annotated[Configuration, Default("default")]
-
-
-MentionTypeName = Literal[
-    "person",
-    "organisation",
-    "place",
-    "product",
-    "event",
-    "work",
-    "group",
-    "personal_object",
-    "personal_relationship",
-    "date",
-    "deadline",
-    "schedule",
-    "time",
-    "money",
-    "percent",
-    "quantity",
-    "url",
-    "email",
-    "path",
-    "command",
-    "version",
-    "identifier",
-    "concept",
-]
 
 
 @operation(
@@ -199,9 +176,7 @@ def show(
         float | None,
         Option("--least", metavar="P", min=0.0, max=1.0, help="Minimum confidence, 0 to 1; default: 0.75."),
     ] = None,
-    kind: Annotated[
-        MentionTypeName | None, Option("--type", metavar="TYPE", help="Only entities of this type.")
-    ] = None,
+    kind: EntityType = None,
     closed: Annotated[
         bool, Option("--closed", help="Also show the acts that a later message closed.")
     ] = False,

@@ -100,7 +100,7 @@ def _detail(region: Region, one: PackProposal, titles: Mapping[str, str]) -> Non
         lines.append(("→", one.name))
     for sign, blocks in (("+", one.come), ("−", one.gone)):
         lines += [(sign, titles.get(block, short_id(block))) for block in blocks]
-    tail = [f"sure {share(one.sure)}", MEANING[one.action]]
+    tail = [f"sure {share(one.sure)}", *wrap(MEANING[one.action], max(8, region.width - 2), 2)]
     room = region.height - 1 - len(tail)
     shown = lines if len(lines) <= room else lines[: max(1, room - 1)]
     colours = {"+": palette.good, "−": palette.bad}

@@ -116,10 +116,10 @@ PICTURES: dict[str, Draw] = {
     "overview health": lambda c: overview.overview(
         samples.status(), c, operations=samples.operations(), health=samples.health(), cursor=2, frame=FRAME
     ),
-    "conversation": lambda c: conversation.conversation(
+    "conversation": lambda c: conversation.figure(
         TALK, c, cursor=9, total=300, said="It was built in 1900.", about="request 3"
-    ),
-    "conversation compared": lambda c: conversation_comparison.comparison(COMPARED, c, cursor=2),
+    ).render(),
+    "conversation compared": lambda c: conversation_comparison.figure(COMPARED, c, cursor=2).render(),
     "packs": lambda c: packs.packs_figure(
         pack_samples.listed(),
         c,

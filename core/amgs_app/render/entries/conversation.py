@@ -144,10 +144,10 @@ def _handles(handles: tuple[str, ...]) -> str:
 
 def _drawn(operator: Operator, result: OptimisedContext, canvas: Canvas) -> Text:
     from amgs_app.panes.row_fields import of_spans
-    from amgs_app.render.figures.conversation import conversation
+    from amgs_app.render.figures.conversation import figure
 
     kept = places(operator, "conversation", of_spans(result.spans))
-    return conversation(result, canvas, rows=None if kept is None else [result.spans[n] for n in kept])
+    return figure(result, canvas, rows=None if kept is None else [result.spans[n] for n in kept]).render()
 
 
 @entry(figure=_drawn, sentence=title_of)
@@ -177,9 +177,9 @@ def optimised_context(result: OptimisedContext) -> ResultTable:
 
 def _compared(operator: Operator, result: ContextComparison, canvas: Canvas) -> Text:
     from amgs_app.panes.row_fields import of_changes
-    from amgs_app.render.figures.conversation_comparison import comparison
+    from amgs_app.render.figures.conversation_comparison import figure
 
-    return comparison(result, canvas, shown=places(operator, "conversation", of_changes(result.changes)))
+    return figure(result, canvas, shown=places(operator, "conversation", of_changes(result.changes))).render()
 
 
 @entry(figure=_compared, sentence=title_of)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from rich.style import Style
-from rich.text import Text
 
 from amgs.text.plural import plural
 from amgs.types.conversation import (
@@ -50,26 +49,6 @@ def fate_style(fate: SpanFate, palette: Palette) -> Style:
     return ink(colours[fate])
 
 
-def conversation(
-    result: OptimisedContext,
-    canvas: Canvas,
-    *,
-    cursor: int | None = None,
-    rows: Sequence[ContextSpan] | None = None,
-    total: int | None = None,
-    originals: Sequence[Message] = (),
-    said: str | None = None,
-    about: str = "",
-) -> Text:
-    """What of a conversation is kept, and what became of the rest.
-
-    rows: the spans that are listed, None for all. cursor: among them. total: how many messages the
-    conversation has, where the context is of an earlier moment. originals: what the span under the cursor says. said:
-    the model's answer to this context, None where there is none. about: stands before the query.
-    """
-    return figure(result, canvas, cursor, rows, total, originals, said, about).render()
-
-
 def figure(
     result: OptimisedContext,
     canvas: Canvas,
@@ -82,8 +61,12 @@ def figure(
     beside: Callable[[Region], None] | None = None,
     mentions: Sequence[ResolvedMention] = (),
 ) -> Figure:
-    """The same before it is rendered: it knows which span each of its lines shows. beside: draws what stands in
-    the place of the originals. mentions: what words of the originals mean.
+    """What of a conversation is kept, and what became of the rest; it knows which span each of its lines shows.
+
+    rows: the spans that are listed, None for all. cursor: among them. total: how many messages the
+    conversation has, where the context is of an earlier moment. originals: what the span under the cursor says, and
+    mentions: what its words mean. said: the model's answer to this context, None where there is none. about: stands
+    before the query. beside: draws what stands in the place of the originals.
     """
     sheet = Figure(canvas)
     spans = result.spans if rows is None else rows

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.text import Text
-
 from amgs.text.plural import plural
 from amgs.types.conversation import SPAN_FATES, ContextComparison, FateChange, Message, OptimisedContext
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, cut, ink
@@ -22,18 +20,6 @@ from amgs_app.render.figures.glyphs import HeaderPart, facts_line
 from amgs_app.render.figures.list_page import ListPage
 
 
-def comparison(
-    result: ContextComparison,
-    canvas: Canvas,
-    *,
-    cursor: int | None = None,
-    shown: Sequence[int] | None = None,
-    originals: Sequence[Message] = (),
-) -> Text:
-    """A over B at the same budget. cursor: among the changes that are shown. originals: what that one says."""
-    return figure(result, canvas, cursor, shown, originals).render()
-
-
 def figure(
     result: ContextComparison,
     canvas: Canvas,
@@ -41,7 +27,9 @@ def figure(
     shown: Sequence[int] | None = None,
     originals: Sequence[Message] = (),
 ) -> Figure:
-    """The same before it is rendered: it knows which change each of its lines shows."""
+    """A over B at the same budget; it knows which change each of its lines shows. cursor: among the changes that are
+    shown. originals: what that one says.
+    """
     sheet = Figure(canvas)
     palette = sheet.palette
     a, b = result.a, result.b

@@ -388,9 +388,10 @@ def test_the_commands_run_list_and_refuse(tmp_path: Path, capsys: pytest.Capture
     assert code == 0 and told.endswith("2 tasks done\n")
     listed = amgs("workers", "list")[1]
     assert "1 consolidation done, 1 embedding done" in listed and "6 blocks" in listed
-    assert "0 tasks asked for" in amgs("workers", "retry")[1]
+    assert "0 tasks asked for" in amgs("workers", "enqueue", "--failed")[1]
     for words, complaint in {
         ("enqueue", "sorting"): "There is no kind of task 'sorting'",
+        ("enqueue", "sorting", "--failed"): "--failed queues every task",
         ("run", "--once", "--kinds", "sorting"): "There is no kind of task 'sorting'",
         ("run", "--once", "--processes", "0"): "processes",
         ("run", "--once", "--lease", "0"): "lease",

@@ -82,19 +82,9 @@ class PackConsolidation:
         rest = [one for one in members if not consolidation.is_learning(one)]
         keywords = tuple(dict.fromkeys(word for one in packs for word in one.keywords))[:MOST_KEYWORDS]
         blocks = [PackMember(one.id, keeping.role_of(one)) for one in (*learned, *rest)]
-        own = keeping.pack_id(first.title, keywords, blocks)
-        if own == first.id:
-            return first
         tokens = sum(self._context.count_tokens(one.content) for one in (*learned, *rest))
-        return replace(
-            first,
-            version=first.version + 1,
-            id=own,
-            members=tuple(blocks),
-            keywords=keywords,
-            tokens=tokens,
-            created_at=now,
-        )
+        given = replace(first, members=tuple(blocks), keywords=keywords, tokens=tokens, created_at=now)
+        return keeping.next_version([first], given)
 
     def _learning(self, block: Block, members: Sequence[Block]) -> Learning:
         count = self._context.count_tokens

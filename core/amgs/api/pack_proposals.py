@@ -92,31 +92,20 @@ class PackProposing:
             roles = {member.block: member.role for pack in packs for member in pack.members}
             come = [PackMember(i, roles.get(i, keeping.role_of(held[i]))) for i in one.come if i in held]
             members = list(dict.fromkeys((*stay, *come)))
-        self._next_version(one, packs, members, operation)
-        if one.action == "MERGE":
-            storage.packs.retire(packs[1].name, operation)
-
-    def _next_version(
-        self, one: PackProposal, packs: Sequence[Pack], members: Sequence[PackMember], operation: int
-    ) -> None:
-        storage = self._context.storage
         keeping.check_name(one.name)
-        versions = storage.packs.versions(one.name)
-        title = packs[0].title if one.action != "ADD" else ""
-        words = tuple(dict.fromkeys(word for pack in packs for word in pack.keywords))
-        own = keeping.pack_id(title, words, members)
-        if versions and versions[-1].id == own and not versions[-1].retired:
-            return
         held = storage.blocks.get([member.block for member in members])
-        made = replace(
+        given = replace(
             packs[0],
             name=one.name,
-            version=versions[-1].version + 1 if versions else 1,
-            id=own,
-            title=title,
+            title=packs[0].title if one.action != "ADD" else "",
             members=tuple(members),
-            keywords=words,
+            keywords=tuple(dict.fromkeys(word for pack in packs for word in pack.keywords)),
             tokens=sum(self._context.count_tokens(block.content) for block in held.values()),
             created_at=self._context.clock.now(),
         )
-        storage.packs.put(made, operation)
+        versions = storage.packs.versions(one.name)
+        made = keeping.next_version(versions, given)
+        if made not in versions:
+            storage.packs.put(made, operation)
+        if one.action == "MERGE":
+            storage.packs.retire(packs[1].name, operation)

@@ -104,21 +104,11 @@ class Packs(PackRouting, PackProposing, PackConsolidation):
     ) -> PackKept:
         storage, now = self._context.storage, self._context.clock.now()
         versions = storage.packs.versions(name)
-        own = keeping.pack_id(title, keywords, members)
-        if versions and versions[-1].id == own and not versions[-1].retired:
-            return PackKept(versions[-1], operation)
-        pack = Pack(
-            name,
-            versions[-1].version + 1 if versions else 1,
-            own,
-            title,
-            tuple(members),
-            tuple(keywords),
-            sum(self._context.count_tokens(one.content) for one in chosen),
-            now,
-            query,
-            frame,
-        )
+        tokens = sum(self._context.count_tokens(one.content) for one in chosen)
+        given = Pack(name, 0, "", title, tuple(members), tuple(keywords), tokens, now, query, frame)
+        pack = keeping.next_version(versions, given)
+        if pack in versions:
+            return PackKept(pack, operation)
         if operation is None:
             summary = f"keep {name}@{pack.version}, {plural(len(members), 'block')}"
             operation = journal.write(storage, KIND, now, summary, []).id

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from amgs.decay import hours_between
@@ -24,6 +25,14 @@ def pack_id(title: str, keywords: Sequence[str], members: Sequence[PackMember]) 
     """SHA-256 of what a pack says, in a canonical form."""
     said = [title, list(keywords), [[one.block, one.role] for one in members]]
     return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()
+
+
+def next_version(versions: Sequence[Pack], pack: Pack) -> Pack:
+    """A pack with its id, as the version after these of its name; the last of them where that says the same."""
+    own = pack_id(pack.title, pack.keywords, pack.members)
+    if versions and versions[-1].id == own and not versions[-1].retired:
+        return versions[-1]
+    return replace(pack, id=own, version=versions[-1].version + 1 if versions else 1)
 
 
 def role_of(block: Block) -> PackRole:

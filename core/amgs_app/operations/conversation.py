@@ -146,6 +146,8 @@ _OF_VIEW: Final[dict[str, tuple[View, ...]]] = {
     "sentences": ("summary",),
 }
 """Which views each argument of `show` is for."""
+_TYPED: Final = {"handle": "HANDLE", "kind": "--type"}
+"""How those are typed that are not typed as they are called."""
 
 
 @operation(
@@ -226,7 +228,7 @@ def show(
         if value not in (None, "", False) and view not in _OF_VIEW[name]:
             views = " and ".join(f"`--view {each}`" for each in _OF_VIEW[name])
             raise UsageError(
-                f"{'HANDLE' if name == 'handle' else f'--{name}'} means nothing with `--view {view}`.",
+                f"{_TYPED.get(name, f'--{name}')} means nothing with `--view {view}`.",
                 way_out=f"It is for {views}.",
             )
     held = engine.memory.conversation

@@ -11,6 +11,7 @@ import pytest
 
 from amgs_app.calls.call import Call
 from amgs_app.engine import Engine
+from amgs_app.render.figures.focus_inspector import PART_WORDS
 from amgs_app.session.operator import Operator
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.leaving import what_is_kept
@@ -100,7 +101,7 @@ async def test_enter_shows_every_part_of_the_score_with_a_line_of_its_own(
         assert pane.why is not None and pane.why.parts
         lines = driven.lines
         for name, _ in pane.why.parts:
-            assert sum(name in line and "│" in line for line in lines) == 1, name
+            assert sum(PART_WORDS[name] in line and "│" in line for line in lines) == 1, name
         assert "…" not in "".join(line for line in lines if "score" in line)
 
 

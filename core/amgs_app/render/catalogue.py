@@ -41,7 +41,6 @@ NOUNS = (
     "simulation",
     "sources",
     "gateway",
-    "training",
     "workers",
     "workstation",
 )

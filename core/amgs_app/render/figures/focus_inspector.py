@@ -29,7 +29,6 @@ PART_WORDS: Mapping[str, str] = {
     "near_prose": "near the end, in prose",
     "far_code": "far back, in code",
     "near_code": "near the end, in code",
-    "attention": "trained attention",
     "similarity": "like the latest text",
     "lexical": "words of the latest text",
     "recency": "how late it stands",

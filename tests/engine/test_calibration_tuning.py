@@ -17,7 +17,7 @@ from amgs.frames.definition import ATTENTION
 from amgs.types import COMPONENTS, Weights
 from tests.engine.memory_world import consolidated
 
-POOR = replace(ATTENTION, weights=Weights(1.0, 0.0, 0.0, 0.0, 0.0))
+POOR = ATTENTION.weighed(Weights(1.0, 0.0, 0.0, 0.0, 0.0))
 
 
 def world(seed: int = 3, questions: int = 60) -> list[ScoredQuestion]:

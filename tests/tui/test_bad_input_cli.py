@@ -94,7 +94,7 @@ def test_a_wrong_word_changes_nothing(amgs: Amgs, arguments: list[str], code: in
         "👩\u200d👧 a family",
         "```\nnever closed",
         "---\nfront: [never\n",
-        "-",
+        "- -",
     ],
 )
 def test_strange_text_is_taken_in_shown_and_consolidated(amgs: Amgs, text: str) -> None:

@@ -67,7 +67,7 @@ async def test_what_was_used_stands_first_in_the_list_of_what_drops(tmp_path: Pa
     async with consolidated(tmp_path, notes) as driven:
         await driven.press("2", "e")
         await driven.type("the tide", "enter")
-        await driven.press("4", *["right_square_bracket"] * 5)
+        await driven.press("u", "4", *["right_square_bracket"] * 5)
         pane = driven.app.main.pane("decay")
         assert isinstance(pane, DecayPane) and pane.forecast is not None
         uses = [row.uses for row in pane.forecast.rows]

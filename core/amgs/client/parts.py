@@ -21,7 +21,7 @@ Request = Callable[..., Ask[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartNames:
     """Requests on one subject. kind: the name of its class, with `Async` before it for the client that is awaited."""
 
     kind: str
@@ -50,8 +50,8 @@ def _makes_a_request(value: Any, module: ModuleType) -> bool:
 MEMORY: Final = requests(calls, call)
 """On the client itself."""
 
-PARTS: Final[Mapping[str, Part]] = {
-    "frames": Part(
+PARTS: Final[Mapping[str, PartNames]] = {
+    "frames": PartNames(
         "FramesCalls",
         "What can be assembled, and what has been.",
         requests(
@@ -66,32 +66,32 @@ PARTS: Final[Mapping[str, Part]] = {
             delete=part_calls.delete_frame,
         ),
     ),
-    "conversation": Part(
+    "conversation": PartNames(
         "ConversationsCalls",
         "Conversations that are kept whole, and what of one a model should read for a question.",
         requests(conversation_calls, list=conversation_calls.list_conversations),
     ),
-    "gateway": Part(
+    "gateway": PartNames(
         "GatewayLogCalls",
         "What agents asked their model through the gateway, and what the model read when it answered.",
         requests(exchanges=part_calls.gateway_exchanges, exchange=part_calls.gateway_exchange),
     ),
-    "tasks": Part(
+    "tasks": PartNames(
         "TasksCalls",
         "What workers are asked to do, who does it, and what came of it.",
         requests(list=part_calls.list_tasks, enqueue=part_calls.enqueue_tasks, retry=part_calls.retry_tasks),
     ),
-    "packs": Part(
+    "packs": PartNames(
         "PacksCalls",
         "Frames that are kept under a name, versioned, read again, and judged.",
         requests(pack_calls, list=pack_calls.list_packs),
     ),
-    "entities": Part(
+    "entities": PartNames(
         "EntitiesCalls",
         "People, organisations, places, projects and topics that the memory names.",
         requests(list=part_calls.list_entities, get=part_calls.get_entity),
     ),
-    "graph": Part(
+    "graph": PartNames(
         "GraphCalls",
         "What lies around a block, ways between blocks, groups of them.",
         requests(
@@ -105,7 +105,7 @@ PARTS: Final[Mapping[str, Part]] = {
             stats=calls.graph_stats,
         ),
     ),
-    "lifecycle": Part(
+    "lifecycle": PartNames(
         "LifecycleCalls",
         "Consolidation, enhancement, pruning, review, decay and undo.",
         requests(
@@ -135,17 +135,17 @@ PARTS: Final[Mapping[str, Part]] = {
             operation=part_calls.operation_detail,
         ),
     ),
-    "erasure": Part(
+    "erasure": PartNames(
         "ErasureCalls",
         "Blocks taken out for good, with a receipt.",
         requests(part_calls.erase, plan=part_calls.plan_erasure),
     ),
-    "index": Part(
+    "index": PartNames(
         "IndexCalls",
         "The search index outside the process: built, and how far it is behind.",
         requests(build=part_calls.build_index, status=part_calls.index_status),
     ),
-    "plans": Part(
+    "plans": PartNames(
         "PlansCalls",
         "Changes that are looked at first, applied if nothing else has changed since, and taken back.",
         requests(
@@ -159,12 +159,12 @@ PARTS: Final[Mapping[str, Part]] = {
             apply=part_calls.apply_plan,
         ),
     ),
-    "calibration": Part(
+    "calibration": PartNames(
         "CalibrationCalls",
         "Learning from outcomes.",
         requests(calls.feedback, calls.outcomes, calls.reliability, plan=part_calls.plan_calibration),
     ),
-    "sources": Part(
+    "sources": PartNames(
         "SourcesCalls",
         "Where texts came from, and what became of them.",
         requests(
@@ -176,12 +176,12 @@ PARTS: Final[Mapping[str, Part]] = {
             delete=part_calls.delete_sources,
         ),
     ),
-    "diagnosis": Part(
+    "diagnosis": PartNames(
         "DiagnosisCalls",
         "Why an answer missed a fact, and what would bring it in.",
         requests(diagnosis_calls),
     ),
-    "simulation": Part(
+    "simulation": PartNames(
         "SimulationCalls",
         "What may become of the memory, drawn many times.",
         requests(

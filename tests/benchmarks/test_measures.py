@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.errors import InputError
 from benchmarks import measures
-from benchmarks.conversation.aliases import aliases_in
 from benchmarks.frame import Bench, markdown, meets
 from benchmarks.references import Bm25, fused_ranks, with_neighbours
 
@@ -29,31 +26,6 @@ def test_each_measure_by_hand() -> None:
     # x and b are one item and gain once; ideal has two items at the top.
     gained = 1 / math.log2(3) + 1 / math.log2(4)
     assert measures.ndcg(ranked, [A, B], 10) == pytest.approx(gained / (1 + 1 / math.log2(3)))
-
-
-def test_pairs_of_names_are_counted_against_who_bears_them(tmp_path: Path) -> None:
-    rows = [
-        ("PROP_PER 0 3", "Ann"),
-        ("Ann-1 0 3", "Ann"),
-        ("PROP_PER 9 17", "Ann Lima"),
-        ("Ann-1 9 17", "Ann Lima"),
-    ]
-    rows += [
-        ("PROP_PER 20 22", "Bo"),
-        ("PROP_PER 30 37", "Bo Lima"),
-        ("NOM_PER 40 43", "she"),
-        ("Bo-2 20 22", "Bo"),
-    ]
-    text = "\n".join(f"T{n}\t{kind}\t{said}" for n, (kind, said) in enumerate(rows))
-    (tmp_path / "litbank").mkdir()
-    (tmp_path / "litbank" / "b_brat.ann").write_text(text, encoding="utf-8")
-    found = aliases_in(tmp_path)
-    assert found is not None, "a name with an odd checksum is judged"
-    # Six pairs, one of them right; "Bo" and "Bo Lima" are said too.
-    assert found.metrics == {"alias_precision_litbank": 50.0, "alias_recall_litbank": 100.0}
-    (tmp_path / "litbank" / "b_brat.ann").write_text("T1\tPROP_PER\tAnn", encoding="utf-8")
-    with pytest.raises(InputError):
-        aliases_in(tmp_path)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=30))

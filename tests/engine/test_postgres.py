@@ -162,7 +162,7 @@ def test_a_namespace_from_before_long_names_takes_them_once_it_is_opened(postgre
             "DROP TABLE centrality, centrality_of",
             "UPDATE meta SET value = '17' WHERE key = 'schema_version'",
         ):
-            storage.execute(sql)  # type: ignore[attr-defined]
+            storage.execute(sql)
     with open_memory(place) as memory:
         memory.ingest_many([RawBlock("The dome stalls.", meta={"source": LONG})])
         assert memory.verify().ok

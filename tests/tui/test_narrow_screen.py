@@ -62,10 +62,14 @@ def test_readings_of_a_pack_tell_their_age_whole() -> None:
 
 
 def test_why_a_message_is_kept_leaves_out_what_counts_for_nothing() -> None:
-    layers: tuple[tuple[RelevanceLayer, float], ...] = (("semantic", 3.0), ("entity", 0.01), ("goal", -0.04))
+    layers: tuple[tuple[RelevanceLayer, float], ...] = (
+        ("semantic", 3.0),
+        ("entity", 0.01),
+        ("around", -0.04),
+    )
     why = SpanReason("night", "#1", "why?", "extractive", 900, True, (), 600, False, layers=layers)
     told = "\n".join(str(line) for line in to_lines(entry_of(SpanReason).table(why), 80))
-    assert "semantic +3.0" in told and "entity" not in told and "goal" not in told
+    assert "semantic +3.0" in told and "entity" not in told and "around" not in told
 
 
 async def test_no_notice_lies_over_a_question() -> None:

@@ -17,6 +17,7 @@ from amgs.text.tokens import approximate_tokens
 from amgs.types import Block, BlockFilter, Progress, Vector
 from amgs_app import operations
 from amgs_app.engine import Engine, Options
+from amgs_app.panes.layout import Layout
 from amgs_app.panes.row_fields import listed
 from amgs_app.places import sample_store
 from amgs_app.places.corpus import sample_corpus
@@ -68,7 +69,8 @@ def test_a_first_session_finds_the_sample_consolidated_and_whole(engine: Engine)
 def test_its_first_row_answers_its_question(engine: Engine) -> None:
     with Operator(engine) as operator:
         found = operator.look(operations.frame.last())
-        assert operator.look(operations.workspace.layout_use()).pane == "frame"
+        layout = operator.look(operations.workspace.layout_use())
+        assert isinstance(layout, Layout) and layout.pane == "frame"
     assert found.frame is not None and found.frame.query == sample_build.QUESTION
     first = listed(found.frame)[0]
     assert first.child == "ATTENTION" and first.fate == "selected"

@@ -132,7 +132,7 @@ class AnswerSchemas:
     def _dataclass(self, kind: type) -> Schema:
         hints = hints_of(kind)
         told = {
-            each.name: _known(kind, each.name) or self.of(hints[each.name])
+            each.name: _known(kind, each.name, hints[each.name]) or self.of(hints[each.name])
             for each in fields(kind)
             if not _is_array(hints[each.name])
         }
@@ -196,10 +196,10 @@ _OTHERS: Final[Mapping[str, Any]] = {
 """What the requests answer that have a handler of their own."""
 
 
-def _known(kind: type, name: str) -> Schema | None:
+def _known(kind: type, name: str, declared: Any) -> Schema | None:
     """What is known of a field beyond its type."""
     if name in _BLOCK_IDS or (kind is Block and name == "id"):
-        return ID
+        return {"anyOf": [ID, {"type": "null"}]} if NoneType in get_args(declared) else ID
     if kind in (Weights, ScoreParts) or (kind is Block and name == "confidence"):
         return SHARE
     return None

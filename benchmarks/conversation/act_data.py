@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from amgs.conversation.questions import question_words
+from amgs.conversation.acts import question_words
 from amgs.errors import InputError
 from amgs.text.sentences import sentences
 

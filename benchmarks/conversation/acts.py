@@ -16,8 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from amgs.conversation.acts import acts
-from amgs.conversation.questions import ASKING, after_fillers, is_question, question_words
+from amgs.conversation.acts import ASKING, acts, after_fillers, is_question, question_words
 from benchmarks.bench_results import BenchTable, Comparator
 from benchmarks.conversation.act_data import (
     AskedSentence,

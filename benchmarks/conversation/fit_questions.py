@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from amgs.conversation.questions import question_features, question_words
+from amgs.conversation.acts import question_features, question_words
 from benchmarks.conversation.act_data import read_utterances
 
 _FEWEST = 5

@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 
 from amgs.lifecycle.prepared_vectors import TextBatch
 from amgs.workers import Computing, computing, processes
-from amgs.workers.embedding import embedded
+from amgs.workers.worker import embedded
 from benchmarks.bench_results import BenchTable
 from benchmarks.large_corpus import Books
 from benchmarks.rig import MemoryRig

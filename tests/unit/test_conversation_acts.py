@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.conversation.acts import acts
-from amgs.conversation.questions import is_question
+from amgs.conversation.acts import acts, is_question
 from amgs.text.sentences import sentences
 from benchmarks.conversation.acts import closed_requests
 from benchmarks.conversation.fit_questions import fit_questions

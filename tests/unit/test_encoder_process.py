@@ -18,7 +18,7 @@ import pytest
 
 from amgs.errors import ModelError
 from amgs.text import encoder_process as process_module
-from amgs.text.blas_threads import one_thread
+from amgs.text.bert import one_thread
 from amgs.text.encoder_process import EncoderLoadError, EncoderProcess, encoder_process
 from amgs.text.minilm import MiniLM
 

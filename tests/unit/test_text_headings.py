@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amgs.ingest.readers.page_lines import heading_lines, without_running_heads
+from amgs.ingest.readers.pdf import heading_lines, without_running_heads
 from amgs.ingest.readers.text_headings import headings
 
 

@@ -7,15 +7,18 @@ sentence-transformers: config, tokenizer and weights. `tests` hold the vectors a
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from amgs.extras import installed
-from amgs.text.blas_threads import one_thread
 from amgs.types import Vector
 
 _WEIGHTS = "model.safetensors"
@@ -233,3 +236,43 @@ def _gelu(values: Vector) -> Vector:
         series = series * t + np.float32(factor)
     error = np.copysign(1.0 - series * t * np.exp(-size * size), values)
     return np.asarray(np.float32(0.5) * values * (1.0 + error))
+
+
+# How many threads the products of numpy may take: one, while a question is being answered.
+
+
+_LOCK = threading.Lock()
+_BEFORE: list[tuple[Any, int]] = []
+"""The libraries that are limited now, and how many threads each had."""
+_INSIDE = 0
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Inside, products are not split, in no thread of the process; may be entered by several at once. Without the
+    package threadpoolctl nothing changes.
+    """
+    global _INSIDE
+    with _LOCK:
+        if not _INSIDE:
+            _BEFORE[:] = [(library, library.num_threads) for library in _libraries()]
+            for library, _ in _BEFORE:
+                library.set_num_threads(1)
+        _INSIDE += 1
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _INSIDE -= 1
+            if not _INSIDE:
+                for library, threads in _BEFORE:
+                    library.set_num_threads(threads)
+
+
+@cache
+def _libraries() -> list[Any]:
+    """What computes numpy's products."""
+    if not installed("threadpoolctl"):
+        return []
+    found = import_module("threadpoolctl").ThreadpoolController()
+    return list(found.select(user_api="blas").lib_controllers)

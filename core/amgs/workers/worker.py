@@ -5,19 +5,150 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, Protocol, TypeVar
 
+from amgs.derived.centrality import CentralityFound, worked_out
 from amgs.errors import AmgsError, Cancelled, StaleError, UsageError
+from amgs.lifecycle.prepared_vectors import TextBatch
 from amgs.memory import Memory
-from amgs.types import Progress
+from amgs.text.embedders import named
+from amgs.text.embedding import Embedder
+from amgs.text.plural import plural
+from amgs.types import ConsolidationPlan, IndexBuild, Progress, Vector
 from amgs.types.tasks import TASK_KINDS, Task, TaskKind, WorkerState
-from amgs.workers.centrality import CentralityWork
-from amgs.workers.consolidation import ConsolidationWork
-from amgs.workers.embedding import EmbeddingWork
-from amgs.workers.indexing import IndexWork
-from amgs.workers.work import TaskWork, here
+
+# What a kind of task is: what it reads and computes, and what it writes when that is there.
+
+
+R = TypeVar("R")
+
+
+class TaskWork(Protocol):
+    """A kind of task. pool: where computing may be handed to, None for this process."""
+
+    def begin(self, memory: Memory, task: Task, pool: Executor | None, progress: Progress) -> Future[Any]:
+        """Read what the task needs and compute it, outside of any transaction; the future holds what went wrong."""
+        ...
+
+    def end(self, memory: Memory, found: Any) -> str:
+        """Write what was computed, inside the transaction that ends the task; says what that came to."""
+        ...
+
+
+def here(compute: Callable[[], R]) -> Future[R]:
+    """Compute in this process, at once."""
+    future: Future[R] = Future()
+    try:
+        future.set_result(compute())
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is the task's, and is kept with it
+        future.set_exception(error)
+    return future
+
+
+# Indexing: the search index is brought to the store's present state, outside of any transaction.
+
+
+class IndexWork(TaskWork):
+    """`TaskWork` on a whole index: a version is there whole or not at all, and one that is built twice is the same."""
+
+    def begin(
+        self, memory: Memory, task: Task, pool: Executor | None, progress: Progress
+    ) -> Future[IndexBuild]:
+        del task, pool
+        return here(lambda: memory.index.build(progress=progress))
+
+    def end(self, memory: Memory, found: IndexBuild) -> str:
+        del memory
+        return f"built at {found.built_at:,}, {found.changed:,} of {found.rows:,} rows written"
+
+
+# Embedding: vectors of raw blocks, ahead of their consolidation; of each text once, by its hash.
+
+
+@dataclass(frozen=True, eq=False)
+class Embedded:
+    """A batch and its vectors (n, d)."""
+
+    batch: TextBatch
+    vectors: Vector
+
+
+class EmbeddingWork(TaskWork):
+    """`TaskWork` on the raw blocks from {"first": number} to {"last": number}."""
+
+    def begin(
+        self, memory: Memory, task: Task, pool: Executor | None, progress: Progress
+    ) -> Future[Embedded]:
+        batch = memory.tasks.texts(int(task.parameters["first"]), int(task.parameters["last"]))
+        if pool is None:
+            return here(lambda: Embedded(batch, memory.tasks.embed(batch.texts, progress)))
+        return pool.submit(embedded, memory.space, batch)
+
+    def end(self, memory: Memory, found: Embedded) -> str:
+        kept = memory.tasks.keep_vectors(found.batch, found.vectors)
+        return f"{kept} of {len(found.batch.blocks)} vectors kept"
+
+
+def embedded(space: tuple[str, int], batch: TextBatch) -> Embedded:
+    """A batch with its vectors, by the embedder of this name and dimension; in whatever process this is."""
+    return Embedded(batch, _embedder(*space).embed(batch.texts))
+
+
+@lru_cache(maxsize=1)
+def _embedder(name: str, dimension: int) -> Embedder:
+    return named(name, dimension)
+
+
+# Consolidation: a plan made outside of any transaction, carried out in one where its blocks are still raw.
+
+
+class ConsolidationWork(TaskWork):
+    """`TaskWork` on the {"limit": n} oldest arrivals of the inbox: one plan, one transaction, one entry of the journal.
+
+    The plan is made in the process that has the memory open, whose indexes it asks.
+    """
+
+    def begin(
+        self, memory: Memory, task: Task, pool: Executor | None, progress: Progress
+    ) -> Future[ConsolidationPlan]:
+        del pool
+        limit = int(task.parameters["limit"])
+        return here(lambda: memory.plan_consolidation(limit=limit, progress=progress))
+
+    def end(self, memory: Memory, found: ConsolidationPlan) -> str:
+        if not found.items:
+            return "the inbox was empty"
+        entry = memory.apply_consolidation(found)
+        return f"operation {entry.id}: {entry.summary}"
+
+
+# Centrality: how central each block of a large graph is, for scoring; worked out outside of any transaction.
+
+
+class CentralityWork(TaskWork):
+    """`TaskWork` on the whole graph as it is when the task begins; of each structure it is kept once."""
+
+    def begin(
+        self, memory: Memory, task: Task, pool: Executor | None, progress: Progress
+    ) -> Future[CentralityFound]:
+        del task
+        progress(0, 0, "reading the graph")
+        given = memory.tasks.graph_input()
+        if pool is None:
+            return here(lambda: worked_out(given))
+        return pool.submit(worked_out, given)
+
+    def end(self, memory: Memory, found: CentralityFound) -> str:
+        if not memory.tasks.keep_centrality(found):
+            return "a later one is there"
+        of = found.origin
+        return (
+            f"of {plural(of.blocks, 'block')} and {plural(of.edges, 'edge')}, as of change {of.structure:,}"
+        )
+
 
 LEASE: Final = 120.0
 """Seconds for which a task is claimed; it is renewed while its worker goes on. Where that dies, another claims the task

@@ -5,29 +5,38 @@ happen, whether it lives, and its counters.
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Header, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
+from starlette.exceptions import HTTPException
 
+from amgs import wire
+from amgs.errors import AmgsError, StaleError, TooMuchError
+from amgs.problems import MEDIA_TYPE, fault, problem
 from amgs_app import __version__
+from amgs_app.operations.remedies import way_out_of
 from amgs_app.operations.standard import standard
+from amgs_app.render.encode import plain
 from amgs_app.server import attach_routes, front_page, memory_routes, plans
 from amgs_app.server.asking import NAMESPACE, Asked, ByCaller, Service, identify
 from amgs_app.server.automatic_consolidation import consolidate_when_due
 from amgs_app.server.front_page import Kind
 from amgs_app.server.hosting import Namespaces
-from amgs_app.server.http_errors import answer_errors
 from amgs_app.server.limits import Limits, RequestLog
 from amgs_app.server.mcp.tools import Headers, Tools, make_server
 from amgs_app.server.request_model import free_named_twice
 from amgs_app.server.routes import Route, routes
 from amgs_app.server.table_routes import add_route
 from amgs_app.server.tokens import Tokens
+from amgs_app.shell.output import intended
 
 watching = APIRouter(tags=["watching"])
 
@@ -144,3 +153,80 @@ def _describe(app: FastAPI, table: Sequence[Route]) -> None:
         return JSONResponse(app.openapi())
 
     app.add_api_route("/v1/openapi.json", document, include_in_schema=False)
+
+
+# Every error of the service as a problem: those raised on purpose with their own words, a fault without any.
+
+
+_KINDS = {404: "not-found", 413: "too-much"}
+log = logging.getLogger("amgs.server")
+
+
+def answer_errors(app: FastAPI) -> None:
+    """Have the application answer every error with problem details."""
+
+    async def refused(request: Request, error: Exception) -> Response:
+        lossless = wire.MEDIA_TYPE in request.headers.get("Accept", "")
+        form = wire.encode if lossless else plain
+        more = {"changed": form(list(error.changed))} if isinstance(error, StaleError) else {}
+        given = _without_paths(request, problem(error, way_out=way_out_of(error), **more))
+        headers = {"WWW-Authenticate": "Bearer"} if given["status"] == 401 else {}
+        if isinstance(error, TooMuchError) and error.retry_after:
+            headers["Retry-After"] = str(error.retry_after)
+        return _problem(given, headers)
+
+    async def invalid(request: Request, error: Exception) -> Response:
+        del request
+        told = error.errors() if isinstance(error, RequestValidationError) else []
+        places = [".".join(str(step) for step in each["loc"][1:]) for each in told]
+        sentences = [
+            f"{place}: {each['msg']}" if place else each["msg"]
+            for place, each in zip(places, told, strict=True)
+        ]
+        return _problem(
+            {
+                "type": "urn:amgs:problem:usage",
+                "title": "The request cannot be read",
+                "status": 422,
+                "detail": "; ".join(sentences) or "The request is not what this path takes.",
+                "way_out": "/v1/openapi.json says what each path takes.",
+            }
+        )
+
+    async def unknown(request: Request, error: Exception) -> Response:
+        code = error.status_code if isinstance(error, HTTPException) else 500
+        told = str(error.detail) if isinstance(error, HTTPException) else ""
+        given = {
+            "type": f"urn:amgs:problem:{_KINDS.get(code, 'usage')}",
+            "title": told or "Can't do that",
+            "status": code,
+            "detail": f"{request.method} {request.url.path}: {told.lower() or 'refused'}.",
+            "way_out": "/v1/openapi.json lists every path.",
+        }
+        return _problem(given, dict(error.headers or {}) if isinstance(error, HTTPException) else None)
+
+    async def faulty(request: Request, error: Exception) -> Response:
+        if intended(error):  # the focus engine's errors, known by their shape
+            return await refused(request, error)
+        log.error("fault in %s %s", request.method, request.url.path, exc_info=error)
+        return _problem(fault())
+
+    app.add_exception_handler(AmgsError, refused)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, unknown)
+    app.add_exception_handler(Exception, faulty)
+
+
+def _without_paths(request: Request, given: dict[str, Any]) -> dict[str, Any]:
+    """The problem without the folders of the machine that the server runs on."""
+    service: Service = request.app.state.service
+    folders = {str(each.files.parent) for each in service.namespaces.opened()} - {"", ".", "/"}
+    for name in ("detail", "way_out"):
+        for folder in folders:
+            given[name] = given[name].replace(f"{folder}/", "")
+    return given
+
+
+def _problem(given: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+    body = json.dumps(given, ensure_ascii=False).encode()
+    return Response(body, given["status"], dict(headers or {}), MEDIA_TYPE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -285,6 +285,25 @@ def test_a_large_inbox_goes_in_batches_that_one_undo_takes_back(tmp_path: Path) 
         memory.undo(done[-1].id)
         assert snapshot(memory) == before
         assert memory.verify().ok
+
+
+class _Running(FixedClock):
+    """A clock that a minute passes on at each look."""
+
+    def now(self) -> datetime:
+        self.advance(timedelta(minutes=1))
+        return super().now()
+
+
+def test_a_consolidation_is_of_the_instant_when_it_was_written(tmp_path: Path) -> None:
+    clock = _Running(NOW)
+    settings = Settings(consolidation=ConsolidationSettings(transaction=2))
+    with Memory.open(":memory:", clock=clock, embedder=HashingEmbedder(), settings=settings) as memory:
+        memory.ingest_folder(write_notes(tmp_path))
+        began = clock.now()
+        entries = [entry for _, entry in memory.consolidate_in_batches()]
+        assert len(entries) == 3 and began < entries[0].at < entries[1].at < entries[2].at
+        assert memory.operations(1)[0].at == entries[2].at
 
 
 def test_an_undo_that_goes_page_by_page_takes_back_the_same(

@@ -13,6 +13,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.clock import Clock
 from amgs.decay import relevance_at
 from amgs.errors import Cancelled, UsageError
 from amgs.index.neighbours import Near
@@ -271,7 +272,7 @@ def apply(
         if so_far is None or not journal.is_latest(storage, so_far.operation):
             told = f", {edited} corrected by hand" if edited else ""
             return journal.write(storage, KIND, now, _summary(categories) + told, rows)
-        return journal.extend(storage, so_far.operation, _summary(so_far.categories + categories), rows)
+        return journal.extend(storage, so_far.operation, now, _summary(so_far.categories + categories), rows)
 
 
 def _overtaken(
@@ -348,17 +349,17 @@ def run(
     means: ConsolidationInputs,
     *,
     weights: Weights,
-    now: datetime,
+    clock: Clock,
     progress: Progress | None = None,
 ) -> Iterator[tuple[ConsolidationPlan, JournalEntry]]:
     """Consolidate the raw blocks with these numbers, `settings.transaction` of them in each transaction.
 
-    Gives each batch's plan and the journal entry as it then stands; nothing for an empty inbox, and nothing is written
-    then. Memory holds one batch at a time. A batch of which somebody else consolidated a part meanwhile is planned
-    again without that part; one of which nothing is left says so in its entry. Raises Cancelled when the operator
-    stops it: batches that were committed stay, and the message says how many.
+    Gives each batch's plan and the journal entry as it then stands, of the instant when it was written; nothing for an
+    empty inbox, and nothing is written then. Memory holds one batch at a time. A batch of which somebody else
+    consolidated a part meanwhile is planned again without that part; one of which nothing is left says so in its entry.
+    Raises Cancelled when the operator stops it: batches that were committed stay, and the message says how many.
     """
-    known = link_context(storage)
+    known, began = link_context(storage), clock.now()
     size = means.settings.transaction
     so_far: OpenConsolidation | None = None
     for start in range(0, waiting.size, size):
@@ -371,7 +372,7 @@ def run(
                     raw,
                     known,
                     means,
-                    now=now,
+                    now=began,
                     change_counter=counter,
                     progress=_part(progress, start, waiting),
                 )
@@ -392,7 +393,12 @@ def run(
                     known = link_context(storage)
                     continue
                 done = apply(
-                    storage, proposal, embedder=means.embedder, weights=weights, now=now, so_far=so_far
+                    storage,
+                    proposal,
+                    embedder=means.embedder,
+                    weights=weights,
+                    now=clock.now(),
+                    so_far=so_far,
                 )
             break
         categories = Counter(i.category for i in proposal.items)

@@ -98,11 +98,11 @@ def write(
 
 
 def extend(
-    storage: Storage, operation: JournalEntry, summary: str, rows: Sequence[JournalRow]
+    storage: Storage, operation: JournalEntry, at: datetime, summary: str, rows: Sequence[JournalRow]
 ) -> JournalEntry:
-    """Make rows part of an operation that `is_latest`, so that one undo takes all of it back."""
+    """Make rows, written at this instant, part of an operation that `is_latest`: one undo takes all of it back."""
     blocks, edges = _counted(rows)
-    return storage.journal.extend(operation, _by_whom(summary), rows, blocks=blocks, edges=edges)
+    return storage.journal.extend(operation, at, _by_whom(summary), rows, blocks=blocks, edges=edges)
 
 
 def _by_whom(summary: str) -> str:

@@ -81,7 +81,7 @@ class LifecycleMethods(OpenMemory):
             context.storage.block_columns.numbers(consolidate.RAW)[:most],
             self.lifecycle.means(),
             weights=registry.find("ATTENTION", context.definitions()).weights,
-            now=context.clock.now(),
+            clock=context.clock,
             progress=progress,
         )
         return self._searched_meanwhile(batches)

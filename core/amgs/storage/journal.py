@@ -69,17 +69,24 @@ class JournalStorage:
         return JournalEntry(number, kind, at, summary, blocks, edges)
 
     def extend(
-        self, operation: JournalEntry, summary: str, rows: Sequence[JournalRow], *, blocks: int, edges: int
+        self,
+        operation: JournalEntry,
+        at: datetime,
+        summary: str,
+        rows: Sequence[JournalRow],
+        *,
+        blocks: int,
+        edges: int,
     ) -> JournalEntry:
-        """Add rows to an entry, `blocks` and `edges` of them, and say anew what it did."""
+        """Add rows to an entry, `blocks` and `edges` of them, and say anew when and what it did."""
         self._connection.execute(
-            "UPDATE operations SET summary = ?, blocks = blocks + ?, edges = edges + ? WHERE id = ?",
-            [summary, blocks, edges, operation.id],
+            "UPDATE operations SET timestamp = ?, summary = ?, blocks = blocks + ?, edges = edges + ? WHERE id = ?",
+            [stored(at), summary, blocks, edges, operation.id],
             structural=False,
         )
         self._append_rows(operation.id, rows)
         return replace(
-            operation, summary=summary, blocks=operation.blocks + blocks, edges=operation.edges + edges
+            operation, at=at, summary=summary, blocks=operation.blocks + blocks, edges=operation.edges + edges
         )
 
     def _append_rows(self, number: int, rows: Sequence[JournalRow]) -> None:

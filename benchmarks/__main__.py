@@ -9,13 +9,11 @@ import sys
 from collections.abc import Sequence
 
 from amgs_app import cli
-from amgs_app.render import catalogue
 from benchmarks.commands import registry
 
 
 def run(arguments: Sequence[str]) -> int:
     """Carry out a command line and give its exit code."""
-    catalogue.include("benchmarks.commands.tables")
     return cli.run(arguments, registry=registry(), program="python -m benchmarks")
 
 

@@ -54,7 +54,8 @@ def test_a_result_without_an_entry_is_told_by_its_fields() -> None:
 
 
 def test_every_entry_is_of_a_type_that_an_operation_gives() -> None:
-    assert set(entries()) == {kind.__name__ for kind in every_type()}
+    own = {kind for kind, each in entries().items() if each.table.__module__.startswith("amgs_app.")}
+    assert own == {kind.__name__ for kind in every_type()}  # the benchmarks have an entry of theirs
 
 
 def test_what_a_pane_shows_has_a_figure() -> None:

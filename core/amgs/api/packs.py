@@ -208,7 +208,10 @@ class Packs(PackRouting, PackProposing, PackConsolidation):
         storage = self._context.storage
         with storage.transaction():
             if not storage.packs.judge(use, 1.0 if useful else 0.0):
-                raise NotFoundError(f"No use {use} is logged.", way_out="`use` and `show` tell its number.")
+                raise NotFoundError(
+                    f"No use {use} is logged.",
+                    way_out="Reading a pack tells its number; so does the pack itself.",
+                )
             return next(one for one in storage.packs.uses() if one.number == use)
 
     def weights(self) -> PackWeights:

@@ -64,7 +64,9 @@ def open_context(
     near-duplicate sections, each section with its path, language, version and time. With --lifetime only new or changed
     documents are added, and older versions count as superseded.
     """
-    if files and len(files) == 1 and files[0].is_dir():
+    from amgs_app.places.paths import is_folder
+
+    if files and len(files) == 1 and is_folder(files[0]):
         return _open_folder(engine, files[0], lifetime, question, progress, bridges=bridges, dry_run=dry_run)
     if dry_run:
         raise UsageError("Only a folder can be previewed.", way_out="Name one, or leave out --dry-run.")

@@ -217,7 +217,8 @@ def test_where_a_part_of_memory_has_a_name_its_arguments_are_the_same(engine: ty
                 },
             )
             compared += 1
-    assert compared >= 1
+    # Of calibration `Memory` itself says all but the plan, and is compared above.
+    assert compared >= (1 if engine is amgs.Calibration else 2)
 
 
 def same_arguments(

@@ -257,7 +257,7 @@ class Workstation(App[None], inherit_bindings=False):
         self.main.close_prompt()
 
     def on_prompt_answered(self, event: Prompt.Answered) -> None:
-        self.command_line.answered(event.topic, event.line)
+        self.command_line.take_answer(event.topic, event.line)
 
     def on_pane_picked(self, event: Pane.Picked) -> None:
         self.pick(event.block_id)
@@ -415,7 +415,7 @@ class Workstation(App[None], inherit_bindings=False):
     def action_copy_pane(self) -> None:
         """Copy what is marked with the mouse, else what the focused pane holds."""
         if not self._copy_marked() and (pane := self.main.focused_pane) is not None:
-            self._copy(pane.copied)
+            self._copy(pane.copy_text)
 
     def _copy_marked(self) -> bool:
         marked = self.main.get_selected_text()

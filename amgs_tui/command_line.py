@@ -60,7 +60,7 @@ class CommandLine:
         hint = "enter saves everything since R as a script for `amgs run`; esc continues recording."
         self._screen.open_prompt("record", "save as", "recording.amgs", hint=hint)
 
-    def answered(self, topic: str, line: str) -> None:
+    def take_answer(self, topic: str, line: str) -> None:
         """The operator entered a line."""
         self._screen.close_prompt()
         if topic == "command":
@@ -68,7 +68,7 @@ class CommandLine:
         elif topic == "record":
             self._dispatcher.ask(operations.script.save(Path(line)))
         elif topic in PANES:
-            self._screen.pane(topic).answered(line)
+            self._screen.pane(topic).take_answer(line)
         elif isinstance(pane := self._screen.pane(topic.removesuffix(FILTER)), FilterablePane):
             pane.filtered(line)
 

@@ -119,7 +119,7 @@ class Host(Protocol):
         replace: bool = False,
         blank: bool = False,
     ) -> None:
-        """Ask the operator for one line; a pane whose NAME is the topic gets it in `answered`."""
+        """Ask the operator for one line; a pane whose NAME is the topic gets it in `take_answer`."""
 
     def give_way(self) -> None:
         """Let panes with nothing to show leave their place to others; never the one that has the focus."""

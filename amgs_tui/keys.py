@@ -22,58 +22,58 @@ SWALLOWED: Final = frozenset(
 """Keys that a terminal, tmux or screen keeps for itself, or that arrive as another key."""
 
 
-def shown(key: str, action: str, label: str, id: str, tooltip: str, **more: Any) -> Binding:
+def show(key: str, action: str, label: str, id: str, tooltip: str, **more: Any) -> Binding:
     """A binding for the key bar. Bindings of one widget with the same label stand there as one."""
     return Binding(key, action, label, id=id, tooltip=tooltip, **more)
 
 
-def quiet(key: str, action: str, label: str, id: str, tooltip: str, **more: Any) -> Binding:
+def hide(key: str, action: str, label: str, id: str, tooltip: str, **more: Any) -> Binding:
     """A binding that the key bar leaves to the help."""
     return Binding(key, action, label, show=False, id=id, tooltip=tooltip, **more)
 
 
 EVERYWHERE: list[Any] = [
     *(
-        quiet(
+        hide(
             str(number), f"go('{name}')", name, f"app.go_{name}", f"Go to the {TITLES[name][0].lower()} pane"
         )
         for number, name in enumerate(PANES, 1)
     ),
-    quiet("tab", "walk(1)", "next pane", "app.next_pane", "Next pane"),
-    quiet("shift+tab", "walk(-1)", "previous pane", "app.previous_pane", "Previous pane"),
-    quiet(
+    hide("tab", "walk(1)", "next pane", "app.next_pane", "Next pane"),
+    hide("shift+tab", "walk(-1)", "previous pane", "app.previous_pane", "Previous pane"),
+    hide(
         "escape",
         "stop_or_return",
         "stop",
         "app.stop",
         "Unmark, stop what is running, or leave the full-screen view",
     ),
-    quiet("z", "maximise", "maximise", "app.maximise", "Maximise the pane, or restore it"),
-    shown("slash", "find", "find", "app.find", "Find a block and select it"),
-    quiet("p", "peek", "read block", "app.peek", "Read the selected block in full"),
-    quiet("R", "record", "record", "app.record", "Record what you do as a script; again to save it"),
-    quiet("asterisk", "bookmark", "bookmark", "app.bookmark", "Toggle a bookmark on the selected block"),
-    quiet("apostrophe", "bookmarks", "bookmarks", "app.bookmarks", "List the bookmarked blocks"),
-    quiet("H", "history", "history", "app.history", "Show the commands that your keys have run"),
-    quiet("T", "traffic", "traffic", "app.traffic", "Show who asks a served memory what"),
-    quiet(
+    hide("z", "maximise", "maximise", "app.maximise", "Maximise the pane, or restore it"),
+    show("slash", "find", "find", "app.find", "Find a block and select it"),
+    hide("p", "peek", "read block", "app.peek", "Read the selected block in full"),
+    hide("R", "record", "record", "app.record", "Record what you do as a script; again to save it"),
+    hide("asterisk", "bookmark", "bookmark", "app.bookmark", "Toggle a bookmark on the selected block"),
+    hide("apostrophe", "bookmarks", "bookmarks", "app.bookmarks", "List the bookmarked blocks"),
+    hide("H", "history", "history", "app.history", "Show the commands that your keys have run"),
+    hide("T", "traffic", "traffic", "app.traffic", "Show who asks a served memory what"),
+    hide(
         "y",
         "copy_pane",
         "copy",
         "app.copy_pane",
         "Copy what the mouse marked, else the pane: a frame's text, or the picture as text",
     ),
-    quiet("U", "undo", "undo", "app.undo", "Undo the last change (asks first)"),
-    quiet("t", "theme", "theme", "app.theme", "Next colour theme, dark or light"),
-    quiet("r", "reload", "refresh", "app.reload", "Refresh"),
-    quiet(
+    hide("U", "undo", "undo", "app.undo", "Undo the last change (asks first)"),
+    hide("t", "theme", "theme", "app.theme", "Next colour theme, dark or light"),
+    hide("r", "reload", "refresh", "app.reload", "Refresh"),
+    hide(
         "ctrl+p",
         "command_palette",
         "palette",
         "app.palette",
         "Command palette: every command and key, searchable",
     ),
-    shown(
+    show(
         "question_mark,f1",
         "help",
         "help",
@@ -81,9 +81,9 @@ EVERYWHERE: list[Any] = [
         "Help for this pane; ? again opens the glossary",
         key_display="?",
     ),
-    shown("colon", "command", "command", "app.command", "Type a command, with completion"),
-    shown("q", "quit", "quit", "app.quit", "Quit the workstation"),
-    quiet("ctrl+c", "interrupt", "stop", "app.interrupt", "Stop what is running", system=True),
+    show("colon", "command", "command", "app.command", "Type a command, with completion"),
+    show("q", "quit", "quit", "app.quit", "Quit the workstation"),
+    hide("ctrl+c", "interrupt", "stop", "app.interrupt", "Stop what is running", system=True),
 ]
 
 
@@ -160,7 +160,7 @@ def own_commands(
             problems.append(f'"{key}" = "{line}": {fault}')
         else:
             found.append(
-                quiet(
+                hide(
                     key.strip(), f"own_command({len(found)})", line, f"own.{key.strip()}", f"Your own: {line}"
                 )
             )

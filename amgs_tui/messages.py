@@ -48,7 +48,7 @@ class EngineRequest:
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a command gave. line: its canonical text. pane: the pane that shows it. writes: whether something
-    changed. looks: command and result of each look that followed.
+    changed. looks: the result of each look that followed.
     """
 
     command: str
@@ -56,7 +56,7 @@ class Answer:
     line: str = ""
     pane: str | None = None
     writes: bool = False
-    looks: tuple[tuple[str, Any], ...] = field(hash=False, default=())
+    looks: tuple[Any, ...] = field(hash=False, default=())
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,13 +80,11 @@ def kind_of(request: EngineRequest) -> Kind:
     return "long" if operation.long else "short"
 
 
-def _follow_up(
-    operator: Any, request: EngineRequest, result: Any, progress: Progress
-) -> tuple[tuple[str, Any], ...]:
+def _follow_up(operator: Any, request: EngineRequest, result: Any, progress: Progress) -> tuple[Any, ...]:
     """The looks that the screen takes with a result; one that fails ends them."""
-    found: list[tuple[str, Any]] = []
+    found: list[Any] = []
     # The action is done, whatever becomes of its looks; the pane asks again for what it lacks and is told the error.
     with suppress(Exception):
         for call in request.follow(result) if request.follow is not None else ():
-            found.append((call.operation.name, operator.look(call, progress)))  # noqa: PERF401
+            found.append(operator.look(call, progress))  # noqa: PERF401
     return tuple(found)

@@ -275,7 +275,7 @@ class ResultRouter:
         )
         self._notices.refusals(event.result)
         for shower in self._screen.panes_of(event.command):
-            shower.shown_to_operator(event.command, event.result)
+            shower.show_to_operator(event.command, event.result)
         if event.command.startswith("focus "):
             self._screen.pane(
                 "overview"

@@ -94,19 +94,19 @@ class Pane(Widget, can_focus=True):
         """What the pane looks at by itself to be up to date."""
         return ()
 
-    def take(self, command: str, result: Any) -> None:
-        """Keep a result of one of the commands in SHOWS; the pane is redrawn afterwards."""
+    def take(self, result: Any) -> None:
+        """Keep the result of one of the commands in SHOWS; the pane is redrawn afterwards."""
         raise NotImplementedError
 
-    def take_look(self, command: str, result: Any) -> None:
+    def take_look(self, result: Any) -> None:
         """Keep a look that followed a result."""
-        self.take(command, result)
+        self.take(result)
 
     def draw(self, canvas: Canvas) -> Text:
         """The picture of what the pane holds."""
         raise NotImplementedError
 
-    def copied(self) -> str:
+    def copy_text(self) -> str:
         """What `copy` takes: the picture as text, unless the pane holds a text."""
         return "\n".join(line.rstrip() for line in self.picture().plain.splitlines())
 
@@ -187,10 +187,10 @@ class Pane(Widget, can_focus=True):
     def selection_changed(self, block_id: str | None) -> None:
         """Another block is selected; the panes that show it ask for it."""
 
-    def answered(self, line: str) -> None:
+    def take_answer(self, line: str) -> None:
         """The operator answered what the pane had asked with `ask_line`."""
 
-    def shown_to_operator(self, command: str, result: Any) -> None:
+    def show_to_operator(self, command: str, result: Any) -> None:
         """The operator asked for this result: more than redrawing may be due."""
 
     def started(self, request: EngineRequest) -> None:
@@ -199,14 +199,14 @@ class Pane(Widget, can_focus=True):
         self.busy = request if request.origin == "operator" else None
         self._say(same_figure=True)
 
-    def finished(self, command: str, result: Any, looks: Iterable[tuple[str, Any]] = ()) -> None:
+    def finished(self, command: str, result: Any, looks: Iterable[Any] = ()) -> None:
         """A result arrived that is still wanted, with the looks that followed it."""
         if self.trouble is not None and self.trouble.request.command == command:
             self.trouble = None
         self.busy = None
-        self.take(command, result)
-        for name, seen in looks:
-            self.take_look(name, seen)
+        self.take(result)
+        for look in looks:
+            self.take_look(look)
         self._say()
         self.repaint()
         self.refresh_bindings()

@@ -12,7 +12,7 @@ from amgs_app.panes.row_fields import of_forecasts, queued, verdict_of
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import share
-from amgs_tui.keys import quiet, shown
+from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
@@ -54,39 +54,35 @@ scores mean what they say. The Brier score is the mean squared error: 0 is best.
 diagram; f shows one frame, category or type of edge alone. c previews a recalibration; press c again to apply it."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown(
+        show(
             "u",
             "feedback('useful')",
             "useful",
             "calibration.useful",
             "The marked block was useful; goes to the next open forecast",
         ),
-        shown(
+        show(
             "x",
             "feedback('useless')",
             "useless",
             "calibration.useless",
             "The marked block was useless; goes to the next open forecast",
         ),
-        shown("right", "bin(1)", "bin", "calibration.bin", "Next bin of the diagram", key_display="←→"),
-        quiet(
-            "left", "bin(-1)", "bin", "calibration.bin_before", "Previous bin; from the first, back to all"
-        ),
-        shown("v", "whole", "view", "calibration.view", "Switch between the list and the diagram"),
-        shown("enter", "read", "read", "calibration.read", "Read the block of this forecast"),
-        shown(
+        show("right", "bin(1)", "bin", "calibration.bin", "Next bin of the diagram", key_display="←→"),
+        hide("left", "bin(-1)", "bin", "calibration.bin_before", "Previous bin; from the first, back to all"),
+        show("v", "whole", "view", "calibration.view", "Switch between the list and the diagram"),
+        show("enter", "read", "read", "calibration.read", "Read the block of this forecast"),
+        show(
             "c",
             "calibrate",
             "plan",
             "calibration.calibrate",
             "Preview a recalibration; press again to apply it",
         ),
-        shown(
-            "f", "group", "group", "calibration.groups", "Show one frame, category or type of edge, or all"
-        ),
-        shown("d", "drop", "back", "calibration.drop", "Discard the preview"),
-        shown("U", "undo", "undo", "calibration.undo", "Undo the last verdict or recalibration"),
-        shown("b", "bins", "bins", "calibration.bins", "Cycle 5, 10 or 20 bins"),
+        show("f", "group", "group", "calibration.groups", "Show one frame, category or type of edge, or all"),
+        show("d", "drop", "back", "calibration.drop", "Discard the preview"),
+        show("U", "undo", "undo", "calibration.undo", "Undo the last verdict or recalibration"),
+        show("b", "bins", "bins", "calibration.bins", "Cycle 5, 10 or 20 bins"),
         *ListPane.BINDINGS,
     ]
 
@@ -144,8 +140,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
             slot = f"{self.NAME}:{view}"
         super().ask(call, slot=slot, origin=origin, follow=follow)
 
-    def take(self, command: str, result: Any) -> None:
-        del command
+    def take(self, result: Any) -> None:
         from amgs.calibration.results import Calibrated, CalibrationPlan
         from amgs.types import Outcome, Reliability
         from amgs_app.results.memory import ForecastList, OperationList
@@ -176,7 +171,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         here = (n for n, case in enumerate(self.cases) if case.outcome.prediction_id == keep)
         self.cursor = next(here, max(0, min(self.cursor, self.rows - 1)))
         if wanted is not None:
-            self.moved()
+            self.follow_cursor()
 
     def _take_changes(self, changes: Sequence[JournalEntry]) -> None:
         """What U would take back; where it took a verdict back, the cursor goes to the forecast that is open again."""
@@ -186,7 +181,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
             ids = [case.outcome.prediction_id for case in self.cases]
             self.cursor = ids.index(self._judged) if self._judged in ids else self.cursor
             self._judged = None
-            self.moved()
+            self.follow_cursor()
 
     def _open_of(self, block_id: str) -> str:
         """The latest open forecast of a block that is listed, by id; empty for none."""
@@ -207,9 +202,9 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
     def all_rows(self) -> Sequence[Row]:
         return of_forecasts(self._every)
 
-    def sifted(self) -> None:
+    def follow_filter(self) -> None:
         self.cursor = 0
-        self.moved()
+        self.follow_cursor()
 
     @property
     def rows(self) -> int:
@@ -217,7 +212,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
             return len(self.plan.edges)
         return len(self.cases)
 
-    def moved(self) -> None:
+    def follow_cursor(self) -> None:
         """The block under the cursor becomes the selection; an edge has none."""
         if (case := self._case) is not None:
             self.post_message(self.Picked(case.outcome.block_id))
@@ -387,7 +382,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
     def action_group(self) -> None:
         self.ask(operations.calibration.calibration("groups"))
 
-    def shown_to_operator(self, command: str, result: Any) -> None:
+    def show_to_operator(self, command: str, result: Any) -> None:
         """The groups are a list to choose from, each with its figures."""
         del command
         from amgs.calibration.results import OutcomeGroups

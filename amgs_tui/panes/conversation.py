@@ -151,8 +151,7 @@ follows the agents: what the model had in front of it when it answered, and what
             self.originals = ()  # what their words mean may be known by now
             self.ask(operations.conversation.conversations(), origin="screen")
 
-    def take(self, command: str, result: Any) -> None:
-        del command
+    def take(self, result: Any) -> None:
         match type(result).__name__:
             case "ConversationList":
                 self._take_list(result)
@@ -224,14 +223,14 @@ follows the agents: what the model had in front of it when it answered, and what
             self.place_on(span.first if span is not None else 0)
         else:
             self.cursor = 0
-            self.moved()
+            self.follow_cursor()
         self._ask_view()
 
     def place_on(self, number: int) -> None:
         """Put the cursor on the row that has a message; where none has, it stays in its place."""
         here = (n for n, each in enumerate(self.spans) if each.first <= number <= each.last)
         self.cursor = next(here, min(self.cursor, max(0, self.rows - 1)))
-        self.moved()
+        self.follow_cursor()
 
     def _say_restored(self, before: OptimisedContext, after: OptimisedContext) -> None:
         """What came back, and what went instead."""
@@ -300,11 +299,11 @@ follows the agents: what the model had in front of it when it answered, and what
     def rows(self) -> int:
         return len(self.spans)
 
-    def sifted(self) -> None:
+    def follow_filter(self) -> None:
         self.cursor = 0
-        self.moved()
+        self.follow_cursor()
 
-    def moved(self) -> None:
+    def follow_cursor(self) -> None:
         """Read what the span under the cursor says, unless that is here already."""
         span = self.span
         if span is None or not self.wish.conversation:
@@ -402,7 +401,7 @@ follows the agents: what the model had in front of it when it answered, and what
         hint = "What does it say that was not said, and what does it leave out?"
         self.host.ask_line(self.NAME, "text to check", "", hint=hint)
 
-    def answered(self, line: str) -> None:
+    def take_answer(self, line: str) -> None:
         if self._typing == "text":
             self.ask(operations.conversation.validate(self.wish.conversation, line))
         elif self._typing == "query":
@@ -549,7 +548,7 @@ follows the agents: what the model had in front of it when it answered, and what
         self._say()
         self.repaint()
 
-    def shown_to_operator(self, command: str, result: Any) -> None:
+    def show_to_operator(self, command: str, result: Any) -> None:
         """What the operator typed themselves is shown, whatever the pane does with it."""
         if command == "conversation list":
             self.action_choose()

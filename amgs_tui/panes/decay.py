@@ -11,7 +11,7 @@ from amgs_app import operations
 from amgs_app.panes.row_fields import of_falling
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
-from amgs_tui.keys import quiet, shown
+from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
@@ -51,26 +51,26 @@ names the blocks that drop below the threshold on the way, those that were of us
 decay profile of the selected block, c applies it. Moving in the list selects the block."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown("right", "scrub(1)", "time", "decay.later", "One step into the future", key_display="←→"),
-        quiet("left", "scrub(-1)", "time", "decay.sooner", "One step back towards today"),
-        shown("left_square_bracket", "reach(-1)", "reach", "decay.fewer", "Shorten the range of days"),
-        shown("right_square_bracket", "reach(1)", "reach", "decay.more", "Extend the range of days"),
-        shown(
+        show("right", "scrub(1)", "time", "decay.later", "One step into the future", key_display="←→"),
+        hide("left", "scrub(-1)", "time", "decay.sooner", "One step back towards today"),
+        show("left_square_bracket", "reach(-1)", "reach", "decay.fewer", "Shorten the range of days"),
+        show("right_square_bracket", "reach(1)", "reach", "decay.more", "Extend the range of days"),
+        show(
             "w",
             "suppose",
             "what if",
             "decay.what_if",
             "Preview a pin or another decay profile for this block, in turn",
         ),
-        shown("c", "make_so", "apply", "decay.make_so", "Apply the previewed decay profile"),
-        shown(
+        show("c", "make_so", "apply", "decay.make_so", "Apply the previewed decay profile"),
+        show(
             "v",
             "view",
             "curves",
             "decay.view",
             "Show block and categories, the block alone, the categories alone",
         ),
-        shown("enter", "read", "read", "decay.read", "Read the selected block"),
+        show("enter", "read", "read", "decay.read", "Read the selected block"),
         *ListPane.BINDINGS,
     ]
 
@@ -117,8 +117,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         """Whether a pin is supposed."""
         return self.supposed == "pinned"
 
-    def take(self, command: str, result: Any) -> None:
-        del command
+    def take(self, result: Any) -> None:
         from amgs.lifecycle.decay_forecast import DecayPreview
         from amgs.types import CategoryCurves, DecayCurve, Forecast
 
@@ -146,9 +145,9 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         rows = self.forecast.rows if self.forecast is not None else ()
         return [rows[place] for place in self.places] if self.sift else rows
 
-    def sifted(self) -> None:
+    def follow_filter(self) -> None:
         self.cursor = 0
-        self.moved()
+        self.follow_cursor()
 
     @property
     def rows(self) -> int:
@@ -161,7 +160,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
             return f"what if {self.supposed} · w another · c applies it"
         return f"in {self.days:g} of {self.reach:g} days · ← → time · [ ] reach"
 
-    def moved(self) -> None:
+    def follow_cursor(self) -> None:
         if self.rows:
             self.post_message(self.Picked(self.listed[self.cursor].block.id))
 
@@ -220,7 +219,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         """From a selection that is not in the list, the arrows lead to where the cursor was left."""
         if self.rows and self._marked is None:
             self.cursor = min(self.cursor, self.rows - 1)
-            self.moved()
+            self.follow_cursor()
             self.repaint()
         else:
             super().action_move(by)
@@ -300,10 +299,10 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         self.repaint()
         self.refresh_bindings()
 
-    def copied(self) -> str:
+    def copy_text(self) -> str:
         """What drops below the threshold, one block a line; the picture where nothing does."""
         if not self.rows or self.forecast is None:
-            return super().copied()
+            return super().copy_text()
         lines = [
             f"{row.falls_at:%Y-%m-%d %H:%M}  {row.relevance_now:.3f} → {row.relevance_then:.3f}  "
             f"{row.block.category}  {row.block.title}  {row.block.id[:12]}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.render.figures.format import share
-from amgs_tui.keys import quiet, shown
+from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.steps import stepped
 
@@ -25,9 +25,9 @@ KINDS: Final = ("related", "depends_on", "links_to", "caused", "contradicts", "p
 OWN: Final = "(own)"
 """The choice of a type that is typed."""
 EDITING: Final[list[Any]] = [
-    shown("c", "apply", "apply", "graph.apply", "Apply the draft of edges; undo reverts it"),
-    shown("d", "discard", "discard", "graph.discard", "Discard the draft of edges"),
-    shown(
+    show("c", "apply", "apply", "graph.apply", "Apply the draft of edges; undo reverts it"),
+    show("d", "discard", "discard", "graph.discard", "Discard the draft of edges"),
+    show(
         "right",
         "walk_edges(1)",
         "edge",
@@ -35,18 +35,18 @@ EDITING: Final[list[Any]] = [
         "Next edge of this neighbour, then the next neighbour",
         key_display="←→",
     ),
-    quiet(
+    hide(
         "left", "walk_edges(-1)", "edge before", "graph.edge_before", "Previous edge, or the neighbour before"
     ),
-    shown("x", "cut", "cut", "graph.cut", "Draft: cut this edge, or keep it again"),
-    shown(
+    show("x", "cut", "cut", "graph.cut", "Draft: cut this edge, or keep it again"),
+    show(
         "u",
         "confirm",
         "confirm",
         "graph.confirm",
         "Draft: this edge is right, its confidence 1, its decay begins anew",
     ),
-    shown(
+    show(
         "plus,equals_sign",
         "weigh(1)",
         "weigh",
@@ -54,15 +54,15 @@ EDITING: Final[list[Any]] = [
         "Draft: more weight for this edge",
         key_display="+ −",
     ),
-    quiet("minus", "weigh(-1)", "weigh", "graph.lighter", "Draft: less weight for this edge"),
-    shown(
+    hide("minus", "weigh(-1)", "weigh", "graph.lighter", "Draft: less weight for this edge"),
+    show(
         "i",
         "add_edge",
         "add edge",
         "graph.add_edge",
         "Draft: an edge from this block to another, found by its words",
     ),
-    quiet("0", "as_it_is", "as it is", "graph.as_it_is", "Take the correction of this edge back"),
+    hide("0", "as_it_is", "as it is", "graph.as_it_is", "Take the correction of this edge back"),
 ]
 
 

@@ -13,9 +13,8 @@ from amgs_app import operations
 from amgs_app.panes.row_fields import of_entries
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.results.focus import LastRun
-from amgs_tui.keys import quiet, shown
-from amgs_tui.panes.map_cursor import Axis, MapCursor, ReadTokens, entry_holding
+from amgs_tui.keys import hide, show
+from amgs_tui.panes.map_cursor import Axis, MapCursor, ReadTokens, entry_holding, view_in
 from amgs_tui.panes.run_controls import SteeringPane
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from amgs_app.calls.call import Call
     from amgs_app.panes.row_filter import Row
+    from amgs_app.results.focus import LastRun
     from amgs_focus.records import TokenSpan
     from amgs_focus.trace.lineage import TraceSummary
     from amgs_focus.views import EntryExplanation, FocusView
@@ -74,20 +74,20 @@ and ask why any entry has its level. Measure what its detail is worth, pin it, f
 what you do in the past begins a branch, and two branches can be compared. Opened frames land here."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown("full_stop", "step(1)", "token", "focus.step", "Decode one token"),
-        shown("enter", "why", "why", "focus.why", "Explain the span under the cursor in full"),
-        shown("n", "to_refocus", "next", "focus.next", "Decode to the next refocus"),
-        shown("greater_than_sign", "refocus", "refocus", "focus.refocus", "Refocus now, without decoding"),
-        shown("comma", "back(1)", "back", "focus.back", "Undo one token, exactly"),
-        shown("space", "play", "play", "focus.play", "Decode continuously (space or esc stops)"),
-        shown(
+        show("full_stop", "step(1)", "token", "focus.step", "Decode one token"),
+        show("enter", "why", "why", "focus.why", "Explain the span under the cursor in full"),
+        show("n", "to_refocus", "next", "focus.next", "Decode to the next refocus"),
+        show("greater_than_sign", "refocus", "refocus", "focus.refocus", "Refocus now, without decoding"),
+        show("comma", "back(1)", "back", "focus.back", "Undo one token, exactly"),
+        show("space", "play", "play", "focus.play", "Decode continuously (space or esc stops)"),
+        show(
             "v",
             "axis",
             "axis",
             "focus.axis",
             "Cycle the axis: lifetime, logarithm from the end, one column a span",
         ),
-        shown(
+        show(
             "plus,equals_sign",
             "zoom(1)",
             "zoom",
@@ -95,19 +95,19 @@ what you do in the past begins a branch, and two branches can be compared. Opene
             "Zoom in 32 times, down to the text",
             key_display="+",
         ),
-        shown("minus", "zoom(-1)", "zoom", "focus.zoom_out", "Zoom out 32 times"),
-        quiet(
+        show("minus", "zoom(-1)", "zoom", "focus.zoom_out", "Zoom out 32 times"),
+        hide(
             "left_curly_bracket", "pan(-1)", "pan", "focus.pan_left", "Pan half a map towards the beginning"
         ),
-        quiet("right_curly_bracket", "pan(1)", "pan", "focus.pan_right", "Pan half a map towards the end"),
-        shown("o", "open", "open", "focus.open", "Open the last frame, or ask a question first"),
-        shown("r", "resume", "resume", "focus.resume", "Continue the working context of the last session"),
+        hide("right_curly_bracket", "pan(1)", "pan", "focus.pan_right", "Pan half a map towards the end"),
+        show("o", "open", "open", "focus.open", "Open the last frame, or ask a question first"),
+        show("r", "resume", "resume", "focus.resume", "Continue the working context of the last session"),
         *SteeringPane.BINDINGS,
-        quiet("left", "walk(-1)", "span", "focus.left", "Previous span"),
-        quiet("right", "walk(1)", "span", "focus.right", "Next span"),
-        quiet("home", "edge(-1)", "first", "focus.first", "First span"),
-        quiet("end", "edge(1)", "last", "focus.last", "Last span"),
-        quiet("s", "source", "source", "focus.source", "Select the block this span came from"),
+        hide("left", "walk(-1)", "span", "focus.left", "Previous span"),
+        hide("right", "walk(1)", "span", "focus.right", "Next span"),
+        hide("home", "edge(-1)", "first", "focus.first", "First span"),
+        hide("end", "edge(1)", "last", "focus.last", "Last span"),
+        hide("s", "source", "source", "focus.source", "Select the block this span came from"),
     ]
 
     def __init__(self, host: Host) -> None:
@@ -125,33 +125,35 @@ what you do in the past begins a branch, and two branches can be compared. Opene
     def asks(self) -> Iterable[Call[Any]]:
         return [operations.focus.view()]
 
-    def take(self, command: str, result: Any) -> None:
-        if command == "focus tokens":
-            self.tokens, self._tokens_of = result, self.view
-            return
-        if isinstance(result, LastRun):
-            self.left = result
-            return
-        if command == "focus why":
-            self.why = result
-            self.cursor = result.entry.position
-            return
-        fresh = command in FRESH
-        start = (
-            self.view.entries[self.cursor].start if self.view and self.view.entries and not fresh else None
-        )
-        self.view = getattr(result, "view", result)
-        self.cursor = entry_holding(self.view, start)
-        self.why = None
-        if fresh:
-            self.zoom, self.pan, self.playing = 1.0, 0, False
+    def take(self, result: Any) -> None:
+        from amgs_app.results.focus import LastRun, Opened, Resumed
+        from amgs_focus.records import TokenSpan
+        from amgs_focus.views import EntryExplanation
 
-    def take_look(self, command: str, result: Any) -> None:
-        if command == "focus why" and result.entry.position != self.cursor:
-            return  # the operator has moved the cursor since
-        self.take(command, result)
+        match result:
+            case TokenSpan():
+                self.tokens, self._tokens_of = result, self.view
+            case LastRun():
+                self.left = result
+            case EntryExplanation():
+                self.why, self.cursor = result, result.entry.position
+            case _:
+                fresh = isinstance(result, Opened | Resumed)
+                start = self.entry.start if self.entry is not None and not fresh else None
+                self.view = view_in(result)
+                self.cursor = entry_holding(self.view, start)
+                self.why = None
+                if fresh:
+                    self.zoom, self.pan, self.playing = 1.0, 0, False
 
-    def finished(self, command: str, result: Any, looks: Iterable[tuple[str, Any]] = ()) -> None:
+    def take_look(self, result: Any) -> None:
+        from amgs_focus.views import EntryExplanation
+
+        # Where the operator has moved the cursor since, the explanation is of another entry.
+        if not isinstance(result, EntryExplanation) or result.entry.position == self.cursor:
+            self.take(result)
+
+    def finished(self, command: str, result: Any, looks: Iterable[Any] = ()) -> None:
         super().finished(command, result, looks)
         if command not in LOOKS and self.has_place:
             self._look_closer(explain=self.why is None)
@@ -269,9 +271,12 @@ what you do in the past begins a branch, and two branches can be compared. Opene
             return self.view is None and self.left is not None and self.left.trace is not None
         return self.view is not None or action not in NEEDS_VIEW | self.STEERS
 
-    def shown_to_operator(self, command: str, result: Any) -> None:
+    def show_to_operator(self, command: str, result: Any) -> None:
         """What was asked for with enter is explained on a page of its own: the inspector may have cut it."""
-        if command == "focus why":
+        del command
+        from amgs_focus.views import EntryExplanation
+
+        if isinstance(result, EntryExplanation):
             from amgs_app.render.figures import focus
             from amgs_tui.dialogs.reader import TextReader
 
@@ -332,7 +337,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
         hint = "Type a question; enter assembles SESSION for it and opens the frame as the lifetime."
         self.host.ask_line(self.NAME, "ask", hint=hint)
 
-    def answered(self, line: str) -> None:
+    def take_answer(self, line: str) -> None:
         """The name of a branch, or a question: for that the frame first, then its opening."""
         if self.naming:
             self.named(line)
@@ -373,7 +378,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
         entries = self.view.entries if self.view is not None else ()
         return of_entries(entries, self.host.titles)
 
-    def sifted(self) -> None:
+    def follow_filter(self) -> None:
         places = self.places
         if self.sift and places and self.has_place:
             self.move_to(places[0])

@@ -12,7 +12,7 @@ from amgs_app import operations
 from amgs_app.panes.row_fields import listed, of_candidates
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
-from amgs_tui.keys import quiet, shown
+from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.weight_editor import WeightEditor
 
@@ -47,17 +47,17 @@ mark what you judged with u and x: a verdict settles the score as a forecast. We
 part of the frame until 0 resets them. Open a frame as lifetime context to see what the language model makes of it."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown("e", "ask", "ask", "frame.ask", "Ask a question: assembles the frame for it"),
-        shown("enter", "read", "read", "frame.read", "Read this block; without a frame: ask"),
-        shown(
+        show("e", "ask", "ask", "frame.ask", "Ask a question: assembles the frame for it"),
+        show("enter", "read", "read", "frame.read", "Read this block; without a frame: ask"),
+        show(
             "o", "open", "open", "frame.open", "Make this frame the model's lifetime context (about a minute)"
         ),
-        shown("u", "feedback('useful')", "useful", "frame.useful", "This block was useful"),
-        shown("x", "feedback('useless')", "useless", "frame.useless", "This block was useless"),
-        shown("f", "choose", "frame", "frame.choose", "Choose which frame is assembled"),
-        shown("w", "why", "why", "frame.why", "Why this row is in or out, and what would change that"),
-        quiet("m", "missed", "missed", "frame.missed", "Say which fact is missing, and find out why"),
-        shown(
+        show("u", "feedback('useful')", "useful", "frame.useful", "This block was useful"),
+        show("x", "feedback('useless')", "useless", "frame.useless", "This block was useless"),
+        show("f", "choose", "frame", "frame.choose", "Choose which frame is assembled"),
+        show("w", "why", "why", "frame.why", "Why this row is in or out, and what would change that"),
+        hide("m", "missed", "missed", "frame.missed", "Say which fact is missing, and find out why"),
+        show(
             "right",
             "part(1)",
             "weights",
@@ -65,24 +65,24 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
             "Choose the weight that + and − move",
             key_display="←→",
         ),
-        quiet("left", "part(-1)", "weights", "frame.part_before", "The previous weight"),
-        quiet(
+        hide("left", "part(-1)", "weights", "frame.part_before", "The previous weight"),
+        hide(
             "plus,equals_sign",
             "weigh(1)",
             "raise weight",
             "frame.heavier",
             "Raise this weight and rank again",
         ),
-        quiet("minus", "weigh(-1)", "lower weight", "frame.lighter", "Lower this weight and rank again"),
-        quiet("0", "unweigh", "reset", "frame.unweigh", "Reset the weights to the frame's own"),
-        shown(
+        hide("minus", "weigh(-1)", "lower weight", "frame.lighter", "Lower this weight and rank again"),
+        hide("0", "unweigh", "reset", "frame.unweigh", "Reset the weights to the frame's own"),
+        show(
             "a",
             "compare",
             "a/b",
             "frame.compare",
             "Compare the frame's own weights with yours: what moved, and why",
         ),
-        shown("v", "view", "view", "frame.view", "Cycle the view: both, candidates, text"),
+        show("v", "view", "view", "frame.view", "Cycle the view: both, candidates, text"),
         *ListPane.BINDINGS,
     ]
 
@@ -102,8 +102,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     def asks(self) -> Iterable[Call[Any]]:
         return [operations.frame.frames(), operations.frame.last()]
 
-    def take(self, command: str, result: Any) -> None:
-        del command
+    def take(self, result: Any) -> None:
         from amgs.types import Frame, SearchResult
         from amgs_app.results.memory import FrameList, LastFrame
 
@@ -127,7 +126,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         self.text_offset = 0
         keys = [] if held is None else [_key(each) for each in self.candidates]
         self.cursor = keys.index(_key(held)) if held is not None and _key(held) in keys else 0
-        self.moved()
+        self.follow_cursor()
 
     def _take_last(self, result: LastFrame) -> None:
         """The frame as the last session left it, selecting nothing; and the verdicts on the present one."""
@@ -170,9 +169,9 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     def all_rows(self) -> Sequence[Row]:
         return of_candidates(self.every)
 
-    def sifted(self) -> None:
+    def follow_filter(self) -> None:
         self.cursor = 0
-        self.moved()
+        self.follow_cursor()
 
     @property
     def rows(self) -> int:
@@ -189,13 +188,13 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
             else f"{self.chosen} · o opens it as lifetime context"
         )
 
-    def copied(self) -> str:
+    def copy_text(self) -> str:
         """The frame's text, as a model would get it."""
         if self.frame is not None and self.search is None:
             return self.frame.text
-        return super().copied()
+        return super().copy_text()
 
-    def moved(self) -> None:
+    def follow_cursor(self) -> None:
         row = self._row
         if row is not None:
             self.post_message(self.Picked(row.block.id))
@@ -203,7 +202,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     def on_focus(self) -> None:
         """Whoever comes here with nothing selected selects the row under the cursor: the other panes show it too."""
         if self.host.selected is None:
-            self.moved()
+            self.follow_cursor()
 
     def selection_changed(self, block_id: str | None) -> None:
         """Go to the selected block, unless the cursor stands on it: a composite may list it once a part."""
@@ -297,7 +296,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         hint = "Type a question or some words; enter assembles the frame, ↑ brings back earlier questions, esc cancels."
         self.host.ask_line(self.NAME, f"{self.chosen} ?", query, hint=hint, replace=True)
 
-    def answered(self, line: str) -> None:
+    def take_answer(self, line: str) -> None:
         """The question was entered, or the fact that is missing."""
         if self._missing:
             self._missing = False

@@ -13,7 +13,7 @@ from amgs_app import operations
 from amgs_app.panes.row_fields import of_neighbours, shown_neighbours
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
-from amgs_tui.keys import shown
+from amgs_tui.keys import show
 from amgs_tui.panes.edge_editing import EDITING, EdgeEditing
 from amgs_tui.panes.lists import ListPane
 
@@ -55,13 +55,13 @@ adds one. That is a draft: c applies it in one transaction, d discards it, 0 tak
 strongest path to any other block."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown("enter", "enter", "centre", "graph.walk", "Select this neighbour and centre the graph on it"),
+        show("enter", "enter", "centre", "graph.walk", "Select this neighbour and centre the graph on it"),
         *EDITING,
-        shown("backspace", "back", "back", "graph.back", "Back to the previous centre"),
-        shown("h", "hops", "hops", "graph.hops", "Show one, two or three hops"),
-        shown("f", "filter", "relation", "graph.filter", "Show only one type of edge, or all"),
-        shown("w", "way", "path to", "graph.way", "Show the strongest path to another block"),
-        shown("v", "communities", "communities", "graph.communities", "Find communities in the whole graph"),
+        show("backspace", "back", "back", "graph.back", "Back to the previous centre"),
+        show("h", "hops", "hops", "graph.hops", "Show one, two or three hops"),
+        show("f", "filter", "relation", "graph.filter", "Show only one type of edge, or all"),
+        show("w", "way", "path to", "graph.way", "Show the strongest path to another block"),
+        show("v", "communities", "communities", "graph.communities", "Find communities in the whole graph"),
         *ListPane.BINDINGS,
     ]
 
@@ -79,8 +79,7 @@ strongest path to any other block."""
         only = None if self.relation is None else [self.relation]
         return [operations.graph.neighbours(selected, hops=self.hops, relation=only)]
 
-    def take(self, command: str, result: Any) -> None:
-        del command
+    def take(self, result: Any) -> None:
         from amgs.types import GraphStats
         from amgs.types.edge_draft import EdgeDraft
         from amgs_app.results.memory import EdgesApplied
@@ -103,10 +102,10 @@ strongest path to any other block."""
     def all_rows(self) -> Sequence[Row]:
         return of_neighbours(self.found) if self.found is not None else ()
 
-    def sifted(self) -> None:
+    def follow_filter(self) -> None:
         self.cursor = self.edge = 0
 
-    def moved(self) -> None:
+    def follow_cursor(self) -> None:
         self.edge = 0
         self.refresh_bindings()
 

@@ -11,7 +11,7 @@ from amgs_app import operations
 from amgs_app.panes.row_fields import of_draft, of_raw
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
-from amgs_tui.keys import quiet, shown
+from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.review_queue import REVIEW, Reviewing
 from amgs_tui.panes.revision_rows import RevisionRows
@@ -65,53 +65,53 @@ by block (e category, x leave out, arrows to an edge, x drops it, + and − conf
 one transaction, which the overview can undo. s lists the sources; what one says now is shown as a plan first."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown(
+        show(
             "c",
             "consolidate",
             "consolidate",
             "inbox.consolidate",
             "Consolidate: apply the draft, else consolidate the whole inbox",
         ),
-        shown(
+        show(
             "d",
             "plan",
             "draft",
             "inbox.plan",
             "Draft the consolidation to review it first, or back to the list",
         ),
-        shown(
+        show(
             "e",
             "recategorise",
             "category",
             "inbox.category",
             "Change the category of this block of the draft",
         ),
-        shown(
+        show(
             "x",
             "leave_out",
             "leave out",
             "inbox.leave_out",
             "Leave out the block or the chosen edge, or include it again",
         ),
-        shown(
+        show(
             "plus,equals_sign", "surer(1)", "surer", "inbox.surer", "More confidence in the block or the edge"
         ),
-        quiet(
+        hide(
             "minus", "surer(-1)", "less sure", "inbox.less_sure", "Less confidence in the block or the edge"
         ),
-        shown("right", "walk_edges(1)", "edge", "inbox.edge", "Next edge of this block", key_display="←→"),
-        quiet(
+        show("right", "walk_edges(1)", "edge", "inbox.edge", "Next edge of this block", key_display="←→"),
+        hide(
             "left",
             "walk_edges(-1)",
             "edge before",
             "inbox.edge_before",
             "Previous edge, or back to the block",
         ),
-        quiet("0", "as_proposed", "as proposed", "inbox.as_proposed", "Reset the corrections to this block"),
-        shown("i", "ingest", "ingest", "inbox.ingest", "Ingest a file, a folder or a text"),
+        hide("0", "as_proposed", "as proposed", "inbox.as_proposed", "Reset the corrections to this block"),
+        show("i", "ingest", "ingest", "inbox.ingest", "Ingest a file, a folder or a text"),
         SOURCES,
         REVIEW,
-        shown("enter", "read", "read", "inbox.read", "Select this block and read it"),
+        show("enter", "read", "read", "inbox.read", "Select this block and read it"),
         *ListPane.BINDINGS,
     ]
 
@@ -133,8 +133,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
             )
         ]
 
-    def take(self, command: str, result: Any) -> None:
-        del command
+    def take(self, result: Any) -> None:
         from amgs.lifecycle.plan_editing import PlanDraft
         from amgs.lifecycle.revision import Revision, RevisionPlan
         from amgs.types import ConsolidationPlan, IngestReport
@@ -159,7 +158,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
             if result.total and not result.blocks:  # the list became shorter than where it was read from
                 self.look()
             elif self._owed and self.block_at_cursor() is not None:
-                self.moved()
+                self.follow_cursor()
 
     @property
     def drafted(self) -> str:
@@ -182,13 +181,13 @@ one transaction, which the overview can undo. s lists the sources; what one says
             return self._drafted[1]
         return of_raw(self.inbox.blocks, now) if self.inbox is not None else ()
 
-    def sifted(self) -> None:
+    def follow_filter(self) -> None:
         """A draft is here as a whole; the inbox is filtered and sorted where it lies."""
         self.cursor, self.edge = 0, None
         if self.draft is None:
             self.look()
         else:
-            self.moved()
+            self.follow_cursor()
 
     @property
     def items(self) -> Sequence[ConsolidationItem]:
@@ -235,7 +234,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
         place = self.cursor - self.inbox.offset if self.inbox is not None else 0
         return here[place].id if 0 <= place < len(here) else None
 
-    def moved(self) -> None:
+    def follow_cursor(self) -> None:
         self.edge = None
         if self.draft is None and self.revision is None and self.inbox is not None:
             first, last = self.inbox.offset, self.inbox.offset + len(self.inbox.blocks)

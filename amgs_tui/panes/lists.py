@@ -16,7 +16,7 @@ from amgs_app.panes.row_fields import LISTINGS, shown
 from amgs_app.panes.row_filter import ListFilter, Listing, Row, check, said
 from amgs_app.terminal.line import quote
 from amgs_tui.completion import Completion
-from amgs_tui.keys import quiet
+from amgs_tui.keys import hide
 from amgs_tui.panes.base import Pane
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ class FilterablePane(Pane):
     """
 
     BINDINGS: ClassVar[list[Any]] = [
-        quiet("F", "filter_rows", "filter", "list.filter", "Filter the rows: a word, field:word, field>0.5"),
-        quiet("O", "sort_rows", "order", "list.sort", "Cycle the sort order"),
+        hide("F", "filter_rows", "filter", "list.filter", "Filter the rows: a word, field:word, field>0.5"),
+        hide("O", "sort_rows", "order", "list.sort", "Cycle the sort order"),
     ]
 
     def __init__(self, host: Host) -> None:
@@ -51,7 +51,7 @@ class FilterablePane(Pane):
         """Every row that the pane holds, shown or not."""
         return ()
 
-    def sifted(self) -> None:
+    def follow_filter(self) -> None:
         """Other rows are shown, or in another order: put the cursor on one of them, ask for what is needed."""
 
     @property
@@ -67,7 +67,7 @@ class FilterablePane(Pane):
         """Filter and sort as given, at once."""
         if sift != self.sift:
             self.sift = sift
-            self.sifted()
+            self.follow_filter()
             self._say()
             self.repaint()
 
@@ -143,12 +143,12 @@ class ListPane(FilterablePane):
     """A pane with a cursor over rows."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        quiet("up,k", "move(-1)", "up", "list.up", "One row up"),
-        quiet("down,j", "move(1)", "down", "list.down", "One row down"),
-        quiet("pageup", "page(-1)", "page up", "list.page_up", "One page up"),
-        quiet("pagedown", "page(1)", "page down", "list.page_down", "One page down"),
-        quiet("home,g", "edge(-1)", "first", "list.first", "First row"),
-        quiet("end,G", "edge(1)", "last", "list.last", "Last row"),
+        hide("up,k", "move(-1)", "up", "list.up", "One row up"),
+        hide("down,j", "move(1)", "down", "list.down", "One row down"),
+        hide("pageup", "page(-1)", "page up", "list.page_up", "One page up"),
+        hide("pagedown", "page(1)", "page down", "list.page_down", "One page down"),
+        hide("home,g", "edge(-1)", "first", "list.first", "First row"),
+        hide("end,G", "edge(1)", "last", "list.last", "Last row"),
         *FilterablePane.BINDINGS,
     ]
 
@@ -161,7 +161,7 @@ class ListPane(FilterablePane):
         """How many rows there are."""
         return 0
 
-    def moved(self) -> None:
+    def follow_cursor(self) -> None:
         """The cursor stands on another row."""
 
     def rows_on_screen(self) -> Mapping[int, int] | None:
@@ -173,7 +173,7 @@ class ListPane(FilterablePane):
         row = max(0, min(row, self.rows - 1))
         if row != self.cursor and self.rows:
             self.cursor = row
-            self.moved()
+            self.follow_cursor()
             self._say()
         self.repaint()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from amgs_app import operations
 
@@ -25,6 +25,23 @@ def entry_holding(view: FocusView | None, token: int | None) -> int:
     return max(
         (place for place, entry in enumerate(entries) if entry.start <= token < entry.end), default=last
     )
+
+
+@runtime_checkable
+class OfRun(Protocol):
+    """A result that shows how a run stands."""
+
+    @property
+    def view(self) -> FocusView: ...
+
+
+def view_in(result: object) -> FocusView | None:
+    """How the run stands after what gave this result; None for one that does not say."""
+    from amgs_focus.views import FocusView
+
+    if isinstance(result, FocusView):
+        return result
+    return result.view if isinstance(result, OfRun) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +73,8 @@ class MapCursor:
         return (start, end) if is_read(start, end) else None
 
     def __call__(self, result: Any) -> Sequence[Call[Any]]:
-        from amgs_focus.views import FocusView
-
-        view = getattr(result, "view", result)
-        if not isinstance(view, FocusView) or not view.entries:
+        view = view_in(result)
+        if view is None or not view.entries:
             return ()
         place = entry_holding(view, self.token)
         seen = self.tokens_in_sight(view, place)

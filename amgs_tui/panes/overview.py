@@ -13,7 +13,7 @@ from amgs_app.panes.row_fields import of_operations
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.stations import PANE_OF, STATIONS
-from amgs_tui.keys import quiet, shown
+from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
@@ -44,21 +44,21 @@ A click on a step of the loop opens its pane; ← and → move through the steps
 then undoes the change under the cursor; later changes that depend on it have to be undone first."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown("U", "undo", "undo", "overview.undo", "Undo the change under the cursor"),
-        shown(
+        show("U", "undo", "undo", "overview.undo", "Undo the change under the cursor"),
+        show(
             "enter",
             "open",
             "open",
             "overview.open",
             "Open the pane of the station; on the journal: what the change did, block by block",
         ),
-        shown("n", "next", "next step", "overview.next", "Type the command of the next step"),
-        shown("m", "measure", "measure", "overview.measure", "Measure the memory: metrics, drift, diversity"),
-        shown(
+        show("n", "next", "next step", "overview.next", "Type the command of the next step"),
+        show("m", "measure", "measure", "overview.measure", "Measure the memory: metrics, drift, diversity"),
+        show(
             "right", "station(1)", "station", "overview.station", "Next station of the loop", key_display="←→"
         ),
-        quiet("left", "station(-1)", "station", "overview.station_before", "Previous station of the loop"),
-        shown("V", "verify", "verify", "overview.verify", "Check the whole store for faults"),
+        hide("left", "station(-1)", "station", "overview.station_before", "Previous station of the loop"),
+        show("V", "verify", "verify", "overview.verify", "Check the whole store for faults"),
         *ListPane.BINDINGS,
     ]
 
@@ -73,8 +73,7 @@ then undoes the change under the cursor; later changes that depend on it have to
     def asks(self) -> Iterable[Call[Any]]:
         return [operations.lifecycle.operations(limit=JOURNAL), operations.general.health()]
 
-    def take(self, command: str, result: Any) -> None:
-        del command
+    def take(self, result: Any) -> None:
         from amgs.types import Health
         from amgs_app.results.memory import OperationList
         from amgs_app.results.overview import Overview
@@ -103,7 +102,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         """The journal as the filter leaves it."""
         return [self.operations[place] for place in self.places] if self.sift else self.operations
 
-    def sifted(self) -> None:
+    def follow_filter(self) -> None:
         self.cursor = 0
 
     @property
@@ -120,7 +119,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         self.station = None
         super().move_to(row)
 
-    def moved(self) -> None:
+    def follow_cursor(self) -> None:
         self.refresh_bindings()
 
     def subtitle(self) -> str:
@@ -195,7 +194,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         if self.chosen is not None and not self.chosen.undone:
             self.ask(operations.lifecycle.undo(self.chosen.id))
 
-    def shown_to_operator(self, command: str, result: Any) -> None:
+    def show_to_operator(self, command: str, result: Any) -> None:
         """What a change did is a list of its blocks; the one that is chosen is selected in every pane."""
         del command
         from amgs.types import JournalEntryDetail

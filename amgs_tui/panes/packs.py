@@ -13,7 +13,7 @@ from amgs_app.panes.row_fields import of_packs, of_proposals, of_routed
 from amgs_app.render.figures.canvas import Canvas, Figure, Region
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.terminal.line import quote
-from amgs_tui.keys import shown
+from amgs_tui.keys import show
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
@@ -45,29 +45,29 @@ useful. K keeps the present frame, P lists what could be done with packs. What w
 undoes it."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        shown("enter,right", "open", "open", "packs.open", "Its members; the member in full"),
-        shown("left,backspace", "back", "back", "packs.back", "Back to the packs"),
-        shown("e", "ask", "question", "packs.ask", "Ask which packs a question is given"),
-        shown("b", "budget", "budget", "packs.budget", "Change the budget, in tokens"),
-        shown("K", "keep", "keep frame", "packs.keep", "Keep the present frame as a pack"),
-        shown("r", "use", "read", "packs.use", "Read the pack; that it was read is logged"),
-        shown(
+        show("enter,right", "open", "open", "packs.open", "Its members; the member in full"),
+        show("left,backspace", "back", "back", "packs.back", "Back to the packs"),
+        show("e", "ask", "question", "packs.ask", "Ask which packs a question is given"),
+        show("b", "budget", "budget", "packs.budget", "Change the budget, in tokens"),
+        show("K", "keep", "keep frame", "packs.keep", "Keep the present frame as a pack"),
+        show("r", "use", "read", "packs.use", "Read the pack; that it was read is logged"),
+        show(
             "u",
             "judge(True)",
             "useful",
             "packs.useful",
             "The last reading of this pack was useful; of proposals: carry this one out, undo takes it back",
         ),
-        shown(
+        show(
             "x",
             "judge(False)",
             "useless",
             "packs.useless",
             "The last reading of this pack was useless; of proposals: reject this one",
         ),
-        shown("P", "propose", "proposals", "packs.propose", "What could be done with packs"),
-        shown("D", "retire", "retire", "packs.retire", "List and use this pack no more; undo brings it back"),
-        shown("E", "export", "export", "packs.export", "Type the export of this pack to a file"),
+        show("P", "propose", "proposals", "packs.propose", "What could be done with packs"),
+        show("D", "retire", "retire", "packs.retire", "List and use this pack no more; undo brings it back"),
+        show("E", "export", "export", "packs.export", "Type the export of this pack to a file"),
         *ListPane.BINDINGS,
     ]
 
@@ -100,8 +100,7 @@ undoes it."""
             for call in self.asks():
                 self.ask(call, origin="screen")
 
-    def take(self, command: str, result: Any) -> None:
-        del command
+    def take(self, result: Any) -> None:
         from amgs.types.packs import PackContent, PackRoute
         from amgs_app.results.memory import PackList, PackProposalList
 
@@ -122,7 +121,7 @@ undoes it."""
                 self.proposals = result.proposals
                 if self.deciding:
                     self.cursor = max(0, min(self.cursor, self.rows - 1))
-                    self.moved()
+                    self.follow_cursor()
             case PackContent():
                 self.content = result
                 if self.inside:
@@ -221,12 +220,12 @@ undoes it."""
             return len(self.proposed)
         return len(self.members) if self.inside else len(self.names)
 
-    def sifted(self) -> None:
+    def follow_filter(self) -> None:
         self._leave()
         self.cursor = 0
-        self.moved()
+        self.follow_cursor()
 
-    def moved(self) -> None:
+    def follow_cursor(self) -> None:
         """Inside a pack the member is selected everywhere; in the list what stands in the pack is read."""
         one = self.proposal
         if one is not None:
@@ -331,7 +330,7 @@ undoes it."""
 
     def _enter(self) -> None:
         self._outer, self.cursor, self.inside = self.cursor, 0, True
-        self.moved()
+        self.follow_cursor()
         self._changed()
 
     def action_back(self) -> None:
@@ -339,7 +338,7 @@ undoes it."""
             self._leave()
         else:
             self._all_packs()
-        self.moved()
+        self.follow_cursor()
         self._changed()
 
     def _all_packs(self) -> None:
@@ -382,7 +381,7 @@ undoes it."""
         hint = f"Keeps the {plural(len(frame.selected), 'block')} of {frame.name}{about}; a known name: a new version."
         self.host.ask_line(self.NAME, "name of the pack", hint=hint)
 
-    def answered(self, line: str) -> None:
+    def take_answer(self, line: str) -> None:
         line = line.strip()
         frame = self.host.last_frame
         if self._typing == "name":
@@ -394,7 +393,7 @@ undoes it."""
                 self.ask(operations.pack.route(line, budget=self.budget))
             else:
                 self._all_packs()
-                self.moved()
+                self.follow_cursor()
                 self._changed()
         elif (size := line.replace(",", "")).isdecimal() and int(size):
             self.ask(operations.pack.route(self.question, budget=int(size)))
@@ -433,7 +432,7 @@ undoes it."""
         name = self.name_at_cursor
         self.host.command(f"pack export {quote(name)} {quote(f'{name}.json')}")
 
-    def shown_to_operator(self, command: str, result: Any) -> None:
+    def show_to_operator(self, command: str, result: Any) -> None:
         """What the operator typed themselves is shown: the pack that they named, or what is proposed."""
         del command
         from amgs.types.packs import PackContent
@@ -447,5 +446,5 @@ undoes it."""
         elif isinstance(result, PackProposalList):
             self._leave()
             self.deciding, self.cursor = True, 0
-            self.moved()
+            self.follow_cursor()
             self._changed()

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.terminal.printable import printable, printable_line
-from amgs_tui.keys import shown
+from amgs_tui.keys import show
 from amgs_tui.panes.base import Pane
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Verdict = Literal["accept", "reject"]
 
-REVIEW = shown(
+REVIEW = show(
     "v",
     "review",
     "review",
@@ -39,12 +39,12 @@ class Reviewing(Pane):
     def action_review(self) -> None:
         self.ask(operations.maintenance.queue())
 
-    def shown_to_operator(self, command: str, result: Any) -> None:
+    def show_to_operator(self, command: str, result: Any) -> None:
         """The queue is a list to choose from; each finding is shown with both texts before a verdict."""
         from amgs_app.results.memory import ReviewList
 
         if not isinstance(result, ReviewList):
-            super().shown_to_operator(command, result)
+            super().show_to_operator(command, result)
             return
         waiting = [each for each in result.items if each.review.state == "open"]
         if waiting:

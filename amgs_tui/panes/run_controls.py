@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from amgs_app import operations
-from amgs_tui.keys import quiet
+from amgs_tui.keys import hide
 from amgs_tui.panes.lists import FilterablePane
 
 if TYPE_CHECKING:
@@ -22,23 +22,23 @@ class SteeringPane(FilterablePane):
     """A pane over a run's `view` with a `cursor` on one of its entries."""
 
     BINDINGS: ClassVar[list[Any]] = [
-        quiet("left_square_bracket", "scrub(-1)", "scrub", "focus.earlier", "Eight tokens back"),
-        quiet(
+        hide("left_square_bracket", "scrub(-1)", "scrub", "focus.earlier", "Eight tokens back"),
+        hide(
             "right_square_bracket",
             "scrub(1)",
             "scrub",
             "focus.later",
             "Eight tokens forward",
         ),
-        quiet("L", "live", "live", "focus.live", "Go to the live end"),
-        quiet("m", "measure", "measure", "focus.measure", "Measure what this span's detail is worth: ΔNLL"),
-        quiet("p", "say('pin')", "pin", "focus.pin", "Pin or unpin: this span will not collapse"),
-        quiet("x", "say('forbid')", "forbid", "focus.forbid", "Forbid or release: this span will not expand"),
-        quiet("u", "force", "force", "focus.force", "Expand or collapse this span at the next refocus"),
-        quiet("S", "setting", "set", "focus.set", "Change τ, N_diff, W_max and other settings from here on"),
-        quiet("B", "branch", "branch", "focus.branch", "Begin a named branch here"),
-        quiet("b", "branches", "branches", "focus.branches", "Switch to another branch"),
-        quiet(
+        hide("L", "live", "live", "focus.live", "Go to the live end"),
+        hide("m", "measure", "measure", "focus.measure", "Measure what this span's detail is worth: ΔNLL"),
+        hide("p", "say('pin')", "pin", "focus.pin", "Pin or unpin: this span will not collapse"),
+        hide("x", "say('forbid')", "forbid", "focus.forbid", "Forbid or release: this span will not expand"),
+        hide("u", "force", "force", "focus.force", "Expand or collapse this span at the next refocus"),
+        hide("S", "setting", "set", "focus.set", "Change τ, N_diff, W_max and other settings from here on"),
+        hide("B", "branch", "branch", "focus.branch", "Begin a named branch here"),
+        hide("b", "branches", "branches", "focus.branches", "Switch to another branch"),
+        hide(
             "d",
             "diff",
             "diff",

@@ -9,7 +9,7 @@ from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.render.figures.format import ago
 from amgs_app.terminal.line import quote
-from amgs_tui.keys import shown
+from amgs_tui.keys import show
 from amgs_tui.panes.base import Pane
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MOST = 1000
 """Sources that the list shows at most."""
 
-SOURCES = shown(
+SOURCES = show(
     "s", "sources", "sources", "inbox.sources", "List the sources: show one, read it again, watch its folder"
 )
 
@@ -35,7 +35,7 @@ class SourceChoosing(Pane):
     def action_sources(self) -> None:
         self.ask(operations.source.sources(limit=MOST))
 
-    def shown_to_operator(self, command: str, result: Any) -> None:
+    def show_to_operator(self, command: str, result: Any) -> None:
         """The sources are a list to choose from; an update of the chosen one waits in the command line while its plan
         is read.
         """
@@ -49,7 +49,7 @@ class SourceChoosing(Pane):
             if isinstance(result, RevisionPlan) and not result.empty:
                 self.host.command(f"source update {quote(name)}")
         else:
-            super().shown_to_operator(command, result)
+            super().show_to_operator(command, result)
 
     def _choose_source(self, found: SourceList) -> None:
         from amgs_tui.dialogs.chooser import Choice, Chooser

@@ -422,7 +422,7 @@ async def test_what_falls_is_filtered_and_sorted_like_any_list() -> None:
         await driven.type("days<=4", "enter")
         pane = driven.app.main.pane("decay")
         assert isinstance(pane, DecayPane) and pane.rows == 2 and "only days<=4" in driven.text
-        assert len(pane.copied().splitlines()) == 3
+        assert len(pane.copy_text().splitlines()) == 3
 
 
 # --- working context --------------------------------------------------------------------------------------

@@ -409,9 +409,11 @@ async def mark(driven: Drive, start: tuple[int, int], end: tuple[int, int], pane
 async def test_what_is_marked_with_the_mouse_is_copied_letter_by_letter_and_no_row_is_clicked() -> None:
     async with drive(World(), (120, 40)) as driven:
         inbox = driven.app.main.pane("inbox")
-        top, line = next((y, each) for y, each in enumerate(inbox.copied().splitlines()) if "Mirror" in each)
+        top, line = next(
+            (y, each) for y, each in enumerate(inbox.copy_text().splitlines()) if "Mirror" in each
+        )
         left = line.index("Mirror")
-        before = inbox.copied()
+        before = inbox.copy_text()
         await mark(driven, (1 + left, 1 + top), (1 + left + 5, 1 + top))
         reversed_letters = "".join(
             segment.text
@@ -419,7 +421,7 @@ async def test_what_is_marked_with_the_mouse_is_copied_letter_by_letter_and_no_r
             if segment.style is not None and segment.style.reverse
         )
         assert reversed_letters == "Mirror"
-        assert inbox.copied() == before, "the release of the mouse clicked a row"
+        assert inbox.copy_text() == before, "the release of the mouse clicked a row"
         await driven.press("ctrl+c")
         await driven.until(lambda: driven.app.clipboard == "Mirror")
         assert not driven.app.main.selections, "what was copied is no longer marked"
@@ -433,11 +435,11 @@ async def test_a_mark_stays_in_its_pane_and_escape_takes_it_away() -> None:
         await mark(driven, (1, 1), (8, below))
         assert set(driven.app.main.selections) == {inbox}
         marked = driven.app.main.get_selected_text()
-        assert marked and inbox.copied().startswith(marked)
+        assert marked and inbox.copy_text().startswith(marked)
         await driven.press("escape")
         assert not driven.app.main.selections
         await driven.press("y")
-        await driven.until(lambda: driven.app.clipboard == inbox.copied())
+        await driven.until(lambda: driven.app.clipboard == inbox.copy_text())
 
 
 async def test_a_mark_goes_when_other_words_come_under_it_and_leaves_ctrl_c_to_stop_what_runs() -> None:

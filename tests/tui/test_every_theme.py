@@ -71,14 +71,14 @@ async def test_every_pane_is_drawn_in_every_theme() -> None:
             driven.app.theme = theme
             await driven.settle()
             assert "✗ A fault" not in driven.text
-            assert all(len(driven.app.main.pane(name).copied().strip()) > 80 for name in shown)
+            assert all(len(driven.app.main.pane(name).copy_text().strip()) > 80 for name in shown)
             grounds.add(driven.app.main.styles.background.rgb)
             assert not unreadable(driven), theme
         assert len(grounds) > len(THEMES) // 2  # the themes were really put on
         for number, name in enumerate(PANES, 1):
             await driven.press(str(number), "z")
             assert driven.app.main.body.shown == (name,)
-            assert len(driven.app.main.pane(name).copied().strip()) > 80
+            assert len(driven.app.main.pane(name).copy_text().strip()) > 80
             await driven.press("z")
 
 

@@ -1,0 +1,99 @@
+"""A session while it is read: turns are numbered, and every record of the file is accounted for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.sessions.lines import Line
+from amgs.sessions.turn import Place, Rules, Session, Turn, TurnKind
+from amgs.types.conversation import Role, ToolCall
+
+KEPT_OF_LARGE: Final = 2_000
+"""Characters of a turn's text that are held of a file beyond `LARGE`: 40,000 turns are 80 MB then."""
+LARGE: Final = 64 * 1024 * 1024
+"""Bytes of a file from which on the texts of long turns stay in it."""
+
+
+@dataclass
+class SessionBuilder:
+    """See the module. Each record is given to exactly one of `turn` (once or several times), `note` and `fail`."""
+
+    agent: str
+    format: str
+    path: Path
+    limit: int | None = None
+    turns: list[Turn] = field(default_factory=list)
+    evidence: Counter[str] = field(default_factory=Counter)
+    unread: list[tuple[int, str]] = field(default_factory=list)
+    rules: list[Rules] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    _taken: set[int] = field(default_factory=set)
+
+    def turn(
+        self,
+        place: Place,
+        role: Role,
+        kind: TurnKind,
+        text: str,
+        calls: tuple[ToolCall, ...] = (),
+        **more: Any,
+    ) -> Turn:
+        """Add a turn of the record at a place. more: further fields of `Turn`."""
+        part = 0
+        for before in reversed(self.turns):
+            if before.place.line != place.line:
+                break
+            part += 1
+        cut = 0
+        if self.limit is not None and len(text) > self.limit and place.size:
+            cut = len(text) - self.limit
+            text = text[: self.limit]
+        made = Turn(len(self.turns) + 1, role, kind, text, place, part=part, calls=calls, cut=cut, **more)
+        self.turns.append(made)
+        self._taken.add(place.line)
+        return made
+
+    def change(self, turn: Turn, **fields: Any) -> Turn:
+        """Put other values into a turn that was added."""
+        made = replace(turn, **fields)
+        self.turns[turn.number - 1] = made
+        return made
+
+    def note(self, what: str) -> None:
+        """Count a record that is no turn, by what it is."""
+        self.evidence[what] += 1
+
+    def fail(self, line: Line) -> None:
+        """Count a record that could not be read."""
+        self.unread.append((line.place.line, line.why))
+
+    def know(self, **facts: Any) -> None:
+        """Facts of the session, each of which the first record that tells it decides."""
+        for name, value in facts.items():
+            if value and not self.facts.get(name):
+                self.facts[name] = value
+
+    def session(self, read_again: Callable[[Turn], str] | None = None) -> Session:
+        """The session with all that was added."""
+        return Session(
+            self.agent,
+            self.format,
+            str(self.path),
+            self.facts.pop("id", "") or self.path.stem,
+            tuple(self.turns),
+            len(self._taken) + sum(self.evidence.values()) + len(self.unread),
+            self.evidence,
+            tuple(self.unread),
+            rules=tuple(self.rules),
+            read_again=read_again,
+            **self.facts,
+        )
+
+
+def limit_of(path: Path) -> int | None:
+    """How much of a turn's text is held, by the size of its file; None for all of it."""
+    return KEPT_OF_LARGE if path.stat().st_size > LARGE else None

@@ -1,0 +1,31 @@
+"""What a format of session files is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from amgs.sessions.lines import Record
+from amgs.sessions.turn import Session
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFormat:
+    """One program's files.
+
+    key: its name in commands. agent: the program, in its own spelling. last_verified: the day on which the reader was
+    last held against real files of that program, ISO 8601, with their version; "" where only the published description
+    was read. places: where such files lie, as patterns below the home folder. recognises: whether a file is one, by its
+    path and its first objects (none for a file that is no JSON). read: the session in it; raises InputError for a file
+    that cannot be read, and for nothing else. marks: what the listing counts in the bytes of a file without reading it:
+    (a turn of the user, a compaction); empty where it has to be read.
+    """
+
+    key: str
+    agent: str
+    last_verified: str
+    places: tuple[str, ...]
+    recognises: Callable[[Path, Sequence[Record]], bool]
+    read: Callable[[Path], Session]
+    marks: tuple[bytes, bytes] | None = None

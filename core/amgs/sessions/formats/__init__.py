@@ -1,0 +1,1 @@
+"""The formats of session files, one module each; `registry` lists them."""

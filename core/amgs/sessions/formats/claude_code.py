@@ -1,0 +1,308 @@
+"""Claude Code: `~/.claude/projects/PROJECT/SESSION.jsonl`, and subagents in `SESSION/subagents/agent-*.jsonl`.
+
+A line is a record with `uuid` and `parentUuid`; together they are a tree, for a user may go back and say something
+else. A compaction is a `system` record of subtype `compact_boundary` without a parent, followed by the model's summary in a
+record of type `user` with `isCompactSummary`. One answer of the model spans several lines of one `requestId`. The file
+holds neither the system prompt nor the definitions of tools.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.sessions.building import SessionBuilder, limit_of
+from amgs.sessions.format import SessionFormat
+from amgs.sessions.lines import (
+    Line,
+    Record,
+    as_json,
+    content_text,
+    count,
+    fields,
+    instant,
+    items,
+    line_at,
+    lines_of,
+    text,
+)
+from amgs.sessions.turn import Boundary, Place, Rules, Session, Turn, TurnKind, Usage
+from amgs.types.conversation import Role, ToolCall
+
+_TAGS: Final = (
+    "system-reminder|task-notification|ide_[a-z_]+|local-command-[a-z]+|bash-(?:input|stdout|stderr)"
+    "|user-prompt-submit-hook|new-diagnostics|session-start-hook"
+)
+_INJECTED: Final = re.compile(rf"<({_TAGS})\b[^>]*>.*?</\1>\s*", re.DOTALL)
+_COMMAND: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
+_COMMAND_WORDS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_INTERRUPTED: Final = re.compile(r"\[Request interrupted by user[^\]]*\]\s*")
+_WINDOW: Final = 200_000
+_LARGE_WINDOW: Final = 1_000_000
+
+
+class _Reading:
+    def __init__(self, path: Path, limit: int | None) -> None:
+        self.made = SessionBuilder("Claude Code", "claude-code", path, limit)
+
+    def take(self, line: Line) -> None:
+        """One line: turns, or a count of what it is."""
+        record = line.value
+        if record is None:
+            self.made.fail(line)
+            return
+        self._know(record)
+        before = len(self.made.turns)
+        kind = text(record.get("type"))
+        if kind in ("user", "assistant"):
+            self._message(record, line.place, record, text(record.get("agentId")))
+        elif kind == "system":
+            self._system(record, line.place)
+        elif kind == "attachment":
+            self._attachment(record, line.place)
+        elif kind == "progress":
+            data = fields(record.get("data"))
+            kind = f"progress: {text(data.get('type')) or 'other'}"
+            if data.get("type") == "agent_progress":
+                self._message(fields(data.get("message")), line.place, record, text(data.get("agentId")))
+        if len(self.made.turns) == before:
+            subtype = text(record.get("subtype") or fields(record.get("attachment")).get("type"))
+            self.made.note(f"{kind}: {subtype}" if subtype else kind or "without a type")
+
+    def _know(self, record: Record) -> None:
+        self.made.know(
+            id=text(record.get("sessionId")),
+            project=text(record.get("cwd")),
+            branch=text(record.get("gitBranch")),
+            version=text(record.get("version")),
+            title=text(record.get("customTitle") or record.get("summary") or record.get("aiTitle")),
+        )
+
+    def _message(self, record: Record, place: Place, outer: Record, agent: str) -> None:
+        said = fields(record.get("message"))
+        who = text(said.get("role")) or text(record.get("type"))
+        if who not in ("user", "assistant"):
+            return
+        side = outer.get("isSidechain") is True or outer is not record
+        common: dict[str, Any] = {
+            "at": instant(record.get("timestamp") or outer.get("timestamp")),
+            "id": text(record.get("uuid")),
+            "parent": text(record.get("parentUuid") or record.get("logicalParentUuid")),
+            "request": text(record.get("requestId")) or (text(said.get("id")) if who == "assistant" else ""),
+            "agent": (agent or "subagent") if side else "",
+        }
+        content = said.get("content")
+        parts = [content] if isinstance(content, str) else content if isinstance(content, list) else []
+        if who == "assistant":
+            model = text(said.get("model"))
+            if model != "<synthetic>":
+                self.made.know(**{"side_model" if side else "model": model})
+            usage = _usage(said.get("usage"))
+            common["usage"] = usage if usage.window else None
+        for part in parts:
+            for role, kind, told, more in _turns(part, who, record):
+                self.made.turn(place, role, kind, told, **common, **more)
+
+    def _system(self, record: Record, place: Place) -> None:
+        subtype = text(record.get("subtype"))
+        if subtype not in ("compact_boundary", "microcompact_boundary"):
+            return
+        whole = subtype == "compact_boundary"
+        about = fields(record.get("compactMetadata" if whole else "microcompactMetadata"))
+        self.made.turn(
+            place,
+            "system",
+            "boundary",
+            text(record.get("content")),
+            at=instant(record.get("timestamp")),
+            id=text(record.get("uuid")),
+            parent=text(record.get("parentUuid") or record.get("logicalParentUuid")),
+            agent="subagent" if record.get("isSidechain") is True else "",
+            boundary=Boundary(
+                text(about.get("trigger")),
+                count(about.get("preTokens")) or None,
+                count(about.get("postTokens")) or None,
+                tuple(_names(about.get("preservedMessages"), about.get("preservedSegment"))),
+                tuple(_names(about.get("compactedToolIds"), about.get("clearedToolUseIds"))),
+                whole,
+            ),
+        )
+
+    def _attachment(self, record: Record, place: Place) -> None:
+        one = fields(record.get("attachment"))
+        kind = text(one.get("type"))
+        spoken = kind == "queued_command" and text(one.get("commandMode")) in ("", "prompt")
+        held = next((one[key] for key in _OF_ATTACHMENT if one.get(key)), None)
+        told = "\n".join(held) if _is_texts(held) else content_text(held)
+        if not told.strip():
+            return
+        if kind in ("nested_memory", "memory"):
+            where = text(fields(one.get("content")).get("path") or one.get("path"))
+            self.made.rules.append(Rules(where, told, len(self.made.turns) + 1))
+        self.made.turn(
+            place,
+            "user",
+            "said" if spoken else "injected",
+            told,
+            at=instant(record.get("timestamp")),
+            id=text(record.get("uuid")),
+            parent=text(record.get("parentUuid")),
+            agent="subagent" if record.get("isSidechain") is True else "",
+        )
+
+    def finish(self) -> None:
+        """What only the whole file tells: which branches were left, whose model it is, how large the window is."""
+        turns = self.made.turns
+        agents = {turn.agent for turn in turns}
+        if (
+            len(agents) == 1 and "" not in agents
+        ):  # the file of one subagent, which is a conversation of its own
+            for turn in list(turns):
+                self.made.change(turn, agent="")
+        for turn in _abandoned(turns):
+            self.made.change(turn, abandoned=True)
+        self.made.know(model=self.made.facts.pop("side_model", ""))
+        if self.made.facts.get("model"):
+            most = max((turn.usage.window for turn in turns if turn.usage and not turn.agent), default=0)
+            large = most > _WINDOW or "[1m]" in self.made.facts["model"]
+            self.made.know(window=_LARGE_WINDOW if large else _WINDOW)
+
+
+_OF_ATTACHMENT: Final = ("content", "prompt", "addedBlocks", "addedLines", "snippet", "stdout", "message")
+"""Where the text of an attachment stands, the first that is there."""
+
+
+def _turns(part: Any, who: str, record: Record) -> Iterator[tuple[Role, TurnKind, str, dict[str, Any]]]:
+    """(role, kind, text, further fields) of one part of a message."""
+    role: Role = "assistant" if who == "assistant" else "user"
+    one = {"type": "text", "text": part} if isinstance(part, str) else fields(part)
+    kind = text(one.get("type"))
+    if kind in ("thinking", "redacted_thinking"):
+        yield role, "thinking", text(one.get("thinking")), {}
+    elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
+        call = ToolCall(text(one.get("id")), text(one.get("name")), as_json(one.get("input")))
+        yield role, "call", "", {"calls": (call,)}
+    elif kind.endswith("tool_result"):
+        more = {"answers": text(one.get("tool_use_id")), "failed": one.get("is_error") is True}
+        yield "tool", "result", content_text(one.get("content")), more
+    elif who == "assistant":
+        injected = record.get("isApiErrorMessage") is True
+        yield role, "injected" if injected else "said", content_text(one), {}
+    elif record.get("isCompactSummary") is True:
+        yield "assistant", "summary", content_text(one), {}
+    elif record.get("isMeta") is True:
+        yield role, "injected", content_text(one), {}
+    else:
+        for spoken, told in _of_user(content_text(one)):
+            yield role, "said" if spoken else "injected", told, {}
+
+
+def _of_user(told: str) -> Iterator[tuple[bool, str]]:
+    """(whether the user said it, text) of what stands in a message of the user."""
+    if command := _COMMAND.search(told):
+        words = _COMMAND_WORDS.search(told)
+        given = words[1].strip() if words else ""
+        yield bool(given), f"{command[1].strip()} {given}".strip()
+        return
+    put_in = [found[0].strip() for found in _INJECTED.finditer(told)]
+    rest = _INJECTED.sub("", told)
+    put_in += [found[0].strip() for found in _INTERRUPTED.finditer(rest)]
+    rest = _INTERRUPTED.sub("", rest).strip()
+    for one in put_in:
+        yield False, one
+    if rest or not put_in:
+        yield True, rest
+
+
+def _usage(given: Any) -> Usage:
+    one = fields(given)
+    return Usage(
+        count(one.get("input_tokens")),
+        count(one.get("cache_creation_input_tokens")),
+        count(one.get("cache_read_input_tokens")),
+        count(one.get("output_tokens")),
+    )
+
+
+def _names(*given: Any) -> Iterator[str]:
+    """Every text in values of any shape: ids, however they are wrapped."""
+    for one in given:
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            yield from _names(*one.values())
+        elif isinstance(one, list):
+            yield from _names(*one)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
+
+
+def _abandoned(turns: Sequence[Turn]) -> list[Turn]:
+    """The turns on branches that the user left: below words of the user that are not on the way to the last record.
+
+    Calls that are made at once have results on branches of their own, which nobody left.
+    """
+    main = [turn for turn in turns if not turn.agent and turn.id]
+    parent = {turn.id: turn.parent for turn in main}
+    spoken = {turn.id for turn in main if turn.kind == "said" and turn.role == "user"}
+    path: set[str] = set()
+    at = main[-1].id if main else ""
+    while at and at not in path:
+        path.add(at)
+        at = parent.get(at, "")
+    children: dict[str, list[str]] = {}
+    for turn in main:
+        siblings = children.setdefault(turn.parent, [])
+        if turn.id in spoken and turn.id not in siblings:
+            siblings.append(turn.id)
+    left = {
+        id
+        for above, ids in children.items()
+        if above and any(one in path for one in ids)
+        for id in ids
+        if id not in path
+    }
+    for turn in main:  # a child stands after its parent
+        if turn.parent in left:
+            left.add(turn.id)
+    return [turn for turn in main if turn.id in left]
+
+
+def read(path: Path) -> Session:
+    """The session in a file; see the module. Raises InputError for a file that cannot be read."""
+    reading = _Reading(path, limit_of(path))
+    for line in lines_of(path):
+        reading.take(line)
+    reading.finish()
+
+    def read_again(turn: Turn) -> str:
+        once = _Reading(path, None)
+        once.take(Line(turn.place, line_at(path, turn.place)))
+        found = once.made.turns[turn.part : turn.part + 1]
+        return found[0].text if found else turn.text
+
+    return reading.made.session(read_again)
+
+
+def recognises(path: Path, first: Sequence[Record]) -> bool:
+    """Whether lines are of Claude Code: records with a `sessionId` and a `uuid` or `message`."""
+    del path
+    return any(
+        "sessionId" in one and ("parentUuid" in one or isinstance(one.get("message"), dict))
+        for one in items([*first])
+    )
+
+
+FORMAT: Final = SessionFormat(
+    "claude-code",
+    "Claude Code",
+    "2026-11-26, 2.1.38 to 2.1.117",
+    (".claude/projects/**/*.jsonl", ".config/claude/projects/**/*.jsonl"),
+    recognises,
+    read,
+    (b'"role":"user"', b'"subtype":"compact_boundary"'),
+)

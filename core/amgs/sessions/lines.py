@@ -1,0 +1,153 @@
+"""Lines of JSON, read leniently: one that is torn, nested too deeply or no JSON is told of and never ends a reading."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.errors import InputError
+from amgs.sessions.turn import Place
+
+_LONGEST: Final = 64 * 1024 * 1024
+"""Bytes of one line beyond which it is counted and not read: no turn is so long, a picture in it may be."""
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line. value: its object, None where it is none, and then `why`."""
+
+    place: Place
+    value: Record | None
+    why: str = ""
+
+
+def lines_of(path: Path, start: int = 0, number: int = 1) -> Iterator[Line]:
+    """The lines of a file that hold something, from a byte on. number: of the first.
+
+    Raises InputError for a file that cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            offset = start
+            for raw in file:
+                if raw.strip():
+                    yield _line(raw, Place(number, offset, len(raw)))
+                offset += len(raw)
+                number += 1
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def line_at(path: Path, place: Place) -> Record | None:
+    """The object of the line at a place, read again; None where the file says something else by now."""
+    try:
+        with path.open("rb") as file:
+            file.seek(place.offset)
+            return _line(file.read(place.size), place).value
+    except OSError:
+        return None
+
+
+def unreadable(path: Path, error: OSError) -> InputError:
+    """What is raised where a session file cannot be read."""
+    return InputError(
+        f"{path} cannot be read: {error.strerror or error}.",
+        way_out="Choose a file that exists and may be read.",
+    )
+
+
+def parse_object(text: str) -> Record | None:
+    """The JSON object in a text; None for anything else."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _line(raw: bytes, place: Place) -> Line:
+    if len(raw) > _LONGEST:
+        return Line(place, None, f"longer than {_LONGEST >> 20} MiB")
+    try:
+        value = json.loads(raw.decode("utf-8-sig", "replace"))
+    except RecursionError:
+        return Line(place, None, "nested too deeply")
+    except ValueError:
+        torn = not raw.endswith(b"\n")
+        return Line(place, None, "torn: the file ends within it" if torn else "not JSON")
+    return Line(place, value) if isinstance(value, dict) else Line(place, None, "not an object")
+
+
+# --- fields ------------------------------------------------------------------------------------------------
+
+
+def text(value: Any) -> str:
+    """A text, without halves of surrogate pairs, which nothing can store; "" for anything else."""
+    if not isinstance(value, str):
+        return ""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode("utf-8", "replace").decode()
+    return value
+
+
+def count(value: Any) -> int:
+    """A number of tokens; 0 for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def fields(value: Any) -> Record:
+    """An object; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: Any) -> list[Record]:
+    """The objects of a list; none for anything else."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def instant(value: Any) -> datetime | None:
+    """An instant in ISO 8601, or in seconds or milliseconds since 1970; None for anything else."""
+    try:
+        if isinstance(value, str) and value:
+            at = datetime.fromisoformat(value.replace("Z", "+00:00"))
+            return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+            return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return None
+
+
+def as_json(value: Any) -> str:
+    """Arguments as a call writes them: a text as it is, anything else as JSON."""
+    if isinstance(value, str):
+        return text(value)
+    try:
+        return text(json.dumps({} if value is None else value, ensure_ascii=False))
+    except (ValueError, TypeError, RecursionError):
+        return "…"
+
+
+def content_text(content: Any, depth: int = 0) -> str:
+    """The text of a content: a string, a part, or a list of parts. What has no text leaves its type in brackets."""
+    if isinstance(content, str):
+        return text(content)
+    if depth > 8:
+        return "[nested]"
+    if isinstance(content, list):
+        return "\n".join(told for one in content if (told := content_text(one, depth + 1)))
+    if not isinstance(content, dict):
+        return ""
+    for key in ("text", "content", "output", "refusal"):
+        if isinstance(content.get(key), (str, list, dict)):
+            return content_text(content[key], depth + 1)
+    kind = text(content.get("type"))
+    return f"[{kind}]" if kind else ""

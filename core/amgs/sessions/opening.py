@@ -1,0 +1,59 @@
+"""A session file opened by its path: which format it has is told by what is in it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from amgs.errors import InputError
+from amgs.sessions.format import SessionFormat
+from amgs.sessions.lines import Record, items, lines_of, parse_object
+from amgs.sessions.registry import FORMATS
+from amgs.sessions.turn import Session
+
+_FIRST: Final = 40
+"""Records that are looked at to recognise a format."""
+_WHOLE: Final = 64 * 1024 * 1024
+"""Bytes of a document of one JSON value beyond which it is not parsed to recognise it."""
+
+
+def open_session(path: Path) -> Session:
+    """The session in a file, or in a folder where the format is one. Raises InputError for what cannot be read, and for
+    a file of no known format, which names the known ones.
+    """
+    return format_of(path).read(path)
+
+
+def format_of(path: Path) -> SessionFormat:
+    """The format of a file; raises InputError for none."""
+    if not path.exists():
+        raise InputError(f"{path} does not exist.", way_out="`amgs session` lists what lies on this machine.")
+    first = first_records(path)
+    for one in FORMATS:
+        if one.recognises(path, first):
+            return one
+    known = ", ".join(one.agent for one in FORMATS)
+    raise InputError(
+        f"{path} is no session that is known.",
+        way_out=f"Give a session file of one of these: {known}. What another program wrote, `import` may know.",
+    )
+
+
+def first_records(path: Path) -> Sequence[Record]:
+    """The first objects of a file: of its lines, or of the list or object that it is; none for a file of another kind.
+
+    Raises InputError for a file that cannot be read.
+    """
+    if path.is_dir():
+        return ()
+    found = [line.value for line in itertools.islice(lines_of(path), _FIRST) if line.value is not None]
+    if found or path.stat().st_size > _WHOLE:
+        return found
+    whole = path.read_text("utf-8", errors="replace")
+    one = parse_object(whole)
+    if one is not None:
+        return [one]
+    inside = parse_object(f'{{"all":{whole}}}') if whole.lstrip().startswith("[") else None
+    return items(inside["all"])[:_FIRST] if inside else []

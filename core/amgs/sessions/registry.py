@@ -1,0 +1,15 @@
+"""The formats of session files: the one list."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+from amgs.sessions.format import SessionFormat
+
+_NAMES: Final = ("claude_code", "codex")
+"""Modules of `formats`, the one that is recognised most surely first."""
+
+FORMATS: Final[tuple[SessionFormat, ...]] = tuple(
+    import_module(f"amgs.sessions.formats.{name}").FORMAT for name in _NAMES
+)

@@ -1,9 +1,9 @@
 """Claude Code: `~/.claude/projects/PROJECT/SESSION.jsonl`, and subagents in `SESSION/subagents/agent-*.jsonl`.
 
 A line is a record with `uuid` and `parentUuid`; together they are a tree, for a user may go back and say something
-else. A compaction is a `system` record of subtype `compact_boundary` without a parent, followed by the model's summary in a
-record of type `user` with `isCompactSummary`. One answer of the model spans several lines of one `requestId`. The file
-holds neither the system prompt nor the definitions of tools.
+else. A compaction is a `system` record of subtype `compact_boundary` without a parent, followed by the model's summary
+in a record of type `user` with `isCompactSummary`. One answer of the model spans several lines of one `requestId`. The
+file holds neither the system prompt nor the definitions of tools.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class _Reading:
         kind = text(one.get("type"))
         spoken = kind == "queued_command" and text(one.get("commandMode")) in ("", "prompt")
         held = next((one[key] for key in _OF_ATTACHMENT if one.get(key)), None)
-        told = "\n".join(held) if _is_texts(held) else content_text(held)
+        told = "\n".join(held) if isinstance(held, list) and _is_texts(held) else content_text(held)
         if not told.strip():
             return
         if kind in ("nested_memory", "memory"):

@@ -26,8 +26,8 @@ from benchmarks.conversation.act_data import (
     unmarked,
 )
 from benchmarks.conversation.histories import agent
-from benchmarks.rig import MemoryRig
-from benchmarks.subject import SubjectResult
+from benchmarks.bench_results import MemoryRig
+from benchmarks.bench_results import SubjectResult
 
 GOALS: Mapping[str, tuple[Comparator, float]] = {"question_f1": (">=", 0.80)}
 _WH = frozenset({"what", "who", "where", "when", "why", "which", "how", "whose", "whom"})

@@ -26,9 +26,9 @@ from benchmarks.bench_results import BenchTable, Comparator
 from benchmarks.conversation.answer_data import LENGTH, AnsweredQuestion, Stretch, drawn, stretches
 from benchmarks.conversation.evidence import SHARE, greedy
 from benchmarks.references import Bm25, with_neighbours
-from benchmarks.rig import MemoryRig
+from benchmarks.bench_results import MemoryRig
 from benchmarks.stores import BenchClock
-from benchmarks.subject import SubjectResult
+from benchmarks.bench_results import SubjectResult
 
 if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel

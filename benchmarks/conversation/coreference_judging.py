@@ -14,12 +14,9 @@ from benchmarks.conversation.coreference_data import Episode
 CLASSES = {
     Kind.I: "I",
     Kind.YOU: "you",
-    Kind.WE: "we, they",
-    Kind.THEY: "we, they",
+    Kind.WE: "we",
     Kind.PERSON: "he, she",
-    Kind.IT: "it",
     Kind.NAME: "names",
-    Kind.NOUN: "nouns",
 }
 
 
@@ -72,7 +69,7 @@ def is_right(names: Sequence[str], people: frozenset[str], speakers: Sequence[st
     """Whether an answer counts; see `judge_episode`."""
     if not names:
         return False
-    if len(names) > 1 or kind in (Kind.WE, Kind.THEY):
+    if len(names) > 1 or kind is Kind.WE:
         return set(names) == people
     if names[0] in people:
         return True
@@ -83,7 +80,7 @@ def is_right(names: Sequence[str], people: frozenset[str], speakers: Sequence[st
 
 
 def read_episode(episode: Episode, parser: GrammarParser) -> CorefPassage:
-    """An episode as a passage with its gold mentions."""
+    """An episode as a passage with its gold mentions that are pronouns or names."""
     passage = parser.parse(episode.turns, episode.scenes).passage
     starts = [turn.start for turn in passage.turns]
     return given(passage, {(starts[t] + a, starts[t] + b) for t, a, b in episode.mentions})

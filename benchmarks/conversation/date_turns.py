@@ -18,7 +18,7 @@ from amgs.text.intervals.calendar import Days, around, shifted
 from amgs.text.intervals.vocabulary import MONTHS, WEEKDAYS
 from benchmarks.bench_results import BenchTable
 from benchmarks.locomo_data import TEMPORAL, read_folder, session_time
-from benchmarks.subject import SubjectResult
+from benchmarks.bench_results import SubjectResult
 
 _FULL = re.compile(
     r"(\d{1,2})(?:st|nd|rd|th)?\s*,?\s*([A-Za-z]+),?\s*(\d{4})|([A-Za-z]+)\s+(\d{1,2})(?:st|nd|rd|th)?,?\s*(\d{4})"

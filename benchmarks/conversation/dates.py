@@ -23,8 +23,8 @@ from amgs.text.intervals import DayInterval, Grain, dates_in, interval_of
 from amgs.text.intervals.calendar import around
 from benchmarks.bench_results import BenchTable, Comparator
 from benchmarks.conversation.date_turns import measure_turns
-from benchmarks.rig import MemoryRig
-from benchmarks.subject import SubjectResult
+from benchmarks.bench_results import MemoryRig
+from benchmarks.bench_results import SubjectResult
 
 Ends = tuple[date | None, date | None]
 Reader = Callable[["DatedPhrase"], DayInterval | None]

@@ -31,9 +31,9 @@ from benchmarks.bench_results import BenchTable, Comparator
 from benchmarks.conversation import evidence_data
 from benchmarks.conversation.evidence_data import EvidenceQuestion, QuestionedConversation
 from benchmarks.references import Bm25, with_neighbours
-from benchmarks.rig import MemoryRig
+from benchmarks.bench_results import MemoryRig
 from benchmarks.stores import BenchClock
-from benchmarks.subject import SubjectResult
+from benchmarks.bench_results import SubjectResult
 
 SHARE = 7
 GOALS: Mapping[str, tuple[Comparator, float]] = {

@@ -14,12 +14,11 @@ from benchmarks.conversation.answers import QUESTIONS, measure_answers
 from benchmarks.conversation.coreference import measure_coreference
 from benchmarks.conversation.dates import measure_dates
 from benchmarks.conversation.evidence import measure_evidence
-from benchmarks.conversation.peers import measure_peers
 from benchmarks.conversation.segments import measure_segments
 from benchmarks.conversation.survival import measure_survival
-from benchmarks.frame import Bench
-from benchmarks.rig import MemoryRig
-from benchmarks.subject import Measure, SubjectResult, joined, measured
+from benchmarks.bench_results import Bench
+from benchmarks.bench_results import MemoryRig
+from benchmarks.bench_results import Measure, SubjectResult, joined, measured
 
 if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel
@@ -30,7 +29,6 @@ SUBJECTS: Mapping[str, Measure] = {
     "coreference": measure_coreference,
     "dates": measure_dates,
     "evidence": measure_evidence,
-    "peers": measure_peers,
     "segments": measure_segments,
 }
 """By name; None where the folder lacks the data of a subject."""

@@ -30,8 +30,8 @@ from amgs.types import Vector
 from benchmarks import measures
 from benchmarks.bench_results import BenchTable, Comparator
 from benchmarks.conversation.segment_metrics import Cuts, cuts_of, pk, window_diff
-from benchmarks.rig import MemoryRig
-from benchmarks.subject import SubjectResult
+from benchmarks.bench_results import MemoryRig
+from benchmarks.bench_results import SubjectResult
 
 GOALS: Mapping[str, tuple[Comparator, float]] = {
     "pk_dialseg_711": ("<=", 25.0),

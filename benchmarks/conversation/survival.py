@@ -25,9 +25,9 @@ from benchmarks.bench_results import BenchTable, Comparator
 from benchmarks.conversation.evidence import SHARE, greedy
 from benchmarks.conversation.histories import BARE, HiddenFact, agent, history
 from benchmarks.references import Bm25
-from benchmarks.rig import MemoryRig
+from benchmarks.bench_results import MemoryRig
 from benchmarks.stores import STILL, BenchClock
-from benchmarks.subject import SubjectResult
+from benchmarks.bench_results import SubjectResult
 
 GOALS: Mapping[str, tuple[Comparator, float]] = {
     "survival_in_reach": (">=", 100.0),

@@ -1,4 +1,4 @@
-"""Who is meant by pronouns, names and kin, each with a confidence, beside a text that stays as it is."""
+"""Who is meant by pronouns and names, each with a confidence, beside a text that stays as it is."""
 
 from __future__ import annotations
 
@@ -90,7 +90,6 @@ def test_every_answer_has_a_confidence_and_the_text_stays(parser: GrammarParser)
     assert all(0.0 < one.confidence <= 1.0 for one in found if one.names)
     assert all(one.confidence == 0.0 for one in found if not one.names)
     assert [passage.text[t.start : t.end] for t in passage.turns] == [text for _, text in turns]
-    assert ("Ada's sister",) in [one.names for one in found]
 
 
 def test_who_agrees_is_likelier_and_there_is_room_for_nobody(parser: GrammarParser) -> None:
@@ -101,35 +100,17 @@ def test_who_agrees_is_likelier_and_there_is_room_for_nobody(parser: GrammarPars
     assert chances(passage, 2, []) == []
 
 
-def test_a_mention_that_lies_in_no_turn_is_left_out(parser: GrammarParser) -> None:
+def test_what_lies_in_no_turn_or_is_no_pronoun_or_name_is_left_out(parser: GrammarParser) -> None:
     passage: CorefPassage = given(parser.parse([("Ada", "Hello.")]).passage, [(0, 3), (5, 10)])
-    assert [m.kind for m in passage.mentions] == [Kind.LABEL, Kind.NOUN]
+    assert [m.kind for m in passage.mentions] == [Kind.LABEL]
 
 
-def test_dad_is_the_relative_who_was_called_so_or_named_beside_it(parser: GrammarParser) -> None:
-    turns = [
-        ("Ada", "My boss, Carla, was here."),
-        ("Ada", "My boss was kind."),
-        ("Ben", "Oh, dad, turn it off."),
-        ("Jim", "Good."),
-        ("Ben", "My father left."),
-    ]
-    said = [(text, names, cue) for text, names, cue in resolved(parser, turns) if names]
-    assert ("My boss", ("Carla",), CorefCue.NAMED_BESIDE) in said
-    assert ("My boss", ("Carla",), CorefCue.RELATIVE) in said
-    assert next(names for text, names, _ in said if text == "dad") == ("Ada",)  # who spoke before
-    assert ("My father", ("Ada",), CorefCue.RELATIVE) in said
-
-
-def test_two_joined_by_and_are_we_and_they(parser: GrammarParser) -> None:
-    turns = [
-        ("Ada", "Emily and Victor came. They were late."),
-        ("Ben", "Carla and I were ill. We stayed. Let's go!"),
-    ]
+def test_they_and_a_group_that_is_called_mean_nobody(parser: GrammarParser) -> None:
+    turns = [("Ada", "Emily and Victor came. They were late."), ("Ben", "You guys left. Let's go!")]
     said = resolved(parser, turns)
-    assert ("They", ("Emily", "Victor"), CorefCue.JOINED) in said
-    assert ("We", ("Carla", "Ben"), CorefCue.JOINED) in said
-    assert {text for text, names, _ in said if "Ben" in names} == {"I", "We", "'s"}
+    assert "They" not in [text for text, _, _ in said]
+    assert [names for text, names, _ in said if text == "You"] == [()]
+    assert [names for text, names, _ in said if text == "'s"] == [("Ben", "Ada")]
 
 
 def test_a_pronoun_in_a_stutter_or_a_contraction_is_one() -> None:

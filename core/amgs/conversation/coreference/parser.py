@@ -1,5 +1,5 @@
 """Words and their grammar by spaCy's small English model, imported and loaded on first use; and the mentions in them,
-with kind, number and gender read from the words.
+with kind and gender read from the words.
 """
 
 from __future__ import annotations
@@ -19,41 +19,19 @@ from amgs.conversation.coreference.passage import (
     Kind,
     with_mentions,
 )
-from amgs.conversation.coreference.words import (
-    NOUNS,
-    PLURAL_PRONOUNS,
-    is_first_name,
-    kinship,
-    name_gender,
-    pronoun,
-)
+from amgs.conversation.coreference.words import is_first_name, name_gender, pronoun
 from amgs.text.spacy_entities import missing_model, opened
 
 _NOT_NEEDED = ("lemmatizer",)
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """A noun phrase. head: the word that heads it; proper: that is a name."""
-
-    start: int
-    end: int
-    head: str
-    proper: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Parsed:
-    """A passage without mentions, and where names of people and groups of words stand in it.
-
-    people: spans of names that are a person's, as characters; names: of other names; groups: noun phrases; labels: what
-    the model takes each name for, in its own words, in order.
+    """A passage without mentions, and where names stand in it. labels: (start, end, what the model takes the name for,
+    in its own words), in order.
     """
 
     passage: CorefPassage
-    people: tuple[tuple[int, int], ...] = ()
-    names: tuple[tuple[int, int], ...] = ()
-    groups: tuple[Group, ...] = ()
     labels: tuple[tuple[int, int, str], ...] = ()
 
 
@@ -100,7 +78,7 @@ def packaged_parser() -> GrammarParser:
     return GrammarParser()
 
 
-_Span = tuple[int, int]
+_NAMES = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "PRODUCT", "EVENT", "WORK_OF_ART", "NORP"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +86,6 @@ class _Read:
     """What is taken from a document of spaCy; characters and words counted in it alone."""
 
     words: list[CorefWord]
-    people: list[_Span]
-    names: list[_Span]
-    groups: list[Group]
     labels: list[tuple[int, int, str]]
 
     @classmethod
@@ -129,29 +104,13 @@ class _Read:
                     sentence,
                 )
             )
-        spans = [(e.start_char, e.end_char, e.label_) for e in document.ents]
-        return cls(
-            words,
-            [(a, b) for a, b, label in spans if label == "PERSON"],
-            [(a, b) for a, b, label in spans if label in _NAMES],
-            [
-                Group(g.start_char, g.end_char, g.root.text, g.root.tag_.startswith("NNP"))
-                for g in document.noun_chunks
-            ],
-            [one for one in spans if one[2] == "PERSON" or one[2] in _NAMES],
-        )
-
-
-_NAMES = frozenset({"ORG", "GPE", "LOC", "FAC", "PRODUCT", "EVENT", "WORK_OF_ART", "NORP"})
+        return cls(words, [(e.start_char, e.end_char, e.label_) for e in document.ents if e.label_ in _NAMES])
 
 
 def _joined(turns: Sequence[tuple[str, str]], read: Sequence[_Read], sessions: Sequence[int]) -> Parsed:
     parts: list[str] = []
     placed: list[CorefTurn] = []
     words: list[CorefWord] = []
-    people: list[_Span] = []
-    names: list[_Span] = []
-    groups: list[Group] = []
     labels: list[tuple[int, int, str]] = []
     at, sentence = 0, 0
     for (speaker, text), one, session in zip(turns, read, sessions, strict=True):
@@ -159,43 +118,31 @@ def _joined(turns: Sequence[tuple[str, str]], read: Sequence[_Read], sessions: S
         parts.append(f"{label}{text}")
         start, first = at + len(label), len(words)
         words += [
-            CorefWord(
-                w.start + start,
-                w.end + start,
-                w.text,
-                w.tag,
-                w.role,
-                w.head + first,
-                w.sentence + sentence,
+            replace(
+                w,
+                start=w.start + start,
+                end=w.end + start,
+                head=w.head + first,
+                sentence=w.sentence + sentence,
             )
             for w in one.words
         ]
         placed.append(CorefTurn(speaker, start, start + len(text), range(first, len(words)), session))
-        people += _moved(one.people, start)
-        names += _moved(one.names, start)
-        groups += [replace(g, start=g.start + start, end=g.end + start) for g in one.groups]
-        labels += [(a + start, b + start, label) for a, b, label in one.labels]
+        labels += [(a + start, b + start, of) for a, b, of in one.labels]
         sentence += 1 + (one.words[-1].sentence if one.words else 0)
         at = start + len(text) + 1
-    passage = CorefPassage("\n".join(parts), tuple(placed), tuple(words))
-    return Parsed(passage, tuple(people), tuple(names), tuple(groups), tuple(labels))
-
-
-def _moved(spans: Iterable[_Span], by: int) -> list[_Span]:
-    return [(a + by, b + by) for a, b in spans]
+    return Parsed(CorefPassage("\n".join(parts), tuple(placed), tuple(words)), tuple(labels))
 
 
 _PROPER = frozenset({"NNP", "NNPS"})
-_KIN_TAGS = frozenset({"NN", "NNP"})
-_PLURAL_TAGS = frozenset({"NNS", "NNPS"})
 
 
 def detected(parsed: Parsed) -> CorefPassage:
-    """The passage with the mentions that were found in it: labels, pronouns, names, nouns of people."""
+    """The passage with the mentions that were found in it: labels, pronouns, names."""
     passage = parsed.passage
     taken = bytearray(len(passage.text))  # 1 where a mention is
     spans: set[tuple[int, int]] = set()
-    names: set[tuple[int, int]] = set()
+    people: set[tuple[int, int]] = set()
 
     def take(found: Iterable[tuple[int, int]], into: set[tuple[int, int]]) -> None:
         for start, end in found:
@@ -203,10 +150,10 @@ def detected(parsed: Parsed) -> CorefPassage:
                 taken[start:end] = b"\1" * (end - start)
                 into.add((start, end))
 
-    take(parsed.people, names)
+    take(((a, b) for a, b, of in parsed.labels if of == "PERSON"), people)
     # A small model takes "Emily" for a place now and then.
-    take((span for span in parsed.names if is_first_name(passage.text[slice(*span)])), names)
-    take(parsed.names, spans)
+    take(((a, b) for a, b, _ in parsed.labels if is_first_name(passage.text[a:b])), people)
+    take(((a, b) for a, b, _ in parsed.labels), spans)
     take(((w.start, w.end) for w in passage.words if _pronoun(w.text, w.tag)), spans)
     # An "Emily" at the head of a sentence is tagged as an adverb.
     proper = (
@@ -214,16 +161,8 @@ def detected(parsed: Parsed) -> CorefPassage:
         for w in passage.words
         if (w.tag in _PROPER or w.tag == "RB") and w.text[:1].isupper() and is_first_name(w.text)
     )
-    take(((w.start, w.end) for w in proper), names)
-    spans |= names
-    # "my sister" holds a pronoun and is a mention of its own.
-    groups = {(g.start, g.end) for g in parsed.groups if g.head.lower() in NOUNS and not g.proper}
-    spans |= groups
-    # "Oh, dad, come in": a call is no group of words.
-    ends = {end for _, end in groups}
-    kin = (w for w in passage.words if kinship(w.text) and w.tag in _KIN_TAGS and w.end not in ends)
-    take(((w.start, w.end) for w in kin), spans)
-    return given(passage, sorted(spans), people=frozenset(names))
+    take(((w.start, w.end) for w in proper), people)
+    return given(passage, sorted(spans | people), people=frozenset(people))
 
 
 def given(
@@ -232,15 +171,16 @@ def given(
     *,
     people: frozenset[tuple[int, int]] | None = None,
 ) -> CorefPassage:
-    """The passage with the mentions of these spans of characters and the labels of its turns.
+    """The passage with the pronouns and names among these spans of characters, and the labels of its turns.
 
     people: which of the names are a person's; None where all are.
     """
     turns = passage.turns
-    found = [
+    read = (
         _mention(passage, start, end, turn, people is None or (start, end) in people)
         for start, end, turn in _placed(passage, spans)
-    ]
+    )
+    found = [one for one in read if one is not None]
     labels = [
         CorefMention(
             t.start - len(t.speaker) - 2,
@@ -272,24 +212,18 @@ def _placed(passage: CorefPassage, spans: Iterable[tuple[int, int]]) -> list[tup
     return placed
 
 
-def _mention(passage: CorefPassage, start: int, end: int, turn: int, person: bool) -> CorefMention:
+def _mention(passage: CorefPassage, start: int, end: int, turn: int, person: bool) -> CorefMention | None:
+    """None for words that are neither a pronoun nor a name."""
     text = passage.text[start:end]
     word = passage.head_of(start, end, turn)
-    tag = passage.words[word].tag if word >= 0 else ""
-    found = _pronoun(text, tag)
+    found = _pronoun(text, passage.words[word].tag if word >= 0 else "")
     if found is not None:
-        kind, gender = found
-        return CorefMention(start, end, text, kind, turn, word, gender, kind in PLURAL_PRONOUNS)
-    head = passage.words[word].text if word >= 0 else text
+        return CorefMention(start, end, text, found[0], turn, word, found[1])
     named = any(passage.words[i].tag in _PROPER for i in passage.words_of(start, end, turn))
-    if named or (not NOUNS.get(head.lower()) and text[:1].isupper() and is_first_name(text.split()[0])):
-        gender = name_gender(text)
-        return CorefMention(
-            start, end, text, Kind.NAME, turn, word, gender if person else Gender.THING, tag == "NNPS"
-        )
-    plural = tag in _PLURAL_TAGS
-    singular = head.lower().removesuffix("s") if plural else head.lower()
-    return CorefMention(start, end, text, Kind.NOUN, turn, word, NOUNS.get(singular, Gender.UNKNOWN), plural)
+    if not named and not (text[:1].isupper() and is_first_name(text.split()[0])):
+        return None
+    gender = name_gender(text) if person else Gender.THING
+    return CorefMention(start, end, text, Kind.NAME, turn, word, gender)
 
 
 def _pronoun(text: str, tag: str) -> tuple[Kind, Gender] | None:

@@ -15,10 +15,7 @@ class Kind(StrEnum):
     WE = "we"
     PERSON = "person"
     """he, she and their forms."""
-    THEY = "they"
-    IT = "it"
     NAME = "name"
-    NOUN = "noun"
     LABEL = "label"
     """The name of who speaks, before a turn."""
 
@@ -58,7 +55,6 @@ class CorefMention:
     turn: int
     word: int
     gender: Gender = Gender.UNKNOWN
-    plural: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from amgs.conversation.coreference.antecedents import agree
 from amgs.conversation.coreference.passage import CorefMention, CorefPassage, Gender, Kind
 from amgs.conversation.coreference.words import (
-    ENDEARMENTS,
     GREETINGS,
     GROUP_CALLS,
     TITLES,
@@ -49,10 +49,6 @@ class People:
         self._new[text] = text
         return text, CorefCue.NEW_NAME
 
-    def gender(self, name: str) -> Gender:
-        """What the name tells."""
-        return name_gender(name)
-
 
 def _fits(words: Sequence[str], name: str) -> bool:
     """Whether all words of a mention are of a name, a title aside, in any case of letters."""
@@ -61,12 +57,7 @@ def _fits(words: Sequence[str], name: str) -> bool:
     if len(said) == len(words):
         return all(w in own for w in said)
     gender = TITLES.get(words[0].lower(), Gender.UNKNOWN)
-    return _alike(gender, name_gender(name)) and all(w in own for w in said)
-
-
-def _alike(one: Gender, other: Gender) -> bool:
-    """Whether two genders may be of one person."""
-    return one is other or Gender.UNKNOWN in (one, other)
+    return agree(gender, name_gender(name)) and all(w in own for w in said)
 
 
 def _short_form(words: Sequence[str], name: str) -> bool:
@@ -74,43 +65,13 @@ def _short_form(words: Sequence[str], name: str) -> bool:
     if len(words) != 1 or len(words[0]) < _SHORTEST:
         return False
     said, first = words[0].lower(), name.split()[0].lower()
-    if not is_first_name(first) or not _alike(
+    if not is_first_name(first) or not agree(
         name_gender(said), name_gender(first)
     ):  # no "Ann" is "Announcement"
         return False
     return first.startswith(said) or (
         said.endswith("s") and len(said) > _SHORTEST and first.startswith(said[:-1])
     )
-
-
-def subject_of(passage: CorefPassage, mention: CorefMention) -> int | None:
-    """The word of which a noun is said to be: "Ross" in "Ross is a doctor"; None where it stands otherwise."""
-    if mention.word < 0:
-        return None
-    word = passage.words[mention.word]
-    if word.role not in ("attr", "oprd") or passage.words[word.head].text.lower() not in _BE:
-        return None
-    turn = passage.turns[mention.turn].words
-    return next(
-        (i for i in turn if passage.words[i].head == word.head and passage.words[i].role == "nsubj"), None
-    )
-
-
-def words_beside(passage: CorefPassage, mention: CorefMention) -> set[int]:
-    """The words of the same person as a noun: "Ross" in "my brother Ross", "my boss, Joanna", "a friend named Ross"."""
-    if mention.word < 0:
-        return set()
-    words, noun, turn = passage.words, passage.words[mention.word], passage.turns[mention.turn].words
-    found = {i for i in turn if words[i].head == mention.word and words[i].role == "appos"}
-    if noun.role in ("appos", "compound", "nmod"):
-        found.add(noun.head)
-    named = {
-        i for i in turn if words[i].head == mention.word and words[i].text.lower() in ("named", "called")
-    }
-    return found | {i for i in turn if words[i].head in named and words[i].role == "oprd"}
-
-
-_BE = word_set("be am is are was were been being 'm 's 're become became")
 
 
 _ENDS = word_set(", . ! ? ; : - -- … ...")
@@ -128,18 +89,11 @@ class CorefCue(StrEnum):
     BEFORE = "spoke before"
     NEXT = "speaks next"
     ASKED = "answers the question"
-    GROUP = "a group is spoken to"
     WITH_ADDRESSEE = "speaker and who is spoken to"
-    JOINED = "joined by and"
     NAMED = "named"
     NICKNAME = "a short form of the name"
     NEW_NAME = "a name not met before"
-    RELATIVE = "somebody's relative"
-    PREDICATE = "said to be"
-    NAMED_BESIDE = "named beside it"
-    ENDEARMENT = "an endearment for who is spoken to"
     ANTECEDENT = "named before"
-    SAME_WORDS = "described before in the same words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +106,7 @@ class Addressee:
 
 def is_call(passage: CorefPassage, mention: CorefMention) -> bool:
     """Whether a mention calls somebody: set off by commas at an end of its sentence, or after a greeting."""
-    if mention.word < 0 or mention.kind not in (Kind.NAME, Kind.NOUN, Kind.YOU):
+    if mention.word < 0 or mention.kind not in (Kind.NAME, Kind.YOU):
         return False
     inside = passage.words_of(mention.start, mention.end, mention.turn)
     before = _word(passage, inside[0] - 1, mention)
@@ -189,15 +143,26 @@ def addressees(passage: CorefPassage, called: Sequence[tuple[int, str]], turn: i
     return Addressee((last,), CorefCue.BEFORE) if last else Addressee((), CorefCue.BEFORE)
 
 
+_QUOTES = frozenset({'"', "“", "”", "``", "''"})
+
+
+def quoted_words(passage: CorefPassage, turn: int) -> frozenset[int]:
+    """The words of a turn that stand between quotation marks: somebody else's, most often."""
+    inside, found = False, []
+    for i in passage.turns[turn].words:
+        if passage.words[i].text in _QUOTES:
+            inside = passage.words[i].text in ("“", "``") or (
+                passage.words[i].text not in ("”", "''") and not inside
+            )
+        elif inside:
+            found.append(i)
+    return frozenset(found)
+
+
 def is_group_call(passage: CorefPassage, mention: CorefMention) -> bool:
     """Whether "you" means several: "you guys", "you two"."""
     after = _word(passage, mention.word + 1, mention)
     return after in GROUP_CALLS or mention.text.lower() in ("yourselves", "y'all")
-
-
-def is_endearment(mention: CorefMention) -> bool:
-    """Whether a noun is one by which people are called: "honey", "pal"."""
-    return mention.text.split()[-1].lower() in ENDEARMENTS
 
 
 def is_filler(passage: CorefPassage, mention: CorefMention) -> bool:

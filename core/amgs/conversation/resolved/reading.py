@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from amgs.conversation.coreference.parser import GrammarParser
 from amgs.conversation.coreference.passage import Kind
-from amgs.conversation.coreference.words import KIN, NOUNS, word_set
+from amgs.conversation.coreference.words import word_set
 from amgs.conversation.resolved.names import NamedMention, SpokenPassage, named_in, read_spoken
 from amgs.conversation.resolved.patterns import MOST
 from amgs.types.conversation import Message
@@ -19,7 +19,6 @@ RELATIONSHIP: Mapping[str, float] = {
     "you": 0.9,
     "we": 0.6,
     "he or she": 0.9,
-    "they": 0.7,
     "named": 0.9,
 }
 """Of a person who is somebody's, by what tells whose; this times how sure it is who is meant by that."""
@@ -28,7 +27,6 @@ OBJECT: Mapping[str, float] = {
     "you": 0.6,
     "we": 0.4,
     "he or she": 0.7,
-    "they": 0.4,
     "named": 0.7,
 }
 """Of anything else: every third time it is nothing that can be spoken of again, as in "my understanding". Counted, and
@@ -111,7 +109,7 @@ def _personal(read: SpokenPassage, people: Collection[int]) -> Iterator[Resolved
 
 
 def _references(read: SpokenPassage) -> Iterator[ResolvedMention]:
-    """Who is meant by pronouns, names and nouns; a name that means who bears it tells nothing."""
+    """Who is meant by pronouns and names; a name that means who bears it tells nothing."""
     mentions = read.passage.mentions
     for one in read.resolutions:
         mention = mentions[one.mention]
@@ -188,8 +186,16 @@ def _singular(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
-_RELATIONS = (
-    KIN | frozenset(NOUNS) | word_set("mate teammate classmate coworker mentor coach family parents kids")
+_RELATIONS = word_set(
+    "mother mom mum mommy mama father dad daddy papa parent parents stepmother stepfather sister brother sibling "
+    "daughter son child kid kids baby family aunt uncle cousin niece nephew grandmother grandma grandfather grandpa "
+    "granddaughter grandson wife husband spouse bride groom widow widower fiancé fiancée girlfriend boyfriend friend "
+    "buddy pal mate honey sweetie sweetheart darling dear babe partner roommate neighbour neighbor colleague coworker "
+    "teammate classmate boss manager mentor coach teacher student doctor lawyer nurse officer policeman fireman "
+    "salesman businessman businesswoman chairman driver singer writer artist player chef actor actress waiter waitress "
+    "host hostess hero heroine king queen prince princess duke duchess god goddess wizard witch priest monk nun maid "
+    "housewife stewardess patient client customer guest stranger person woman man girl boy lady gentleman lass lad gal "
+    "guy chick chap fellow dude bloke ma'am madam sir"
 )
 _NOTHING = word_set(
     "mind heart head eye hand foot face back body hair skin muscle nail strength soul life way opinion view "
@@ -211,7 +217,6 @@ _PERSONS = {
     Kind.WE: "we",
     Kind.YOU: "you",
     Kind.PERSON: "he or she",
-    Kind.THEY: "they",
     Kind.NAME: "named",
 }
 

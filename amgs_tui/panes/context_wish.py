@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 STRATEGIES: Final[Mapping[ContextStrategy, str]] = {
     "mask": "old outputs of tools as one line, then the oldest go",
     "extractive": "what answers the question stays whole",
-    "digest": "of each topic what says most, whatever is asked",
     "hybrid": "what answers the question, whole or cited in part",
     "levels": "each topic whole, in an extract, as findings, or not",
 }

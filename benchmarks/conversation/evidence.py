@@ -27,13 +27,11 @@ from amgs.memory import Memory
 from amgs.text.sentences import units
 from amgs.types.conversation import ContextStrategy, Message, OptimisedContext
 from benchmarks import measures
-from benchmarks.bench_results import BenchTable, Comparator
+from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.conversation import evidence_data
 from benchmarks.conversation.evidence_data import EvidenceQuestion, QuestionedConversation
 from benchmarks.references import Bm25, with_neighbours
-from benchmarks.bench_results import MemoryRig
 from benchmarks.stores import BenchClock
-from benchmarks.bench_results import SubjectResult
 
 SHARE = 7
 GOALS: Mapping[str, tuple[Comparator, float]] = {
@@ -43,7 +41,7 @@ GOALS: Mapping[str, tuple[Comparator, float]] = {
 }
 OURS, MASK, RANDOM, RECENT = "amgs", "masking", "random", "recent"
 NEIGHBOURS, TOPIC = "BM25 + neighbours", "BM25 over a topic"
-_SAMPLED: tuple[ContextStrategy, ...] = ("digest", "hybrid", "levels")
+_SAMPLED: tuple[ContextStrategy, ...] = ("hybrid", "levels")
 _EVERY = 4
 _WIDER = 6
 """Turns on either side over which BM25 is smoothed on meetings, whose turns are fragments."""

@@ -9,7 +9,6 @@ from amgs.conversation import plan as plans
 from amgs.conversation.citing import handle
 from amgs.conversation.keeping import sessions
 from amgs.conversation.material import KEPT, MASKED, Draft, Fate, Material, spans_of
-from amgs.conversation.plan import Topics, due
 from amgs.conversation.protection import Protection, atoms, important, protection
 from amgs.conversation.relevance import rates
 from amgs.conversation.render import gap, mark_cost, masked, render
@@ -31,6 +30,7 @@ from amgs.types.conversation import (
 
 _TRIES = 4
 DEFAULT = CONTEXT_CONFIGURATIONS["default"]
+Topics = Callable[[], Sequence[tuple[int, int]]]
 
 
 def optimise(
@@ -109,15 +109,9 @@ def optimise(
     used = _tokens(made)
     room = int(budget * settings.fill)
     known = plans.until(previous) if previous else 0
-    made_at = plans.made_at(previous) if previous else None
-    early = made_at is not None and due(
-        messages, used / max(room, 1), made_at, known, settings, topics or (lambda: spans_of(of_session))
-    )
-    if used > room or early:
-        made_at = None
+    if used > room:
         if previous:
             replanned = f"what was kept before takes {used:,} of {room:,} tokens by now"
-            replanned += ", and nothing is under way" if used <= room else ""
         target = int(room * settings.soft) if previous else room
         planned = material(target)
         for _ in range(_TRIES):
@@ -153,7 +147,7 @@ def optimise(
         messages=made,
         spans=_spans(messages, fates, because, costs, short, shown, made),
         ledger=ledger(fates, costs, short, made),
-        plan=plans.encoded(messages, fates, made_at),
+        plan=plans.encoded(messages, fates),
         stable_prefix=stable,
         replanned=replanned,
         costs=tuple(costs),

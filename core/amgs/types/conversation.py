@@ -12,11 +12,11 @@ from amgs.types.conversation_views import ClassSurvival, RestoreLevel, SurvivalV
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
-ContextStrategy = Literal["mask", "extractive", "digest", "hybrid", "levels"]
+ContextStrategy = Literal["mask", "extractive", "hybrid", "levels"]
 CONTEXT_STRATEGIES: tuple[ContextStrategy, ...] = get_args(ContextStrategy)
 """mask: old outputs of tools become one line, then the oldest messages go. extractive: what answers the query stays.
-digest: of each topic the sentences that say most of it, whatever is asked. hybrid: what answers the query, whole or
-cited in part. levels: each topic whole, in an extract, as its findings or not at all, by what it is worth.
+hybrid: what answers the query, whole or cited in part. levels: each topic whole, in an extract, as its findings or not
+at all, by what it is worth.
 """
 
 SpanFate = Literal["kept", "masked", "digested", "dropped"]
@@ -363,8 +363,7 @@ class ContextSettings:
     recent_share: of the room beside what is CRITICAL, what they take at most, with `extractive` in proportion less
     below a room of `full_recent` tokens. medium_share: likewise, for decisions, goals, commitments and questions that
     are open (MEDIUM); 0 protects none. recalled: so many atoms that answer a new query come back into a plan that is
-    kept. trigger: a plan that takes more of its room than this is made anew at the next natural boundary, once it has
-    lasted `cooldown` messages; 1 for only when it no longer fits.
+    kept.
     """
 
     strategy: ContextStrategy = "extractive"
@@ -375,14 +374,12 @@ class ContextSettings:
     full_recent: int = 2_048
     medium_share: float = 0.0
     recalled: int = 4
-    trigger: float = 1.0
-    cooldown: int = 8
 
 
 CONTEXT_CONFIGURATIONS: Mapping[ContextConfiguration, ContextSettings] = {
     "default": ContextSettings(),
     "high-compression": ContextSettings(
-        strategy="levels", fill=0.5, soft=0.6, recent=2, recent_share=0.2, recalled=2, trigger=0.9
+        strategy="levels", fill=0.5, soft=0.6, recent=2, recent_share=0.2, recalled=2
     ),
     "high-fidelity": ContextSettings(soft=0.9, recent=8, recent_share=0.4, medium_share=0.1, recalled=8),
 }

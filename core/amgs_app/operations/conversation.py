@@ -42,7 +42,7 @@ Handle = Annotated[str, Arg(metavar="HANDLE", help="#12 for a message, #12-15 fo
 View = Literal["messages", "mentions", "entities", "topics", "acts", "memories", "summary", "stats"]
 LevelName = Literal["turn", "topic", "session", "cumulative"]
 RestoreLevelName = Literal["minimal", "standard", "detailed", "complete"]
-StrategyName = Literal["mask", "extractive", "digest", "hybrid", "levels"]
+StrategyName = Literal["mask", "extractive", "hybrid", "levels"]
 Query = Annotated[
     str, Arg(metavar="QUERY", help="What it is read for; default: the last message of the user.")
 ]
@@ -81,7 +81,7 @@ class ContextGiven(ContextAsked):
         Option(
             "--strategy",
             metavar="NAME",
-            help="mask, extractive, digest, hybrid, levels; default: the configuration's.",
+            help="mask, extractive, hybrid, levels; default: the configuration's.",
         ),
         Default(None),
     ]

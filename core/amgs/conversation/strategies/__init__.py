@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from amgs.conversation.material import Draft
-from amgs.conversation.strategies.digest import digest
 from amgs.conversation.strategies.extractive import extractive, mask
 from amgs.conversation.strategies.hybrid import hybrid
 from amgs.conversation.strategies.levels import levels
@@ -14,7 +13,6 @@ from amgs.types.conversation import ContextStrategy
 STRATEGIES: Mapping[ContextStrategy, Callable[[Draft], None]] = {
     "mask": mask,
     "extractive": extractive,
-    "digest": digest,
     "hybrid": hybrid,
     "levels": levels,
 }

@@ -17,14 +17,19 @@ def extractive(draft: Draft) -> None:
     if material.rates:
         keep_best(draft)
     else:
-        for atom in sorted(material.atoms, key=lambda a: -a[-1]):
-            if draft.is_dropped(atom):
-                _keep(draft, atom, "recent, and there is room")
+        keep_latest(draft)
 
 
-def keep_best(draft: Draft, within: int | None = None) -> None:
+def keep_latest(draft: Draft) -> None:
+    """Keep the newest atoms that fit, where there is no question to choose by."""
+    for atom in sorted(draft.material.atoms, key=lambda a: -a[-1]):
+        if draft.is_dropped(atom):
+            _keep(draft, atom, "recent, and there is room")
+
+
+def keep_best(draft: Draft) -> None:
     """Greedily by what an atom gives for each token that it takes now: beside something kept it needs no mark of a gap
-    of its own, and between two it saves one. within: tokens of the draft, its budget unless given.
+    of its own, and between two it saves one.
     """
     atoms = draft.material.atoms
     of = {place: number for number, atom in enumerate(atoms) for place in atom}
@@ -44,18 +49,18 @@ def keep_best(draft: Draft, within: int | None = None) -> None:
         atom = atoms[number]
         if gain != latest[number] or not draft.is_dropped(atom):
             continue
-        if _keep(draft, atom, "answers the query", within):
+        if _keep(draft, atom, "answers the query"):
             beside = {of[p] for place in atom for p in (place - 1, place + 1) if p in of} - {number}
             for other in beside:
                 if draft.is_dropped(atoms[other]):
                     wait(other)
 
 
-def _keep(draft: Draft, atom: Sequence[int], because: str, within: int | None = None) -> bool:
+def _keep(draft: Draft, atom: Sequence[int], because: str) -> bool:
     """Keep an atom whole, else with its outputs of tools as one line each, if there is room."""
-    if draft.fits(atom, within=within):
+    if draft.fits(atom):
         draft.keep(atom, because)
-    elif draft.fits(atom, masked=True, within=within):
+    elif draft.fits(atom, masked=True):
         draft.keep(atom, because, masked=True)
     return not draft.is_dropped(atom)
 

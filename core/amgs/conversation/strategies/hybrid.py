@@ -14,8 +14,7 @@ from heapq import heappop, heappush
 
 from amgs.conversation.cohesion import stems
 from amgs.conversation.material import KEPT, MASKED, Cited, Draft, Fate, Material
-from amgs.conversation.strategies.digest import cite_topics
-from amgs.conversation.strategies.extractive import keep_protected
+from amgs.conversation.strategies.extractive import keep_latest, keep_protected
 
 _SHORT = 200
 """Tokens of a message that is whole or not there: cutting it would save little and tear it."""
@@ -32,7 +31,7 @@ def hybrid(draft: Draft) -> None:
     if draft.material.rates:
         _keep_best(draft, sentence_weights(draft.material))
     else:
-        cite_topics(draft)
+        keep_latest(draft)
 
 
 def sentence_weights(material: Material) -> Weigh:

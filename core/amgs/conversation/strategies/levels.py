@@ -11,8 +11,7 @@ from heapq import heappop, heappush
 
 from amgs.conversation.material import KEPT, Cited, Draft, Fate, Material
 from amgs.conversation.protection import Protection
-from amgs.conversation.strategies.digest import cite_topics
-from amgs.conversation.strategies.extractive import keep_protected
+from amgs.conversation.strategies.extractive import keep_latest, keep_protected
 from amgs.conversation.strategies.hybrid import Weigh, sentence_weights
 
 _EXTRACT = 1 / 3
@@ -31,7 +30,7 @@ def levels(draft: Draft) -> None:
     keep_protected(draft)
     material = draft.material
     if not material.rates:
-        cite_topics(draft)
+        keep_latest(draft)
         return
     weigh = sentence_weights(material)
     topics = [_levels(draft, atoms, weigh) for atoms in _by_topic(draft)]

@@ -28,7 +28,7 @@ from amgs.retrieval.answerable import answerable, form_of
 from amgs.retrieval.text_forms import FORMS
 from amgs.text.embedding import Embedder
 from amgs.text.minilm import MiniLM
-from benchmarks.document_data import read_projects
+from benchmarks.documents import read_projects
 from benchmarks.fit import FitData, packages
 from benchmarks.locomo_data import read_folder
 from benchmarks.measures import auroc

@@ -23,10 +23,8 @@ from typing import Final
 
 from amgs.errors import AmgsError
 from amgs_app.places.corpus import SAMPLE_STORE, sample_corpus
-from benchmarks.bench_results import BenchResult, BenchTable
+from benchmarks.bench_results import Bench, BenchResult, BenchTable, Rig
 from benchmarks.cold_start import cold_start
-from benchmarks.frame import Bench
-from benchmarks.rig import Rig
 from benchmarks.terminal import Terminal
 
 BENCH: Final = Bench(

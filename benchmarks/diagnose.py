@@ -24,23 +24,23 @@ from amgs.types.diagnosis import (
     DiagnosisArguments,
     DiagnosisCause,
 )
-from benchmarks import diagnose_facts, diagnose_sent
-from benchmarks.bench_results import BenchResult, BenchTable
-from benchmarks.diagnose_facts import FactsFound
+from benchmarks import diagnose_planting
+from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.diagnose_planting import PlantedMemory, planted
 from benchmarks.diagnose_world import (
     FRAME,
     PLANTED,
     TALK,
+    FactsFound,
     FailureWorld,
     PlantedFailure,
+    fact_table,
+    fact_totals,
     has,
     look,
     world,
 )
-from benchmarks.frame import Bench
 from benchmarks.locomo_data import read_folder
-from benchmarks.rig import MemoryRig
 
 BENCH = Bench("diagnose", {"cause_right": (">=", 36), "fix_works": (">=", 30)})
 _DEALS = 1000
@@ -96,7 +96,7 @@ def run(rig: MemoryRig, data: Path, causes: Sequence[tuple[DiagnosisCause, int]]
         "unplanted": float(sum(bool(one.unplanted) for one in judged)),
         "unplanted_in_the_context": float(sum(one.unplanted == "in the context" for one in judged)),
         **_controls(judged, rig.seed),
-        **diagnose_facts.totals(found.values()),
+        **fact_totals(found.values()),
     }
     settings = {
         "conversations": [each.name for each in conversations],
@@ -105,7 +105,7 @@ def run(rig: MemoryRig, data: Path, causes: Sequence[tuple[DiagnosisCause, int]]
         "other_questions": questions,
         "frame": FRAME,
     }
-    return BENCH.result(settings, metrics, (_by_cause(judged), _misses(judged), diagnose_facts.table(found)))
+    return BENCH.result(settings, metrics, (_by_cause(judged), _misses(judged), fact_table(found)))
 
 
 def _part(count: int, place: int, of: int) -> int:
@@ -154,7 +154,7 @@ def _asked(failure: PlantedFailure) -> DiagnosisArguments:
 def _read(memory: Memory, failure: PlantedFailure, *, gist: bool = True) -> DecodedContext | None:
     if failure.cause != "collapsed":
         return None
-    return diagnose_sent.read(memory, failure.block, failure.said, gist=gist)
+    return diagnose_planting.read(memory, failure.block, failure.said, gist=gist)
 
 
 def _cause(memory: Memory, failure: PlantedFailure, *, block: str) -> str:

@@ -2,19 +2,27 @@
 
 One store a project; every heading of level 2–3 over at least 40 words is asked as "HEADING in PROJECT", with its line
 taken out of what is stored. Right are the blocks of the section.
+
+Reading folders of Markdown as protocol documents-H wants them: a heading is the question, its section the answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from amgs.errors import InputError
+from amgs.ingest.pieces import pieces
+from amgs.ingest.raw_blocks import RawBlock
+from amgs.ingest.readers import markdown
+from amgs.text import front_matter, outline
 from benchmarks import measures
-from benchmarks.bench_results import BenchResult, BenchTable
-from benchmarks.document_data import Project, read_projects
-from benchmarks.frame import Bench
+from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.ranked import (
     DEPTH,
     FUSED,
@@ -25,8 +33,130 @@ from benchmarks.ranked import (
     RankedQuestion,
     SearchControls,
 )
-from benchmarks.rig import MemoryRig
 from benchmarks.stores import STILL, block_ids, drafts_store
+
+FEWEST_WORDS = 40
+"""A section with fewer words is no answer."""
+
+LIMIT = 1600
+"""Characters of a block, as the settings have them."""
+
+_HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*$")
+_TITLE, _DEEPEST = 1, 3
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentQuestion:
+    """A heading as a question, with the sources of the sections that stand under it."""
+
+    text: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One folder of documents: its blocks in order, and its headings as questions."""
+
+    name: str
+    drafts: tuple[RawBlock, ...]
+    questions: tuple[DocumentQuestion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A heading of level 1–3 (level 0: what stands before the first), and the text below it."""
+
+    level: int
+    title: str
+    body: str
+
+    @property
+    def asked(self) -> bool:
+        return self.level > _TITLE and len(self.body.split()) >= FEWEST_WORDS
+
+
+def read_projects(folder: Path) -> tuple[Project, ...]:
+    """A project for each folder below this one, by name; raises InputError when no heading of any can be asked."""
+    if not folder.is_dir():
+        raise InputError(
+            f"{folder} is not a folder.",
+            way_out="Give --data a folder that holds one folder of Markdown per project.",
+        )
+    found = [project(below.name, _texts(below)) for below in sorted(folder.iterdir()) if below.is_dir()]
+    kept = tuple(each for each in found if each.questions)
+    if not kept:
+        raise InputError(
+            f"{folder} holds no project with headings to ask for.",
+            way_out="Each folder in it is a project of .md files with headings of level 2 or 3 over at least "
+            f"{FEWEST_WORDS} words.",
+        )
+    return kept
+
+
+def project(name: str, texts: Iterable[tuple[str, str]], names: Mapping[str, str] | None = None) -> Project:
+    """A project of Markdown texts by source.
+
+    The line of a heading that is asked for is in no block and no title. Equal questions are one, which any of the
+    sections answers. names: what a question calls the project, for a source that has a name of its own.
+    """
+    drafts: list[RawBlock] = []
+    asked: dict[str, list[str]] = defaultdict(list)
+    for source, text in texts:
+        called = (names or {}).get(source, name)
+        drafts += _drafts(source, called, text, asked)
+    questions = tuple(DocumentQuestion(text, tuple(sources)) for text, sources in asked.items())
+    return Project(name, tuple(drafts), questions)
+
+
+def _texts(folder: Path) -> Iterator[tuple[str, str]]:
+    for path in sorted(folder.rglob("*.md")):
+        try:
+            yield path.relative_to(folder).as_posix(), path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path} cannot be read: {error}.") from error
+
+
+def _drafts(source: str, called: str, text: str, asked: dict[str, list[str]]) -> Iterator[RawBlock]:
+    """The blocks of one document; the questions that its sections answer are added to `asked`."""
+    _, body = front_matter.read(text.replace("\r\n", "\n"))
+    sections = _sections(outline.without_plumbing(body))
+    document = next((s.title for s in sections if s.level == _TITLE), "")
+    parts = [
+        (section, piece.text)
+        for section in sections
+        for piece in pieces(markdown.document(_held(section)), LIMIT)
+    ]
+    for n, (section, piece) in enumerate(parts, 1):
+        here = f"{source}#{n}"
+        meta: dict[str, object] = {"source": here, "part": n, "parts": len(parts)}
+        if document:
+            meta["title"] = document
+        if n > 1:
+            meta["follows"] = f"{source}#{n - 1}"
+        if section.asked:
+            asked[f"{section.title} in {called}"].append(here)
+        yield RawBlock(piece, meta=meta)
+
+
+def _held(section: _Section) -> str:
+    """What of a section is in the store: a heading that is asked for is not."""
+    if section.asked or not section.level:
+        return section.body.strip()
+    return f"{'#' * section.level} {section.title}\n\n{section.body}".strip()
+
+
+def _sections(body: str) -> Sequence[_Section]:
+    """The text cut before each heading of level 1–3; what stands in a code fence is none."""
+    found: list[tuple[int, str, list[str]]] = [(0, "", [])]
+    for part, code in outline.fenced(body):
+        for line in part.split("\n"):
+            match = None if code else _HEADING.match(line)
+            if match and len(match[1]) <= _DEEPEST and outline.plain(match[2]):
+                found.append((len(match[1]), outline.plain(match[2]), []))
+            else:
+                found[-1][2].append(line)
+    return [_Section(level, title, "\n".join(lines)) for level, title, lines in found]
+
 
 BENCH = Bench("documents", {"hybrid_over_best": (">=", 1.03)})
 

@@ -20,11 +20,9 @@ from amgs.frames.assemble import Assembled, FrameSection, Template, assemble
 from amgs.memory import Memory
 from amgs.types import Block, Candidate, ScoreParts, Span
 from benchmarks import measures
-from benchmarks.bench_results import BenchResult, BenchTable
-from benchmarks.frame import Bench
+from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.packs.questioned import AskedQuestion, QuestionedPacks, questioned_packs
 from benchmarks.references import Bm25
-from benchmarks.rig import MemoryRig
 
 BENCH = Bench(
     "evidence",

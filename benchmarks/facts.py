@@ -13,10 +13,8 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.types import BlockFilter
 from benchmarks import measures
-from benchmarks.bench_results import BenchResult, BenchTable
-from benchmarks.frame import Bench
+from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.ranked import HYBRID, METHODS, RankedQuestion, SearchControls
-from benchmarks.rig import MemoryRig
 from benchmarks.stores import STILL, BenchClock, block_ids
 
 OWN, OTHER = "own words", "other words"

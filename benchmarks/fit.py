@@ -27,7 +27,7 @@ from amgs.retrieval.answerable import SIGNS, signs
 from amgs.retrieval.features import FEATURES, Features
 from amgs.text.embedding import Embedder
 from amgs.text.minilm import MiniLM
-from benchmarks.document_data import project
+from benchmarks.documents import project
 from benchmarks.listwise import LabelledRows, fit_logistic, fit_ranking
 from benchmarks.locomo_data import read_folder
 from benchmarks.measures import auroc

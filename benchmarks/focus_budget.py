@@ -21,16 +21,20 @@ from amgs_focus.lens.scoring import LensView
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import assemble
-from benchmarks.bench_results import BenchResult, BenchTable, Comparator
-from benchmarks.focus_evaluation.asking import answers_from, ask, room_for_text
-from benchmarks.focus_evaluation.budget import focused, windowed
-from benchmarks.focus_evaluation.flops import counted, model_cost
-from benchmarks.focus_evaluation.needles import CHANCE, Planted, facts, plant
-from benchmarks.focus_evaluation.retrieval import ChunkRetrieval, retrieved, tail_of
+from benchmarks.bench_results import Bench, BenchResult, BenchTable, Comparator
+from benchmarks.focus_evaluation.budget import counted, focused, model_cost, windowed
+from benchmarks.focus_evaluation.needles import (
+    CHANCE,
+    Planted,
+    answers_from,
+    ask,
+    facts,
+    plant,
+    room_for_text,
+)
+from benchmarks.focus_evaluation.retrieval import ChunkRetrieval, retrievals, retrieved, tail_of
 from benchmarks.focus_rig import FocusRig
-from benchmarks.frame import Bench
 from benchmarks.ledger import Row
-from benchmarks.retrieval import retrievals
 
 BENCH = Bench("focus-budget")
 WINDOWS = (256, 512, 1024)

@@ -3,6 +3,8 @@
 Run it where nothing else runs: every figure is time on the rig's clock, the median of rounds. In each round the frozen
 model, each cadence, and a full read each time take turns, and `of the frozen` is the median of each round's own ratio,
 so that a machine that was slower for a while was slower for all of them.
+
+Where the time of a decoded block goes, part by part, and what the frozen model alone takes for one.
 """
 
 from __future__ import annotations
@@ -10,14 +12,196 @@ from __future__ import annotations
 import os
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Any, cast
 
+import torch
+
+from amgs_focus.gist.gistnet import GistEncoder
+from amgs_focus.lens.scoring import FocusScorer, LensView
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.protocols import PerfClock
+from amgs_focus.records import Segment
+from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
-from benchmarks.bench_results import BenchResult, BenchTable
-from benchmarks.focus_evaluation.latency import PARTS, focus_time, frozen_time
+from amgs_focus.tree.gist_tree import LifetimeTree
+from amgs_focus.window.scores import Scores
+from amgs_focus.window.working_context import SINKS
+from benchmarks.bench_results import Bench, BenchResult, BenchTable
 from benchmarks.focus_rig import FocusRig
-from benchmarks.frame import Bench
 from benchmarks.ledger import Row
+
+BLOCK = 32
+PARTS = ("ingest", "gist", "lens", "allocate", "prefill", "decode")
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Milliseconds a block of 32 decoded tokens, by part; dirty: positions computed anew at a refocus."""
+
+    parts: dict[str, float]
+    dirty: float
+    refocuses: int
+
+    @property
+    def block(self) -> float:
+        return sum(self.parts.values())
+
+    @property
+    def control(self) -> float:
+        """lens + gist + allocate as a share of decode."""
+        return sum(self.parts[name] for name in ("lens", "gist", "allocate")) / self.parts["decode"]
+
+
+class TimedGist:
+    """An encoder that sums up how long it took."""
+
+    def __init__(self, encoder: GistEncoder, clock: PerfClock) -> None:
+        self._encoder = encoder
+        self._clock = clock
+        self.seconds = 0.0
+
+    @property
+    def name(self) -> str:
+        return self._encoder.name
+
+    @property
+    def version(self) -> int:
+        return self._encoder.version
+
+    @property
+    def slots(self) -> int:
+        return self._encoder.slots
+
+    def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        """As the encoder's own."""
+        began = self._clock.perf()
+        made = self._encoder.encode_tokens(embeddings, tokens)
+        self.seconds += self._clock.perf() - began
+        return made
+
+    def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
+        """As the encoder's own."""
+        began = self._clock.perf()
+        made = self._encoder.encode_gists(gists)
+        self.seconds += self._clock.perf() - began
+        return made
+
+
+class TimedScorer:
+    """A scorer that sums up how long it took."""
+
+    def __init__(self, scorer: FocusScorer, clock: PerfClock) -> None:
+        self._scorer = scorer
+        self._clock = clock
+        self.seconds = 0.0
+
+    @property
+    def name(self) -> str:
+        return self._scorer.name
+
+    @property
+    def version(self) -> int:
+        return self._scorer.version
+
+    def score(self, view: LensView) -> Scores:
+        """As the scorer's own."""
+        began = self._clock.perf()
+        found = self._scorer.score(view)
+        self.seconds += self._clock.perf() - began
+        return found
+
+
+class Endless:
+    """A model that never ends its answer: what is timed should not depend on what it says."""
+
+    stops: frozenset[int] = frozenset()
+
+    def __init__(self, model: BaseModel) -> None:
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+
+def focus_time(
+    model: BaseModel,
+    encoder: GistEncoder,
+    scorer: FocusScorer,
+    settings: FocusSettings,
+    lifetime: str,
+    blocks: int,
+    clock: PerfClock,
+) -> Spent:
+    """Decode so many blocks over a lifetime, refocusing at its cadence, after a first refocus that is not
+    counted.
+    """
+    gist, lens = TimedGist(encoder, clock), TimedScorer(scorer, clock)
+    endless = cast(BaseModel, Endless(model))
+    tree = LifetimeTree(endless, gist, block_size=settings.block_size)
+    runtime = FocusRuntime(endless, scorer=lens, settings=settings, tree=tree, clock=clock)
+    runtime.ingest([Segment(lifetime)])
+    # the first layout and its whole prefill happen once; after a cadence the next refocus is due
+    runtime.decode(settings.cadence)
+    gist.seconds = lens.seconds = 0.0
+    singles, anew, refocusing, dirty = [], 0.0, 0.0, []
+    whole = clock.perf()
+    steps = runtime.decode(blocks * BLOCK)
+    whole = 1000 * (clock.perf() - whole)
+    for step in steps:
+        spent = step.milliseconds - (step.refocus.milliseconds if step.refocus else 0.0)
+        if step.refocus is not None:
+            refocusing += step.refocus.milliseconds
+        if step.dirty > 1:
+            anew += spent
+            dirty.append(step.dirty)
+        else:
+            singles.append(spent)
+    gists, scoring = 1000 * gist.seconds, 1000 * lens.seconds
+    single = statistics.median(singles) if singles else 0.0
+    parts = {
+        "ingest": 1000 * _append_seconds(endless, encoder, settings, blocks, clock),
+        "gist": gists,
+        "lens": scoring,
+        "allocate": refocusing - scoring,
+        # a step that computes many positions decodes one of them
+        "prefill": max(0.0, anew - single * len(dirty)),
+    }
+    parts["decode"] = max(0.0, whole - sum(parts.values()))
+    return Spent(
+        {name: parts[name] / blocks for name in PARTS},
+        float(statistics.fmean(dirty)) if dirty else 0.0,
+        sum(step.refocus is not None for step in steps),
+    )
+
+
+def frozen_time(model: BaseModel, tokens: Sequence[int], window: int, clock: PerfClock) -> float:
+    """Milliseconds in which the model alone decodes a block at the end of a full window, all before it kept."""
+    with torch.no_grad():
+        ids = torch.tensor([[*model.sinks(), *tokens[: window - SINKS - BLOCK]]], dtype=torch.int64)
+        cache = model.new_cache()
+        hidden = model.forward(model.embed(ids), cache)
+        token = model.logits(hidden[0, -1:]).argmax()
+        began = clock.perf()
+        for _ in range(BLOCK):
+            hidden = model.forward(model.embed(token.view(1, 1)), cache)
+            token = model.logits(hidden[0, -1:]).argmax()
+        return 1000 * (clock.perf() - began)
+
+
+def _append_seconds(
+    model: BaseModel, encoder: GistEncoder, settings: FocusSettings, blocks: int, clock: PerfClock
+) -> float:
+    """What appending so many tokens one by one takes without their gists."""
+    timed = TimedGist(encoder, clock)
+    tree = LifetimeTree(model, timed, block_size=settings.block_size)
+    token = model.sinks()[-1]
+    began = clock.perf()
+    for _ in range(blocks * BLOCK):
+        tree.append([token], kind="generated")
+    return max(0.0, clock.perf() - began - timed.seconds)
+
 
 BENCH = Bench(
     "focus-latency",

@@ -18,12 +18,18 @@ from amgs_focus.evaluation.statistics import resampled
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
-from benchmarks.bench_results import BenchResult, BenchTable
-from benchmarks.focus_evaluation.asking import answers_from, ask, room_for_text
-from benchmarks.focus_evaluation.needles import CHANCE, Needle, Planted, pass_keys, plant
-from benchmarks.focus_lifetimes import kept_lifetime
-from benchmarks.focus_rig import FocusRig
-from benchmarks.frame import Bench
+from benchmarks.bench_results import Bench, BenchResult, BenchTable
+from benchmarks.focus_evaluation.needles import (
+    CHANCE,
+    Needle,
+    Planted,
+    answers_from,
+    ask,
+    pass_keys,
+    plant,
+    room_for_text,
+)
+from benchmarks.focus_rig import FocusRig, kept_lifetime
 from benchmarks.ledger import Ledger, Row
 
 SIZES: Mapping[str, int] = {"4k": 4096, "32k": 32_768, "256k": 262_144, "1M": 1_048_576}

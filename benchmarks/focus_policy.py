@@ -32,9 +32,8 @@ from amgs_focus.search_options import SearchOptions
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.layout import assemble
 from amgs_focus.window.scores import Values
-from benchmarks.bench_results import BenchResult, BenchTable
-from benchmarks.focus_evaluation.asking import asked
-from benchmarks.focus_evaluation.places import asked_snapshot_of, snapshot_of
+from benchmarks.bench_results import Bench, BenchResult, BenchTable
+from benchmarks.focus_evaluation.needles import asked
 from benchmarks.focus_evaluation.planted_facts import FactQuestion, plant_facts
 from benchmarks.focus_evaluation.policy import (
     FILLED,
@@ -53,8 +52,7 @@ from benchmarks.focus_evaluation.policy import (
     by_scorer,
     judge,
 )
-from benchmarks.focus_rig import FocusRig
-from benchmarks.frame import Bench
+from benchmarks.focus_rig import FocusRig, asked_snapshot_of, snapshot_of
 from benchmarks.ledger import Row
 from benchmarks.references import Bm25
 

@@ -25,11 +25,9 @@ from amgs_focus.records import Findings, FoundBlock
 from amgs_focus.search_options import EARLIER, SearchOptions
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
-from benchmarks.bench_results import BenchResult, BenchTable
+from benchmarks.bench_results import Bench, BenchResult, BenchTable
 from benchmarks.focus_evaluation.planted_facts import FactQuestion, PlantedFact, ask_for, plant_facts
-from benchmarks.focus_lifetimes import kept_lifetime
-from benchmarks.focus_rig import FocusRig
-from benchmarks.frame import Bench
+from benchmarks.focus_rig import FocusRig, kept_lifetime
 from benchmarks.ledger import Ledger, Row
 
 SIZES: Mapping[str, int] = {"7k": 7168, "256k": 262_144}

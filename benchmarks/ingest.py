@@ -14,9 +14,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING, Any, Final
 
 from amgs.errors import AmgsError, InputError
-from benchmarks.bench_results import BenchResult, BenchTable
-from benchmarks.frame import Bench
-from benchmarks.rig import Rig
+from benchmarks.bench_results import Bench, BenchResult, BenchTable, Rig
 
 if TYPE_CHECKING:
     from amgs.types import Progress

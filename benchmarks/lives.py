@@ -17,10 +17,8 @@ import numpy as np
 from amgs.memory import Memory
 from amgs.settings import IngestSettings, Settings
 from amgs.types import STATUSES, BlockFilter
-from benchmarks.bench_results import BenchResult, BenchTable
-from benchmarks.frame import Bench
+from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.life_stories import EVENTS, ROOTS, NoteLife, NoteMoment, Topic, lives
-from benchmarks.rig import MemoryRig
 from benchmarks.stores import STILL, BenchClock
 
 BENCH = Bench("lives", {"lives_right": (">=", 1.0), "past_right": (">=", 1.0)})

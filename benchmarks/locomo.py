@@ -20,13 +20,11 @@ from amgs.text.embedding import Embedder
 from amgs.text.tokens import approximate_tokens
 from amgs.types import LAYERS, SearchResult
 from benchmarks import measures
-from benchmarks.bench_results import BenchResult, BenchTable
+from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.fit import ObservedQuestion, ranking_weights, scaled, signs_of
-from benchmarks.frame import Bench
 from benchmarks.listwise import fit_logistic
 from benchmarks.locomo_data import ADVERSARIAL, CATEGORIES, MULTI_HOP, Conversation, read_folder
 from benchmarks.references import Bm25, fused_ranks, with_neighbours
-from benchmarks.rig import MemoryRig
 from benchmarks.stores import SourcedQuestion, block_ids, conversation_store
 
 BENCH = Bench(

@@ -19,9 +19,7 @@ from amgs.calibration.questions import Labelled, Question, held_out
 from amgs.clock import FixedClock
 from amgs.memory import Memory
 from amgs.types import Progress
-from benchmarks.bench_results import BenchResult, BenchTable
-from benchmarks.frame import Bench
-from benchmarks.rig import MemoryRig
+from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.stores import notes_now, notes_store
 
 FRAME = "ATTENTION"

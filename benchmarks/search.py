@@ -23,14 +23,11 @@ from amgs.memory import Memory
 from amgs.storage.opening import open_storage
 from amgs.storage.store import Storage
 from amgs.types import SearchResult
-from benchmarks.bench_results import BenchResult, BenchTable, Comparator
+from benchmarks.bench_results import Bench, BenchResult, BenchTable, Comparator, MemoryRig
 from benchmarks.cold_start import cold_start
-from benchmarks.frame import Bench
 from benchmarks.large_corpus import NOW, Books
 from benchmarks.large_store import RAW, LargeStore, prepare
-from benchmarks.rig import MemoryRig
-from benchmarks.search_beside import Beside, beside
-from benchmarks.search_peers import Bm25sAndNumpy, recall
+from benchmarks.search_beside import Beside, Bm25sAndNumpy, beside, recall
 from benchmarks.stores import BenchClock
 
 BENCH = Bench("search")

@@ -3,67 +3,87 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict, Unpack
 
-from amgs_app.calls.marks import Option, Takes
-from amgs_app.calls.operation import operation
-from benchmarks.commands.rigs import embedder_of, focus_rig, given
+from amgs_app.calls.marks import Default, Option, Takes
+from benchmarks.commands.rigs import bench, embedder_of, focus_rig
 
 if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.engine import Engine
     from benchmarks.bench_results import BenchResult
 
-TextFiles = Annotated[
-    list[Path] | None,
-    Option("--text", metavar="FILE", help="A text that the gists were not trained on; may be repeated."),
-]
-Code = Annotated[
-    bool, Option("--code/--no-code", help="Also measure held-out packages of the standard library.")
-]
-GistFile = Annotated[
-    Path | None,
-    Option("--gist", metavar="FILE", help="A gist checkpoint; default: the setting model.gists."),
-]
-LensFile = Annotated[
-    Path | None,
-    Option("--lens", metavar="FILE", help="A lens checkpoint; default: the setting focus.lens."),
-]
-FactsFile = Annotated[
-    Path | None,
-    Option(
-        "--facts",
-        metavar="FILE",
-        help="Lines of statement, question in its words, question in other words, tabs between.",
-    ),
-]
 OutFolder = Annotated[
     Path | None,
     Option("--out", metavar="DIR", help="Where to keep the measured rows; default: the data folder."),
     Takes("folder", made=True),
+    Default(None),
 ]
-Quick = Annotated[bool, Option("--quick", help="A short run on a fraction of the places.")]
+FACTS = Option(
+    "--facts",
+    metavar="FILE",
+    help="Lines of statement, question in its words, question in other words, tabs between.",
+)
+Places = Annotated[int, Option("--places", metavar="N", min=2, help="Places in the text that are measured.")]
+Window = Annotated[int, Option("--window", metavar="N", min=1, help="W_max.")]
 
 
-@operation(
+class TextOptions(TypedDict):
+    """What every bench of the focus may be told."""
+
+    text: Annotated[
+        list[Path] | None,
+        Option("--text", metavar="FILE", help="A text that the gists were not trained on; may be repeated."),
+        Default(None),
+    ]
+    gist: Annotated[
+        Path | None,
+        Option("--gist", metavar="FILE", help="A gist checkpoint; default: the setting model.gists."),
+        Default(None),
+    ]
+    quick: Annotated[bool, Option("--quick", help="A short run on a fraction of the places."), Default(False)]
+
+
+class LensOptions(TextOptions):
+    """What one that scores is told, too."""
+
+    lens: Annotated[
+        Path | None,
+        Option("--lens", metavar="FILE", help="A lens checkpoint; default: the setting focus.lens."),
+        Default(None),
+    ]
+
+
+class KeptOptions(LensOptions):
+    """What one that keeps its rows is told, too."""
+
+    out: OutFolder
+
+
+class GistOptions(TextOptions):
+    """What one is told that measures gists alone."""
+
+    code: Annotated[
+        bool,
+        Option("--code/--no-code", help="Also measure held-out packages of the standard library."),
+        Default(True),
+    ]
+    out: OutFolder
+
+
+@bench(
     "focus-gist",
     summary="Measure how well gists stand in for the spans they replace.",
     example="focus-gist --text novel.txt --quick",
-    long=True,
-    json=True,
 )
 def bench_gist(
     engine: Engine,
     *,
-    text: TextFiles = None,
-    gist: GistFile = None,
-    code: Code = True,
     windows: Annotated[
         int, Option("--windows", metavar="N", min=2, help="Places measured per condition.")
     ] = 48,
-    out: OutFolder = None,
-    quick: Quick = False,
     progress: Progress,
+    **shared: Unpack[GistOptions],
 ) -> BenchResult:
     """Replace blocks by their gists and score what follows, compared with full text, nothing, means, pointers, as many
     raw tokens, and with gists of another place, of another text and one constant.
@@ -72,25 +92,18 @@ def bench_gist(
     """
     from benchmarks.focus_gist import BENCH, run
 
-    rig = focus_rig(
-        engine, progress, BENCH, text=text, code=code, gist=gist, out=out, quick=quick, scored=False
-    )
+    rig = focus_rig(engine, progress, BENCH, scored=False, **shared)
     return run(rig, windows=windows)
 
 
-@operation(
+@bench(
     "focus-ceiling",
     summary="Measure what a gist could carry at best.",
     example="focus-ceiling --text novel.txt --quick",
-    long=True,
-    json=True,
 )
 def bench_focus_ceiling(
     engine: Engine,
     *,
-    text: TextFiles = None,
-    gist: GistFile = None,
-    code: Code = True,
     blocks: Annotated[
         int,
         Option(
@@ -100,9 +113,8 @@ def bench_focus_ceiling(
             help="Blocks a condition to optimise gists for; at least 2 windows.",
         ),
     ] = 24,
-    out: OutFolder = None,
-    quick: Quick = False,
     progress: Progress,
+    **shared: Unpack[GistOptions],
 ) -> BenchResult:
     """Move the gists of single blocks by gradient until they serve their block, and score what follows.
 
@@ -110,35 +122,25 @@ def bench_focus_ceiling(
     """
     from benchmarks.focus_ceiling import BENCH, run
 
-    rig = focus_rig(
-        engine, progress, BENCH, text=text, code=code, gist=gist, out=out, quick=quick, scored=False
-    )
+    rig = focus_rig(engine, progress, BENCH, scored=False, **shared)
     return run(rig, blocks=blocks)
 
 
-@operation(
+@bench(
     "focus-policy",
     summary="Measure which policy chooses the most useful detail.",
     example="focus-policy --text novel.txt --quick",
-    long=True,
-    json=True,
 )
 def bench_policy(
     engine: Engine,
     *,
-    text: TextFiles = None,
-    gist: GistFile = None,
-    lens: LensFile = None,
-    places: Annotated[
-        int, Option("--places", metavar="N", min=2, help="Places in the text that are measured.")
-    ] = 16,
+    places: Places = 16,
     horizon: Annotated[
         int, Option("--horizon", metavar="N", min=1, help="Tokens that are scored at each place.")
     ] = 512,
-    facts: FactsFile = None,
-    out: OutFolder = None,
-    quick: Quick = False,
+    facts: Annotated[Path | None, FACTS] = None,
     progress: Progress,
+    **shared: Unpack[KeptOptions],
 ) -> BenchResult:
     """Measure the ΔNLL of every expansion, and which ones each policy would have chosen: the scorers, BM25 on the
     tail, recency, oldest first, attention mass, chance, a static layout and the oracle; by its values and by its ranks.
@@ -152,32 +154,26 @@ def bench_policy(
     from benchmarks.focus_questions import read_facts
 
     planted = read_facts(facts) if facts else ()
-    rig = focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    rig = focus_rig(engine, progress, BENCH, **shared)
     settings = SETTINGS.model_copy(update={"horizon": horizon})
     return run(rig, places=places, settings=settings, facts=planted)
 
 
-@operation(
+@bench(
     "focus-passkey",
     summary="Find keys planted in lifetimes of up to a million tokens.",
     example="focus-passkey --text novel.txt --quick",
-    long=True,
-    json=True,
 )
 def bench_passkey(
     engine: Engine,
     *,
-    text: TextFiles = None,
-    gist: GistFile = None,
-    lens: LensFile = None,
     keys: Annotated[int, Option("--keys", metavar="N", min=2, help="Keys per lifetime.")] = 24,
     sizes: Annotated[
         list[str] | None,
         Option("--size", metavar="NAME", help="Only 4k, 32k, 256k or 1M; may be repeated."),
     ] = None,
-    out: OutFolder = None,
-    quick: Quick = False,
     progress: Progress,
+    **shared: Unpack[KeptOptions],
 ) -> BenchResult:
     """Plant pass keys at every depth and ask for each: was it expanded, and was it answered?
 
@@ -188,246 +184,114 @@ def bench_passkey(
 
     if unknown := [name for name in sizes or () if name not in SIZES]:
         raise UsageError(f"Unknown size: {unknown[0]}.", way_out=f"Sizes are {', '.join(SIZES)}.")
-    rig = focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    rig = focus_rig(engine, progress, BENCH, **shared)
     return run(rig, sizes={name: SIZES[name] for name in sizes or SIZES}, keys=keys)
 
 
-@operation(
+@bench(
     "focus-budget",
     summary="Measure the whole system against a window of the same size.",
     example="focus-budget --text novel.txt --quick",
-    long=True,
-    json=True,
 )
 def bench_budget(
     engine: Engine,
     *,
-    text: TextFiles = None,
-    gist: GistFile = None,
-    lens: LensFile = None,
-    places: Annotated[
-        int, Option("--places", metavar="N", min=2, help="Places in the text that are measured.")
-    ] = 12,
+    places: Places = 12,
     windows: Annotated[
         list[int] | None,
         Option("--window", metavar="N", help="W_max; may be repeated. Default: 256, 512, 1024."),
     ] = None,
-    out: OutFolder = None,
-    quick: Quick = False,
     progress: Progress,
+    **shared: Unpack[KeptOptions],
 ) -> BenchResult:
     """Score prose and planted facts with the focus, a sliding window and retrieval of overlapping chunks, by words and
     by meaning, all with the same number of entries; and prose with a window of the same cost.
     """
     from benchmarks.focus_budget import BENCH, WINDOWS, run
 
-    rig = focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    rig = focus_rig(engine, progress, BENCH, **shared)
     return run(rig, embedder_of(engine), places=places, windows=windows or WINDOWS)
 
 
-@operation(
+@bench(
     "focus-latency",
     summary="Measure what decoding a block costs with the focus.",
     example="focus-latency --text novel.txt --quick",
-    long=True,
-    json=True,
 )
 def bench_latency(
     engine: Engine,
     *,
-    text: TextFiles = None,
-    gist: GistFile = None,
-    lens: LensFile = None,
     rounds: Annotated[int, Option("--rounds", metavar="N", min=1, help="Rounds; medians are shown.")] = 3,
-    window: Annotated[int, Option("--window", metavar="N", min=1, help="W_max.")] = 512,
-    out: OutFolder = None,
-    quick: Quick = False,
+    window: Window = 512,
     progress: Progress,
+    **shared: Unpack[KeptOptions],
 ) -> BenchResult:
     """Split the time of a 32-token block into ingest, gist, lens, allocate, prefill and decode, at cadences of 32,
     128 and 256, beside the frozen model alone at the same window. Run it on an otherwise idle machine.
     """
     from benchmarks.focus_latency import BENCH, run
 
-    rig = focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    rig = focus_rig(engine, progress, BENCH, **shared)
     return run(rig, rounds=rounds, window=window)
 
 
-@operation(
+@bench(
     "focus-reads",
     summary="Measure what keeping stale keys and values costs.",
     example="focus-reads --text novel.txt --quick",
-    long=True,
-    json=True,
 )
 def bench_reads(
     engine: Engine,
     *,
-    text: TextFiles = None,
-    gist: GistFile = None,
-    lens: LensFile = None,
-    places: Annotated[int, Option("--places", metavar="N", min=2, help="Places of the text.")] = 12,
-    window: Annotated[int, Option("--window", metavar="N", min=1, help="W_max.")] = 512,
-    out: OutFolder = None,
-    quick: Quick = False,
+    places: Places = 12,
+    window: Window = 512,
     progress: Progress,
+    **shared: Unpack[KeptOptions],
 ) -> BenchResult:
     """Read the same refocuses with a full read every 1, 2, 4, 8 and 16 changes, and compare the NLL of what follows,
     the positions computed, and planted facts that are asked for.
     """
     from benchmarks.focus_reads import BENCH, SETTINGS, run
 
-    rig = focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    rig = focus_rig(engine, progress, BENCH, **shared)
     return run(rig, places=places, settings=SETTINGS.model_copy(update={"window": window}))
 
 
-@operation(
+@bench(
     "focus-scale",
     summary="Measure a refocus over lifetimes of up to 100 million tokens.",
     example="focus-scale --text novel.txt --quick",
-    long=True,
-    json=True,
 )
 def bench_scale(
     engine: Engine,
     *,
-    text: TextFiles = None,
-    gist: GistFile = None,
-    lens: LensFile = None,
     rounds: Annotated[int, Option("--rounds", metavar="N", min=2, help="Refocuses timed at each size.")] = 40,
-    out: OutFolder = None,
-    quick: Quick = False,
     progress: Progress,
+    **shared: Unpack[KeptOptions],
 ) -> BenchResult:
     """Time assembling, scoring and allocating over 10k, 1M and 100M tokens, count what they read, and time the gists.
     The lifetimes repeat a real one: they are synthetic.
     """
     from benchmarks.focus_scale import BENCH, run
 
-    rig = focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    rig = focus_rig(engine, progress, BENCH, **shared)
     return run(rig, rounds=rounds)
 
 
-@operation(
-    "focus-ablation",
-    summary="Measure what each part of the control loop contributes.",
-    example="focus-ablation --text novel.txt --quick",
-    long=True,
-    json=True,
-)
-def bench_ablation(
-    engine: Engine,
-    *,
-    text: TextFiles = None,
-    gist: GistFile = None,
-    lens: LensFile = None,
-    places: Annotated[
-        int, Option("--places", metavar="N", min=2, help="Places in the text that are measured.")
-    ] = 6,
-    out: OutFolder = None,
-    quick: Quick = False,
-    progress: Progress,
-) -> BenchResult:
-    """Ask for planted facts with the cooldown off, with one pass, with no actions, with noise on the scores and with
-    the lens's causal twin. Shows answers, swap rate, residency and reversals.
-    """
-    from benchmarks.focus_ablation import BENCH, run
-
-    rig = focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
-    return run(rig, places=places)
-
-
-@operation(
-    "focus-longbench",
-    summary="Run the questions of LongBench or InfiniteBench files.",
-    example="focus-longbench --data cases.jsonl --quick",
-    long=True,
-    json=True,
-)
-def bench_longbench(
-    engine: Engine,
-    *,
-    data: Annotated[
-        Path | None,
-        Option("--data", metavar="DIR", help="The folder of the files, by their own names."),
-    ] = None,
-    gist: GistFile = None,
-    lens: LensFile = None,
-    cases: Annotated[
-        int, Option("--cases", metavar="N", min=1, help="Questions per file, from its beginning.")
-    ] = 20,
-    out: OutFolder = None,
-    quick: Quick = False,
-    progress: Progress,
-) -> BenchResult:
-    """Ask questions about long documents (NarrativeQA, Qasper, long books, pass keys) with the focus and with a
-    sliding window. The files do not come with the program.
-    """
-    from benchmarks.focus_longbench import BENCH, run
-
-    folder = given(
-        data,
-        "No folder of LongBench or InfiniteBench files given.",
-        "Name it: `--data DIR`.",
-    )
-    rig = focus_rig(engine, progress, BENCH, gist=gist, lens=lens, out=out, quick=quick, read=False)
-    return run(rig, folder, cases=cases)
-
-
-@operation(
-    "focus-locomo",
-    summary="Choose answers about long conversations in LoCoMo's format.",
-    example="focus-locomo --data locomo --quick",
-    long=True,
-    json=True,
-)
-def bench_focus_locomo(
-    engine: Engine,
-    *,
-    data: Annotated[Path | None, Option("--data", metavar="DIR", help="A folder of conversations.")] = None,
-    gist: GistFile = None,
-    lens: LensFile = None,
-    questions: Annotated[
-        int, Option("--questions", metavar="N", min=2, help="Questions per conversation, drawn with a seed.")
-    ] = 40,
-    window: Annotated[int, Option("--window", metavar="N", min=1, help="W_max.")] = 512,
-    out: OutFolder = None,
-    quick: Quick = False,
-    progress: Progress,
-) -> BenchResult:
-    """Choose each question's answer among eight, seven of them of other questions: with the focus, with the latest
-    tokens, with retrieval of overlapping chunks, with no context at all, and with the evidence itself.
-
-    An interrupted run continues from the rows in the folder.
-    """
-    from benchmarks.focus_locomo import BENCH, SETTINGS, run
-
-    folder = given(data, "No conversations given.", "Give their folder: `--data DIR`.")
-    rig = focus_rig(engine, progress, BENCH, gist=gist, lens=lens, out=out, quick=quick, read=False)
-    settings = SETTINGS.model_copy(update={"window": window})
-    return run(rig, embedder_of(engine), folder, questions=questions, settings=settings)
-
-
-@operation(
+@bench(
     "focus-c1c2",
     summary="Measure whether the question decides what gets detail.",
     example="focus-c1c2 --text novel.txt --quick",
-    long=True,
-    json=True,
 )
 def bench_c1c2(
     engine: Engine,
     *,
-    text: TextFiles = None,
-    gist: GistFile = None,
-    lens: LensFile = None,
     pairs: Annotated[
         int,
         Option("--pairs", metavar="N", min=2, help="Pairs of lifetimes that differ in the question."),
     ] = 200,
-    out: OutFolder = None,
-    quick: Quick = False,
     progress: Progress,
+    **shared: Unpack[KeptOptions],
 ) -> BenchResult:
     """Put two facts among other text and ask two questions: does the fact that is asked about score higher each time?
     Compares the session's lens with the baseline and with the lens's causal twin, which cannot know the question.
@@ -436,31 +300,25 @@ def bench_c1c2(
     """
     from benchmarks.focus_c1c2 import BENCH, run
 
-    rig = focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    rig = focus_rig(engine, progress, BENCH, **shared)
     return run(rig, pairs=pairs)
 
 
-@operation(
+@bench(
     "focus-questions",
     summary="Measure whether the span that a question is about is opened.",
     example="focus-questions --text novel.txt --quick",
-    long=True,
-    json=True,
 )
 def bench_questions(
     engine: Engine,
     *,
-    facts: FactsFile = None,
-    text: TextFiles = None,
-    gist: GistFile = None,
-    lens: LensFile = None,
+    facts: Annotated[Path, FACTS],
     sizes: Annotated[
         list[str] | None,
         Option("--size", metavar="NAME", help="Only 7k or 256k; may be repeated."),
     ] = None,
-    out: OutFolder = None,
-    quick: Quick = False,
     progress: Progress,
+    **shared: Unpack[KeptOptions],
 ) -> BenchResult:
     """Plant statements in a text, ask for each in its own words and in other words, and see whether it is opened
     whole; beside it the search without similar words, words alone, meaning alone, chance, and questions that have
@@ -473,32 +331,26 @@ def bench_questions(
 
     if unknown := [name for name in sizes or () if name not in SIZES]:
         raise UsageError(f"Unknown size: {unknown[0]}.", way_out=f"Sizes are {', '.join(SIZES)}.")
-    file = given(facts, "No facts given.", "Name a file: `--facts FILE --text FILE`.")
-    planted = read_facts(file)
-    rig = focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, out=out, quick=quick)
+    planted = read_facts(facts)
+    rig = focus_rig(engine, progress, BENCH, **shared)
     chosen = {name: SIZES[name] for name in sizes or SIZES}
     return run(rig, planted, embedder_of(engine), sizes=chosen)
 
 
-@operation(
+@bench(
     "focus-stability",
     summary="Measure how stable the working context is.",
     example="focus-stability --text novel.txt --quick",
-    long=True,
-    json=True,
 )
 def bench_stability(
     engine: Engine,
     *,
-    text: TextFiles = None,
-    gist: GistFile = None,
-    lens: LensFile = None,
-    quick: Quick = False,
     progress: Progress,
+    **shared: Unpack[LensOptions],
 ) -> BenchResult:
     """Stream a text through refocuses and count swaps, residency and ping-pong, with the shipped scorers, the same
     with noise, and adversarial ones.
     """
     from benchmarks.focus_stability import BENCH, run
 
-    return run(focus_rig(engine, progress, BENCH, text=text, gist=gist, lens=lens, quick=quick))
+    return run(focus_rig(engine, progress, BENCH, **shared))

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from amgs_app.calls.marks import Option
-from amgs_app.calls.operation import operation
-from benchmarks.commands.rigs import Books, WorkFolder, given, memory_rig, sizes_of
+from benchmarks.commands.rigs import Books, WorkFolder, bench, memory_rig, sizes_of
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -16,17 +15,15 @@ if TYPE_CHECKING:
     from benchmarks.bench_results import BenchResult
 
 
-@operation(
+@bench(
     "locomo",
     summary="Measure retrieval on conversations in LoCoMo's format.",
     example="locomo --data locomo",
-    long=True,
-    json=True,
 )
 def bench_locomo(
     engine: Engine,
     *,
-    data: Annotated[Path | None, Option("--data", metavar="DIR", help="A folder of conversations.")] = None,
+    data: Annotated[Path, Option("--data", metavar="DIR", help="A folder of conversations.")],
     progress: Progress,
 ) -> BenchResult:
     """Run protocol turn-R: one store per conversation, one block per turn, the question as the query.
@@ -36,24 +33,21 @@ def bench_locomo(
     """
     from benchmarks.locomo import run
 
-    folder = given(data, "No conversations given.", "Give their folder: `--data DIR`.")
-    return run(memory_rig(engine, progress), folder)
+    return run(memory_rig(engine, progress), data)
 
 
-@operation(
+@bench(
     "diagnose",
     summary="Measure how often the cause of a missed fact is named right.",
     example="diagnose --data locomo",
-    long=True,
-    json=True,
 )
 def bench_diagnose(
     engine: Engine,
     *,
     data: Annotated[
-        Path | None,
+        Path,
         Option("--data", metavar="PATH", help="Conversations in LoCoMo's format: a folder or a file."),
-    ] = None,
+    ],
     progress: Progress,
 ) -> BenchResult:
     """Plant forty failures, five groups of eight, in conversations of others, by operations that people use; diagnose
@@ -65,23 +59,20 @@ def bench_diagnose(
     """
     from benchmarks.diagnose import run
 
-    path = given(data, "No conversations given.", "Give their folder: `--data DIR`.")
-    return run(memory_rig(engine, progress), path)
+    return run(memory_rig(engine, progress), data)
 
 
-@operation(
+@bench(
     "documents",
     summary="Measure retrieval of sections by their headings.",
     example="documents --data documents",
-    long=True,
-    json=True,
 )
 def bench_documents(
     engine: Engine,
     *,
     data: Annotated[
-        Path | None, Option("--data", metavar="DIR", help="A folder of projects, each a folder of Markdown.")
-    ] = None,
+        Path, Option("--data", metavar="DIR", help="A folder of projects, each a folder of Markdown.")
+    ],
     progress: Progress,
 ) -> BenchResult:
     """Run protocol documents-H: one store a project; every heading of level 2 or 3 over at least 40 words is asked as
@@ -92,23 +83,18 @@ def bench_documents(
     """
     from benchmarks.documents import run
 
-    folder = given(data, "No documents given.", "Give a folder of projects: `--data DIR`.")
-    return run(memory_rig(engine, progress), folder)
+    return run(memory_rig(engine, progress), data)
 
 
-@operation(
+@bench(
     "multihop",
     summary="Measure retrieval of paragraphs that a question needs together.",
     example="multihop --data multihop",
-    long=True,
-    json=True,
 )
 def bench_multihop(
     engine: Engine,
     *,
-    data: Annotated[
-        Path | None, Option("--data", metavar="DIR", help="A folder with hotpotqa.json, musique.json.")
-    ] = None,
+    data: Annotated[Path, Option("--data", metavar="DIR", help="A folder with hotpotqa.json, musique.json.")],
     progress: Progress,
 ) -> BenchResult:
     """Pool the paragraphs of all questions of a data set in one store and ask each question as it stands. Reports
@@ -116,23 +102,20 @@ def bench_multihop(
     """
     from benchmarks.multihop import run
 
-    folder = given(data, "No questions given.", "Give their folder: `--data DIR`.")
-    return run(memory_rig(engine, progress), folder)
+    return run(memory_rig(engine, progress), data)
 
 
-@operation(
+@bench(
     "conversation",
     summary="Measure what is read from conversations.",
     example="conversation --data data",
-    long=True,
-    json=True,
 )
 def bench_conversation(
     engine: Engine,
     *,
     data: Annotated[
-        Path | None, Option("--data", metavar="DIR", help="A folder with coref/, temporal/ and others.")
-    ] = None,
+        Path, Option("--data", metavar="DIR", help="A folder with coref/, temporal/ and others.")
+    ],
     questions: Annotated[
         int,
         Option("--questions", metavar="N", min=0, help="Answers that the language model judges; 0: none."),
@@ -147,24 +130,19 @@ def bench_conversation(
     """
     from benchmarks.conversation.run import run
 
-    folder = given(data, "No conversations given.", "Give their folder: `--data DIR`.")
     model = partial(engine.load_model, progress) if questions else None
-    return run(memory_rig(engine, progress), folder, model, questions)
+    return run(memory_rig(engine, progress), data, model, questions)
 
 
-@operation(
+@bench(
     "packs",
     summary="Measure how packs are kept, chosen and read.",
     example="packs --data data",
-    long=True,
-    json=True,
 )
 def bench_packs(
     engine: Engine,
     *,
-    data: Annotated[
-        Path | None, Option("--data", metavar="DIR", help="A folder with multihop/ and others.")
-    ] = None,
+    data: Annotated[Path, Option("--data", metavar="DIR", help="A folder with multihop/ and others.")],
     questions: Annotated[
         int,
         Option("--questions", metavar="N", min=0, help="Answers that the language model judges; 0: none."),
@@ -181,25 +159,20 @@ def bench_packs(
     """
     from benchmarks.packs.run import run
 
-    folder = given(data, "No data given.", "Give their folder: `--data DIR`.")
     model = partial(engine.load_model, progress) if questions else None
     names = tuple(name for name in only.replace(" ", "").split(",") if name)
-    return run(memory_rig(engine, progress), folder, model, questions, names)
+    return run(memory_rig(engine, progress), data, model, questions, names)
 
 
-@operation(
+@bench(
     "evidence",
     summary="Measure what of the answers stands in frames.",
     example="evidence --data DIR",
-    long=True,
-    json=True,
 )
 def bench_evidence(
     engine: Engine,
     *,
-    data: Annotated[
-        Path | None, Option("--data", metavar="DIR", help="With locomo/, realtalk/ and multihop/.")
-    ] = None,
+    data: Annotated[Path, Option("--data", metavar="DIR", help="With locomo/, realtalk/ and multihop/.")],
     budget: Annotated[
         list[int] | None,
         Option("--budget", metavar="N", help="Tokens; may be repeated. 300, 614 and 1,000 unless given."),
@@ -213,27 +186,22 @@ def bench_evidence(
     """
     from benchmarks.evidence import run
 
-    folder = given(data, "No data given.", "Give their folder: `--data DIR`.")
-    return run(memory_rig(engine, progress), folder, tuple(budget or (300, 614, 1000)), every)
+    return run(memory_rig(engine, progress), data, tuple(budget or (300, 614, 1000)), every)
 
 
-@operation(
+@bench(
     "facts",
     summary="Measure finding short facts among long documents.",
     example="facts",
-    long=True,
-    json=True,
 )
 def bench_facts(
     engine: Engine,
     *,
     facts: Annotated[
-        Path | None,
+        Path,
         Option("--facts", metavar="FILE", help="Statement, question, question in other words; by tabs."),
-    ] = None,
-    among: Annotated[
-        Path | None, Option("--among", metavar="DIR", help="The documents they are put among.")
-    ] = None,
+    ],
+    among: Annotated[Path, Option("--among", metavar="DIR", help="The documents they are put among.")],
     progress: Progress,
 ) -> BenchResult:
     """Put the statement of each line among the documents and ask both questions. Reports how often the statement is
@@ -241,17 +209,13 @@ def bench_facts(
     """
     from benchmarks.facts import run
 
-    way_out = "Give both: `--facts FILE --among DIR`."
-    file, folder = given(facts, "No facts given.", way_out), given(among, "No documents given.", way_out)
-    return run(memory_rig(engine, progress), file, folder)
+    return run(memory_rig(engine, progress), facts, among)
 
 
-@operation(
+@bench(
     "lives",
     summary="Check what a memory says about notes that change.",
     example="lives --lives 10",
-    long=True,
-    json=True,
 )
 def bench_lives(
     engine: Engine,
@@ -279,18 +243,16 @@ def bench_lives(
     return run(replace(rig, embedder=HashingEmbedder()) if words else rig, lives, moments)
 
 
-@operation(
+@bench(
     "search",
     summary="Measure search time in stores of any size.",
     example="search --blocks 10000 --data books",
-    long=True,
-    json=True,
 )
 def bench_search(
     engine: Engine,
     *,
     blocks: Annotated[str, Option("--blocks", metavar="N,N", help="Sizes of the stores.")] = "10000,100000",
-    data: Books = None,
+    data: Books,
     work: WorkFolder = None,
     questions: Annotated[int, Option("--questions", metavar="N", min=1, help="How many are timed.")] = 200,
     frames: Annotated[int, Option("--frames", metavar="N", min=2, help="How many are timed.")] = 40,
@@ -309,22 +271,19 @@ def bench_search(
 
     from benchmarks.search import Effort, run
 
-    folder = given(data, "No books given.", "Give their folder: `--data DIR`.")
     sizes = sizes_of(blocks)
     effort = Effort(questions, frames, sample)
     with tempfile.TemporaryDirectory() as temporary:
         cold = ("--model", engine.model_spec)
         return run(
-            memory_rig(engine, progress), folder, sizes, work or Path(temporary), effort=effort, cold=cold
+            memory_rig(engine, progress), data, sizes, work or Path(temporary), effort=effort, cold=cold
         )
 
 
-@operation(
+@bench(
     "metrics",
     summary="Measure the six success metrics on labelled questions.",
     example="metrics --data locomo",
-    long=True,
-    json=True,
 )
 def bench_metrics(
     engine: Engine,
@@ -344,19 +303,17 @@ def bench_metrics(
     return run(memory_rig(engine, progress), engine.corpus.path if data is None else data)
 
 
-@operation(
+@bench(
     "inference",
     summary="Measure what is concluded from foreign documents.",
     example="inference --data questions.json --labels labels.json",
-    long=True,
-    json=True,
 )
 def bench_inference(
     engine: Engine,
     *,
     data: Annotated[
-        Path | None, Option("--data", metavar="DIR", help="A folder of documents that nobody here wrote.")
-    ] = None,
+        Path, Option("--data", metavar="DIR", help="A folder of documents that nobody here wrote.")
+    ],
     labels: Annotated[
         Path | None, Option("--labels", metavar="FILE", help="What a reader said of findings and categories.")
     ] = None,
@@ -370,17 +327,14 @@ def bench_inference(
     from amgs_app.models.choice import text_models
     from benchmarks.inference import run
 
-    folder = given(data, "No documents given.", "Give their folder: `--data DIR`.")
     _, recogniser, _ = text_models(engine.model_spec, engine.settings.model, lambda: None)
-    return run(memory_rig(engine, progress), folder, recogniser, labels)
+    return run(memory_rig(engine, progress), data, recogniser, labels)
 
 
-@operation(
+@bench(
     "tui",
     summary="Measure how quickly the screen responds.",
     example="tui --rows 10000",
-    long=True,
-    json=True,
 )
 def bench_tui(
     engine: Engine,
@@ -394,18 +348,16 @@ def bench_tui(
 
     Uses the session's model (`--model`), and stores in a temporary folder.
     """
-    from benchmarks.rig import Rig
+    from benchmarks.bench_results import Rig
     from benchmarks.tui import run
 
     return run(Rig(progress=progress, seed=engine.seed), engine.model_spec, rows=rows, acts=acts)
 
 
-@operation(
+@bench(
     "cold",
     summary="Measure how long a first start takes until there is something to read.",
     example="cold --rounds 3 --words-only",
-    long=True,
-    json=True,
 )
 def bench_cold(
     engine: Engine,
@@ -426,27 +378,23 @@ def bench_cold(
     All times count from the start of the process; processor time stands beside them. The control is an empty store: it
     is painted as soon, and the answer must not be seen there.
     """
+    from benchmarks.bench_results import Rig
     from benchmarks.cold import run
-    from benchmarks.rig import Rig
 
     return run(
         Rig(progress=progress, seed=engine.seed), rounds=rounds, tokens=not words_only, uncached=uncached
     )
 
 
-@operation(
+@bench(
     "ingest",
     summary="Measure ingesting and consolidating many blocks.",
     example="ingest --data books --blocks 10000",
-    long=True,
-    json=True,
 )
 def bench_ingest(
     engine: Engine,
     *,
-    data: Annotated[
-        Path | None, Option("--data", metavar="DIR", help="A folder of books, as .txt files.")
-    ] = None,
+    data: Annotated[Path, Option("--data", metavar="DIR", help="A folder of books, as .txt files.")],
     blocks: Annotated[int, Option("--blocks", metavar="N", min=1, help="How many blocks.")] = 100_000,
     sample: Annotated[
         int, Option("--sample", metavar="N", min=1, help="How many of them use the real models.")
@@ -462,16 +410,15 @@ def bench_ingest(
     The real models are loaded throughout; peak memory is that of the whole process. With --documents, a memory of
     these is consolidated and the planning of its enhancement timed.
     """
+    from benchmarks.bench_results import Rig
     from benchmarks.ingest import run
-    from benchmarks.rig import Rig
 
-    folder = given(data, "No texts given.", "Give a folder of books: `--data DIR`.")
     told = engine.settings.model
     models = {"embedder": told.embedder, "recogniser": told.recogniser}
     rig = Rig(progress=progress, seed=engine.seed)
     return run(
         rig,
-        folder,
+        data,
         blocks=blocks,
         sample=sample,
         model=engine.model_spec,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
 
 from amgs_app.calls.marks import Option, Takes
+from amgs_app.calls.operation import Operation, operation
 
 if TYPE_CHECKING:
     from amgs.text.embedding import Embedder
@@ -15,11 +16,13 @@ if TYPE_CHECKING:
     from amgs_focus.gist.gistnet import GistEncoder
     from amgs_focus.lens.scoring import FocusScorer
     from amgs_focus.model.base_model import BaseModel
+    from benchmarks.bench_results import Bench, MemoryRig
     from benchmarks.focus_rig import FocusRig
-    from benchmarks.frame import Bench
-    from benchmarks.rig import MemoryRig
 
-Books = Annotated[Path | None, Option("--data", metavar="DIR", help="A folder of books as .txt files.")]
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Books = Annotated[Path, Option("--data", metavar="DIR", help="A folder of books as .txt files.")]
 WorkFolder = Annotated[
     Path | None,
     Option("--work", metavar="DIR", help="Keep the stores here for the next run."),
@@ -27,13 +30,11 @@ WorkFolder = Annotated[
 ]
 
 
-def given(data: Path | None, missing: str, way_out: str) -> Path:
-    """The folder that a bench cannot do without; raises UsageError when none was given."""
-    from amgs.errors import UsageError
-
-    if data is None:
-        raise UsageError(missing, way_out=way_out)
-    return data
+def bench(
+    name: str, *, summary: str, example: str
+) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]:
+    """Make a function that measures a benchmark: it takes its time, and its result may be had as JSON."""
+    return operation(name, summary=summary, example=example, long=True, json=True)
 
 
 def sizes_of(blocks: str) -> tuple[int, ...]:
@@ -52,7 +53,7 @@ def sizes_of(blocks: str) -> tuple[int, ...]:
 def memory_rig(engine: Engine, progress: Progress) -> MemoryRig:
     """The rig of a bench of the memory engine, with the models of the session."""
     from amgs_app.models.choice import text_models
-    from benchmarks.rig import MemoryRig
+    from benchmarks.bench_results import MemoryRig
 
     embedder, _, count_tokens = text_models(engine.model_spec, engine.settings.model, lambda: None)
     return MemoryRig(progress=progress, seed=engine.seed, embedder=embedder, count_tokens=count_tokens)
@@ -61,7 +62,7 @@ def memory_rig(engine: Engine, progress: Progress) -> MemoryRig:
 def focus_rig(
     engine: Engine,
     progress: Progress,
-    bench: Bench,
+    measured: Bench,
     *,
     text: Sequence[Path] | None = None,
     code: bool = False,
@@ -69,12 +70,11 @@ def focus_rig(
     lens: Path | None = None,
     out: Path | None = None,
     quick: bool = False,
-    read: bool = True,
     scored: bool = True,
 ) -> FocusRig:
-    """What the options that the benches share ask for. read, scored: whether the bench needs a text, and a scorer.
+    """What the options that the benches share ask for. scored: whether the bench needs a scorer.
 
-    Raises UsageError where a text is needed and none is named.
+    Raises UsageError where no text is named.
     """
     from amgs_app.places.folders import data_folder
     from amgs_focus.lens.question_search import QuestionSearch
@@ -82,7 +82,7 @@ def focus_rig(
     from benchmarks.focus_texts import held_out_code, read_texts
 
     model = engine.load_model(progress)
-    corpora = [read_texts(model, text, bench.name)] if read else []
+    corpora = [read_texts(model, text, measured.name)]
     encoder = engine.text_encoder()
     return FocusRig(
         progress=progress,

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from amgs_app.calls.marks import Option
-from amgs_app.calls.operation import operation
-from benchmarks.commands.rigs import Books, WorkFolder, given, memory_rig, sizes_of
+from benchmarks.commands.rigs import Books, WorkFolder, bench, memory_rig, sizes_of
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -15,17 +14,15 @@ if TYPE_CHECKING:
     from benchmarks.bench_results import BenchResult
 
 
-@operation(
+@bench(
     "service",
     summary="Measure the service under load, killed and attacked.",
     example="service --data books --blocks 10000",
-    long=True,
-    json=True,
 )
 def bench_service(
     engine: Engine,
     *,
-    data: Books = None,
+    data: Books,
     work: WorkFolder = None,
     blocks: Annotated[int, Option("--blocks", metavar="N", min=1, help="Blocks under load.")] = 100_000,
     seconds: Annotated[float, Option("--seconds", metavar="S", min=0.01, help="At each rate.")] = 20.0,
@@ -42,24 +39,21 @@ def bench_service(
 
     from benchmarks.service.run import ServiceEffort, run
 
-    folder = given(data, "No books given.", "Give their folder: `--data DIR`.")
     effort = ServiceEffort(blocks=blocks, seconds=seconds, kills=kills, examples=examples)
     with tempfile.TemporaryDirectory() as temporary:
         return run(
             memory_rig(engine, progress),
-            folder,
+            data,
             work or Path(temporary),
             effort=effort,
             model=engine.model_spec,
         )
 
 
-@operation(
+@bench(
     "scaleout",
     summary="Measure a memory in PostgreSQL beside one in a file.",
     example="scaleout --data books --blocks 10000",
-    long=True,
-    json=True,
 )
 def bench_scaleout(
     engine: Engine,

@@ -15,21 +15,22 @@ from pathlib import Path
 from amgs.conversation.coreference.parser import GrammarParser
 from amgs.conversation.coreference.passage import CorefPassage, Kind
 from amgs.conversation.coreference.resolver import resolve
-from benchmarks.bench_results import BenchTable, Comparator
-from benchmarks.conversation.coreference_data import FRIENDS, Episode, folder_of, read_friends
+from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.conversation.coreference_judging import (
     CLASSES,
+    FRIENDS,
+    Episode,
     JudgedMention,
     accuracy,
     calibrated_elsewhere,
     calibration_error,
+    folder_of,
     is_right,
     judge_episode,
     precision_at,
     read_episode,
+    read_friends,
 )
-from benchmarks.bench_results import MemoryRig
-from benchmarks.bench_results import SubjectResult
 
 GOALS: dict[str, tuple[Comparator, float]] = {
     "friends_accuracy": (">=", 75.0),

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from amgs.conversation.acts import question_features, question_words
-from benchmarks.conversation.act_data import read_utterances
+from benchmarks.conversation.acts import read_utterances
 
 _FEWEST = 5
 _LASSO = 2.0

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 from amgs.errors import InputError
 from amgs.extras import install_line, installed
-from benchmarks.bench_results import BenchResult, BenchTable
+from benchmarks.bench_results import (
+    Bench,
+    BenchResult,
+    BenchTable,
+    Measure,
+    MemoryRig,
+    SubjectResult,
+    joined,
+    measured,
+)
 from benchmarks.conversation.acts import measure_acts
 from benchmarks.conversation.answers import QUESTIONS, measure_answers
 from benchmarks.conversation.coreference import measure_coreference
@@ -16,9 +25,6 @@ from benchmarks.conversation.dates import measure_dates
 from benchmarks.conversation.evidence import measure_evidence
 from benchmarks.conversation.segments import measure_segments
 from benchmarks.conversation.survival import measure_survival
-from benchmarks.bench_results import Bench
-from benchmarks.bench_results import MemoryRig
-from benchmarks.bench_results import Measure, SubjectResult, joined, measured
 
 if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel

@@ -21,13 +21,11 @@ from amgs.conversation.tokens import MessageCounter
 from amgs.errors import ImpossibleBudgetError
 from amgs.memory import Memory
 from amgs.types.conversation import CONTEXT_STRATEGIES, Message, OptimisedContext
-from benchmarks.bench_results import BenchTable, Comparator
+from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.conversation.evidence import SHARE, greedy
 from benchmarks.conversation.histories import BARE, HiddenFact, agent, history
 from benchmarks.references import Bm25
-from benchmarks.bench_results import MemoryRig
 from benchmarks.stores import STILL, BenchClock
-from benchmarks.bench_results import SubjectResult
 
 GOALS: Mapping[str, tuple[Comparator, float]] = {
     "survival_in_reach": (">=", 100.0),

@@ -2,21 +2,23 @@
 
 The future is forced: each system reads the same true tokens, a cadence at a time, and lays its context out
 anew before each.
+
+Floating-point operations of a decoded block, counted by running it, to compare systems at equal cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from amgs_focus.evaluation.gist import horizon_nll
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock
-from amgs_focus.records import Action, NodeRef, Refocus
 from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.state import FocusState
 from amgs_focus.runtime.step import refocus
@@ -27,28 +29,45 @@ from amgs_focus.window.working_context import SINKS, Codes, WorkingContext
 
 
 @dataclass(frozen=True, slots=True)
+class ModelCost:
+    """fixed: operations of one token at no context, the output matrix included. each: for every entry it sees."""
+
+    fixed: float
+    each: float
+
+    def tokens(self, first: int, count: int) -> float:
+        """Operations of `count` tokens of which the first sees `first` entries, itself included."""
+        return count * self.fixed + self.each * (count * first + count * (count - 1) / 2)
+
+    def window(self, operations: float, count: int) -> int:
+        """The window in which decoding `count` tokens, one by one with everything kept, costs so much."""
+        return max(1, int((operations / count - self.fixed) / self.each))
+
+
+def model_cost(model: BaseModel) -> ModelCost:
+    """Counted for one token; what attention adds for each entry is 4 · layers · width (scores and their sum)."""
+    with torch.no_grad():
+        row = model.embed(torch.tensor([[model.sinks()[0]]], dtype=torch.int64))
+        fixed = counted(lambda: model.logits(model.forward(row)[0]))
+    return ModelCost(fixed, 4.0 * model.card.layers * model.card.width)
+
+
+def counted(run: Callable[[], object]) -> float:
+    """Operations of the matrix products in a call."""
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        run()
+    return float(counter.get_total_flops())
+
+
+@dataclass(frozen=True, slots=True)
 class Streamed:
     """nll: of each part of the future, in nats a token. dirty: positions that each part's layout changed and
-    what follows them, which must be computed anew. used: entries before each part. swaps, residency: of each
-    refocus. actions: what was applied, in order, with the number of its refocus.
+    what follows them, which must be computed anew. used: entries before each part.
     """
 
     nll: tuple[float, ...]
     dirty: tuple[int, ...]
     used: tuple[int, ...]
-    swaps: tuple[float, ...] = ()
-    residency: tuple[float, ...] = ()
-    actions: tuple[tuple[int, NodeRef, Action], ...] = ()
-
-    def reversals(self, within: int) -> int:
-        """Actions that undo one on the same node at most `within` refocuses before."""
-        last: dict[NodeRef, tuple[int, Action]] = {}
-        count = 0
-        for number, node, kind in self.actions:
-            before = last.get(node)
-            count += before is not None and before[1] != kind and number - before[0] <= within
-            last[node] = (number, kind)
-        return count
 
 
 def focused(
@@ -67,14 +86,12 @@ def focused(
     state = FocusState(context, settings)
     known = np.empty(0, np.int64)
     found: list[tuple[float, int, int]] = []
-    records: list[Refocus] = []
     try:
         for start in range(0, len(future), settings.cadence):
             part = list(future[start : start + settings.cadence])
-            state, record = refocus(state, tree, scorer, settings, reader, clock)
+            state, _ = refocus(state, tree, scorer, settings, reader, clock)
             codes = state.context.codes()
             dirty = len(codes) - _common(codes, known)
-            records.append(record)
             found.append((_nll(tree, state.context, part), dirty, len(codes)))
             tree.append(part)
             grown = state.context.extended(tree.length)
@@ -82,14 +99,7 @@ def focused(
     finally:
         tree.truncate(length)
     nll, dirty_each, used = zip(*found, strict=True)
-    return Streamed(
-        nll,
-        dirty_each,
-        used,
-        tuple(record.swap_rate for record in records),
-        tuple(record.mean_residency for record in records),
-        tuple((record.number, one.node, one.kind) for record in records for one in record.applied),
-    )
+    return Streamed(nll, dirty_each, used)
 
 
 def windowed(

@@ -13,7 +13,7 @@ from amgs_focus.protocols import PerfClock
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
-from benchmarks.focus_evaluation.asking import stands_whole
+from benchmarks.focus_evaluation.needles import stands_whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,19 @@
 """Sentences of news that state a cause, and which of their words are the cause and the effect.
 
-Held against each other are the connectives that `enhance --kind causes` reads, a classifier over MiniLM's token
-states and spaCy's parse, fitted on other documents (five folds), and what needs no reading. News counts purposes as
+The connectives that `enhance --kind causes` reads are held against what needs no reading. News counts purposes as
 causes.
+
+Sentences of news with what they state of causes: the files of CausalNewsCorpus, second version.
 """
 
 from __future__ import annotations
 
+import ast
+import csv
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,18 +21,85 @@ from numpy.typing import NDArray
 
 from amgs.errors import InputError
 from amgs.text.causality import of_sentence
-from benchmarks.bench_results import BenchTable, Comparator
-from benchmarks.packs.causal_data import NewsSentence, read
-from benchmarks.packs.cause_tagger import CAUSE, EFFECT, THRESHOLD, Scores, clauses
-from benchmarks.packs.cause_tagger_fit import FOLDS, CauseTaggerFit, examples, shuffled
-from benchmarks.rig import MemoryRig
-from benchmarks.subject import SubjectResult
+from benchmarks.bench_results import BenchTable, MemoryRig, SubjectResult
 
-GOALS: dict[str, tuple[Comparator, float]] = {"causal_f1": (">=", 0.8)}
+SENTENCES, SPANS = "_subtask1.csv", "_subtask2_grouped.csv"
+_MARK = re.compile(r"</?(ARG[01]|SIG\d+)>")
+_KINDS = {"S": 0, "ARG0": 1, "ARG1": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedRelation:
+    """The words of the signals, of the cause and of the effect, by their places in the sentence."""
+
+    signal: frozenset[int]
+    cause: frozenset[int]
+    effect: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class NewsSentence:
+    """document: what is kept together when data is parted. relations: None where its clauses are not annotated."""
+
+    text: str
+    document: str
+    causal: bool
+    relations: tuple[AnnotatedRelation, ...] | None
+
+
+def read(folder: Path) -> tuple[NewsSentence, ...]:
+    """The sentences of `causal/*_subtask2_grouped.csv`, and of `*_subtask1.csv` where there is none of that name beside
+    it; () where there is neither. Raises InputError for another layout.
+    """
+    found: list[NewsSentence] = []
+    place = folder / "causal"
+    spans = sorted(place.glob(f"*{SPANS}"))
+    plain = [
+        one for one in place.glob(f"*{SENTENCES}") if place / one.name.replace(SENTENCES, SPANS) not in spans
+    ]
+    for path in (*spans, *sorted(plain)):
+        try:
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                found += [_sentence(row, path.name) for row in csv.DictReader(file)]
+        except (OSError, ValueError, KeyError, TypeError, SyntaxError) as error:
+            raise InputError(f"{path} cannot be read as sentences with causes: {error!r}.") from error
+    return tuple(found)
+
+
+def _sentence(row: dict[str, str], name: str) -> NewsSentence:
+    if name.endswith(SENTENCES):
+        return NewsSentence(row["text"], row["index"].rpartition("_")[0], bool(int(row["label"])), None)
+    marked = [str(one) for one in ast.literal_eval(row["causal_text_w_pairs"])]
+    return NewsSentence(row["text"], row["doc_id"], bool(marked), tuple(map(_relation, marked)))
+
+
+def _relation(marked: str) -> AnnotatedRelation:
+    words: tuple[set[int], set[int], set[int]] = (set(), set(), set())
+    inside: list[int] = []
+    place = 0
+    for kind, opens, piece in _pieces(marked):
+        if kind is not None:
+            inside = [*inside, kind] if opens else [one for one in inside if one != kind]
+            continue
+        count = len(piece.split())
+        for one in inside:
+            words[one].update(range(place, place + count))
+        place += count
+    return AnnotatedRelation(*map(frozenset, words))
+
+
+def _pieces(marked: str) -> Iterator[tuple[int | None, bool, str]]:
+    """Marks as (kind, whether it opens, ""), and the text between as (None, False, text)."""
+    last = 0
+    for found in _MARK.finditer(marked):
+        yield None, False, marked[last : found.start()]
+        name = found[1]
+        yield _KINDS["S" if name.startswith("SIG") else name], found[0][1] != "/", ""
+        last = found.end()
+    yield None, False, marked[last:]
+
+
 _RESAMPLES = 1_000
-_BINS = 10
-_LEAST = 20
-"""Sentences to part into folds."""
 _ANY = re.compile(
     r"\b(?:because|due|as|since|so|for|to|by|over|after|following|amid|with|if|led|causing|leaving|demanding"
     r"|protest|therefore|thus)\b",
@@ -42,26 +113,20 @@ Spans = tuple[frozenset[int], frozenset[int]]
 
 
 def measure_causal(rig: MemoryRig, data: Path) -> SubjectResult | None:
-    """F1 of "states a cause" and of the words of both clauses, with controls. Raises InputError for too few."""
+    """F1 of "states a cause" and of the words of both clauses, with controls."""
     sentences = read(data)
     if not sentences:
         return None
-    if len(sentences) < _LEAST or len({one.document for one in sentences}) < FOLDS:
-        raise InputError(f"{data / 'causal'} has {len(sentences)} sentences; {_LEAST} at least are needed.")
-    made = examples(sentences, rig.progress)
-    scores, chances = CauseTaggerFit(made).across()
-    _, dealt = CauseTaggerFit(shuffled(made)).across()
+    rig.progress(0, 1, "causes")
     causal = np.array([one.causal for one in sentences])
     rule = np.array([of_sentence(one.text) is not None for one in sentences])
     methods: Mapping[str, Flags] = {
-        "fitted on other documents": chances > THRESHOLD,
         "connectives, as `enhance` reads them": rule,
         "any of thirty words that may join them": np.array(
             [_ANY.search(one.text) is not None for one in sentences]
         ),
         "all": np.ones_like(causal),
         "the more frequent answer": np.full_like(causal, causal.mean() > 0.5),
-        "fitted on labels dealt out at random": dealt > THRESHOLD,
     }
     rows = [
         (name, *_figures(found, causal), _interval(found, causal, sentences))
@@ -72,20 +137,12 @@ def measure_causal(rig: MemoryRig, data: Path) -> SubjectResult | None:
         ("method", "F1", "precision", "recall", "F1, 95 %"),
         tuple(rows),
     )
-    reliability, error = _reliability(chances, causal)
-    metrics = {
-        "causal_f1": rows[0][1],
-        "causal_ece": error,
-        "causal_rule_precision": rows[1][2],
-        "causal_rule_recall": rows[1][3],
-    }
-    tables = [table, reliability]
+    metrics = {"causal_rule_precision": rows[0][2], "causal_rule_recall": rows[0][3]}
+    tables = [table]
     if any(one.relations for one in sentences):
-        spans = _spans(sentences, scores)
-        metrics["causal_span_f1"] = spans[0][3]
         title = f"Words of cause and effect, {sum(bool(one.relations) for one in sentences):,} sentences"
-        tables.append(BenchTable(title, ("method", "cause", "effect", "mean"), tuple(spans)))
-    return SubjectResult(metrics, GOALS, tuple(tables))
+        tables.append(BenchTable(title, ("method", "cause", "effect", "mean"), tuple(_spans(sentences))))
+    return SubjectResult(metrics, tables=tuple(tables))
 
 
 def _figures(found: Flags, causal: Flags) -> tuple[float, float, float]:
@@ -107,38 +164,19 @@ def _interval(found: Flags, causal: Flags, sentences: Sequence[NewsSentence]) ->
     return f"[{low:.3f}, {high:.3f}]"
 
 
-def _reliability(chances: NDArray[np.float64], causal: Flags) -> tuple[BenchTable, float]:
-    """How often what is fitted says comes true, by tenths of the sentences, and the expected calibration error."""
-    rows = []
-    error = 0.0
-    for part in np.array_split(np.argsort(chances, kind="stable"), _BINS):
-        said, true = float(chances[part].mean()), float(causal[part].mean())
-        error += abs(said - true) * len(part) / len(chances)
-        rows.append((len(part), said, true))
-    table = BenchTable("How often what is fitted says comes true", ("sentences", "said", "true"), tuple(rows))
-    return table, error
-
-
-def _spans(
-    sentences: Sequence[NewsSentence], scores: Sequence[Scores]
-) -> list[tuple[str, float, float, float]]:
+def _spans(sentences: Sequence[NewsSentence]) -> list[tuple[str, float, float, float]]:
     """F1 of the words of both clauses, mean over the causal sentences; of several relations the best-matching one."""
     chance = random.Random(0)
-    methods: Mapping[str, Callable[[NewsSentence, Scores], Spans]] = {
-        "fitted on other documents": lambda _, given: _tagged(given),
+    methods: Mapping[str, Callable[[NewsSentence], Spans]] = {
         "connectives, else at the first such word": _by_rule,
-        "at the first such word, effect first": lambda one, _: _at_word(one),
-        "halves, effect first": lambda one, _: _halves(len(one.text.split()), 0.5),
-        "halves, cause first": lambda one, _: _halves(len(one.text.split()), 0.5)[::-1],
-        "parted at random, effect first": lambda one, _: _halves(len(one.text.split()), chance.random()),
+        "at the first such word, effect first": lambda one: _at_word(one),
+        "halves, effect first": lambda one: _halves(len(one.text.split()), 0.5),
+        "halves, cause first": lambda one: _halves(len(one.text.split()), 0.5)[::-1],
+        "parted at random, effect first": lambda one: _halves(len(one.text.split()), chance.random()),
     }
     made = []
     for name, method in methods.items():
-        each = [
-            _match(one, method(one, given))
-            for one, given in zip(sentences, scores, strict=True)
-            if one.relations
-        ]
+        each = [_match(one, method(one)) for one in sentences if one.relations]
         cause, effect = (float(np.mean([pair[k] for pair in each])) for k in (0, 1))
         made.append((name, cause, effect, (cause + effect) / 2))
     return made
@@ -153,13 +191,7 @@ def _f1(found: frozenset[int], right: frozenset[int]) -> float:
     return 2 * len(found & right) / max(len(found) + len(right), 1)
 
 
-def _tagged(scores: Scores) -> Spans:
-    runs = clauses(scores)
-    return frozenset(range(*runs[CAUSE])), frozenset(range(*runs[EFFECT]))
-
-
-def _by_rule(one: NewsSentence, given: Scores) -> Spans:
-    del given
+def _by_rule(one: NewsSentence) -> Spans:
     stated = of_sentence(one.text)
     if stated is None or not stated.cause:
         return _at_word(one)

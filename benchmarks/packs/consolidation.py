@@ -27,12 +27,10 @@ from amgs.packs.learnings import SHARE, LearningText, findings, in_time, learnin
 from amgs.text.sentences import units
 from amgs.types import Block, Vector
 from benchmarks import locomo_data
-from benchmarks.bench_results import BenchTable, Comparator
+from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.conversation import evidence_data
 from benchmarks.locomo_data import Conversation, LocomoQuestion
-from benchmarks.rig import MemoryRig
 from benchmarks.stores import BenchClock
-from benchmarks.subject import SubjectResult
 
 SESSIONS = 20
 AGAIN = 5

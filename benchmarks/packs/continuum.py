@@ -17,9 +17,7 @@ from pathlib import Path
 from statistics import mean
 
 from amgs.packs.continuum import needed
-from benchmarks.bench_results import BenchTable, Comparator
-from benchmarks.rig import MemoryRig
-from benchmarks.subject import SubjectResult
+from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 
 DAYS = 365.0
 _PACKS = 100

@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 
 from amgs.packs.intents import BIAS, IntentModel, rule, signs
 from amgs.types.packs import INTENTS, QuestionIntent
-from benchmarks.bench_results import BenchTable, Comparator
+from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.listwise import fit_classes
 from benchmarks.locomo_data import ADVERSARIAL, CATEGORIES, Conversation, read_folder
-from benchmarks.rig import MemoryRig
-from benchmarks.subject import SubjectResult
 
 GOALS: Mapping[str, tuple[Comparator, float]] = {
     "intent_ece": ("<=", 0.05),

@@ -21,13 +21,11 @@ from amgs.packs.facets import likely
 from amgs.packs.pruning import PackSentence, Worths, prune
 from amgs.types import Block, Span
 from amgs.types.packs import PackRole
-from benchmarks.bench_results import BenchTable, Comparator
+from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.evidence import evidence
 from benchmarks.packs.questioned import AskedQuestion, QuestionedPacks, questioned_packs
 from benchmarks.packs.routing import interval
 from benchmarks.references import Bm25
-from benchmarks.rig import MemoryRig
-from benchmarks.subject import SubjectResult
 
 if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel

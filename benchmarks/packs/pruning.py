@@ -21,12 +21,9 @@ from amgs.identity import block_id
 from amgs.memory import Memory
 from amgs.packs.pruning import PackSentence, choose
 from amgs.packs.sentence_relevance import WEIGHTS, SearchRelevance, SentenceWords, sentence_title
-from benchmarks.bench_results import BenchTable, Comparator
-from benchmarks.packs import pruning_data
-from benchmarks.packs.pruning_data import PruningQuestion
-from benchmarks.rig import MemoryRig
+from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
+from benchmarks.packs.questioned import PruningQuestion, read_questions
 from benchmarks.stores import STILL, drafts_store
-from benchmarks.subject import SubjectResult
 
 Floats = NDArray[np.float64]
 SHARE = 6.3
@@ -73,7 +70,7 @@ def measure_pruning(rig: MemoryRig, data: Path) -> SubjectResult | None:
     written: dict[str, list[float]] = defaultdict(list)
     seconds: dict[str, float] = {}
     for name in ("hotpotqa", "musique"):
-        questions = [one for one in pruning_data.read(data, name) if any(u.supports for u in one.units)]
+        questions = [one for one in read_questions(data, name) if any(u.supports for u in one.units)]
         if not questions:
             continue
         drafts = {block_id(draft.content): draft for one in questions for draft in one.paragraphs}

@@ -15,12 +15,10 @@ from amgs.conversation.keeping import sessions
 from amgs.memory import Memory
 from amgs.packs.facets import Facets
 from amgs.packs.routing import RouteItem, route
-from benchmarks.bench_results import BenchTable, Comparator
+from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.conversation import evidence_data
 from benchmarks.conversation.evidence_data import QuestionedConversation
-from benchmarks.rig import MemoryRig
 from benchmarks.stores import BenchClock
-from benchmarks.subject import SubjectResult
 
 BUDGETS = (512, 1024)
 OURS = "amgs"

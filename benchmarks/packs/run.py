@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amgs.errors import UsageError
-from benchmarks.bench_results import BenchResult
-from benchmarks.frame import Bench
+from benchmarks.bench_results import Bench, BenchResult, Measure, MemoryRig, joined, measured
 from benchmarks.packs.causal import measure_causal
 from benchmarks.packs.consolidation import measure_consolidation
 from benchmarks.packs.continuum import measure_continuum
@@ -19,8 +18,6 @@ from benchmarks.packs.pipeline import QUESTIONS, measure_pipeline
 from benchmarks.packs.pruning import measure_pruning
 from benchmarks.packs.routing import measure_routing
 from benchmarks.packs.weights import measure_weights
-from benchmarks.rig import MemoryRig
-from benchmarks.subject import Measure, joined, measured
 
 if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel

@@ -13,9 +13,7 @@ from pathlib import Path
 
 from amgs.packs.outcome_weights import weights
 from amgs.types.packs import PackUse
-from benchmarks.bench_results import BenchTable, Comparator
-from benchmarks.rig import MemoryRig
-from benchmarks.subject import SubjectResult
+from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 
 _WORLDS = 20
 _SESSIONS = 200

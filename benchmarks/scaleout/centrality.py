@@ -11,13 +11,11 @@ from amgs.derived.centrality import worked_out
 from amgs.memory import Memory
 from amgs.settings import GraphSettings, Settings
 from amgs.storage.opening import open_storage
-from benchmarks.bench_results import BenchTable
+from benchmarks.bench_results import BenchTable, MemoryRig, SubjectResult
 from benchmarks.large_corpus import NOW, Books
 from benchmarks.large_store import fill, sample_vectors
-from benchmarks.rig import MemoryRig
 from benchmarks.scaleout.setup import SEED, ScaleoutSetup
 from benchmarks.stores import BenchClock
-from benchmarks.subject import SubjectResult
 
 LARGE = Settings(graph=GraphSettings(fresh_centrality_nodes=0))
 """Every graph is scored by what the store holds."""

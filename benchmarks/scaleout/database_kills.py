@@ -7,13 +7,11 @@ import random
 from amgs.clock import FixedClock
 from amgs.memory import Memory
 from amgs.storage.opening import open_storage
-from benchmarks.bench_results import BenchTable
-from benchmarks.rig import MemoryRig
+from benchmarks.bench_results import BenchTable, MemoryRig, SubjectResult
 from benchmarks.scaleout.server import OwnServer, own_server
 from benchmarks.scaleout.setup import ScaleoutSetup
 from benchmarks.scaleout.writer import amid_notes
 from benchmarks.stores import STILL
-from benchmarks.subject import SubjectResult
 
 CONTROLS = 5
 """Kills in each control."""

@@ -14,12 +14,10 @@ from amgs.memory import Memory
 from amgs.text.embedding import Embedder
 from amgs.types import Progress, Vector
 from benchmarks import measures
-from benchmarks.bench_results import BenchTable
+from benchmarks.bench_results import BenchTable, MemoryRig, SubjectResult
 from benchmarks.locomo_data import Conversation, read_folder
-from benchmarks.rig import MemoryRig
 from benchmarks.scaleout.setup import ScaleoutSetup
 from benchmarks.stores import STILL, BenchClock, block_ids
-from benchmarks.subject import SubjectResult
 
 DEPTH = 10
 LAGS = 20

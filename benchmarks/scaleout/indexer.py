@@ -13,12 +13,10 @@ from amgs.clock import SystemClock
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.text.embedding import HashingEmbedder
-from benchmarks.bench_results import BenchTable
-from benchmarks.rig import MemoryRig
+from benchmarks.bench_results import BenchTable, MemoryRig, SubjectResult
 from benchmarks.scaleout.indexer_process import BUILT, READY, IndexerProcess
 from benchmarks.scaleout.setup import ScaleoutSetup
 from benchmarks.scaleout.writer import note
-from benchmarks.subject import SubjectResult
 
 NOTES = 4
 """Notes taken in and consolidated while a build is at work."""

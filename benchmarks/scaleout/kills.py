@@ -9,12 +9,10 @@ from amgs.clock import FixedClock
 from amgs.errors import StoreLockedError
 from amgs.memory import Memory
 from amgs.storage.opening import open_storage
-from benchmarks.bench_results import BenchTable
-from benchmarks.rig import MemoryRig
+from benchmarks.bench_results import BenchTable, MemoryRig, SubjectResult
 from benchmarks.scaleout.setup import ScaleoutSetup
 from benchmarks.scaleout.writer import amid_notes
 from benchmarks.stores import STILL
-from benchmarks.subject import SubjectResult
 
 CONTROLS = 10
 """Kills of a writer that acknowledges before it commits."""

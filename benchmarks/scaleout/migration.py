@@ -7,11 +7,9 @@ import time
 from pathlib import Path
 
 from amgs.exchange.migration import Migration, migrate
-from benchmarks.bench_results import BenchTable
+from benchmarks.bench_results import BenchTable, MemoryRig, SubjectResult
 from benchmarks.large_corpus import Books
-from benchmarks.rig import MemoryRig
 from benchmarks.scaleout.setup import ScaleoutSetup
-from benchmarks.subject import SubjectResult
 
 SECONDS = 180.0
 """The goal of a hundred thousand blocks, either way."""

@@ -13,11 +13,9 @@ from amgs import wire
 from amgs.clock import FixedClock
 from amgs.memory import Memory
 from amgs_app.places.corpus import shipped
-from benchmarks.bench_results import BenchTable
-from benchmarks.rig import MemoryRig
+from benchmarks.bench_results import BenchTable, MemoryRig, SubjectResult
 from benchmarks.scaleout.setup import ScaleoutSetup
 from benchmarks.stores import notes_now
-from benchmarks.subject import SubjectResult
 
 Step = Callable[[Memory], Any]
 _QUESTIONS = ("who repairs the dome?", "the seeing tonight", "what was promised to Ilse", "QX-7741-B")

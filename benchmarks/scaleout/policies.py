@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
-from benchmarks.bench_results import BenchTable
+from benchmarks.bench_results import BenchTable, MemoryRig, SubjectResult
 from benchmarks.large_corpus import NOW, Books
 from benchmarks.large_store import fill, sample_vectors
 from benchmarks.measures import quantile
-from benchmarks.rig import MemoryRig
 from benchmarks.scaleout.setup import SEED, ScaleoutSetup
 from benchmarks.stores import BenchClock
-from benchmarks.subject import SubjectResult
 
 if TYPE_CHECKING:
     from benchmarks.scaleout.trial_role import TrialRole

@@ -6,12 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from amgs.errors import UsageError
-from benchmarks.bench_results import BenchResult
-from benchmarks.frame import Bench
-from benchmarks.rig import MemoryRig
+from benchmarks.bench_results import Bench, BenchResult, MemoryRig, SubjectResult, joined, measured
 from benchmarks.scaleout.centrality import measure_centrality
 from benchmarks.scaleout.database_kills import measure_database_kills
-from benchmarks.scaleout.embedding import measure_embedding
 from benchmarks.scaleout.index_hits import measure_index_hits
 from benchmarks.scaleout.indexer import measure_indexer
 from benchmarks.scaleout.kills import measure_kills
@@ -20,15 +17,13 @@ from benchmarks.scaleout.migration import measure_migration
 from benchmarks.scaleout.parity import measure_parity
 from benchmarks.scaleout.policies import measure_policies
 from benchmarks.scaleout.server import running_server
-from benchmarks.scaleout.servers import measure_servers
+from benchmarks.scaleout.servers import measure_servers, measure_tenants
 from benchmarks.scaleout.setup import ScaleoutEffort, ScaleoutSetup
 from benchmarks.scaleout.sizes import measure_sizing
-from benchmarks.scaleout.skewed import measure_skew
-from benchmarks.scaleout.tenants import measure_tenants
+from benchmarks.scaleout.skew import measure_skew
 from benchmarks.scaleout.tier import measure_tier
 from benchmarks.scaleout.workers import measure_workers
 from benchmarks.scaleout.writers import measure_writers
-from benchmarks.subject import SubjectResult, joined, measured
 
 BENCH = Bench("scaleout")
 DEFAULT = ScaleoutEffort()
@@ -41,7 +36,6 @@ SUBJECTS: Mapping[str, Callable[[MemoryRig, ScaleoutSetup], SubjectResult | None
     "workers": measure_workers,
     "database": measure_database_kills,
     "indexer": measure_indexer,
-    "embedding": measure_embedding,
     "centrality": measure_centrality,
     "index": measure_index_hits,
     "latency": measure_latency,

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from benchmarks.bench_results import MemoryRig
     from benchmarks.large_corpus import Books
     from benchmarks.large_store import LargeStore
-    from benchmarks.rig import MemoryRig
 
 SEED = 7
 """Of what every subject draws from the books."""

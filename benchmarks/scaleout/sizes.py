@@ -10,15 +10,13 @@ from pathlib import Path
 from amgs.memory import Memory
 from amgs.storage.opening import open_storage
 from amgs.storage.tables import TableSize
-from benchmarks.bench_results import BenchTable
+from benchmarks.bench_results import BenchTable, MemoryRig, SubjectResult
 from benchmarks.large_corpus import NOW, Books
 from benchmarks.large_store import fill, sample_vectors
-from benchmarks.rig import MemoryRig
 from benchmarks.scaleout.footprint import footprint
 from benchmarks.scaleout.setup import SEED, ScaleoutSetup
 from benchmarks.scaleout.sizing import AIMS, BlockFigures, Line, most_blocks, side_by_side
 from benchmarks.stores import BenchClock
-from benchmarks.subject import SubjectResult
 
 EMBEDDED = 256
 """Texts whose embedding is timed."""

@@ -10,12 +10,10 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.types import BlockFilter
 from amgs.workers import Worker
-from benchmarks.bench_results import BenchTable
-from benchmarks.rig import MemoryRig
+from benchmarks.bench_results import BenchTable, MemoryRig, SubjectResult
 from benchmarks.scaleout.setup import ScaleoutSetup
 from benchmarks.scaleout.worker_process import LEASE, WorkerProcess, opened
 from benchmarks.scaleout.writer import note
-from benchmarks.subject import SubjectResult
 
 NOTES = 40
 """Notes taken in between two kills."""

@@ -8,11 +8,9 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from benchmarks.bench_results import BenchTable
-from benchmarks.rig import MemoryRig
+from benchmarks.bench_results import BenchTable, MemoryRig, SubjectResult
 from benchmarks.scaleout.setup import ScaleoutSetup
 from benchmarks.scaleout.writer import REFUSED, WriterProcess
-from benchmarks.subject import SubjectResult
 
 WRITERS = 8
 ONE = "one"

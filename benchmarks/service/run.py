@@ -15,13 +15,11 @@ from typing import Any
 
 import httpx2
 
-from benchmarks.bench_results import BenchResult, BenchTable
-from benchmarks.frame import Bench
+from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.large_corpus import Books
 from benchmarks.large_store import prepare
 from benchmarks.measures import quantile
-from benchmarks.rig import MemoryRig
-from benchmarks.service import attached, hostile, schema
+from benchmarks.service import attached, hostile
 from benchmarks.service.load import CLIENTS, Load, at_rate
 from benchmarks.service.process import ServerProcess
 
@@ -117,7 +115,7 @@ def run(
     rig.progress(5, 6, "asking all that the schema allows")
     _removed(small)
     with _tokened(work, shared) as server:
-        report = schema.probe(server.address, _KEYS["own"], effort.examples, SEED, work)
+        report = hostile.probe_schema(server.address, _KEYS["own"], effort.examples, SEED, work)
     metrics |= {"schema_cases": float(report.cases), "server_errors": float(report.server_errors)}
     settings = {
         "blocks": effort.blocks,

@@ -1,4 +1,4 @@
-"""`conversation`, answers and peers: what a model loses, what is asked of what, what others' figures say."""
+"""`conversation`, answers: what a model loses, and what is asked of what."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ import torch
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
 from amgs_focus.model.tiny import TinyModel
-from benchmarks.conversation.answer_data import around, drawn, stretches
-from benchmarks.conversation.answers import measure_answers
-from benchmarks.conversation.peers import measure_peers
+from benchmarks.bench_results import MemoryRig
+from benchmarks.conversation.answers import around, drawn, measure_answers, stretches
 from benchmarks.focus_evaluation.answers import ContextReader
 from benchmarks.packs import pipeline
-from benchmarks.rig import MemoryRig
 
 THINGS = ("mast", "keel", "rope", "sail", "tide", "harbour", "lantern", "compass", "anchor", "deck")
 RIG = MemoryRig(embedder=HashingEmbedder(), count_tokens=approximate_tokens)
@@ -78,14 +76,6 @@ def test_answers_are_judged_after_every_context_beside_their_controls(data: Path
     assert shown["all", "nothing"][4] == 0.0 and shown["all", "the whole stretch"][4] == 1.0
     assert np.isfinite([judged.metrics[name] for name in ("gap_kept_7", "gap_random", "gap_shuffled")]).all()
     assert measure_answers(RIG, data / "locomo", TinyModel, 2) is None
-
-
-def test_a_random_seventh_preserves_what_others_measure_and_not_the_evidence(data: Path) -> None:
-    found = measure_peers(RIG, data)
-    assert found is not None
-    metrics = found.metrics
-    assert metrics["seed_preservation_random"] > 0.9 and metrics["seed_entity_recall_random"] == 100.0
-    assert metrics["seed_evidence_random"] < metrics["seed_evidence_amgs"]
 
 
 def test_a_text_of_all_packs_is_measured_beside_a_frame_of_as_many_tokens(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
+from benchmarks.bench_results import MemoryRig
 from benchmarks.packs.consolidation import CLASSES, OURS, RESTORED, measure_consolidation
-from benchmarks.rig import MemoryRig
 
 SAID = [
     ["The dome stalled at azimuth 214.", "Was anybody there, Tally?", "Nobody. It was very cold that night."],

@@ -10,8 +10,7 @@ import pytest
 from amgs.conversation.coreference.passage import Kind
 from amgs.errors import InputError
 from benchmarks.conversation.coreference import measured
-from benchmarks.conversation.coreference_data import read_friends
-from benchmarks.conversation.coreference_judging import JudgedMention, is_right, precision_at
+from benchmarks.conversation.coreference_judging import JudgedMention, is_right, precision_at, read_friends
 
 ADA, BEN = "Ada Moor", "Ben Orsa"
 SAID = [

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
+from benchmarks.bench_results import MemoryRig
 from benchmarks.conversation.dates import measure_dates
-from benchmarks.rig import MemoryRig
 
 
 def test_dates_are_measured_beside_the_day_of_writing(tmp_path: Path) -> None:

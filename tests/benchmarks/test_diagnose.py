@@ -12,9 +12,9 @@ from amgs.memory import Memory
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
 from amgs.types.diagnosis import DiagnosisCause
+from benchmarks.bench_results import MemoryRig
 from benchmarks.diagnose import run
-from benchmarks.diagnose_sent import called
-from benchmarks.rig import MemoryRig
+from benchmarks.diagnose_planting import called
 
 THINGS = ("mainsail", "anchor", "compass", "lantern", "rudder", "galley", "hammock", "sextant")
 PLACES = ("Visby", "Faro", "Riga", "Turku", "Bergen", "Danzig", "Malmo", "Lübeck")

@@ -9,8 +9,8 @@ import numpy as np
 
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
+from benchmarks.bench_results import MemoryRig
 from benchmarks.conversation.evidence import greedy, measure_evidence
-from benchmarks.rig import MemoryRig
 
 THINGS = ("mast", "keel", "rope", "sail", "tide", "harbour", "lantern", "compass", "anchor", "deck")
 

@@ -22,13 +22,10 @@ from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.scores import Scores
 from benchmarks import (
-    focus_ablation,
     focus_budget,
     focus_ceiling,
     focus_gist,
     focus_latency,
-    focus_locomo,
-    focus_longbench,
     focus_passkey,
     focus_policy,
     focus_questions,
@@ -37,11 +34,10 @@ from benchmarks import (
 )
 from benchmarks.__main__ import run as run_benchmark
 from benchmarks.bench_results import BenchResult
-from benchmarks.focus_evaluation.ceiling import CeilingPlan, continuations, optimised_gists
+from benchmarks.focus_ceiling import CeilingPlan, continuations, optimised_gists
 from benchmarks.focus_evaluation.planted_facts import FactQuestion
 from benchmarks.focus_texts import TokenCorpus, read_texts
 from benchmarks.ledger import Ledger
-from benchmarks.locomo_data import read_folder
 from tests.benchmarks.rigs import focus_rig
 
 torch.set_num_threads(1)
@@ -308,113 +304,6 @@ def test_a_refocus_reads_no_more_of_a_lifetime_a_hundred_times_as_long(text: Pat
     assert {"scale_ratio", "scale_ratio_unasked"} <= set(found.metrics)
     assert {str(line[0]).rsplit(", ", 1)[1] for line in found.tables[0].rows} == {"asked", "unasked"}
     assert "synthetic" in found.settings["lifetimes"]
-
-
-def test_the_ablation_bench_asks_with_every_variant(text: Path, tmp_path: Path) -> None:
-    rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-ablation"))
-    rig = replace(rig, search=QuestionSearch(HashingEmbedder()))
-    found = focus_ablation.run(rig, places=2, lifetime=1300)
-    variants = {row[0] for row in found.tables[0].rows}
-    asked = {"as it is", "no cooldown", "one pass", "all at once", "no action", "noisy scores"}
-    assert variants == asked | {"looked up"}
-    assert set(focus_ablation.BENCH.goals) == set(found.goals)
-    assert found.metrics["actions"] >= 1, "a scorer that opens nothing would tell nothing"
-    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
-    still = [row["actions"] for row in rows if row["key"].endswith("no action")]
-    acting = [row["actions"] for row in rows if row["key"].endswith("as it is")]
-    assert all(few < many for few, many in zip(still, acting, strict=True))
-    assert 0 <= found.metrics["answered_as_it_is"] <= 100
-
-
-def conversation(folder: Path, name: str, places: list[str]) -> None:
-    """A conversation of one session in LoCoMo's format, with a question for each place and an adversarial one."""
-    turns = [
-        {"speaker": "Ann", "dia_id": f"D1:{number}", "text": f"In year {number} I lived in {place}."}
-        for number, place in enumerate(places)
-    ]
-    asked = [
-        {
-            "question": f"Where did Ann live in year {n}?",
-            "answer": place,
-            "evidence": [f"D1:{n}"],
-            "category": 4,
-        }
-        for n, place in enumerate(places)
-    ]
-    asked.append(
-        {"question": "Where did Bob live?", "adversarial_answer": "x", "evidence": ["D1:0"], "category": 5}
-    )
-    told = {"session_1_date_time": "1:56 pm on 8 May, 2023", "session_1": turns, "qa": asked}
-    (folder / f"{name}.json").write_text(json.dumps(told), encoding="utf-8")
-
-
-PLACES = ["Rome", "Oslo", "Lima", "Bonn", "Bern", "Kyiv", "Doha", "Bath", "Graz", "Pisa"]
-
-
-def test_conversations_are_asked_with_seven_wrong_answers_of_other_questions(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    conversation(data, "1", PLACES)
-    conversation(data, "2", [place.upper() for place in PLACES[:3]])
-    rig = focus_rig(tmp_path / "rows")
-    settings = FocusSettings(window=256)
-    found = focus_locomo.run(rig, HashingEmbedder(), data, questions=4, settings=settings)
-    assert found.settings["questions"] == 4 + 3 and found.settings["chance"] == 12.5
-    systems = ("focus", "window", "rag", "dense", "none", "evidence")
-    assert {f"acc_{system}" for system in systems} | {"acc_sum_none", "focus_above_rag_low"} <= set(
-        found.metrics
-    )
-    assert "acc_gain_none" not in found.metrics
-    rows = [json.loads(line) for line in Path(found.settings["rows"]).read_text().splitlines()[1:]]
-    for row in rows:
-        assert row["category"] == 4 and row["used"] <= 256 - 32
-        assert all(len(losses) == len(row["lengths"]) == 8 for losses in row["nll"].values())
-        assert (row["shown"]["none"], row["shown"]["evidence"]) == (0, 1)
-    again = focus_locomo.run(rig, HashingEmbedder(), data, questions=4, settings=settings)
-    assert again.metrics == found.metrics
-    with pytest.raises(InputError, match="too few different answers"):
-        focus_locomo.run(rig, HashingEmbedder(), data / "2.json", questions=4, settings=settings)
-
-
-def test_the_eight_answers_hold_the_right_one_once_and_others_of_its_kind(tmp_path: Path) -> None:
-    conversation(tmp_path, "1", PLACES)
-    conversation(tmp_path, "2", [place.upper() for place in PLACES[:3]])
-    first, second = read_folder(tmp_path)
-    turns = {f"session-1#{number}": (10 * number, 10 * number + 9) for number in range(len(PLACES))}
-    for one in (first, second):
-        chosen = focus_locomo.choice_questions(one, (first, second), turns, 20)
-        assert chosen == focus_locomo.choice_questions(one, (first, second), turns, 20)
-        for question in chosen:
-            told = [option.casefold() for option in question.options]
-            assert len(set(told)) == len(told) == 8
-            assert question.options[question.right] == one.questions[question.number].answer
-            assert question.evidence == (turns[one.questions[question.number].evidence[0]],)
-    assert len({question.right for question in focus_locomo.choice_questions(first, (), turns, 20)}) > 2
-
-
-def test_long_documents_are_asked_in_both_formats(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    (data / "qasper.jsonl").write_text(
-        json.dumps({"input": "Who wrote?", "context": TEXT[:900], "answers": ["the keeper"], "length": 9})
-        + "\n"
-    )
-    choice = {"input": "Which?", "context": TEXT[:900], "answer": "sea", "options": ["sea", "land"], "id": 1}
-    (data / "longbook_choice_eng.jsonl").write_text(json.dumps(choice) + "\n\n")
-    rig = focus_rig(tmp_path)
-    found = focus_longbench.run(rig, data, settings=FocusSettings(window=256))
-    assert set(found.metrics) == {
-        f"{file}_{system}" for file in ("qasper", "longbook_choice_eng") for system in ("focus", "window")
-    }
-    assert all(0 <= value <= 100 for value in found.metrics.values())
-    assert focus_longbench.token_f1("The Keeper!", ["keeper", "a sailor"]) == 1.0
-    assert focus_longbench.token_f1("keeper of light", ["the keeper"]) == pytest.approx(0.5)
-    assert focus_longbench.token_f1("", ["x"]) == 0.0
-    with pytest.raises(InputError, match="holds none"):
-        focus_longbench.run(rig, tmp_path)
-    (data / "qasper.jsonl").write_text('{"input": 3}\n')
-    with pytest.raises(InputError, match=r"Line 1 of qasper\.jsonl"):
-        focus_longbench.read_cases(data / "qasper.jsonl")
 
 
 def test_a_bench_without_its_text_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

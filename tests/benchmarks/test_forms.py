@@ -15,9 +15,9 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.text.entities import RuleRecogniser
 from benchmarks import documents, facts, inference, multihop
 from benchmarks.__main__ import run as run_benchmark
-from benchmarks.document_data import read_projects
+from benchmarks.documents import read_projects
+from benchmarks.inference import retold
 from benchmarks.ranked import METHODS
-from benchmarks.retold import retold
 from tests.benchmarks.rigs import memory_rig
 
 LONG = (

@@ -12,9 +12,8 @@ from amgs.errors import AmgsError, Cancelled, InputError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.types import Progress
 from benchmarks import ingest
-from benchmarks.bench_results import BenchResult
+from benchmarks.bench_results import BenchResult, Rig
 from benchmarks.ingest_run import held_back
-from benchmarks.rig import Rig
 
 BOOK = "\n\n".join(
     f"On the {n}th morning Captain Marlow walked along the harbour and counted {n} boats. "

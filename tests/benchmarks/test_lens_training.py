@@ -25,7 +25,6 @@ from benchmarks.focus_evaluation.exact_allocation import with_open
 from benchmarks.focus_training.facts import fact_text
 from benchmarks.focus_training.lens_examples import LensExample, measured_example, target_of, warm_examples
 from benchmarks.focus_training.lens_labels import label_runs, opened_blocks, read
-from benchmarks.focus_training.lens_linear import solved
 from benchmarks.focus_training.lens_run import of_lens
 from benchmarks.focus_training.lens_runs import LensSnapshot, LensText, fact_lifetime, snapshot_at
 from benchmarks.focus_training.lens_training import (
@@ -33,6 +32,7 @@ from benchmarks.focus_training.lens_training import (
     evaluate,
     lens_losses,
     resumed,
+    solved,
     start,
     train,
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
 from benchmarks import lives
+from benchmarks.bench_results import MemoryRig
 from benchmarks.life_stories import EVENTS
 from benchmarks.life_stories import lives as draw
-from benchmarks.rig import MemoryRig
 
 
 def test_lives_repeat_and_hold_every_event_and_no_value_twice() -> None:

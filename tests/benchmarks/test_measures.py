@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import measures
-from benchmarks.frame import Bench, markdown, meets
+from benchmarks.bench_results import Bench, markdown, meets
 from benchmarks.references import Bm25, fused_ranks, with_neighbours
 
 A, B, C = frozenset("a"), frozenset("bx"), frozenset("c")

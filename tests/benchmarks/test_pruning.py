@@ -9,8 +9,8 @@ import pytest
 
 from amgs.errors import InputError
 from amgs.text.embedding import HashingEmbedder
+from benchmarks.bench_results import MemoryRig
 from benchmarks.packs.pruning import measure_pruning
-from benchmarks.rig import MemoryRig
 
 FILLER = [
     [f"Place {n}", [f"Place {n} lies at a river.", " Nobody knows when it was built."]] for n in range(14)

@@ -17,7 +17,6 @@ from amgs.storage.opening import open_storage
 from amgs.text.embedding import HashingEmbedder
 from benchmarks.scaleout import indexer
 from benchmarks.scaleout.database_kills import measure_database_kills
-from benchmarks.scaleout.embedding import measure_embedding
 from benchmarks.scaleout.indexer_process import TagsFirst
 from benchmarks.scaleout.setup import ScaleoutEffort, ScaleoutSetup
 from tests.benchmarks.rigs import memory_rig
@@ -84,17 +83,3 @@ def test_what_is_killed_loses_nothing_and_the_controls_do(
     ended = measure_database_kills(memory_rig(), setup).metrics
     assert ended["database_acknowledged"] > 0 and ended["database_acknowledged_lost"] == 0
     assert ended["database_verified"] == 1 and ended["database_lost_early_control"] >= 1
-
-
-@pytest.mark.slow
-def test_processes_are_compared_on_the_same_texts(request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    if not request.config.getoption("--slow"):
-        pytest.skip("begins processes: give --slow")
-    words = [
-        f"On day {day} the keeper wrote of the tide at the ferry and of the lamp." for day in range(1100)
-    ]
-    (tmp_path / "book.txt").write_text("\n\n".join(words), encoding="utf-8")
-    setup = ScaleoutSetup("", tmp_path, tmp_path, ScaleoutEffort(rounds=1))
-    found = measure_embedding(memory_rig(), setup)
-    assert found is not None and found.metrics["embedding_per_s_1"] > 0
-    assert found.metrics["embedding_cpu_ms_2"] > 0

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.scaleout.servers import measure_servers
+from benchmarks.scaleout.servers import measure_servers, measure_tenants
 from benchmarks.scaleout.setup import ScaleoutEffort, ScaleoutSetup
-from benchmarks.scaleout.tenants import measure_tenants
 from tests.benchmarks.rigs import memory_rig
 
 

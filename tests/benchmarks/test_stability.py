@@ -12,9 +12,9 @@ from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from benchmarks import focus_stability
-from benchmarks.focus_evaluation.stability import Adversary, steadiness, stream
+from benchmarks.bench_results import Stopwatch
+from benchmarks.focus_stability import Adversary, steadiness, stream
 from benchmarks.focus_texts import TokenCorpus
-from benchmarks.rig import Stopwatch
 from tests.benchmarks.rigs import focus_rig
 
 TEXT = "".join(

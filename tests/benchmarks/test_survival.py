@@ -9,9 +9,9 @@ from amgs.conversation.strategies.asked import asked_classes, is_bare
 from amgs.conversation.tokens import MessageCounter
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
+from benchmarks.bench_results import MemoryRig
 from benchmarks.conversation.histories import BARE, agent, history
 from benchmarks.conversation.survival import measure_survival, whole
-from benchmarks.rig import MemoryRig
 
 
 def test_planted_facts_stay_in_reach_and_nothing_is_torn() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from amgs.errors import AmgsError
 from amgs_app.operations.standard import standard
-from benchmarks import tui, tui_hour
+from benchmarks import tui
 from benchmarks.terminal import Terminal
 
 
@@ -81,18 +81,18 @@ class Held(Terminal):
         self.rested = seconds
 
     def resident(self) -> float:
-        assert self.rested >= tui_hour.REST
+        assert self.rested >= tui.REST
         return float(len(self.acts))
 
 
 def test_memory_is_read_at_rest_after_each_share_of_the_acts() -> None:
     held = Held()
-    assert tui_hour._course(held, ("1", "2", "3"), [0, 2, 4, 8]) == [0, 2, 4, 8]
+    assert tui._course(held, ("1", "2", "3"), [0, 2, 4, 8]) == [0, 2, 4, 8]
     assert held.acts == ["1", "2", "3", "1", "2", "3", "1", "2"]
-    assert tui_hour._rested(Held(), [0, 2, 4], 12.0) == [0, 0, 0]
+    assert tui._rested(Held(), [0, 2, 4], 12.0) == [0, 0, 0]
 
 
 def test_what_the_hour_asks_of_the_shell_are_commands_that_it_knows() -> None:
-    typed = [line.removeprefix(":") for line in (*tui_hour.ENGINE, *tui_hour.SCREEN) if line.endswith("\r")]
-    assert len(typed) == len(tui_hour.ENGINE) + 2
+    typed = [line.removeprefix(":") for line in (*tui.ENGINE, *tui.SCREEN) if line.endswith("\r")]
+    assert len(typed) == len(tui.ENGINE) + 2
     assert all(standard().parse(line.strip()) is not None for line in typed)

@@ -17,16 +17,14 @@ from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.model.base_model import turns_keys
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.records import Action, NodeRef
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
-from benchmarks.focus_evaluation.budget import Streamed, focused
-from benchmarks.focus_evaluation.flops import ModelCost, counted
+from benchmarks.focus_evaluation.budget import ModelCost, counted, focused
 from benchmarks.focus_evaluation.needles import CHOICES, choose, facts, pass_keys, plant
-from benchmarks.focus_evaluation.places import lifetime_of
 from benchmarks.focus_evaluation.retrieval import ChunkRetrieval
-from benchmarks.focus_evaluation.stale import stale_answer, stale_reads
-from benchmarks.focus_evaluation.tiled import TiledStore
+from benchmarks.focus_reads import stale_answer, stale_reads
+from benchmarks.focus_rig import lifetime_of
+from benchmarks.focus_scale import TiledStore
 from tests.focus.focus_world import MODEL, SMALL, Told, small_tree
 
 torch.set_num_threads(1)
@@ -253,12 +251,3 @@ def test_a_fact_is_asked_for_with_both_reads() -> None:
     found = stale_answer(tree, TailSimilarity(), chosen, planted[0], StillClock())
     assert tree.length == len(tokens)
     assert found.computed[0] > found.computed[1] > 0
-
-
-def test_a_reversal_is_the_opposite_of_the_same_node_soon_after() -> None:
-    one, two = NodeRef(1, 1), NodeRef(1, 2)
-    actions: list[tuple[int, NodeRef, Action]] = [
-        (1, one, "expand"), (2, two, "collapse"), (2, one, "collapse"), (5, one, "expand"), (6, two, "collapse"),
-    ]  # fmt: skip
-    streamed = Streamed((), (), (), actions=tuple(actions))
-    assert [streamed.reversals(within) for within in (0, 1, 2, 3)] == [0, 1, 1, 2]

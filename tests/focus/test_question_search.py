@@ -30,7 +30,7 @@ from amgs_focus.tree.files import VECTORS
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.node_set import NodeSet
 from amgs_focus.tree.retention import act_of
-from benchmarks.focus_evaluation.asking import asked, stands_whole
+from benchmarks.focus_evaluation.needles import asked, stands_whole
 from tests.focus.focus_world import MODEL, StillClock
 
 SETTINGS = FocusSettings(block_size=16, window=160, cadence=8)

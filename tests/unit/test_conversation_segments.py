@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from amgs.conversation.cohesion import depths
 from amgs.conversation.segments import PAUSE, boundaries, linked, segments, sittings, topic_changes
 from amgs.text.embedding import HashingEmbedder
-from benchmarks.conversation.segment_metrics import Cuts, cuts_of, half_length, pk, window_diff
-from benchmarks.conversation.segments import topic_cuts
+from benchmarks.conversation.segments import Cuts, cuts_of, half_length, pk, topic_cuts, window_diff
 
 
 def _cuts(written: str) -> Cuts:

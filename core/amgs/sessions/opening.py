@@ -19,11 +19,29 @@ _WHOLE: Final = 64 * 1024 * 1024
 """Bytes of a document of one JSON value beyond which it is not parsed to recognise it."""
 
 
-def open_session(path: Path) -> Session:
-    """The session in a file, or in a folder where the format is one. Raises InputError for what cannot be read, and for
-    a file of no known format, which names the known ones.
+def open_session(path: Path, id: str | None = None) -> Session:
+    """The session in a file, or in a folder where the format is one; the one with an id where a file holds many, else
+    the latest. Raises InputError for what cannot be read, for an id that is not there, and for a file of no known
+    format, which names the known ones.
     """
-    return format_of(path).read(path)
+    one = format_of(path)
+    if id is not None and one.read_one is not None:
+        return one.read_one(path, id)
+    session = one.read(path)
+    if id is not None and id != session.id:
+        raise InputError(
+            f"{path} holds no session {id}.", way_out=f"It is the session {session.id}; leave the id out."
+        )
+    return session
+
+
+def sessions_in(path: Path) -> Sequence[str]:
+    """The ids of the sessions in a file that holds many, the latest first; none for a file that is one session.
+
+    Raises InputError as `open_session` does.
+    """
+    one = format_of(path)
+    return one.inside(path) if one.inside is not None else ()
 
 
 def format_of(path: Path) -> SessionFormat:

@@ -8,17 +8,16 @@ file holds neither the system prompt nor the definitions of tools.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from amgs.sessions.anthropic_messages import parts_of, turns_of_part, usage_of
 from amgs.sessions.building import SessionBuilder, limit_of
 from amgs.sessions.format import SessionFormat
 from amgs.sessions.lines import (
     Line,
     Record,
-    as_json,
     content_text,
     count,
     fields,
@@ -28,17 +27,8 @@ from amgs.sessions.lines import (
     lines_of,
     text,
 )
-from amgs.sessions.turn import Boundary, Place, Rules, Session, Turn, TurnKind, Usage
-from amgs.types.conversation import Role, ToolCall
+from amgs.sessions.turn import Boundary, Place, Rules, Session, Turn, TurnKind
 
-_TAGS: Final = (
-    "system-reminder|task-notification|ide_[a-z_]+|local-command-[a-z]+|bash-(?:input|stdout|stderr)"
-    "|user-prompt-submit-hook|new-diagnostics|session-start-hook"
-)
-_INJECTED: Final = re.compile(rf"<({_TAGS})\b[^>]*>.*?</\1>\s*", re.DOTALL)
-_COMMAND: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
-_COMMAND_WORDS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
-_INTERRUPTED: Final = re.compile(r"\[Request interrupted by user[^\]]*\]\s*")
 _WINDOW: Final = 200_000
 _LARGE_WINDOW: Final = 1_000_000
 
@@ -93,16 +83,14 @@ class _Reading:
             "request": text(record.get("requestId")) or (text(said.get("id")) if who == "assistant" else ""),
             "agent": (agent or "subagent") if side else "",
         }
-        content = said.get("content")
-        parts = [content] if isinstance(content, str) else content if isinstance(content, list) else []
         if who == "assistant":
             model = text(said.get("model"))
             if model != "<synthetic>":
                 self.made.know(**{"side_model" if side else "model": model})
-            usage = _usage(said.get("usage"))
+            usage = usage_of(said.get("usage"))
             common["usage"] = usage if usage.window else None
-        for part in parts:
-            for role, kind, told, more in _turns(part, who, record):
+        for part in parts_of(said.get("content")):
+            for role, kind, told, more in turns_of_part(part, who, _told(who, record)):
                 self.made.turn(place, role, kind, told, **common, **more)
 
     def _system(self, record: Record, place: Place) -> None:
@@ -174,56 +162,13 @@ _OF_ATTACHMENT: Final = ("content", "prompt", "addedBlocks", "addedLines", "snip
 """Where the text of an attachment stands, the first that is there."""
 
 
-def _turns(part: Any, who: str, record: Record) -> Iterator[tuple[Role, TurnKind, str, dict[str, Any]]]:
-    """(role, kind, text, further fields) of one part of a message."""
-    role: Role = "assistant" if who == "assistant" else "user"
-    one = {"type": "text", "text": part} if isinstance(part, str) else fields(part)
-    kind = text(one.get("type"))
-    if kind in ("thinking", "redacted_thinking"):
-        yield role, "thinking", text(one.get("thinking")), {}
-    elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
-        call = ToolCall(text(one.get("id")), text(one.get("name")), as_json(one.get("input")))
-        yield role, "call", "", {"calls": (call,)}
-    elif kind.endswith("tool_result"):
-        more = {"answers": text(one.get("tool_use_id")), "failed": one.get("is_error") is True}
-        yield "tool", "result", content_text(one.get("content")), more
-    elif who == "assistant":
-        injected = record.get("isApiErrorMessage") is True
-        yield role, "injected" if injected else "said", content_text(one), {}
-    elif record.get("isCompactSummary") is True:
-        yield "assistant", "summary", content_text(one), {}
-    elif record.get("isMeta") is True:
-        yield role, "injected", content_text(one), {}
-    else:
-        for spoken, told in _of_user(content_text(one)):
-            yield role, "said" if spoken else "injected", told, {}
-
-
-def _of_user(told: str) -> Iterator[tuple[bool, str]]:
-    """(whether the user said it, text) of what stands in a message of the user."""
-    if command := _COMMAND.search(told):
-        words = _COMMAND_WORDS.search(told)
-        given = words[1].strip() if words else ""
-        yield bool(given), f"{command[1].strip()} {given}".strip()
-        return
-    put_in = [found[0].strip() for found in _INJECTED.finditer(told)]
-    rest = _INJECTED.sub("", told)
-    put_in += [found[0].strip() for found in _INTERRUPTED.finditer(rest)]
-    rest = _INTERRUPTED.sub("", rest).strip()
-    for one in put_in:
-        yield False, one
-    if rest or not put_in:
-        yield True, rest
-
-
-def _usage(given: Any) -> Usage:
-    one = fields(given)
-    return Usage(
-        count(one.get("input_tokens")),
-        count(one.get("cache_creation_input_tokens")),
-        count(one.get("cache_read_input_tokens")),
-        count(one.get("output_tokens")),
-    )
+def _told(who: str, record: Record) -> TurnKind | None:
+    """What the text of a message is, where its record says so."""
+    if who == "assistant":
+        return "injected" if record.get("isApiErrorMessage") is True else None
+    if record.get("isCompactSummary") is True:
+        return "summary"
+    return "injected" if record.get("isMeta") is True else None
 
 
 def _names(*given: Any) -> Iterator[str]:

@@ -1,0 +1,82 @@
+"""Messages in Anthropic's form, which several programs write: their parts as turns, and the tokens of a request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from amgs.sessions.lines import as_json, content_text, count, fields, text
+from amgs.sessions.turn import TurnKind, Usage
+from amgs.types.conversation import Role, ToolCall
+
+_TAGS: Final = (
+    "system-reminder|task-notification|ide_[a-z_]+|local-command-[a-z]+|bash-(?:input|stdout|stderr)"
+    "|user-prompt-submit-hook|new-diagnostics|session-start-hook|environment_details"
+)
+_INJECTED: Final = re.compile(rf"<({_TAGS})\b[^>]*>.*?</\1>\s*", re.DOTALL)
+_COMMAND: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
+_COMMAND_WORDS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_INTERRUPTED: Final = re.compile(r"\[Request interrupted by user[^\]]*\]\s*")
+
+PartTurn = tuple[Role, TurnKind, str, dict[str, Any]]
+"""(role, kind, text, further fields of a turn)."""
+
+
+def parts_of(content: Any) -> list[Any]:
+    """The parts of a message's content, which may be one text; none for anything else."""
+    return [content] if isinstance(content, str) else content if isinstance(content, list) else []
+
+
+def turns_of_part(part: Any, who: str, told: TurnKind | None = None) -> Iterator[PartTurn]:
+    """The turns of one part of a message. who: user or assistant. told: what the message's text is, where its record
+    says so; else words of the user are told apart from what the program put among them.
+    """
+    role: Role = "assistant" if who == "assistant" else "user"
+    one = {"type": "text", "text": part} if isinstance(part, str) else fields(part)
+    kind = text(one.get("type"))
+    if kind in ("thinking", "redacted_thinking"):
+        yield role, "thinking", text(one.get("thinking")), {}
+    elif kind == "reasoning":
+        yield role, "thinking", content_text(one), {}
+    elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
+        call = ToolCall(text(one.get("id")), text(one.get("name")), as_json(one.get("input")))
+        yield role, "call", "", {"calls": (call,)}
+    elif kind.endswith("tool_result"):
+        more = {"answers": text(one.get("tool_use_id")), "failed": one.get("is_error") is True}
+        yield "tool", "result", content_text(one.get("content")), more
+    elif told is not None:
+        yield "assistant" if told == "summary" else role, told, content_text(one), {}
+    elif who == "assistant":
+        yield role, "said", content_text(one), {}
+    else:
+        for spoken, words in words_of_user(content_text(one)):
+            yield role, "said" if spoken else "injected", words, {}
+
+
+def words_of_user(told: str) -> Iterator[tuple[bool, str]]:
+    """(whether the user said it, text) of what stands in a message of the user."""
+    if command := _COMMAND.search(told):
+        words = _COMMAND_WORDS.search(told)
+        given = words[1].strip() if words else ""
+        yield bool(given), f"{command[1].strip()} {given}".strip()
+        return
+    put_in = [found[0].strip() for found in _INJECTED.finditer(told)]
+    rest = _INJECTED.sub("", told)
+    put_in += [found[0].strip() for found in _INTERRUPTED.finditer(rest)]
+    rest = _INTERRUPTED.sub("", rest).strip()
+    for one in put_in:
+        yield False, one
+    if rest or not put_in:
+        yield True, rest
+
+
+def usage_of(given: Any) -> Usage:
+    """The tokens of a request as Anthropic counts them."""
+    one = fields(given)
+    return Usage(
+        count(one.get("input_tokens")),
+        count(one.get("cache_creation_input_tokens")),
+        count(one.get("cache_read_input_tokens")),
+        count(one.get("output_tokens")),
+    )

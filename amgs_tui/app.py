@@ -382,8 +382,7 @@ class Workstation(App[None], inherit_bindings=False):
 
     def action_stop_or_return(self) -> None:
         """Take the mouse's mark away; without one, stop what the operator has started, else leave the large view."""
-        focus = self.main.pane("focus")
-        played = isinstance(focus, FocusPane) and focus.stop_playing()
+        played = self.main.pane_of(FocusPane).stop_playing()
         if self.main.selections:
             self.main.clear_selection()
         elif self.dispatcher.by_operator is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amgs_app import operations
-from amgs_tui.panes.lists import FILTER, FilterablePane
+from amgs_tui.panes.row_sifting import FILTER
 from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.completion_cache import complete, explain
 
@@ -69,8 +69,8 @@ class CommandLine:
             self._dispatcher.ask(operations.script.save(Path(line)))
         elif topic in PANES:
             self._screen.pane(topic).take_answer(line)
-        elif isinstance(pane := self._screen.pane(topic.removesuffix(FILTER)), FilterablePane):
-            pane.filtered(line)
+        else:
+            self._screen.pane(topic.removesuffix(FILTER)).take_filter(line)
 
     def carry_out(self, line: str) -> None:
         """Carry out a typed line: its pipe says how the result is seen, the rest is a call."""

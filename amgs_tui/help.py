@@ -8,12 +8,11 @@ from typing import Any, ClassVar, Final
 from textual.binding import ActiveBinding, Binding
 from textual.content import Content
 
-from amgs_app.panes.row_fields import LISTINGS
 from amgs_app.reference.glossary import SCREEN, TERMS, Words
 from amgs_app.render.figures.glyphs import wrap
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.base import Pane
-from amgs_tui.panes.lists import FilterablePane, ListPane
+from amgs_tui.panes.lists import ListPane
 from amgs_tui.widgets.keybar import named
 
 GENERAL: Final = """\
@@ -76,9 +75,9 @@ def help_page(pane: Pane | None, bindings: dict[str, ActiveBinding], width: int)
         pieces += _keys([active for active in own if active not in moving], width)
         if moving:
             pieces += [("\nIn the list\n", "bold $accent"), *_keys(moving, width)]
-        if isinstance(pane, FilterablePane) and pane.NAME in LISTINGS:
-            told = ROWS.format(fields=", ".join(pane.listing.fields), sorts=", ".join(pane.listing.sorts))
-            pieces += _paragraph(told, width)
+        listing = pane.sifting.listing
+        told = ROWS.format(fields=", ".join(listing.fields), sorts=", ".join(listing.sorts))
+        pieces += _paragraph(told, width)
         pieces += [("\nWords on this screen\n", "bold $accent"), *_words(SCREEN.get(pane.NAME, ()), width)]
     pieces += [("\nKeys everywhere\n", "bold $accent"), *_keys(everywhere, width)]
     pieces += [("\nThe workstation\n", "bold $accent"), *_paragraph(GENERAL, width)]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from amgs_app.terminal.screen import Symbols
     from amgs_app.terminal.themes import Palette
     from amgs_focus.views import FocusView
-    from amgs_tui.completion import Complete, Explain
     from amgs_tui.messages import EngineRequest, Follow, Origin
+    from amgs_tui.widgets.completion_cache import Complete, Explain
 
 
 class Host(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast
 
 from textual import events
 from textual.app import ComposeResult
@@ -20,7 +20,6 @@ from amgs_tui.panes import PANE_TYPES
 from amgs_tui.panes.base import Pane
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.focus import FocusPane
-from amgs_tui.panes.lists import FilterablePane
 from amgs_tui.widgets.arrangement import LEAST_HEIGHT, LEAST_WIDTH, PANES
 from amgs_tui.widgets.body import Body
 from amgs_tui.widgets.header import HeaderFacts, HeaderLine
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
     from amgs_focus.views import FocusView
     from amgs_tui.host import Host
     from amgs_tui.state import ScreenState
+
+P = TypeVar("P", bound=Pane)
 
 CSS: Final = """
 MainScreen { layout: vertical; background: $background; color: $foreground; overflow: hidden hidden; }
@@ -124,6 +125,10 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         """The pane of this name."""
         return self.panes[PANES.index(name)]
 
+    def pane_of(self, kind: type[P]) -> P:
+        """The pane of this type."""
+        return next(pane for pane in self.panes if isinstance(pane, kind))
+
     def panes_of(self, command: str) -> Iterable[Pane]:
         """The panes that show what this command gives."""
         return (pane for pane in self.panes if command in pane.SHOWS)
@@ -131,8 +136,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
     @property
     def lifetime(self) -> FocusView | None:
         """The working context as the focus pane shows it."""
-        pane = self.pane("focus")
-        return pane.view if isinstance(pane, FocusPane) else None
+        return self.pane_of(FocusPane).view
 
     def redraw(self) -> None:
         """Draw every figure again."""
@@ -147,8 +151,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
         status = replace(state.overview.store, now=state.now())
         if state.attached:
             status = replace(status, path=state.store_name)  # where it is reached, not where it lies there
-        view, decay = self.lifetime, self.pane("decay")
-        forecast = decay.forecast if isinstance(decay, DecayPane) else None
+        view, forecast = self.lifetime, self.pane_of(DecayPane).forecast
         model = state.overview.model
         if state.models is not None:
             model = f"{model} {state.models}"
@@ -262,7 +265,7 @@ class MainScreen(Screen[Any], inherit_bindings=False):
     def use_sifts(self, sifts: Mapping[str, ListFilter]) -> None:
         """Filter and sort the lists of these panes."""
         for pane in self.panes:
-            if isinstance(pane, FilterablePane) and pane.NAME in sifts:
+            if pane.NAME in sifts:
                 pane.use_sift(sifts[pane.NAME])
 
     # --- focus --------------------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from amgs_app.terminal.exit_codes import ExitCode
 from amgs_tui.dispatcher import ASKING, WHEN_DUE
 from amgs_tui.engine_worker import OPEN
-from amgs_tui.panes.edge_editing import EdgeEditing
 from amgs_tui.panes.exchange_following import EXCHANGES
+from amgs_tui.panes.graph import GraphPane
 from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.status import seconds
 
@@ -124,13 +124,13 @@ class ResultRouter:
         """Corrections that the last session neither applied nor discarded: where they are, and the key for each."""
         from amgs.text.plural import plural
 
-        graph, words = self._screen.pane("graph"), []
+        words = []
         if drafts.items:
             words.append(
                 f"Corrections to {plural(len(drafts.items), 'block')}: d in pane 1 goes on with them."
             )
-        if drafts.edges and isinstance(graph, EdgeEditing):
-            graph.take_draft(drafts.edges, self._state.now())
+        if drafts.edges:
+            self._screen.pane_of(GraphPane).edges.take_draft(drafts.edges, self._state.now())
             words.append(f"Corrections to {plural(len(drafts.edges), 'edge')}: c in pane 3 applies them.")
         if words:
             self._notices.warn("Kept from last time", "\n".join(words), 12)

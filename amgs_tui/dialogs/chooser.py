@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from rich.cells import cell_len
@@ -16,20 +15,11 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from amgs_app.terminal.printable import printable_line
+from amgs_tui.dialogs.questions import Choice
 
 LEAST_WIDTH: Final = 76
 EDGES: Final = 4
 """Cells of the border and of a scroll bar."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One line of the list; marked is the present one."""
-
-    id: str
-    label: str
-    note: str = ""
-    marked: bool = False
 
 
 class Chooser(ModalScreen[str | None]):

@@ -4,10 +4,9 @@ next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 from textual import events
 from textual.content import Content
@@ -16,11 +15,25 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.widget import Widget
 
+from amgs.errors import UsageError
+from amgs_app import operations
+from amgs_app.panes.row_filter import said
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.terminal.printable import printable_line
+from amgs_tui.dialogs.questions import choose
+from amgs_tui.keys import hide
 from amgs_tui.messages import EngineRequest, Failed, Follow, Origin
-from amgs_tui.panes.marking import letter_at, marked_text, with_mark
+from amgs_tui.panes.picture_lines import (
+    FigureVisual,
+    Line,
+    changed_rows,
+    letter_at,
+    lines_of,
+    marked_text,
+    with_mark,
+)
+from amgs_tui.panes.row_sifting import FILTER, RowSifting
 from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.tabs import TITLES
 
@@ -28,26 +41,15 @@ if TYPE_CHECKING:
     from textual.binding import Binding
 
     from amgs_app.calls.call import Call
+    from amgs_app.panes.row_filter import ListFilter, Row
+    from amgs_tui.dialogs.questions import Choice
     from amgs_tui.host import Host
 
-
-Line = tuple[str, tuple[tuple[int, int, object], ...]]
-"""A line of a picture: its text, and where which style lies on it."""
-
-
-class FigureVisual:
-    """A picture as Textual draws it three times as fast as a text: its lines have their width already."""
-
-    def __init__(self, picture: Text) -> None:
-        self.picture = picture
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        del options
-        return self.picture.render(console)
+R = TypeVar("R")
 
 
 class Pane(Widget, can_focus=True):
-    """A framed picture with keys of its own.
+    """A framed picture of rows, with keys of its own. Which of the rows are shown is kept with the layout.
 
     NAME: its word in commands. SHOWS: the commands whose results it takes, whoever asked. PURPOSE: what F1
     says first."""
@@ -56,6 +58,10 @@ class Pane(Widget, can_focus=True):
     SHOWS: ClassVar[frozenset[str]] = frozenset()
     PURPOSE: ClassVar[str] = ""
 
+    BINDINGS: ClassVar[list[Any]] = [
+        hide("F", "filter_rows", "filter", "list.filter", "Filter the rows: a word, field:word, field>0.5"),
+        hide("O", "sort_rows", "order", "list.sort", "Cycle the sort order"),
+    ]
     DEFAULT_CSS = """
     Pane {
         border: round $faint; border-title-color: $muted; border-subtitle-color: $muted;
@@ -74,6 +80,7 @@ class Pane(Widget, can_focus=True):
     def __init__(self, host: Host) -> None:
         super().__init__(id=self.NAME)
         self.host = host
+        self.sifting = RowSifting(self.NAME, self.all_rows)
         self.trouble: Failed | None = None
         self.busy: EngineRequest | None = None
         self.stale = True
@@ -85,7 +92,7 @@ class Pane(Widget, can_focus=True):
         self._lines: list[Line] = []
         self._edges_changed = False
         self._mark_shown: tuple[Selection | None, str] = (None, "")
-        self._said = (Pane.title(self), "")
+        self._said = (self.title(), "")
         self.border_title = self._said[0]
 
     # --- for the panes ------------------------------------------------------------------------------------
@@ -112,7 +119,8 @@ class Pane(Widget, can_focus=True):
 
     def title(self) -> str:
         """What stands at the upper edge."""
-        return f"{PANES.index(self.NAME) + 1} {TITLES[self.NAME][0]}"
+        title = f"{PANES.index(self.NAME) + 1} {TITLES[self.NAME][0]}"
+        return f"{title} · {said(self.sift)}" if self.sift else title
 
     def subtitle(self) -> str:
         """What stands at the lower edge when nothing runs."""
@@ -133,6 +141,91 @@ class Pane(Widget, can_focus=True):
         """What stands in a pane that has nothing to show yet: behind what it waits."""
         behind = self.host.waits_for
         return f"Waiting for {behind} …" if behind else "Reading the memory …"
+
+    def adopt(self, part: object) -> None:
+        """Have keys of the pane carried out by a part of it: its methods `action_…`, where the pane has none of that
+        name.
+        """
+        for name in dir(type(part)):
+            if name.startswith("action_") and not hasattr(self, name):
+                setattr(self, name, getattr(part, name))
+
+    def choose(self, title: str, choices: Sequence[Choice], then: Callable[[str], object]) -> None:
+        """Have the operator choose one; `then` is called with its id, and not where nothing is chosen."""
+        choose(self.app, title, choices, then)
+
+    def read(self, block_id: str | None) -> None:
+        """Select a block everywhere and show it in full; None: the one that is selected."""
+        if block_id is not None:
+            self.host.pick(block_id)
+        self.host.read_block()
+
+    # --- the rows -----------------------------------------------------------------------------------------
+
+    def all_rows(self) -> Sequence[Row]:
+        """Every row that the pane holds, shown or not."""
+        return ()
+
+    def follow_filter(self) -> None:
+        """Other rows are shown, or in another order: put the cursor on one of them, ask for what is needed."""
+
+    @property
+    def sift(self) -> ListFilter:
+        """The filter and the order of the rows."""
+        return self.sifting.now
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The places of the rows that are shown, in the order they are shown."""
+        return self.sifting.places
+
+    @property
+    def shown_places(self) -> tuple[int, ...] | None:
+        """The same for a picture; None where all rows are shown as they come."""
+        return self.places if self.sift else None
+
+    def sift_rows(self, every: Sequence[R]) -> Sequence[R]:
+        """Of what is in each row, what the filter leaves, in the operator's order."""
+        return [every[place] for place in self.places] if self.sift else every
+
+    def use_sift(self, sift: ListFilter) -> None:
+        """Filter and sort as given, at once."""
+        if sift != self.sift:
+            self.sifting.now = sift
+            self.follow_filter()
+            self._say()
+            self.repaint()
+
+    def take_filter(self, line: str) -> None:
+        """The filter was entered; one that cannot be is said, and the one before stays."""
+        try:
+            wanted = self.sifting.read(line)
+        except UsageError as error:
+            words = f"{error.message} {error.way_out}"
+            self.notify(words, title="Filter not changed", severity="warning", markup=False)
+            return
+        self._sift_by(operations.workspace.filter_rows(self.sifting.pane, list(wanted.terms)), wanted)
+
+    def action_filter_rows(self) -> None:
+        """Ask which rows are wanted; a blank line takes the filter away."""
+        part = self.sifting
+        self.host.ask_line(
+            f"{self.NAME}{FILTER}",
+            f"{self.NAME} rows",
+            self.sift.words,
+            complete=part.complete,
+            explain=part.explain,
+            blank=True,
+        )
+
+    def action_sort_rows(self) -> None:
+        wanted = self.sift.next_order(self.sifting.listing)
+        self._sift_by(operations.workspace.sort_rows(self.sifting.pane, wanted.order), wanted)
+
+    def _sift_by(self, call: Call[Any], wanted: ListFilter) -> None:
+        """On the screen at once; as an operation too, so that it is recorded and kept."""
+        self.use_sift(wanted)
+        self.ask(call, slot=f"{self.NAME}:{call.operation.name}")
 
     # --- for the app --------------------------------------------------------------------------------------
 
@@ -224,6 +317,12 @@ class Pane(Widget, can_focus=True):
         self.busy = None
         self._say()
         self.repaint()
+
+    def show_change(self) -> None:
+        """What the pane holds is other, by a key: its edges, its picture and its keys."""
+        self._say()
+        self.repaint()
+        self.refresh_bindings()
 
     def _say(self, *, same_figure: bool = False) -> None:
         """Bring both edges up to date; each change of one has Textual draw the whole pane.
@@ -335,36 +434,3 @@ class Pane(Widget, can_focus=True):
         except Exception as error:  # noqa: BLE001 - one bad picture must not take the program down
             words = f"{type(error).__name__}: {error} The other panes still work; please report it."
             return notice(canvas, "✗ A fault in this picture", (), words)
-
-
-def lines_of(picture: Text) -> list[Line]:
-    """A picture line by line; no span of a picture passes the end of its line."""
-    lines: list[Line] = []
-    spans = iter(picture.spans)
-    span = next(spans, None)
-    start = 0
-    for text in picture.plain.split("\n"):
-        end = start + len(text)
-        found = []
-        while span is not None and span.start < end:
-            found.append((span.start - start, span.end - start, span.style))
-            span = next(spans, None)
-        lines.append((text, tuple(found)))
-        start = end + 1
-    return lines
-
-
-def changed_rows(before: Sequence[Line], after: Sequence[Line]) -> list[tuple[int, int]] | None:
-    """Runs [first, last) of lines that differ; None where so many do that all may be drawn again."""
-    if len(before) != len(after):
-        return None
-    different = [row for row, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
-    if 2 * len(different) > len(after):
-        return None
-    runs: list[tuple[int, int]] = []
-    for row in different:
-        if runs and runs[-1][1] == row:
-            runs[-1] = runs[-1][0], row + 1
-        else:
-            runs.append((row, row + 1))
-    return runs

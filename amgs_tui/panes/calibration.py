@@ -12,6 +12,7 @@ from amgs_app.panes.row_fields import of_forecasts, queued, verdict_of
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import share
+from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane
 
@@ -191,7 +192,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
     @property
     def cases(self) -> Sequence[ForecastCase]:
         """The forecasts that the filter leaves, in the operator's order; by themselves the open ones come first."""
-        return [self._every[place] for place in self.places] if self.sift else self._every
+        return self.sift_rows(self._every)
 
     @property
     def _case(self) -> ForecastCase | None:
@@ -201,10 +202,6 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
 
     def all_rows(self) -> Sequence[Row]:
         return of_forecasts(self._every)
-
-    def follow_filter(self) -> None:
-        self.cursor = 0
-        self.follow_cursor()
 
     @property
     def rows(self) -> int:
@@ -329,8 +326,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
 
     def action_read(self) -> None:
         if self._case is not None and self._case.outcome.block_id:
-            self.host.pick(self._case.outcome.block_id)
-            self.host.read_block()
+            self.read(self._case.outcome.block_id)
 
     def action_bins(self) -> None:
         self.bins = BINS[(BINS.index(self.bins) + 1) % len(BINS)] if self.bins in BINS else BINS[0]
@@ -367,9 +363,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
     def action_drop(self) -> None:
         self.plan = None
         self.cursor = 0
-        self._say()
-        self.repaint()
-        self.refresh_bindings()
+        self.show_change()
 
     def action_undo(self) -> None:
         """Take back what was done here last; the workstation asks first."""
@@ -391,8 +385,6 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
             self._choose(result)
 
     def _choose(self, found: OutcomeGroups) -> None:
-        from amgs_tui.dialogs.chooser import Choice, Chooser
-
         choices = []
         for each in found.groups:
             name = "" if each.kind == "all" else f"{each.kind} {each.name}"
@@ -400,11 +392,9 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
             told = f"{each.outcomes:,} of {plural(each.forecasts, 'forecast')} judged{brier}"
             here = " ".join(self.group) if self.group is not None else ""
             choices.append(Choice(name, name or "all", told, marked=name == here))
-        self.app.push_screen(Chooser("Show which forecasts?", choices), self._chose)
+        self.choose("Show which forecasts?", choices, self._show_group)
 
-    def _chose(self, name: str | None) -> None:
-        if name is None:
-            return
+    def _show_group(self, name: str) -> None:
         kind, _, value = name.partition(" ")
         self.group = (cast("GroupKind", kind), value) if kind else None
         self.bin = None

@@ -123,16 +123,14 @@ follows the agents: what the model had in front of it when it answered, and what
     @property
     def listed_spans(self) -> Sequence[ContextSpan]:
         """Those that the filter leaves."""
-        every = self.unsifted
-        return [every[place] for place in self.places] if self.sift else every
+        return self.sift_rows(self.unsifted)
 
     @property
     def spans(self) -> Sequence[ContextSpan | FateChange]:
         """What is listed; where two contexts are compared, the runs of messages in which they differ."""
         if self.comparison is None:
             return self.listed_spans
-        changes = self.comparison.changes
-        return [changes[place] for place in self.places] if self.sift else changes
+        return self.sift_rows(self.comparison.changes)
 
     @property
     def span(self) -> ContextSpan | FateChange | None:
@@ -299,10 +297,6 @@ follows the agents: what the model had in front of it when it answered, and what
     def rows(self) -> int:
         return len(self.spans)
 
-    def follow_filter(self) -> None:
-        self.cursor = 0
-        self.follow_cursor()
-
     def follow_cursor(self) -> None:
         """Read what the span under the cursor says, unless that is here already."""
         span = self.span
@@ -365,9 +359,8 @@ follows the agents: what the model had in front of it when it answered, and what
         from amgs_app.render.figures import conversation, conversation_comparison
 
         if self.comparison is not None:
-            places = self.places if self.sift else None
             return conversation_comparison.figure(
-                self.comparison, canvas, self.cursor, places, self.originals
+                self.comparison, canvas, self.cursor, self.shown_places, self.originals
             )
         assert self.context is not None
         exchange = self.gateway.exchange

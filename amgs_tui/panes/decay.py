@@ -143,11 +143,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
     def listed(self) -> Sequence[ForecastRow]:
         """What drops below the threshold, as the filter leaves it and in its order."""
         rows = self.forecast.rows if self.forecast is not None else ()
-        return [rows[place] for place in self.places] if self.sift else rows
-
-    def follow_filter(self) -> None:
-        self.cursor = 0
-        self.follow_cursor()
+        return self.sift_rows(rows)
 
     @property
     def rows(self) -> int:
@@ -198,7 +194,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
             forecast=self.forecast,
             categories=categories,
             selected=self._marked,
-            shown=self.places if self.sift else None,
+            shown=self.shown_places,
             supposed=supposed,
             at_days=self.days,
         )
@@ -295,9 +291,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
 
     def _look_ahead(self) -> None:
         self.ask(self._asks_ahead(), origin="screen")
-        self._say()
-        self.repaint()
-        self.refresh_bindings()
+        self.show_change()
 
     def copy_text(self) -> str:
         """What drops below the threshold, one block a line; the picture where nothing does."""

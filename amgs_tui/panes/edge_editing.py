@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.render.figures.format import share
+from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import hide, show
-from amgs_tui.panes.lists import ListPane
-from amgs_tui.panes.steps import stepped
+from amgs_tui.panes.weight_editor import step_value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from amgs.types import Edge, EdgeKey, Neighbourhood
+    from amgs.types import Block, Edge, Neighbourhood
     from amgs.types.edge_draft import EdgeDraft, EdgeEdit
     from amgs_app.results.memory import EdgesApplied
-    from amgs_tui.host import Host
+    from amgs_tui.panes.lists import ListPane
 
 KINDS: Final = ("related", "depends_on", "links_to", "caused", "contradicts", "part_of")
 """Types that are offered for a new edge, beside those that are here."""
@@ -66,29 +66,31 @@ EDITING: Final[list[Any]] = [
 ]
 
 
-class EdgeEditing(ListPane):
-    """A pane over a neighbourhood whose edges are corrected.
+class EdgeDrafting:
+    """The corrections of the edges around a block, and which of the edges the keys mean.
 
-    found: the neighbourhood. draft: the corrections that are not applied yet. edge: which of the edges between the
-    centre and the neighbour under the cursor the keys mean, the strongest first.
+    found: the neighbourhood that a pane shows. neighbours: ids around its centre in the order of the cursor. draft: the
+    corrections that are not applied yet. edge: which of the edges between the centre and the neighbour under the
+    cursor, the strongest first.
     """
 
-    def __init__(self, host: Host) -> None:
-        super().__init__(host)
-        self.found: Neighbourhood | None = None
+    def __init__(
+        self,
+        pane: ListPane,
+        found: Callable[[], Neighbourhood | None],
+        neighbours: Callable[[], Sequence[str]],
+    ) -> None:
+        self._pane = pane
+        self._found = found
+        self._neighbours = neighbours
         self.draft: EdgeDraft | None = None
         self.edge = 0
 
-    @property
-    def drafted(self) -> str:
+    def __str__(self) -> str:
+        """What is drafted; "" for nothing."""
         return "" if self.draft is None else f"corrections to {plural(len(self.draft.edits), 'edge')}"
 
-    @property
-    def neighbours(self) -> Sequence[str]:
-        """Ids around the centre in the order of the cursor."""
-        return ()
-
-    def take_edited(self, result: EdgeDraft | EdgesApplied) -> None:
+    def take(self, result: EdgeDraft | EdgesApplied) -> None:
         """Keep the draft; what was applied or discarded is none."""
         from amgs.types.edge_draft import EdgeDraft
 
@@ -99,18 +101,18 @@ class EdgeEditing(ListPane):
         from amgs.types.edge_draft import EdgeDraft
 
         self.draft = EdgeDraft(edits, at)
-        self.redraw()
+        self._pane.redraw()
 
     # --- the edge that keys mean --------------------------------------------------------------------------
 
     @property
     def edges_at_cursor(self) -> list[Edge]:
         """The edges between the centre and the neighbour under the cursor, the strongest first, drafted ones last."""
-        ids = self.neighbours
-        if self.found is None or not 0 <= self.cursor < len(ids):
+        found, ids, cursor = self._found(), self._neighbours(), self._pane.cursor
+        if found is None or not 0 <= cursor < len(ids):
             return []
-        ends = {self.found.center.id, ids[self.cursor]}
-        between = [live for live in self.found.edges if {live.edge.source_id, live.edge.target_id} == ends]
+        ends = {found.center.id, ids[cursor]}
+        between = [live for live in found.edges if {live.edge.source_id, live.edge.target_id} == ends]
         edges = [live.edge for live in sorted(between, key=lambda one: (-one.strength, one.edge.key))]
         known = {edge.key for edge in edges}
         drafted = [edit.after for edit in self.draft.edits] if self.draft is not None else []
@@ -122,10 +124,13 @@ class EdgeEditing(ListPane):
         edges = self.edges_at_cursor
         return edges[min(self.edge, len(edges) - 1)] if edges else None
 
-    def told_of_edge(self) -> str:
-        """What is drafted for the edge under the cursor."""
-        edge = self.edge_at_cursor
-        edit = self.draft.edit_of(edge.key) if self.draft is not None and edge is not None else None
+    def _edit_of(self, edge: Edge | None) -> EdgeEdit | None:
+        """What is drafted for an edge."""
+        return self.draft.edit_of(edge.key) if self.draft is not None and edge is not None else None
+
+    def describe_edit(self) -> str:
+        """What is drafted for the edge under the cursor, in words; "" for nothing."""
+        edit = self._edit_of(self.edge_at_cursor)
         if edit is None:
             return ""
         if edit.after is None:
@@ -148,93 +153,91 @@ class EdgeEditing(ListPane):
             case "cut" | "confirm" | "weigh":
                 return self.edge_at_cursor is not None
             case "as_it_is":
-                return bool(self.told_of_edge())
+                return bool(self.describe_edit())
             case "apply" | "discard":
                 return self.draft is not None
             case "add_edge":
-                return self.found is not None
+                return self._found() is not None
             case "walk_edges":
-                return bool(self.neighbours)
+                return bool(self._neighbours())
         return None
 
     # --- what the keys do -----------------------------------------------------------------------------------
 
     def action_walk_edges(self, by: int) -> None:
         """The next edge of the neighbour; past the last one, the next neighbour."""
-        place = min(self.edge, max(0, len(self.edges_at_cursor) - 1)) + by
-        if 0 <= place < len(self.edges_at_cursor):
+        pane, edges = self._pane, len(self.edges_at_cursor)
+        place = min(self.edge, max(0, edges - 1)) + by
+        if 0 <= place < edges:
             self.edge = place
-            self._say()
-            self.repaint()
-        elif 0 <= self.cursor + by < len(self.neighbours):
-            self.move_to(self.cursor + by)
+        elif 0 <= pane.cursor + by < len(self._neighbours()):
+            pane.move_to(pane.cursor + by)
             self.edge = 0 if by > 0 else max(0, len(self.edges_at_cursor) - 1)
-            self._say()
-            self.repaint()
+        pane.show_change()
 
-    def _edit(self, key: EdgeKey, **how: Any) -> None:
-        self.ask(operations.edge.edit(key[0], key[1], kind=key[2], **how))
+    def _edit(self, edge: Edge | None, **how: Any) -> None:
+        """Draft something for an edge; None for no edge."""
+        if edge is not None:
+            self._pane.ask(
+                operations.edge.edit(edge.source_id, edge.target_id, kind=edge.relation_type, **how)
+            )
 
     def action_cut(self) -> None:
         """Draft that the edge goes, or that it stays after all."""
         edge = self.edge_at_cursor
-        if edge is None:
-            return
-        edit = self.draft.edit_of(edge.key) if self.draft is not None else None
-        if edit is not None and edit.after is None:
-            self._edit(edge.key, reset=True)
-        else:
-            self._edit(edge.key, cut=True)
+        edit = self._edit_of(edge)
+        is_cut = edit is not None and edit.after is None
+        self._edit(edge, cut=not is_cut, reset=is_cut)
 
     def action_confirm(self) -> None:
-        edge = self.edge_at_cursor
-        if edge is not None:
-            self._edit(edge.key, confirm=True)
+        self._edit(self.edge_at_cursor, confirm=True)
 
     def action_weigh(self, by: int) -> None:
         """Weight of the edge, a step up or down from what is drafted."""
         edge = self.edge_at_cursor
-        if edge is None:
-            return
-        edit = self.draft.edit_of(edge.key) if self.draft is not None else None
+        edit = self._edit_of(edge)
         present = edit.after if edit is not None and edit.after is not None else edge
-        self._edit(edge.key, weight=stepped(present.weight, by))
+        if present is not None:
+            self._edit(edge, weight=step_value(present.weight, by))
 
     def action_as_it_is(self) -> None:
-        edge = self.edge_at_cursor
-        if edge is not None:
-            self._edit(edge.key, reset=True)
+        self._edit(self.edge_at_cursor, reset=True)
 
     def action_apply(self) -> None:
-        self.ask(operations.edge.apply())
+        self._pane.ask(operations.edge.apply())
 
     def action_discard(self) -> None:
-        self.ask(operations.edge.discard())
+        self._pane.ask(operations.edge.discard())
 
     def action_add_edge(self) -> None:
         """Find the other block, the neighbours first, then choose what joins the two."""
-        if self.found is None:
-            return
-        start, by_id = self.found.center, {block.id: block for block in self.found.blocks}
-        near = [by_id[each] for each in self.neighbours]
-        rest = near[self.cursor :] + near[: self.cursor]
-        self.host.find_block(
-            f"New edge from “{start.title}” to", lambda goal: self._choose_kind(start.id, goal), rest
-        )
+        found = self._found()
+        if found is not None:
+            start = found.center
+            self._pane.host.find_block(
+                f"New edge from “{start.title}” to",
+                lambda goal: self._choose_kind(start.id, goal),
+                self.rest,
+            )
+
+    @property
+    def rest(self) -> list[Block]:
+        """The neighbours from the cursor on, then those before it."""
+        found, cursor = self._found(), self._pane.cursor
+        by_id = {block.id: block for block in found.blocks} if found is not None else {}
+        near = [by_id[each] for each in self._neighbours()]
+        return near[cursor:] + near[:cursor]
 
     def _choose_kind(self, start: str, goal: str) -> None:
-        from amgs_tui.dialogs.chooser import Choice, Chooser
-
-        here = (
-            sorted({live.edge.relation_type for live in self.found.edges}) if self.found is not None else []
-        )
+        found = self._found()
+        here = sorted({live.edge.relation_type for live in found.edges}) if found is not None else []
         choices = [Choice(name, name) for name in dict.fromkeys((*KINDS, *here))]
         own = Choice(OWN, "other …", "a type of your own")
 
-        def chose(kind: str | None) -> None:
+        def join(kind: str) -> None:
             if kind == OWN:
-                self.host.command(f"edge edit {start[:12]} {goal[:12]} --kind ")
-            elif kind is not None:
-                self._edit((start, goal, kind))
+                self._pane.host.command(f"edge edit {start[:12]} {goal[:12]} --kind ")
+            else:
+                self._pane.ask(operations.edge.edit(start, goal, kind=kind))
 
-        self.app.push_screen(Chooser("What joins them?", [*choices, own]), chose)
+        self._pane.choose("What joins them?", [*choices, own], join)

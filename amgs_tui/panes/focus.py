@@ -14,8 +14,9 @@ from amgs_app.panes.row_fields import of_entries
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_tui.keys import hide, show
+from amgs_tui.panes.base import Pane
 from amgs_tui.panes.map_cursor import Axis, MapCursor, ReadTokens, entry_holding, view_in
-from amgs_tui.panes.run_controls import SteeringPane
+from amgs_tui.panes.run_controls import STEERING, STEERS, RunSteering
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from amgs_app.results.focus import LastRun
     from amgs_focus.records import TokenSpan
     from amgs_focus.trace.lineage import TraceSummary
-    from amgs_focus.views import EntryExplanation, FocusView
+    from amgs_focus.views import EntryExplanation, EntryView, FocusView
     from amgs_tui.host import Host
     from amgs_tui.messages import Failed, Follow, Origin
 
@@ -36,11 +37,11 @@ NEEDS_VIEW = frozenset(
 LOOKS = frozenset({"focus why", "focus tokens"})
 """Operations whose result is no new map."""
 FRESH = frozenset({"frame open", "focus open", "focus resume"})
-"""Operations that begin a working context."""
+"""Those that begin a working context."""
 WHY_LINES = 16
 
 
-class FocusPane(SteeringPane):
+class FocusPane(Pane):
     """The live level-of-detail map with its transport and its inspector."""
 
     NAME = "focus"
@@ -102,7 +103,8 @@ what you do in the past begins a branch, and two branches can be compared. Opene
         hide("right_curly_bracket", "pan(1)", "pan", "focus.pan_right", "Pan half a map towards the end"),
         show("o", "open", "open", "focus.open", "Open the last frame, or ask a question first"),
         show("r", "resume", "resume", "focus.resume", "Continue the working context of the last session"),
-        *SteeringPane.BINDINGS,
+        *STEERING,
+        *Pane.BINDINGS,
         hide("left", "walk(-1)", "span", "focus.left", "Previous span"),
         hide("right", "walk(1)", "span", "focus.right", "Next span"),
         hide("home", "edge(-1)", "first", "focus.first", "First span"),
@@ -112,6 +114,10 @@ what you do in the past begins a branch, and two branches can be compared. Opene
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)
+        self.view: FocusView | None = None
+        self.cursor = 0
+        self.steering = RunSteering(self, lambda: self.view, lambda: self.entry)
+        self.adopt(self.steering)
         self.why: EntryExplanation | None = None
         self.axis: Axis = "lifetime"
         self.zoom = 1.0
@@ -121,6 +127,12 @@ what you do in the past begins a branch, and two branches can be compared. Opene
         """The map that the tokens were read for."""
         self.left: LastRun | None = None
         self.playing = False
+
+    @property
+    def entry(self) -> EntryView | None:
+        """The entry under the cursor."""
+        entries = self.view.entries if self.view is not None else ()
+        return entries[self.cursor] if self.cursor < len(entries) else None
 
     def asks(self) -> Iterable[Call[Any]]:
         return [operations.focus.view()]
@@ -154,10 +166,14 @@ what you do in the past begins a branch, and two branches can be compared. Opene
             self.take(result)
 
     def finished(self, command: str, result: Any, looks: Iterable[Any] = ()) -> None:
+        from amgs_app.results.focus import Stepped
+        from amgs_focus.records import TokenSpan
+        from amgs_focus.views import EntryExplanation
+
         super().finished(command, result, looks)
-        if command not in LOOKS and self.has_place:
+        if self.has_place and not isinstance(result, EntryExplanation | TokenSpan):
             self._look_closer(explain=self.why is None)
-        if self.playing and command == "focus step":
+        if self.playing and isinstance(result, Stepped) and result.refocus is None:
             self._play_on()
 
     def ask(
@@ -237,7 +253,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
                     canvas,
                     "The last session left a working context",
                     ("r  continue it", *keys),
-                    _left(self.left.trace),
+                    describe_trace(self.left.trace),
                 )
             return notice(
                 canvas,
@@ -269,7 +285,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
         """The transport is offered once something is open, a continuation while nothing is."""
         if action == "resume":
             return self.view is None and self.left is not None and self.left.trace is not None
-        return self.view is not None or action not in NEEDS_VIEW | self.STEERS
+        return self.view is not None or action not in NEEDS_VIEW | STEERS
 
     def show_to_operator(self, command: str, result: Any) -> None:
         """What was asked for with enter is explained on a page of its own: the inspector may have cut it."""
@@ -306,7 +322,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
 
     def action_scrub(self, direction: int) -> None:
         self.playing = False
-        super().action_scrub(direction)
+        self.steering.action_scrub(direction)
 
     def action_play(self) -> None:
         self.playing = not self.playing
@@ -333,14 +349,14 @@ what you do in the past begins a branch, and two branches can be compared. Opene
         if self.host.last_frame is not None:
             self.ask(operations.frame.open_frame())
             return
-        self.naming = False
+        self.steering.naming = False
         hint = "Type a question; enter assembles SESSION for it and opens the frame as the lifetime."
         self.host.ask_line(self.NAME, "ask", hint=hint)
 
     def take_answer(self, line: str) -> None:
         """The name of a branch, or a question: for that the frame first, then its opening."""
-        if self.naming:
-            self.named(line)
+        if self.steering.naming:
+            self.steering.take_name(line)
             return
         self.ask(operations.frame.assemble("SESSION", query=line))
         self.ask(operations.frame.open_frame())
@@ -390,7 +406,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
     def action_axis(self) -> None:
         self.axis = AXES[(AXES.index(self.axis) + 1) % len(AXES)]
         self.zoom, self.pan = 1.0, 0
-        self._looked()
+        self._look_elsewhere()
 
     def action_zoom(self, direction: int) -> None:
         """One level of the tree deeper, or out."""
@@ -400,7 +416,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
             steps = zooms(self.view, self.axis)
             place = max(n for n, each in enumerate(steps) if each <= max(1.0, self.zoom))
             self.zoom = steps[max(0, min(place + direction, len(steps) - 1))]
-            self._looked()
+            self._look_elsewhere()
 
     def action_pan(self, direction: int) -> None:
         """Half of what is in sight to the side, without moving the cursor."""
@@ -409,19 +425,17 @@ what you do in the past begins a branch, and two branches can be compared. Opene
 
             start, end = window(self.view, self.axis, self.zoom, self.left_edge)
             self.pan += direction * max(1, (end - start) // 2)
-            self._looked()
+            self._look_elsewhere()
 
-    def _looked(self) -> None:
+    def _look_elsewhere(self) -> None:
         """Another part of the map is in sight."""
         self._look_closer(explain=False)
         self._say()
         self.repaint()
 
     def action_source(self) -> None:
-        if self.view is not None and self.view.entries:
-            source = self.view.entries[self.cursor].source
-            if source is not None:
-                self.post_message(self.Picked(source))
+        if self.entry is not None and self.entry.source is not None:
+            self.post_message(self.Picked(self.entry.source))
 
     def on_click(self, event: events.Click) -> None:
         """A click on the map puts the cursor on the entry drawn there."""
@@ -437,7 +451,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
             self.move_to(place)
 
 
-def _left(trace: TraceSummary) -> str:
+def describe_trace(trace: TraceSummary) -> str:
     """What the last session left, in a sentence."""
     steps = max((one.steps for one in trace.branches), default=0)
     branches = f" on {len(trace.branches)} branches" if len(trace.branches) > 1 else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from rich.text import Text
@@ -12,9 +11,10 @@ from amgs_app import operations
 from amgs_app.panes.row_fields import listed, of_candidates
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
+from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane
-from amgs_tui.panes.weight_editor import WeightEditor
+from amgs_tui.panes.weight_editor import WEIGHING, FrameWeighing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ SHOWS: tuple[Show, ...] = get_args(Show)
 class FramePane(ListPane):
     """The frame assembled last, or the hits of the last search.
 
-    weighing: the weights that the keys move. verdicts: what was said of the frame's blocks, by id.
+    verdicts: what was said of the frame's blocks, by id.
     """
 
     NAME = "frame"
@@ -57,31 +57,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         show("f", "choose", "frame", "frame.choose", "Choose which frame is assembled"),
         show("w", "why", "why", "frame.why", "Why this row is in or out, and what would change that"),
         hide("m", "missed", "missed", "frame.missed", "Say which fact is missing, and find out why"),
-        show(
-            "right",
-            "part(1)",
-            "weights",
-            "frame.part",
-            "Choose the weight that + and − move",
-            key_display="←→",
-        ),
-        hide("left", "part(-1)", "weights", "frame.part_before", "The previous weight"),
-        hide(
-            "plus,equals_sign",
-            "weigh(1)",
-            "raise weight",
-            "frame.heavier",
-            "Raise this weight and rank again",
-        ),
-        hide("minus", "weigh(-1)", "lower weight", "frame.lighter", "Lower this weight and rank again"),
-        hide("0", "unweigh", "reset", "frame.unweigh", "Reset the weights to the frame's own"),
-        show(
-            "a",
-            "compare",
-            "a/b",
-            "frame.compare",
-            "Compare the frame's own weights with yours: what moved, and why",
-        ),
+        *WEIGHING,
         show("v", "view", "view", "frame.view", "Cycle the view: both, candidates, text"),
         *ListPane.BINDINGS,
     ]
@@ -94,7 +70,8 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         self.chosen = FIRST_FRAME
         self.show: Show = "both"
         self.text_offset = 0
-        self.weighing: WeightEditor | None = None
+        self.weighing = FrameWeighing(self, lambda: self.frame)
+        self.adopt(self.weighing)
         self.verdicts: Mapping[str, float] = {}
         self._every: Sequence[Candidate] = ()
         self._missing = False
@@ -115,7 +92,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
                 held = self._row
                 self._take_frame(result)
                 # Where the same question was ranked anew, the cursor stays with its block.
-                self._take_rows(held if self.weighing is not None else None)
+                self._take_rows(held if self.weighing.weights is not None else None)
             case SearchResult():
                 self.search = result
                 self._every = result.hits
@@ -141,8 +118,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
 
     def _take_frame(self, frame: Frame) -> None:
         same = self.frame is not None and (self.frame.name, self.frame.query) == (frame.name, frame.query)
-        if self.weighing is not None and not (same and self.weighing.fits(frame.weights)):
-            self.weighing = None
+        self.weighing.take(frame, same=same)
         if not same:
             self.verdicts = {}
         self.frame, self.search = frame, None
@@ -163,25 +139,18 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     @property
     def candidates(self) -> Sequence[Candidate]:
         """The rows of the table: those that the filter leaves, in the operator's order."""
-        every = self.every
-        return [every[place] for place in self.places] if self.sift else every
+        return self.sift_rows(self.every)
 
     def all_rows(self) -> Sequence[Row]:
         return of_candidates(self.every)
-
-    def follow_filter(self) -> None:
-        self.cursor = 0
-        self.follow_cursor()
 
     @property
     def rows(self) -> int:
         return len(self.candidates)
 
     def subtitle(self) -> str:
-        if self.weighing is not None and self.frame is not None:
-            if not self.weighing.changed:
-                return f"{self.weighing.said()} · + − move it"
-            return f"{self.weighing.said()} · 0 reset · a compares"
+        if self.weighing.weights is not None and self.frame is not None:
+            return str(self.weighing)
         return (
             f"{self.chosen} · e asks"
             if self.frame is None
@@ -215,7 +184,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     def rows_on_screen(self) -> Mapping[int, int] | None:
         from amgs_app.render.figures import frame
 
-        places = self.places if self.sift else None
+        places = self.shown_places
         if self.search is not None:
             return frame.rows_of_search(self.search, self.canvas(), cursor=self.cursor, shown=places)
         if self.frame is None:
@@ -256,7 +225,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
             )
         from amgs_app.render.figures import frame
 
-        places = self.places if self.sift else None
+        places = self.shown_places
         if self.search is not None:
             return frame.search(self.search, canvas, cursor=self.cursor, shown=places)
         return frame.frame(
@@ -311,8 +280,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         if row is None:
             self.action_ask()
         else:
-            self.host.pick(row.block.id)
-            self.host.read_block()
+            self.read(row.block.id)
 
     def action_missed(self) -> None:
         """Ask which fact is missing from what was found, and diagnose that."""
@@ -331,19 +299,15 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
 
     def action_choose(self) -> None:
         """Let the operator choose a frame; one with a question is assembled again at once."""
-        from amgs_tui.dialogs.chooser import Choice, Chooser
-
         if self.frames is None:
             return
         choices = [
             Choice(each.name, each.name, each.purpose, marked=each.name == self.chosen)
             for each in self.frames.definitions
         ]
-        self.app.push_screen(Chooser("Which frame?", choices), self._chose)
+        self.choose("Which frame?", choices, self._use_frame)
 
-    def _chose(self, name: str | None) -> None:
-        if name is None:
-            return
+    def _use_frame(self, name: str) -> None:
         self.chosen = name
         self._say()
         if self.frame is not None:
@@ -367,57 +331,10 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
                     row.block.id,
                     frame=self.frame.name,
                     child=row.child or None,
-                    weights=self._moved_weights,
+                    weights=self.weighing.moved_weights,
                     last=True,
                 )
             )
-
-    @property
-    def _moved_weights(self) -> str | None:
-        """The operator's weights; None where the frame has its own, which in a composite are each part's."""
-        weighing = self.weighing
-        return weighing.text() if weighing is not None and weighing.changed else None
-
-    def action_part(self, by: int) -> None:
-        if self.frame is not None:
-            self.weighing = self._weights().walked(by)
-            self._say()
-            self.repaint()
-
-    def action_weigh(self, by: int) -> None:
-        """Move a weight, and rank anew at once: a look, which reinforces nothing."""
-        if self.frame is not None:
-            self.weighing = self._weights().moved(by)
-            self._look_again()
-
-    def action_unweigh(self) -> None:
-        """The frame as it is without the operator: each part under its own weights."""
-        if self.weighing is not None:
-            self.weighing = replace(self.weighing, now=self.weighing.first)
-            self._look_again()
-
-    def action_compare(self) -> None:
-        """A: the frame's own weights, B: the operator's."""
-        if self.frame is None or self.weighing is None or not self.weighing.changed:
-            self.notify("Move a weight first: ← → choose it, + and − move it.", title="Nothing to compare")
-            return
-        name, mine = self.frame.name, self.weighing.text()
-        self.ask(operations.frame_definitions.compare(name, name, query=self.frame.query, weights_b=mine))
-
-    def _weights(self) -> WeightEditor:
-        """What the keys move: begun with the weights that the frame on the screen was ranked by."""
-        if self.weighing is None and self.frame is not None:
-            return WeightEditor(self.frame.weights, self.frame.weights)
-        if self.weighing is None:
-            raise RuntimeError("weights are moved on a frame")
-        return self.weighing
-
-    def _look_again(self) -> None:
-        if self.frame is not None:
-            frame, weights = self.frame, self._moved_weights
-            again = operations.frame.assemble(frame.name, query=frame.query, weights=weights, look=True)
-            self.ask(again, origin="screen")
-        self._say()
 
     def action_open(self) -> None:
         self.ask(operations.frame.open_frame())

@@ -13,14 +13,15 @@ from amgs_app import operations
 from amgs_app.panes.row_fields import of_neighbours, shown_neighbours
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
+from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import show
-from amgs_tui.panes.edge_editing import EDITING, EdgeEditing
+from amgs_tui.panes.edge_editing import EDITING, EdgeDrafting
 from amgs_tui.panes.lists import ListPane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from amgs.types import GraphStats
+    from amgs.types import GraphStats, Neighbourhood
     from amgs_app.calls.call import Call
     from amgs_app.panes.row_filter import Row
     from amgs_tui.host import Host
@@ -40,7 +41,7 @@ def numbered_at(line: str, x: int, most: int) -> int | None:
     return min(labels)[1] if labels else None
 
 
-class GraphPane(EdgeEditing):
+class GraphPane(ListPane):
     """The neighbourhood of the selection; without one, the shape of the whole graph."""
 
     NAME = "graph"
@@ -67,6 +68,9 @@ strongest path to any other block."""
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)
+        self.found: Neighbourhood | None = None
+        self.edges = EdgeDrafting(self, lambda: self.found, lambda: self.neighbours)
+        self.adopt(self.edges)
         self.stats: GraphStats | None = None
         self.hops = 1
         self.relation: str | None = None
@@ -80,19 +84,24 @@ strongest path to any other block."""
         return [operations.graph.neighbours(selected, hops=self.hops, relation=only)]
 
     def take(self, result: Any) -> None:
-        from amgs.types import GraphStats
+        from amgs.types import GraphStats, Neighbourhood
         from amgs.types.edge_draft import EdgeDraft
-        from amgs_app.results.memory import EdgesApplied
+        from amgs_app.results.memory import EdgesApplied, Inspection
 
         match result:
             case EdgeDraft() | EdgesApplied():
-                self.take_edited(result)
+                self.edges.take(result)
             case GraphStats():
                 self.stats = result
-            case _:
-                self.found = getattr(result, "neighbourhood", result)
-                self.hops = self.found.hops if self.found is not None else 1
-                self.cursor = self.edge = 0
+            case Inspection():
+                self.take(result.neighbourhood)
+            case Neighbourhood():
+                self.found, self.hops = result, result.hops
+                self.cursor = self.edges.edge = 0
+
+    @property
+    def drafted(self) -> str:
+        return str(self.edges)
 
     @property
     def neighbours(self) -> list[str]:
@@ -102,11 +111,8 @@ strongest path to any other block."""
     def all_rows(self) -> Sequence[Row]:
         return of_neighbours(self.found) if self.found is not None else ()
 
-    def follow_filter(self) -> None:
-        self.cursor = self.edge = 0
-
     def follow_cursor(self) -> None:
-        self.edge = 0
+        self.edges.edge = 0
         self.refresh_bindings()
 
     @property
@@ -116,8 +122,8 @@ strongest path to any other block."""
     def subtitle(self) -> str:
         if self.found is None or self.host.selected is None:
             return ""
-        if self.draft is not None:
-            return self.told_of_edge() or "c applies the draft · d discards it"
+        if self.edges.draft is not None:
+            return self.edges.describe_edit() or "c applies the draft · d discards it"
         only = f" · only {self.relation}, f changes it" if self.relation is not None else ""
         return f"{plural(self.hops, 'hop')} · {plural(self.rows, 'neighbour')}{only}"
 
@@ -137,15 +143,15 @@ strongest path to any other block."""
                 keys = ("1  the inbox", "c  consolidate it there")
                 return notice(canvas, "No graph yet", keys, "Consolidating the inbox creates the edges.")
             return graph.stats(self.stats, canvas)
-        ids = self.neighbours
+        ids, edge = self.neighbours, self.edges.edge_at_cursor
         return graph.neighbourhood(
             self.found,
             canvas,
             selected=ids[self.cursor] if ids else None,
             now=self.host.now(),
             shown=ids if self.sift else None,
-            draft=self.draft,
-            edge=self.edge_at_cursor.key if self.edge_at_cursor is not None else None,
+            draft=self.edges.draft,
+            edge=edge.key if edge is not None else None,
         )
 
     def on_click(self, event: events.Click) -> None:
@@ -161,7 +167,7 @@ strongest path to any other block."""
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
         if action == "back":
             return bool(self.trail)
-        offered = self.offers(action)
+        offered = self.edges.offers(action)
         if offered is not None:
             return offered
         return self.found is not None if action in ("hops", "enter", "filter", "way") else True
@@ -179,32 +185,26 @@ strongest path to any other block."""
 
     def action_filter(self) -> None:
         """Let the operator choose one type of edges."""
-        from amgs_tui.dialogs.chooser import Choice, Chooser
-
         if self.found is None:
             return
         known = sorted({live.edge.relation_type for live in self.found.edges} | {self.relation or ""} - {""})
         choices = [Choice("", "all", "every type of edge", marked=self.relation is None)]
         choices += [Choice(name, name, marked=name == self.relation) for name in known]
-        self.app.push_screen(Chooser("Show which edges?", choices), self._filtered)
+        self.choose("Show which edges?", choices, self._show_only)
 
-    def _filtered(self, name: str | None) -> None:
-        if name is not None:
-            self.relation = name or None
-            self.look()
+    def _show_only(self, relation: str) -> None:
+        self.relation = relation or None
+        self.look()
 
     def action_way(self) -> None:
         """The path to a block that is found by its words; the neighbours are offered first, from the cursor on."""
-        if self.found is None:
-            return
-        start, by_id = self.found.center, {block.id: block for block in self.found.blocks}
-        near = [by_id[each] for each in self.neighbours]
-
-        def chosen(block_id: str) -> None:
-            self.ask(operations.graph.path(start.id, block_id))
-
-        title = f"Path from “{start.title}” to"
-        self.host.find_block(title, chosen, near[self.cursor :] + near[: self.cursor])
+        if self.found is not None:
+            start = self.found.center
+            self.host.find_block(
+                f"Path from “{start.title}” to",
+                lambda goal: self.ask(operations.graph.path(start.id, goal)),
+                self.edges.rest,
+            )
 
     def action_communities(self) -> None:
         self.ask(operations.graph.communities())

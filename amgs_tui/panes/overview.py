@@ -13,6 +13,7 @@ from amgs_app.panes.row_fields import of_operations
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.stations import PANE_OF, STATIONS
+from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane
 
@@ -100,10 +101,7 @@ then undoes the change under the cursor; later changes that depend on it have to
     @property
     def listed(self) -> Sequence[JournalEntry]:
         """The journal as the filter leaves it."""
-        return [self.operations[place] for place in self.places] if self.sift else self.operations
-
-    def follow_filter(self) -> None:
-        self.cursor = 0
+        return self.sift_rows(self.operations)
 
     @property
     def rows(self) -> int:
@@ -141,7 +139,7 @@ then undoes the change under the cursor; later changes that depend on it have to
             self.overview.store,
             canvas,
             operations=self.operations,
-            shown=self.places if self.sift else None,
+            shown=self.shown_places,
             cursor=self.cursor if self.rows and self.station is None else None,
             station=self.station,
             health=self.health,
@@ -178,9 +176,7 @@ then undoes the change under the cursor; later changes that depend on it have to
             self.station = 0 if by > 0 else len(STATIONS) - 1
         else:
             self.station = (self.station + by) % len(STATIONS)
-        self._say()
-        self.repaint()
-        self.refresh_bindings()
+        self.show_change()
 
     def action_open(self) -> None:
         """The pane of the station, else what the change under the cursor did."""
@@ -201,8 +197,6 @@ then undoes the change under the cursor; later changes that depend on it have to
 
         if not isinstance(result, JournalEntryDetail):
             return
-        from amgs_tui.dialogs.chooser import Choice, Chooser
-
         done, blocks = result.operation, result.blocks
         if not blocks:
             self.notify(
@@ -211,13 +205,8 @@ then undoes the change under the cursor; later changes that depend on it have to
             return
         more = f", the first {len(blocks)} of {done.blocks:,}" if len(blocks) < done.blocks else ""
         choices = [Choice(each.id, each.title or each.id[:12], each.told) for each in blocks]
-
-        def chose(block_id: str | None) -> None:
-            if block_id is not None:
-                self.host.pick(block_id)
-
         title = f"#{done.id} {done.kind}: {plural(done.blocks, 'block')}{more} · {plural(done.edges, 'edge')}"
-        self.app.push_screen(Chooser(title, choices), chose)
+        self.choose(title, choices, self.host.pick)
 
     def action_next(self) -> None:
         """The next step of the loop into the command line, to be changed or entered."""
@@ -229,21 +218,19 @@ then undoes the change under the cursor; later changes that depend on it have to
 
     def action_measure(self) -> None:
         """Let the operator choose what is measured."""
-        from amgs_tui.dialogs.chooser import Choice, Chooser
-
         choices = [
             Choice("metrics", "metrics", "six measures of success, some with labelled questions"),
             Choice("drift", "drift", "centrality, entropy and attention against earlier"),
             Choice("diversity", "diversity", "how evenly the memory is spread"),
         ]
-        self.app.push_screen(Chooser("Measure what?", choices), self._measure)
+        self.choose("Measure what?", choices, self._measure)
 
-    def _measure(self, what: str | None) -> None:
+    def _measure(self, what: str) -> None:
         if what == "metrics":
             self.host.command("metrics ")
         elif what == "drift":
             self.ask(operations.tuning.monitor())
-        elif what == "diversity":
+        else:
             self.ask(operations.tuning.metrics("diversity"))
 
     def action_verify(self) -> None:

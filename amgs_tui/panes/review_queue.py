@@ -14,13 +14,14 @@ from textual.widgets import Static
 from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.terminal.printable import printable, printable_line
+from amgs_tui.dialogs.questions import Choice, confirm
 from amgs_tui.keys import show
-from amgs_tui.panes.base import Pane
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from amgs.lifecycle.supersede import ReviewItem
+    from amgs_tui.panes.base import Pane
 
 Verdict = Literal["accept", "reject"]
 
@@ -33,35 +34,32 @@ REVIEW = show(
 )
 
 
-class Reviewing(Pane):
-    """A pane from which the queue is opened."""
+class ReviewQueue:
+    """Opens the queue from a pane."""
+
+    def __init__(self, pane: Pane) -> None:
+        self._pane = pane
 
     def action_review(self) -> None:
-        self.ask(operations.maintenance.queue())
+        self._pane.ask(operations.maintenance.queue())
 
-    def show_to_operator(self, command: str, result: Any) -> None:
+    def show(self, command: str, result: object) -> None:
         """The queue is a list to choose from; each finding is shown with both texts before a verdict."""
         from amgs_app.results.memory import ReviewList
 
         if not isinstance(result, ReviewList):
-            super().show_to_operator(command, result)
             return
         waiting = [each for each in result.items if each.review.state == "open"]
         if waiting:
             self._choose(waiting)
         elif command == "review list":
-            from amgs_tui.dialogs.dialog import Confirm
-
             words = "Nothing to review. Compare all blocks about the same subject now?"
-            self.app.push_screen(Confirm("Look for conflicts?", words), self._scan)
+            confirm(self._pane.app, "Look for conflicts?", words, self._scan)
 
-    def _scan(self, yes: bool | None) -> None:
-        if yes:
-            self.ask(operations.maintenance.scan())
+    def _scan(self) -> None:
+        self._pane.ask(operations.maintenance.scan())
 
     def _choose(self, waiting: Sequence[ReviewItem]) -> None:
-        from amgs_tui.dialogs.chooser import Choice, Chooser
-
         choices = [
             Choice(
                 str(each.review.id),
@@ -71,19 +69,14 @@ class Reviewing(Pane):
             for each in waiting
         ]
         by_id = {str(each.review.id): each for each in waiting}
-
-        def chose(name: str | None) -> None:
-            if name is not None:
-                self._judge(by_id[name])
-
-        self.app.push_screen(Chooser(f"{plural(len(waiting), 'finding')}", choices), chose)
+        self._pane.choose(plural(len(waiting), "finding"), choices, lambda name: self._judge(by_id[name]))
 
     def _judge(self, item: ReviewItem) -> None:
-        def judged(verdict: Verdict | None) -> None:
+        def decide(verdict: Verdict | None) -> None:
             if verdict is not None:
-                self.ask(operations.maintenance.decide(item.review.id, verdict))
+                self._pane.ask(operations.maintenance.decide(item.review.id, verdict))
 
-        self.app.push_screen(VerdictDialog(item), judged)
+        self._pane.app.push_screen(VerdictDialog(item), decide)
 
 
 MEANING = {

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from amgs.text.plural import plural
 from amgs_app import operations
 from amgs_app.render.figures.format import ago
 from amgs_app.terminal.line import quote
+from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import show
-from amgs_tui.panes.base import Pane
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from amgs.api.sources import SourceSummary
     from amgs_app.results.memory import SourceList
+    from amgs_tui.panes.base import Pane
 
 MOST = 1000
 """Sources that the list shows at most."""
@@ -26,18 +27,20 @@ SOURCES = show(
 )
 
 
-class SourceChoosing(Pane):
-    """A pane from which the sources are opened."""
+class SourceChoosing:
+    """Opens the sources from a pane."""
 
-    _offered = ""
-    """The source whose update is being planned for the operator."""
+    def __init__(self, pane: Pane) -> None:
+        self._pane = pane
+        self._offered = ""
+        """The source whose update is being planned for the operator."""
 
     def action_sources(self) -> None:
-        self.ask(operations.source.sources(limit=MOST))
+        self._pane.ask(operations.source.sources(limit=MOST))
 
-    def show_to_operator(self, command: str, result: Any) -> None:
+    def show(self, command: str, result: object) -> bool:
         """The sources are a list to choose from; an update of the chosen one waits in the command line while its plan
-        is read.
+        is read. Whether the result was one of these.
         """
         from amgs.lifecycle.revision import RevisionPlan
         from amgs_app.results.memory import SourceList
@@ -47,31 +50,24 @@ class SourceChoosing(Pane):
         elif command == "source update" and self._offered:
             name, self._offered = self._offered, ""
             if isinstance(result, RevisionPlan) and not result.empty:
-                self.host.command(f"source update {quote(name)}")
+                self._pane.host.command(f"source update {quote(name)}")
         else:
-            super().show_to_operator(command, result)
+            return False
+        return True
 
     def _choose_source(self, found: SourceList) -> None:
-        from amgs_tui.dialogs.chooser import Choice, Chooser
-
         if not found.sources:
-            self.notify("Ingest a file, a folder or a text with i.", title="The memory has no sources")
+            self._pane.notify("Ingest a file, a folder or a text with i.", title="The memory has no sources")
             return
-        now = self.host.now()
-        choices = [Choice(each.name, each.name, _told(each, now)) for each in found.sources]
+        now = self._pane.host.now()
+        choices = [Choice(each.name, each.name, _describe(each, now)) for each in found.sources]
         by_name = {each.name: each for each in found.sources}
-
-        def chose(name: str | None) -> None:
-            if name is not None:
-                self._choose_step(by_name[name])
-
         more = f", the first {len(choices):,}" if len(choices) < found.total else ""
-        self.app.push_screen(Chooser(f"{plural(found.total, 'source')}{more}", choices), chose)
+        title = f"{plural(found.total, 'source')}{more}"
+        self._pane.choose(title, choices, lambda name: self._choose_step(by_name[name]))
 
     def _choose_step(self, source: SourceSummary) -> None:
         """What can be done with it; what changes anything is a plan first, or a line to be entered."""
-        from amgs_tui.dialogs.chooser import Choice, Chooser
-
         name = source.name
         choices = [Choice("show", "show", "what it holds now and held before")]
         if source.place:
@@ -83,20 +79,20 @@ class SourceChoosing(Pane):
             choices.append(Choice("update", "update", "give it another text"))
         choices.append(Choice("delete", "delete", "archive what only this source holds"))
 
-        def chose(step: str | None) -> None:
+        def take(step: str) -> None:
             match step:
                 case "show":
-                    self.ask(operations.source.show(name))
+                    self._pane.ask(operations.source.show(name))
                 case "update" if source.place:
                     self._offered = name
-                    self.ask(operations.source.update(name, dry_run=True))
+                    self._pane.ask(operations.source.update(name, dry_run=True))
                 case "watch":
-                    self.host.command(f"source watch {quote(str(Path(source.place).parent))}")
+                    self._pane.host.command(f"source watch {quote(str(Path(source.place).parent))}")
                 case "update" | "delete":
-                    self.host.command(f"source {step} {quote(name)} ")
+                    self._pane.host.command(f"source {step} {quote(name)} ")
 
-        self.app.push_screen(Chooser(name, choices), chose)
+        self._pane.choose(name, choices, take)
 
 
-def _told(source: SourceSummary, now: datetime) -> str:
+def _describe(source: SourceSummary, now: datetime) -> str:
     return f"{plural(source.pieces, 'piece')}, {ago(source.since, now)}"

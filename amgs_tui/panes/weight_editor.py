@@ -1,14 +1,55 @@
-"""Weights that an operator moves: one part up or down, the others give way in proportion."""
+"""Values from 0 to 1 that keys move by a step: single ones, and weights, of which the others give way."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
+
+from amgs_app import operations
+from amgs_tui.keys import hide, show
 
 if TYPE_CHECKING:
-    from amgs.types import Weights
+    from collections.abc import Callable
 
-STEP = 0.05
+    from amgs.types import Frame, Weights
+    from amgs_tui.panes.base import Pane
+
+STEP: Final = 0.05
+WEIGHING: Final[list[Any]] = [
+    show(
+        "right",
+        "part(1)",
+        "weights",
+        "frame.part",
+        "Choose the weight that + and − move",
+        key_display="←→",
+    ),
+    hide("left", "part(-1)", "weights", "frame.part_before", "The previous weight"),
+    hide(
+        "plus,equals_sign",
+        "weigh(1)",
+        "raise weight",
+        "frame.heavier",
+        "Raise this weight and rank again",
+    ),
+    hide("minus", "weigh(-1)", "lower weight", "frame.lighter", "Lower this weight and rank again"),
+    hide("0", "unweigh", "reset", "frame.unweigh", "Reset the weights to the frame's own"),
+    show(
+        "a",
+        "compare",
+        "a/b",
+        "frame.compare",
+        "Compare the frame's own weights with yours: what moved, and why",
+    ),
+]
+
+
+def step_value(value: float, by: int) -> float:
+    """The next multiple of a step above (by > 0) or below a value, within [0, 1]."""
+    steps = value / STEP
+    steps = math.floor(steps + 1e-6) + 1 if by > 0 else math.ceil(steps - 1e-6) - 1
+    return min(1.0, max(0.0, round(steps * STEP, 2)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +66,17 @@ class WeightEditor:
 
     def fits(self, weights: Weights) -> bool:
         """Whether a frame was ranked by what stands here now."""
-        return written(weights) == self.text()
+        return write_weights(weights) == self.text()
 
-    def walked(self, by: int) -> WeightEditor:
+    def walk(self, by: int) -> WeightEditor:
         """Another part under the keys."""
         return replace(self, part=(self.part + by) % len(_names()))
 
-    def moved(self, by: int) -> WeightEditor:
+    def move(self, by: int) -> WeightEditor:
         """The part one step up or down; the sum stays 1."""
-        return replace(self, now=shifted(self.now, self.part, by * STEP))
+        return replace(self, now=shift_weights(self.now, self.part, by * STEP))
 
-    def said(self) -> str:
+    def describe(self) -> str:
         """The five weights in one line, the part under the keys in brackets."""
         words = []
         for place, name in enumerate(_names()):
@@ -45,10 +86,10 @@ class WeightEditor:
 
     def text(self) -> str:
         """The weights as `--weights` takes them."""
-        return written(self.now)
+        return write_weights(self.now)
 
 
-def shifted(weights: Weights, part: int, by: float) -> Weights:
+def shift_weights(weights: Weights, part: int, by: float) -> Weights:
     """`weights` with one part moved by `by` (kept within 0 and 1) and the others scaled to the rest."""
     from amgs.types import Weights
 
@@ -63,7 +104,7 @@ def shifted(weights: Weights, part: int, by: float) -> Weights:
     return Weights(*made)
 
 
-def written(weights: Weights) -> str:
+def write_weights(weights: Weights) -> str:
     """Weights as a line's option has them; the last takes what rounding left, so that the sum is 1."""
     values = [round(getattr(weights, name), 4) for name in _names()]
     most = max(range(len(values)), key=values.__getitem__)
@@ -75,3 +116,68 @@ def _names() -> tuple[str, ...]:
     from amgs.types import COMPONENTS
 
     return tuple(COMPONENTS)
+
+
+class FrameWeighing:
+    """What the keys of a pane do to the weights of the frame that it shows. weights: None while they are its own."""
+
+    def __init__(self, pane: Pane, frame: Callable[[], Frame | None]) -> None:
+        self._pane = pane
+        self._frame = frame
+        self.weights: WeightEditor | None = None
+
+    def __str__(self) -> str:
+        """What stands at the lower edge while weights are moved."""
+        if self.weights is None:
+            return ""
+        return (
+            f"{self.weights.describe()} · {'0 reset · a compares' if self.weights.changed else '+ − move it'}"
+        )
+
+    def take(self, frame: Frame, *, same: bool) -> None:
+        """Another frame is shown: weights that it was not ranked by are let go. same: of the same question."""
+        if self.weights is not None and not (same and self.weights.fits(frame.weights)):
+            self.weights = None
+
+    @property
+    def moved_weights(self) -> str | None:
+        """The operator's weights; None where the frame has its own, which in a composite are each part's."""
+        return self.weights.text() if self.weights is not None and self.weights.changed else None
+
+    def action_part(self, by: int) -> None:
+        if (frame := self._frame()) is not None:
+            self.weights = self._begin(frame).walk(by)
+            self._pane.show_change()
+
+    def action_weigh(self, by: int) -> None:
+        """Move a weight, and rank anew at once: a look, which reinforces nothing."""
+        if (frame := self._frame()) is not None:
+            self.weights = self._begin(frame).move(by)
+            self._look_again(frame)
+
+    def action_unweigh(self) -> None:
+        """The frame as it is without the operator: each part under its own weights."""
+        if self.weights is not None and (frame := self._frame()) is not None:
+            self.weights = replace(self.weights, now=self.weights.first)
+            self._look_again(frame)
+
+    def action_compare(self) -> None:
+        """A: the frame's own weights, B: the operator's."""
+        frame, mine = self._frame(), self.moved_weights
+        if frame is None or mine is None:
+            words = "Move a weight first: ← → choose it, + and − move it."
+            self._pane.notify(words, title="Nothing to compare")
+            return
+        compare = operations.frame_definitions.compare
+        self._pane.ask(compare(frame.name, frame.name, query=frame.query, weights_b=mine))
+
+    def _begin(self, frame: Frame) -> WeightEditor:
+        """What the keys move: begun with the weights that the frame on the screen was ranked by."""
+        return self.weights or WeightEditor(frame.weights, frame.weights)
+
+    def _look_again(self, frame: Frame) -> None:
+        again = operations.frame.assemble(
+            frame.name, query=frame.query, weights=self.moved_weights, look=True
+        )
+        self._pane.ask(again, origin="screen")
+        self._pane.show_change()

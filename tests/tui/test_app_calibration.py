@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from amgs_tui.dialogs.chooser import Choice, Chooser
+from amgs_tui.dialogs.chooser import Chooser
+from amgs_tui.dialogs.questions import Choice
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.calibration import CalibrationPane
 from tests.tui.app_drive import Drive, drive

@@ -15,7 +15,7 @@ async def on_graph(driven: Drive) -> GraphPane:
     await driven.type("dome", "enter")
     await driven.press("3")
     pane = driven.app.main.pane("graph")
-    assert isinstance(pane, GraphPane) and pane.edge_at_cursor is not None
+    assert isinstance(pane, GraphPane) and pane.edges.edge_at_cursor is not None
     return pane
 
 
@@ -24,12 +24,12 @@ async def test_edges_are_cut_confirmed_weighed_and_added_as_one_draft() -> None:
     async with drive(world, (120, 40)) as driven:
         pane = await on_graph(driven)
         before = {edge.key: edge for edge in world.session.engine.memory.edges()}
-        cut = pane.edge_at_cursor
+        cut = pane.edges.edge_at_cursor
         await driven.press("x")
-        assert cut is not None and pane.draft is not None and pane.draft.edits[0].after is None
+        assert cut is not None and pane.edges.draft is not None and pane.edges.draft.edits[0].after is None
         assert "draft: nothing has changed yet" in driven.text and "✗" in driven.text
         await driven.press("right")
-        weighed = pane.edge_at_cursor
+        weighed = pane.edges.edge_at_cursor
         assert weighed is not None and weighed.key != cut.key
         await driven.press("minus", "minus")
         assert (
@@ -59,7 +59,11 @@ async def test_a_draft_of_edges_is_taken_back_one_by_one_or_discarded() -> None:
     async with drive(world, (80, 24)) as driven:
         pane = await on_graph(driven)
         await driven.press("u")
-        assert pane.draft is not None and pane.draft.edits[0].act == "confirm" and "draft:" in driven.text
+        assert (
+            pane.edges.draft is not None
+            and pane.edges.draft.edits[0].act == "confirm"
+            and "draft:" in driven.text
+        )
         assert pane.drafted == "corrections to 1 edge"
         for again in (["0"], ["x", "x"], ["x", "right", "plus", "d"]):
             await driven.press(*again)
@@ -77,7 +81,7 @@ async def test_the_arrows_reach_every_edge_of_every_neighbour() -> None:
         wanted = {e.edge.key for e in pane.found.edges if centre in (e.edge.source_id, e.edge.target_id)}
         seen = set()
         for _ in range(len(wanted) + pane.rows):
-            assert pane.edge_at_cursor is not None
-            seen.add(pane.edge_at_cursor.key)
+            assert pane.edges.edge_at_cursor is not None
+            seen.add(pane.edges.edge_at_cursor.key)
             await driven.press("right")
         assert seen == wanted

@@ -13,12 +13,12 @@ from amgs_focus.views import FocusView
 from amgs_tui.dialogs.chooser import Chooser
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.messages import Answer, EngineRequest, Finished
-from amgs_tui.panes.base import Line, changed_rows
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.panes.frame import FramePane
 from amgs_tui.panes.graph import GraphPane, numbered_at
 from amgs_tui.panes.inbox import InboxPane
+from amgs_tui.panes.picture_lines import Line, changed_rows
 from tests.engine.review_notes import BICYCLES
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from amgs.types import COMPONENTS, Weights
 from amgs_app.operations.arguments import read_weights
 from amgs_tui import clipboard
-from amgs_tui.panes.weight_editor import WeightEditor, shifted, written
+from amgs_tui.panes.weight_editor import WeightEditor, shift_weights, write_weights
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 
@@ -29,7 +29,7 @@ def test_one_part_moves_the_others_keep_their_proportions_and_the_sum_is_one(
     values: list[float], part: int, by: float
 ) -> None:
     before = weights(values)
-    after = shifted(before, part, by)
+    after = shift_weights(before, part, by)
     found = [getattr(after, name) for name in COMPONENTS]
     assert sum(found) == pytest.approx(1) and all(0 <= value <= 1 for value in found)
     assert found[part] == pytest.approx(min(1, max(0, getattr(before, COMPONENTS[part]) + by)), abs=1e-6)
@@ -37,7 +37,7 @@ def test_one_part_moves_the_others_keep_their_proportions_and_the_sum_is_one(
 
 @given(five)
 def test_weights_written_for_a_line_are_read_back(values: list[float]) -> None:
-    made = read_weights(written(weights(values)))
+    made = read_weights(write_weights(weights(values)))
     assert made is not None
     for name in COMPONENTS:
         assert getattr(made, name) == pytest.approx(getattr(weights(values), name), abs=3e-4)
@@ -45,8 +45,8 @@ def test_weights_written_for_a_line_are_read_back(values: list[float]) -> None:
 
 def test_what_is_moved_says_which_part_the_keys_have() -> None:
     start = Weights(0.2, 0.2, 0.2, 0.2, 0.2)
-    assert "[similar 0.20]" in WeightEditor(start, start).said()
-    assert "[reinfor 0.20]" in WeightEditor(start, start).walked(1).said()
+    assert "[similar 0.20]" in WeightEditor(start, start).describe()
+    assert "[reinfor 0.20]" in WeightEditor(start, start).walk(1).describe()
 
 
 async def test_plus_ranks_anew_without_a_trace_and_zero_takes_it_back() -> None:

@@ -1,0 +1,43 @@
+"""Questions in front of the panes: one of several, or yes or no. Their dialogs are loaded with the first question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from textual.app import App
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One line of a list to choose from; marked is the present one."""
+
+    id: str
+    label: str
+    note: str = ""
+    marked: bool = False
+
+
+def choose(app: App[Any], title: str, choices: Sequence[Choice], then: Callable[[str], object]) -> None:
+    """Have the operator choose one; `then` is called with its id, and not where nothing is chosen."""
+    from amgs_tui.dialogs.chooser import Chooser
+
+    def end(name: str | None) -> None:
+        if name is not None:
+            then(name)
+
+    app.push_screen(Chooser(title, choices), end)
+
+
+def confirm(app: App[Any], title: str, words: str, then: Callable[[], object]) -> None:
+    """Ask a question with yes and no; `then` is called after a yes."""
+    from amgs_tui.dialogs.dialog import Confirm
+
+    def end(yes: bool | None) -> None:
+        if yes:
+            then()
+
+    app.push_screen(Confirm(title, words), end)

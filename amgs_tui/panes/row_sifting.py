@@ -1,0 +1,80 @@
+"""Which rows of a pane are shown, and in which order: a filter and an order, which the layout keeps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, cast
+
+from amgs.errors import UsageError
+from amgs.text.plural import plural
+from amgs_app.panes.row_fields import LISTINGS, shown
+from amgs_app.panes.row_filter import ListFilter, check
+from amgs_app.terminal.line import quote
+from amgs_tui.widgets.completion_cache import Completion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from amgs_app.panes.layout import Pane as PaneName
+    from amgs_app.panes.row_filter import Listing, Row
+
+FILTER: Final = " filter"
+"""What follows a pane's name in the topic of the line that asks for its filter."""
+SHORT_TEXTS: Final = frozenset(
+    ("category", "fate", "child", "relation", "last", "reason", "state", "status", "frame", "kind")
+)
+"""Fields with few values: completion offers them."""
+
+
+class RowSifting:
+    """The filter and the order of a pane's rows. pane: its name. rows: every row that it holds, shown or not.
+
+    Which fields a row has is a matter of `amgs_app.panes.row_fields`.
+    """
+
+    def __init__(self, pane: str, rows: Callable[[], Sequence[Row]]) -> None:
+        self.pane = cast("PaneName", pane)
+        """The name as operations take it."""
+        self.now = ListFilter()
+        self._rows = rows
+
+    @property
+    def listing(self) -> Listing:
+        """The fields of the rows, and the orders that there are."""
+        return LISTINGS[self.pane]
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The places of the rows that are shown, in the order they are shown."""
+        return shown(self.pane, self._rows(), self.now)
+
+    def read(self, line: str) -> ListFilter:
+        """The filter that a line asks for, in the present order; raises UsageError for one that cannot be."""
+        wanted = self.now.filtered(line)
+        check(wanted, self.listing)
+        return wanted
+
+    def explain(self, line: str) -> str:
+        """How many rows the half-written filter leaves, or what is wrong with it."""
+        rows = self._rows()
+        try:
+            wanted = replace(self.now.filtered(line), order="")
+            left = len(shown(self.pane, rows, wanted))
+        except UsageError as error:
+            return f"{error.message} {error.way_out}"
+        if not wanted:
+            return f"word, field:word, field>0.5, !word.  Fields: {', '.join(self.listing.fields)}"
+        return f"{plural(left, 'row')} of {len(rows):,}"
+
+    def complete(self, line: str) -> Sequence[Completion]:
+        """Fields for a beginning, then the values that the rows have there."""
+        before, _, typed = line.rpartition(" ")
+        start = f"{before} " if before else ""
+        field, colon, word = typed.removeprefix("!").partition(":")
+        no = "!" if typed.startswith("!") else ""
+        if not colon:
+            made = [f"{name}:" if name in self.listing.texts else f"{name}>" for name in self.listing.fields]
+            return [Completion(each, start + no + each) for each in made if typed and each.startswith(field)]
+        known = {str(row.get(field) or "") for row in self._rows()} if field in SHORT_TEXTS else set()
+        fitting = sorted(each for each in known if each and each.casefold().startswith(word.casefold()))
+        return [Completion(each, start + no + quote(f"{field}:{each}")) for each in fitting]

@@ -1,8 +1,8 @@
 """Questions: found as they are written, and by their words alone where the marks were taken away.
 
 MRDA's annotators (`mrda/val_set.txt`) wrote the marks they judged by, so that a mark alone is nearly the answer there;
-`question_f1` says how the program does on the text as it is, `question_f1_unmarked` what its words tell. The words were
-fitted on `mrda/train_set.txt` alone: chats and parliaments are forms they never saw.
+`question_f1` says how the program does on the text as it is, `question_f1_unmarked` what its first words
+tell.
 
 What closes a request is measured on an agent's invented history, its reports of two thirds of the requests in another
 order: a report must be laid to its own request, and the rest must stay open.
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from amgs.conversation.acts import ASKING, acts, after_fillers, is_question, question_words
+from amgs.conversation.acts import acts, after_fillers, is_question, question_words
 from amgs.errors import InputError
 from amgs.text.sentences import sentences
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
@@ -92,7 +92,6 @@ def measure_acts(rig: MemoryRig, data: Path) -> SubjectResult | None:
     unmarked_judges: dict[str, Judge] = {
         "all": lambda _: True,
         "question word first": lambda one: _first(one) in _WH,
-        "question word or auxiliary first, after fillers": lambda one: _first(one) in ASKING,
         "ours": lambda one: is_question(unmarked(one)),
     }
     metrics: dict[str, float] = {}

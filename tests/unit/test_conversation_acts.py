@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from amgs.conversation.acts import acts, is_question
 from amgs.text.sentences import sentences
 from benchmarks.conversation.acts import closed_requests
-from benchmarks.conversation.fit_questions import fit_questions
 
 
 @pytest.mark.parametrize(
@@ -97,10 +96,3 @@ def test_goals_and_commitments_say_what_will_be_done(sentence: str, kind: str | 
 def test_what_closes_an_act_comes_after_it(said: list[tuple[str, str]]) -> None:
     found = acts([text for _, text in said], [speaker for speaker, _ in said])
     assert all(act.closed_by is None or act.closed_by > act.place for act in found)
-
-
-def test_the_words_of_questions_are_learned_from_examples() -> None:
-    asks = ["do you bake", "where is it", "do they run"] * 8
-    tells = ["it is here", "they run late", "you bake well"] * 8
-    bias, weights = fit_questions([*asks, *tells], [True] * len(asks) + [False] * len(tells))
-    assert weights["^do"] > 0 > bias + sum(weights.get(word, 0.0) for word in ("they", "run", "late"))

@@ -5,15 +5,11 @@ An act is closed only where the words say so: a wrong "closed" hides what is owe
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
-from pathlib import Path
 from typing import Literal
 
 from amgs.conversation.cohesion import stems
@@ -108,8 +104,7 @@ def _opened(texts: Sequence[str]) -> Iterator[DialogueAct]:
     for place, text in enumerate(texts):
         for start, end in sentences(text):
             sentence = text[start:end].replace("’", "'")
-            chance = question_chance(sentence)
-            if chance > THRESHOLD:
+            if chance := question_chance(sentence):
                 yield DialogueAct("question", place, start, end, chance)
             elif _said(_COMMITMENT, sentence):
                 yield DialogueAct("commitment", place, start, end, 0.5)
@@ -138,7 +133,7 @@ def _said(act: re.Pattern[str], sentence: str) -> re.Match[str] | None:
 
 def _only_asks(text: str) -> bool:
     """Whether a message says nothing beside its questions."""
-    return all(question_chance(text[a:b]) > THRESHOLD for a, b in sentences(text))
+    return all(is_question(text[a:b]) for a, b in sentences(text))
 
 
 def _nods(text: str) -> bool:
@@ -257,7 +252,7 @@ def _reports(place: int, text: str) -> list[_Report]:
     return found
 
 
-# Whether a sentence asks: by its question mark, and without one by its words (a logistic regression over them).
+# Whether a sentence asks: by its question mark, and without any mark at its end by the word it begins with.
 
 
 _WORD = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
@@ -280,46 +275,25 @@ ASKING = frozenset(
     )
 )
 """Words of questions, and those that a question turns round."""
-THRESHOLD = 0.29
-"""Half of the F1 that is reached is the threshold that reaches it (Lipton et al. 2014)."""
+_ASKS_UNMARKED = 0.8
+"""How likely a sentence of chats asks that ends without a mark and begins as questions do; in speech it is half."""
 
 
 def question_chance(sentence: str) -> float:
-    """How likely a sentence asks: 1 with a question mark, 0 with another mark, else by its words."""
+    """How likely a sentence asks: 1 with a question mark; without any mark by the word after its fillers; else 0."""
     if _ASKED.search(sentence):
         return 1.0
-    if _ENDED.search(sentence):
-        return 0.0
-    bias, weights = _weights()
-    words = question_words(sentence)
-    if not words:
-        return 0.0
-    log_odds = bias + sum(weights.get(feature, 0.0) for feature in question_features(words))
-    return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, log_odds))))
+    words = after_fillers(question_words(sentence))
+    return _ASKS_UNMARKED if words and words[0] in ASKING and not _ENDED.search(sentence) else 0.0
 
 
 def is_question(sentence: str) -> bool:
-    return question_chance(sentence) > THRESHOLD
+    return question_chance(sentence) > 0.0
 
 
 def question_words(sentence: str) -> list[str]:
     """Words in lower case, without marks."""
     return _WORD.findall(sentence.lower().replace("’", "'"))
-
-
-def question_features(words: Sequence[str]) -> set[str]:
-    """The words, those at the beginning (^, after fillers) and at the end ($), pairs with a word of ASKING, length."""
-    led = after_fillers(words)
-    found = {f"n{min(len(words), 9)}", *words}
-    for size in (1, 2, 3):
-        if len(led) >= size:
-            found.add("^" + " ".join(led[:size]))
-        if len(words) >= size:
-            found.add("$" + " ".join(words[-size:]))
-    if words:
-        found.add("0" + words[0])
-    found.update(f"{a}_{b}" for a, b in pairwise(words) if a in ASKING or b in ASKING)
-    return found
 
 
 def after_fillers(words: Sequence[str]) -> Sequence[str]:
@@ -333,9 +307,3 @@ def after_fillers(words: Sequence[str]) -> Sequence[str]:
         else:
             break
     return words[at:]
-
-
-@lru_cache(maxsize=1)
-def _weights() -> tuple[float, Mapping[str, float]]:
-    held = json.loads((Path(__file__).parent / "question_weights.json").read_text(encoding="utf-8"))
-    return float(held["bias"]), held["weights"]

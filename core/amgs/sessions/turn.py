@@ -115,7 +115,7 @@ class Rules:
     cut: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Session:
     """A session as it was read. Nothing of it is kept anywhere.
 

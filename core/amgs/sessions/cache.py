@@ -1,0 +1,120 @@
+"""What of each request the provider read from its cache, and what it had to read again: from the file's own counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import Final, Literal
+
+from amgs.sessions.turn import Session
+from amgs.sessions.windows import Request, requests
+
+CacheCause = Literal["compaction", "taken back", "pause", "put in", "unknown"]
+"""What the file shows beside a prefix that was read again, the surest first. compaction: a new window began. taken
+back: the user went back. pause: longer than the cache lives. put in: the program put something in. unknown: nothing, as
+where tools or the system prompt changed, which most files do not hold.
+"""
+LIFETIME: Final = 300.0
+"""Seconds for which a provider keeps a prefix that nobody reads, unless it is told otherwise."""
+READ, WRITTEN = 0.1, 1.25
+"""Prices of a cached and of a written token, in tokens of input (Anthropic's list; a cache of one hour costs 2.0)."""
+_SLACK: Final = 0.05
+"""Share of the window that may be read again without being told of: providers cache whole blocks only."""
+_LEAST: Final = 1_024
+"""Tokens from which on a prefix is cached at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheMiss:
+    """A request that read again what the one before had put into the cache.
+
+    lost: tokens that could have been read from the cache. cost: what that took, in tokens of input at full price. span:
+    the number of the turn that changed the prefix, as far as the file shows it, else None. seconds: since the request
+    before.
+    """
+
+    request: int
+    turn: int
+    lost: int
+    cost: float
+    cause: CacheCause
+    span: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CacheLine:
+    """The cache over a session. fresh, written, cached, output: tokens of all requests. missed: the misses, in
+    order.
+    """
+
+    requests: tuple[Request, ...]
+    fresh: int
+    written: int
+    cached: int
+    output: int
+    missed: tuple[CacheMiss, ...]
+
+    @property
+    def share(self) -> float:
+        """The share of what was read that came from the cache, from 0 to 1; 0 where nothing is counted."""
+        total = self.fresh + self.written + self.cached
+        return self.cached / total if total else 0.0
+
+    @property
+    def lost(self) -> float:
+        """What all misses cost, in tokens of input at full price."""
+        return sum(one.cost for one in self.missed)
+
+
+def cache_line(session: Session) -> CacheLine:
+    """The cache of the main conversation's requests."""
+    every = requests(session)
+    used = [one.usage for one in every]
+    return CacheLine(
+        every,
+        sum(one.fresh for one in used),
+        sum(one.written for one in used),
+        sum(one.cached for one in used),
+        sum(one.output for one in used),
+        tuple(_misses(session, every)),
+    )
+
+
+def _misses(session: Session, every: Sequence[Request]) -> Iterator[CacheMiss]:
+    written_price = WRITTEN if any(one.usage.written for one in every) else 1.0
+    for before, after in pairwise(every):
+        could = min(before.usage.window, after.usage.window)
+        lost = could - after.usage.cached
+        if could < _LEAST or lost <= max(_LEAST, _SLACK * could) or not _caches(every):
+            continue
+        pause = _seconds(before.at, after.at)
+        cause, span = _cause(session, before, after, pause)
+        yield CacheMiss(after.number, after.first, lost, lost * (written_price - READ), cause, span, pause)
+
+
+def _cause(
+    session: Session, before: Request, after: Request, pause: float | None
+) -> tuple[CacheCause, int | None]:
+    """What the file shows between two requests that explains why the second did not find the prefix of the first."""
+    between = [turn for turn in session.turns[before.first : after.first] if not turn.agent]
+    boundary = next((turn for turn in between if turn.boundary is not None), None)
+    if boundary is not None:
+        return "compaction", boundary.number
+    if any(turn.abandoned for turn in between):
+        return "taken back", next(turn.number for turn in between if turn.abandoned)
+    if pause is not None and pause > LIFETIME:
+        return "pause", None
+    put_in = next((turn for turn in between if turn.kind == "injected"), None)
+    return ("put in", put_in.number) if put_in is not None else ("unknown", None)
+
+
+def _caches(every: Sequence[Request]) -> bool:
+    """Whether the file counts a cache at all."""
+    return any(one.usage.cached for one in every)
+
+
+def _seconds(start: datetime | None, end: datetime | None) -> float | None:
+    return None if start is None or end is None else max(0.0, (end - start).total_seconds())

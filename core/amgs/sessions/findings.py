@@ -1,0 +1,226 @@
+"""What in a turn somebody may need again, by class: paths, numbers, ids, commands, decisions, constraints, errors.
+
+Found by rules alone. Paths and commands are those that were used or spoken of, not every line of a listing; numbers and
+ids those that somebody said or that an error names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
+
+from amgs.sessions.lines import Record, fields, parse_object, text
+from amgs.sessions.turn import Turn
+
+FindingClass = Literal["path", "number", "id", "command", "decision", "constraint", "error"]
+FINDING_CLASSES: tuple[FindingClass, ...] = get_args(FindingClass)
+
+_PATH = re.compile(
+    r"(?<![\w@:/.-])(?:~|\.{1,2})?/?(?:[\w@.+-]+/)+[\w@.+-]*\w|(?<![\w@/.-])[\w.-]*\w\.[a-z]\w{0,5}(?![\w/(])"
+)
+_EXTENSION = re.compile(
+    r"\.(?:astro|c|cc|cfg|cjs|conf|cpp|cs|css|csv|cts|dart|env|erl|exs?|go|gradle|heex|hpp|h|hs|html?|ini|ipynb|java|jsx?"
+    r"|jsonl?|json5|kts?|less|lock|log|lua|md|mdx|mjs|mts|php|png|prisma|proto|ps1|pyi?|rb|rs|sass|scala|scss|sh|sql|svelte"
+    r"|svg|swift|tf|toml|tsx?|txt|vue|wasm|xml|ya?ml|zig)$|^(?:Dockerfile|Makefile)$"
+)
+_NUMBER = re.compile(r"(?<![\w.#-])\d[\d,]*(?:\.\d+)?(?:\s?(?:%|ms|s|MB|GB|KB|px|k))?(?![\w.-]|\.\d)")
+_ID = re.compile(
+    r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b"
+    r"|(?<![\w/])#\d{1,6}\b|\b[A-Z]{2,8}-\d{1,6}\b"
+)
+_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?!\s|$)[^.!?\n]+)*[.!?]*")
+_DECISION = re.compile(
+    r"\b(?:decided|we(?:'ll| will)? (?:go|use|keep|drop|stick)|let'?s (?:go|use|keep|drop)"
+    r"|I(?:'ll| will) (?:use|keep|go|drop|implement)|instead of|chose|going with|agreed"
+    r"|the (?:fix|plan|approach|root cause) is)\b",
+    re.IGNORECASE,
+)
+_CONSTRAINT = re.compile(
+    r"\b(?:must(?: not|n't)?|never|always|do(?:n't| not)|only|make sure|ensure|should(?:n't| not)|has to|have to"
+    r"|needs? to|required?|without|no longer|avoid|allow(?:ed)?|forbidden)\b",
+    re.IGNORECASE,
+)
+_ERROR = re.compile(
+    r"^(?!\s*\d+\s*[→│|:-]).*(?:\b\w*(?:Error|Exception)\b(?!\()|\berror(?:\[\w+\]| TS\d+)?:|\bFAIL(?:ED)?\b|\bfatal:"
+    r"|\bpanicked at|command not found|✗|✘).*$",
+    re.MULTILINE,
+)
+"""Not in a listing of a file, whose lines begin with their number."""
+_HEADING = re.compile(r"^#{1,6}\s.*$|^\s*[\d.]+\s", re.MULTILINE)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_LONGEST: Final = 20_000
+"""Characters of one turn that are looked through: what is longer is the output of a tool, which says its error
+first.
+"""
+_READERS: Final = ("cat", "head", "tail", "sed", "less", "bat", "nl")
+SHELLS: Final = (
+    "bash",
+    "exec_command",
+    "shell",
+    "local_shell",
+    "run_shell_command",
+    "execute_command",
+    "terminal",
+)
+"""Names of the tools that run a command, in small letters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding of a class in a turn, word for word."""
+
+    kind: FindingClass
+    text: str
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a call does, as far as its tool and arguments tell. tool: in small letters.
+
+    kind: read a file, run a command, search, write a file, or other. target: the file, the command or the pattern.
+    """
+
+    kind: Literal["read", "run", "search", "write", "other"]
+    tool: str
+    target: str
+
+
+def action_of(turn: Turn) -> Action | None:
+    """What the call in a turn does; None for a turn that calls nothing."""
+    if not turn.calls:
+        return None
+    call = turn.calls[0]
+    tool = call.name.lower()
+    given: Record = parse_object(call.arguments) or {}
+    path = _first(
+        given, "file_path", "filePath", "absolute_path", "path", "filename", "notebook_path", "target_file"
+    )
+    if tool in SHELLS or tool.endswith("_shell"):
+        command = _command(given.get("command", given.get("cmd", given.get("script"))))
+        return _of_command(tool, command or call.arguments)
+    if tool in (
+        "grep",
+        "glob",
+        "search_file_content",
+        "search",
+        "find",
+        "codebase_search",
+        "grep_search",
+        "search_files",
+    ):
+        wanted = _first(given, "pattern", "query", "regex", "glob_pattern", "path")
+        return Action("search", tool, wanted)
+    if path and any(word in tool for word in ("edit", "write", "replace", "patch", "create", "insert")):
+        return Action("write", tool, path)
+    if tool in ("apply_patch", "applypatch"):
+        named = re.search(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", _patch(call.arguments), re.MULTILINE)
+        return Action("write", tool, named[1].strip() if named else "")
+    if path and ("read" in tool or tool in ("view", "view_file", "open", "cat")):
+        return Action("read", tool, path)
+    return Action("other", tool, path)
+
+
+def _of_command(tool: str, command: str) -> Action:
+    """A command that only shows a file reads it, one that looks for words searches, any other runs."""
+    plain = " ".join(command.split())
+    bare = re.sub(r"^cd\s+\S+\s*(?:&&|;)\s*", "", plain)
+    words = bare.split()
+    if not words:
+        return Action("other", tool, "")
+    if re.search(r"[|;&<>`]|\$\(", bare) is None:
+        if words[0] in _READERS and len(words) > 1 and "-i" not in words[:2]:
+            return Action("read", tool, words[-1].strip("'\""))
+        if words[0] in ("rg", "grep", "find", "fd", "ag", "ls", "tree") or bare.startswith("git grep"):
+            return Action("search", tool, bare)
+    return Action("run", tool, bare)
+
+
+def findings_in(turn: Turn) -> Iterator[Finding]:
+    """The findings of a turn, each once."""
+    seen: set[tuple[str, str]] = set()
+    for kind, told in _found(turn):
+        plain = " ".join(told.split()).strip(" .,;:`'\"()")
+        if plain and (kind, plain) not in seen:
+            seen.add((kind, plain))
+            yield Finding(kind, plain, turn.number)
+
+
+def _found(turn: Turn) -> Iterator[tuple[FindingClass, str]]:
+    said = turn.text[:_LONGEST]
+    action = action_of(turn)
+    if action is not None:
+        if action.kind == "run" and len(action.target) <= 400:
+            yield "command", action.target
+        elif action.kind in ("read", "write") and action.target:
+            yield "path", action.target
+        return
+    if turn.kind == "result":
+        if turn.failed or _ERROR.search(said[:2_000]):
+            for n, found in enumerate(_ERROR.finditer(said)):
+                if n < 3 and len(found[0]) < 400:
+                    yield "error", found[0]
+        return
+    if turn.kind not in ("said", "summary"):
+        return
+    yield from (("path", path) for path in paths_in(said))
+    yield from (("id", found[0]) for found in _ID.finditer(said))
+    yield from (("number", number) for number in numbers_in(said))
+    for found in _SENTENCE.finditer(said):
+        sentence = found[0].strip()
+        if not 12 <= len(sentence) <= 500:
+            continue
+        if turn.role == "user" and _CONSTRAINT.search(sentence):
+            yield "constraint", sentence
+        elif _DECISION.search(sentence) and not sentence.endswith("?"):
+            yield "decision", sentence
+
+
+def paths_in(said: str) -> Iterator[str]:
+    """Paths and names of files in a text: what has an extension, or a folder and no blank."""
+    for found in _PATH.finditer(said):
+        path = found[0].rstrip(".")
+        name = path.rsplit("/", 1)[-1]
+        if _EXTENSION.search(name) or (path.count("/") > 1 and not path[0].isdigit()):
+            yield path
+
+
+def numbers_in(said: str) -> Iterator[str]:
+    """Numbers that say something: of three digits or more, with a unit or a fraction; no years."""
+    for found in _NUMBER.finditer(_HEADING.sub("", said)):
+        digits = re.sub(r"\D", "", found[0])
+        if (len(digits) >= 3 or not found[0].isdigit()) and len(digits) > 1 and not _YEAR.fullmatch(found[0]):
+            yield found[0]
+
+
+def sentences_in(said: str) -> Iterator[str]:
+    """The sentences and lines of a text."""
+    return (found[0].strip() for found in _SENTENCE.finditer(said))
+
+
+def is_constraint(sentence: str) -> bool:
+    """Whether a sentence asks for something to be so, always or never."""
+    return _CONSTRAINT.search(sentence) is not None
+
+
+def _first(given: Record, *names: str) -> str:
+    return next((told for name in names if (told := text(given.get(name)))), "")
+
+
+def _command(given: Any) -> str:
+    """A command as a shell reads it; of a list, without the shell that runs it."""
+    if isinstance(given, list):
+        words = [text(one) for one in given]
+        return (
+            words[-1]
+            if len(words) > 1 and words[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh")
+            else " ".join(words)
+        )
+    return text(given)
+
+
+def _patch(arguments: str) -> str:
+    given = parse_object(arguments)
+    return text(fields(given).get("input") or fields(given).get("patch")) if given else arguments

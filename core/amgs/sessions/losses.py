@@ -1,0 +1,146 @@
+"""What a compaction threw away: of each class of findings, what is left word for word, in other words, or not at
+all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from amgs.sessions.findings import FINDING_CLASSES, Finding, FindingClass, findings_in
+from amgs.sessions.turn import Session, Turn
+from amgs.sessions.windows import dropped_at, opening_after, tokens_of_all
+
+_WORD = re.compile(r"[A-Za-z_][\w.-]{2,}|\d[\d.,]*")
+_COMMON: Final = frozenset(
+    re.findall(
+        r"\w+",
+        "the and for with that this from are was not but you can will have has its all into when then than also use"
+        " used using should must only let make sure need needs now new our your them they there here what which been"
+        " were",
+    )
+)
+"""Words that two sentences share without saying the same."""
+_SHARED: Final = 0.6
+"""Share of a sentence's words that one sentence of the window must have for it to stand there in other words. Held
+against 60 pairs read by hand; see docs/sessions.md."""
+
+
+@dataclass(frozen=True, slots=True)
+class LostClass:
+    """A class of findings at a compaction; `held` and the rest count different ones.
+
+    verbatim, reworded, gone: how many stand in the new window word for word, in other words, and not at all. lost:
+    those of the last sort with the turn that said them last, the latest first.
+    """
+
+    kind: FindingClass
+    held: int
+    verbatim: int
+    reworded: int
+    gone: int
+    lost: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A compaction by what it kept. boundary: the number of its turn. dropped: numbers of the turns that left the
+    window.
+
+    before, after: tokens of the window as the file counts, None where it does not. tokens: of what was dropped.
+    opening: of what the new window began with, both estimated. sealed: whether the summary cannot be read by anybody
+    but the provider, so that what it says is unknown.
+    """
+
+    boundary: int
+    trigger: str
+    before: int | None
+    after: int | None
+    tokens: int
+    opening: int
+    dropped: tuple[int, ...]
+    classes: tuple[LostClass, ...]
+    sealed: bool = False
+
+
+def losses(session: Session) -> tuple[Loss, ...]:
+    """What each compaction of the main conversation threw away, in order."""
+    return tuple(loss_at(session, boundary) for boundary in session.boundaries)
+
+
+def loss_at(session: Session, boundary: Turn) -> Loss:
+    """What one compaction threw away; see `Loss`."""
+    dropped, opening = dropped_at(session, boundary), opening_after(session, boundary)
+    mark = boundary.boundary
+    return Loss(
+        boundary.number,
+        mark.trigger if mark else "",
+        mark.before if mark else None,
+        mark.after if mark else None,
+        tokens_of_all(session, dropped),
+        tokens_of_all(session, opening),
+        tuple(turn.number for turn in dropped),
+        classes_of(dropped, "\n".join(turn.words for turn in opening)),
+        mark.sealed if mark else False,
+    )
+
+
+def classes_of(dropped: Sequence[Turn], window: str) -> tuple[LostClass, ...]:
+    """What became of the findings in turns, given the text of the window that follows them."""
+    latest: dict[tuple[FindingClass, str], Finding] = {}
+    for turn in dropped:
+        for one in findings_in(turn):
+            latest.pop((one.kind, one.text), None)
+            latest[one.kind, one.text] = one
+    plain = " ".join(window.split())
+    words = [frozenset(words_of(sentence)) for sentence in re.split(r"(?<=[.!?])\s+|\n", window)]
+    made = []
+    for kind in FINDING_CLASSES:
+        held = [one for one in latest.values() if one.kind == kind]
+        fates = [(one, fate_of(one, plain, words)) for one in held]
+        lost = [one for one, fate in fates if fate == "gone"]
+        if held:
+            count = Counter(fate for _, fate in fates)
+            verbatim, reworded = count["verbatim"], count["reworded"]
+            made.append(LostClass(kind, len(held), verbatim, reworded, count["gone"], tuple(reversed(lost))))
+    return tuple(made)
+
+
+def fate_of(one: Finding, window: str, sentences: Sequence[frozenset[str]]) -> str:
+    """verbatim, reworded or gone: whether a finding stands in a window, given as one line and as sets of words.
+
+    A path is there in other words where its file's name is, a sentence or a command where most of its words are in one
+    sentence, an error where its kind and most of its words are; a number or an id is there or it is not.
+    """
+    if stands_in(window, one.text):
+        return "verbatim"
+    if one.kind in ("number", "id"):
+        return "gone"
+    if one.kind == "path":
+        name = one.text.rsplit("/", 1)[-1]
+        return "reworded" if name != one.text and stands_in(window, name) else "gone"
+    own = frozenset(words_of(one.text))
+    if len(own) < 2:
+        return "gone"
+    best = max((len(own & others) / len(own) for others in sentences), default=0.0)
+    return "reworded" if best >= _SHARED else "gone"
+
+
+def words_of(told: str) -> list[str]:
+    """The words of a text that say something, in small letters and without their endings in -s, -ed and -ing."""
+    found = (word.lower().strip(".-") for word in _WORD.findall(told))
+    return [re.sub(r"(?<=\w{3})(?:ing|ed|es|s)$", "", word) for word in found if word and word not in _COMMON]
+
+
+def stands_in(window: str, told: str) -> bool:
+    """Whether a text stands in another and is not only a part of a longer word or number."""
+    at = window.find(told) if told else -1
+    while at >= 0:
+        before, after = window[at - 1 : at], window[at + len(told) : at + len(told) + 1]
+        if not (before.isalnum() and told[0].isalnum()) and not (after.isalnum() and told[-1].isalnum()):
+            return True
+        at = window.find(told, at + 1)
+    return False

@@ -1,0 +1,90 @@
+"""What the user forbade, whether a compaction dropped it, and whether it was done all the same.
+
+Told by rules alone, and only where a command can tell: "never use npm", "do not push", "don't run `mix format`". A rule
+that no command can break is not judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from amgs.sessions.findings import action_of, sentences_in
+from amgs.sessions.losses import stands_in
+from amgs.sessions.turn import Session, Turn
+from amgs.sessions.windows import dropped_at, opening_after
+
+_FORBIDS = re.compile(
+    r"\b(?:never|do(?:n't| not)|must(?:n't| not)|should(?:n't| not)|avoid|stop)\s+(?:ever\s+)?"
+    r"(?:(?:use|using|run|running|call|calling|execute|executing)\s+`?(?P<program>[a-z][\w./-]*(?: [\w./-]+)?)"
+    r"|`(?P<quoted>[a-z][\w./-]*(?: [\w./-]+)?)`|(?P<act>push|commit|rebase|merge)\b)",
+    re.IGNORECASE,
+)
+_PROGRAMS: Final = re.compile(
+    r"(?:npm|yarn|pnpm|bun|pip3?|poetry|uv|conda|git|make|cargo|go|mix|docker|kubectl|terraform|sudo|rm|curl|wget|ssh"
+    r"|pytest|jest|vitest|prettier|eslint|black|sed)\b"
+)
+_WITH_ACTS: Final = ("git", "mix", "npm", "docker", "go")
+"""Programs whose second word says what they do."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenRule:
+    """Something that was forbidden and done. said, done: numbers of turns. dropped: the turn of the compaction that
+    dropped the words before it was done, None where they still stood in the window.
+    """
+
+    rule: str
+    said: int
+    done: int
+    command: str
+    dropped: int | None
+
+
+def broken_rules(session: Session) -> tuple[BrokenRule, ...]:
+    """What the user forbade in the main conversation and a later command did, each once."""
+    return tuple(_broken(session))
+
+
+def _broken(session: Session) -> Iterator[BrokenRule]:
+    forbidden: list[tuple[Turn, str, str]] = []
+    dropped: dict[int, int] = {}
+    for turn in session.main:
+        if turn.kind == "said" and turn.role == "user":
+            forbidden += [(turn, sentence, what) for sentence, what in _forbidden(turn)]
+        elif turn.boundary is not None and turn.boundary.whole:
+            window = " ".join("\n".join(one.text for one in opening_after(session, turn)).split())
+            gone = {one.number for one in dropped_at(session, turn)}
+            for one, sentence, _ in forbidden:
+                if one.number in gone and not stands_in(window, sentence):
+                    dropped.setdefault(one.number, turn.number)
+        action = action_of(turn)
+        if action is None or action.kind != "run":
+            continue
+        for rule in list(forbidden):
+            said, sentence, what = rule
+            if _does(action.target, what):
+                forbidden.remove(rule)
+                yield BrokenRule(sentence, said.number, turn.number, action.target, dropped.get(said.number))
+
+
+def _forbidden(turn: Turn) -> Iterator[tuple[str, str]]:
+    """(sentence, command that it forbids) of what a user says."""
+    for sentence in sentences_in(turn.text[:4_000]):
+        found = _FORBIDS.search(sentence)
+        if found is None:
+            continue
+        if found["act"]:
+            yield " ".join(sentence.split()), f"git {found['act'].lower()}"
+            continue
+        words = (found["program"] or found["quoted"]).lower().split()
+        if _PROGRAMS.match(words[0]):
+            yield " ".join(sentence.split()), " ".join(words if words[0] in _WITH_ACTS else words[:1])
+
+
+def _does(command: str, what: str) -> bool:
+    """Whether a command runs what was forbidden, at its beginning or after `&&`, `;` or `|`."""
+    parts = (part.strip() for part in re.split(r"&&|\|\||[;|]", command))
+    return any(part == what or part.startswith(f"{what} ") for part in parts)

@@ -1,0 +1,88 @@
+"""What a compaction at a turn would drop, and which of it is likeliest to be needed again: before it happens.
+
+Files are told in the order in which they were last spoken of: in words, in thoughts, in a plan. Of the first five of
+that order, in 66 places of 33 sessions, 30 % were read or written again within 80 turns, of all files in the window 24
+%; within 40 turns 21 % and 17 %. By when they were last read, by how often, and by what was written the five were no
+better than all. It is a weak sign, and the only one that was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from amgs.sessions.findings import Finding, action_of, findings_in
+from amgs.sessions.turn import Session, Turn
+from amgs.sessions.windows import SessionWindow, tokens_of, window_at
+
+NEAR: Final = 0.8
+"""Share of the window from which on a compaction is near: programs compact between 83 and 95 %."""
+SHOWN: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class FileAtRisk:
+    """A file that was read or written in the window. uses: how often. spoken: the turn that named it last in words,
+    else the last that used it. tokens: of all its results in the window, estimated.
+    """
+
+    path: str
+    uses: int
+    spoken: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a compaction at a turn would drop. files: likeliest to be needed first. asked: what the user asked for to be
+    so, always or never, the latest first.
+    """
+
+    window: SessionWindow
+    files: tuple[FileAtRisk, ...]
+    asked: tuple[Finding, ...]
+
+    @property
+    def near(self) -> bool:
+        """Whether a compaction is near."""
+        fill = self.window.fill
+        return fill is not None and fill >= NEAR
+
+
+def look_ahead(session: Session, number: int | None = None) -> Outlook:
+    """What a compaction at a turn, the last one unless given, would drop. Raises IndexError for a number of no turn."""
+    at = number if number is not None else (session.main[-1].number if session.main else len(session.turns))
+    window = window_at(session, at)
+    asked = [
+        one
+        for turn in reversed(window.turns)
+        if turn.kind == "said" and turn.role == "user"
+        for one in findings_in(turn)
+        if one.kind == "constraint"
+    ]
+    return Outlook(window, tuple(files_at_risk(session, window.turns)[:SHOWN]), tuple(asked[:SHOWN]))
+
+
+def files_at_risk(session: Session, turns: Sequence[Turn]) -> list[FileAtRisk]:
+    """The files that turns read or wrote, those that were spoken of last first."""
+    results = {turn.answers: turn for turn in turns if turn.kind == "result"}
+    used: dict[str, list[Turn]] = {}
+    for turn in turns:
+        action = action_of(turn)
+        if action is not None and action.kind in ("read", "write") and action.target:
+            used.setdefault(action.target, []).append(turn)
+    spoken: dict[str, int] = {}
+    names = {path: path.rsplit("/", 1)[-1] for path in used}
+    for turn in turns:
+        action = action_of(turn)
+        if turn.kind in ("said", "thinking") or (action is not None and action.kind == "other"):
+            words = turn.words
+            spoken.update({path: turn.number for path, name in names.items() if name in words})
+    made = []
+    for path, calls in used.items():
+        answers = [results[call.calls[0].id] for call in calls if call.calls[0].id in results]
+        tokens = sum(tokens_of(session, turn) for turn in (*calls, *answers))
+        made.append(FileAtRisk(path, len(calls), spoken.get(path, calls[-1].number), tokens))
+    order = {one.path: (one.path in spoken, one.spoken) for one in made}
+    return sorted(made, key=lambda one: order[one.path], reverse=True)

@@ -1,0 +1,253 @@
+"""What a compaction dropped and the session needed again, told by the session's own future and by rules alone.
+
+A span that was dropped is regretted where afterwards, in the same window,
+- reread: the agent reads the same file again and finds at least 80 % of the lines that it is shown as they were;
+- rerun: it runs the same command again with nearly the same result, though it changed no file in between;
+- searched: it searches, and at least 60 % of the lines that it finds stood in a result that was dropped;
+- repeated: the user says a constraint or a correction again;
+- recalled: a rare number, path or id of the dropped part comes up in a result again, and the agent then uses it.
+What stands in the new window word for word was not lost, and needing it again is no regret.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal, get_args
+
+from amgs.sessions.findings import Action, action_of, findings_in, is_constraint, sentences_in
+from amgs.sessions.losses import stands_in, words_of
+from amgs.sessions.turn import Session, Turn
+from amgs.sessions.windows import after_boundary, dropped_at, opening_after, tokens_of
+
+RegretKind = Literal["reread", "rerun", "searched", "repeated", "recalled"]
+REGRET_KINDS: tuple[RegretKind, ...] = get_args(RegretKind)
+
+SAME_LINES: Final = 0.8
+"""Share of the lines of a result that must have been there before for it to be the same: an edit changes some."""
+KNOWN_LINES: Final = 0.6
+"""Share of what a search finds that must have been known for it to be a search for what was known."""
+SAME_WORDS: Final = 0.6
+"""Share of the words of what a user says that must be those of what they said before for it to be the same again."""
+_LEAST: Final = 40
+"""Characters of a result below which it says too little to be missed."""
+_LONG_PAUSE: Final = 30 * 60
+"""Seconds beyond which a step is not the agent's time: somebody was away."""
+_RARE: Final = 3
+"""Times in the dropped part up to which a number, a path or an id is rare."""
+_LINE_NUMBER = re.compile(r"^\s*(?:[\w./@+-]+:)?\d+\s*[→│|:\t-]\s?|^[\w./@+-]+:\s?")
+
+
+@dataclass(frozen=True, slots=True)
+class Regret:
+    """Something dropped that was needed again.
+
+    boundary, before, after: numbers of the turns of the compaction, of what was dropped, and of where it was needed.
+    what: the file, command, search, sentence or word. tokens: what getting it again put into the window, estimated.
+    seconds: how long that took, from the step before to the result; None where the file has no times.
+    """
+
+    kind: RegretKind
+    boundary: int
+    before: int
+    after: int
+    what: str
+    tokens: int
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A call with its result, what it does, and the lines that came of it."""
+
+    call: Turn
+    result: Turn | None
+    action: Action
+    lines: tuple[str, ...]
+
+
+def regrets(session: Session) -> tuple[Regret, ...]:
+    """What each compaction of the main conversation dropped and the window after it needed again, in order."""
+    found: list[Regret] = []
+    for boundary in session.boundaries:
+        opening = "\n".join(session.text(turn) for turn in opening_after(session, boundary))
+        dropped, later = dropped_at(session, boundary), after_boundary(session, boundary)
+        found += regrets_between(session, boundary.number, dropped, later, opening)
+    return tuple(found)
+
+
+def regrets_between(
+    session: Session, boundary: int, dropped: Sequence[Turn], later: Sequence[Turn], opening: str = ""
+) -> list[Regret]:
+    """The regrets of dropping turns, in the turns that came later. opening: the text of the new window, which holds
+    what was not lost. boundary: the number under which they are told, of any turn.
+    """
+    window = " ".join(opening.split())
+    lost = [turn for turn in dropped if turn.kind != "result" or not stands_in(window, _plain(turn.text))]
+    before, after = _steps(session, lost), _steps(session, later)
+    found = [*_of_steps(session, boundary, before, after), *_of_words(session, boundary, lost, later, window)]
+    used = {one.after for one in found}
+    found += [
+        one for one in _recalled(session, boundary, lost, later, after, window) if one.after not in used
+    ]
+    return sorted(found, key=lambda one: (one.after, one.before))
+
+
+def _of_steps(
+    session: Session, boundary: int, before: Sequence[_Step], after: Sequence[_Step]
+) -> Iterable[Regret]:
+    """Rereading, running again, and searching for what was known. A step is regretted once."""
+    known: dict[tuple[str, str], list[_Step]] = defaultdict(list)
+    where: dict[str, int] = {}
+    for step in before:
+        known[step.action.kind, _target(step.action)].append(step)
+        where.update((line, step.call.number) for line in step.lines)
+    changed = {_target(step.action) for step in before if step.action.kind == "write"}
+    changing = False
+    again: set[tuple[str, str]] = set()
+    for step in after:
+        target = _target(step.action)
+        if step.action.kind == "write":
+            changed.add(target)
+            changing = True
+            continue
+        if sum(map(len, step.lines)) < _LEAST or step.result is None or step.result.failed:
+            continue
+        key = (step.action.kind, target)
+        first = key not in again
+        again.add(key)
+        if not first:
+            continue  # the window after the compaction has it by now
+        same = [each for each in known[key] if _share(step.lines, set(each.lines)) >= SAME_LINES]
+        kind: RegretKind | None = None
+        source = same[-1].call.number if same else 0
+        if step.action.kind == "read" and same:
+            kind = "reread"
+        elif step.action.kind == "run" and same and not changing:
+            kind = "rerun"
+        elif step.action.kind == "search":
+            held = [line for line in step.lines if line in where]
+            if len(held) >= KNOWN_LINES * len(step.lines):
+                kind, source = "searched", where[held[-1]]
+        if kind is not None:
+            yield _regret(session, kind, boundary, source, step, step.action.target)
+
+
+def _of_words(
+    session: Session, boundary: int, lost: Sequence[Turn], later: Sequence[Turn], window: str
+) -> Iterable[Regret]:
+    """What the user said again: a constraint or correction whose words are those of one before."""
+    said = [
+        (turn, sentence, frozenset(words_of(sentence)))
+        for turn in lost
+        if turn.kind == "said" and turn.role == "user"
+        for sentence in sentences_in(turn.text)
+        if is_constraint(sentence) and not stands_in(window, _plain(sentence))
+    ]
+    for turn in later:
+        if turn.kind != "said" or turn.role != "user" or len(turn.text) > 2_000:
+            continue
+        for sentence in sentences_in(turn.text):
+            own = frozenset(words_of(sentence))
+            if len(own) < 4:
+                continue
+            shared = [(len(own & words) / len(own), one.number) for one, _, words in said if len(words) >= 4]
+            best, number = max(shared, default=(0.0, 0))
+            if best >= SAME_WORDS:
+                yield Regret(
+                    "repeated", boundary, number, turn.number, sentence, tokens_of(session, turn), None
+                )
+                break
+
+
+def _recalled(
+    session: Session,
+    boundary: int,
+    lost: Sequence[Turn],
+    later: Sequence[Turn],
+    after: Sequence[_Step],
+    window: str,
+) -> Iterable[Regret]:
+    """Rare words of the dropped part that a result brings back and the agent then uses, the first time each."""
+    held: dict[str, int] = {}
+    times: Counter[str] = Counter()
+    for turn in lost:
+        for one in findings_in(turn):
+            if one.kind in ("number", "path", "id") and len(one.text) > 3:
+                held[one.text] = turn.number
+                times[one.text] += 1
+    rare = {told for told, number in times.items() if number <= _RARE and not stands_in(window, told)}
+    told_again: set[str] = set()
+    spoken = [turn for turn in later if turn.role == "assistant" and turn.kind in ("said", "call")]
+    for turn in later:  # what was said or called without having been fetched was not lost
+        if turn.kind in ("said", "call", "summary", "injected"):
+            told_again.update(told for told in rare if stands_in(turn.words, told))
+            continue
+        step = next((one for one in after if one.result is turn), None)
+        if turn.kind != "result" or step is None or step.action.kind == "write":
+            continue
+        for told in sorted(rare - told_again):
+            if stands_in(turn.text, told):
+                told_again.add(told)
+                if any(one.number > turn.number and stands_in(one.words, told) for one in spoken):
+                    yield _regret(session, "recalled", boundary, held[told], step, told)
+                    break
+
+
+def _regret(session: Session, kind: RegretKind, boundary: int, source: int, step: _Step, what: str) -> Regret:
+    result = step.result
+    tokens = tokens_of(session, step.call) + (tokens_of(session, result) if result else 0)
+    end = result.at if result else None
+    return Regret(
+        kind, boundary, source, step.call.number, what, tokens, _seconds(_before(session, step.call), end)
+    )
+
+
+def _before(session: Session, call: Turn) -> datetime | None:
+    """When the step before a call ended: the model began to write its answer then."""
+    earlier = (
+        turn.at
+        for turn in reversed(session.turns[: call.number - 1])
+        if turn.agent == call.agent and (turn.request != call.request or not call.request)
+    )
+    return next((at for at in earlier if at is not None), call.at)
+
+
+def _seconds(start: datetime | None, end: datetime | None) -> float | None:
+    if start is None or end is None:
+        return None
+    taken = (end - start).total_seconds()
+    return taken if 0 <= taken <= _LONG_PAUSE else None
+
+
+def _steps(session: Session, turns: Sequence[Turn]) -> list[_Step]:
+    """The calls among turns, each with its result."""
+    results = {turn.answers: turn for turn in turns if turn.kind == "result"}
+    made = []
+    for turn in turns:
+        action = action_of(turn)
+        if action is not None and turn.calls:
+            result = results.get(turn.calls[0].id)
+            made.append(_Step(turn, result, action, _lines(session.text(result)) if result else ()))
+    return made
+
+
+def _lines(told: str) -> tuple[str, ...]:
+    """The lines of a result that say something, without their numbers."""
+    plain = (_LINE_NUMBER.sub("", line).strip() for line in told.split("\n"))
+    return tuple(line for line in plain if len(line) >= 12)
+
+
+def _share(lines: Sequence[str], known: set[str]) -> float:
+    return sum(line in known for line in lines) / len(lines) if lines else 0.0
+
+
+def _target(action: Action) -> str:
+    return " ".join(action.target.split())
+
+
+def _plain(told: str) -> str:
+    return " ".join(told.split())

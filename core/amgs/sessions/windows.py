@@ -1,0 +1,160 @@
+"""What stood in the model's window at each turn, and how full it was."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final
+
+from amgs.sessions.turn import Session, Turn, Usage
+
+CHARACTERS_A_TOKEN: Final = 2.7
+"""Of code, paths, English and what wraps them, where the file's own counts do not tell better: the median of 33
+sessions of two programs by `characters_a_token`.
+"""
+_LEAST, _MOST = 2.0, 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One answer of the model. first, last: numbers of its turns. at: of its first turn."""
+
+    number: int
+    first: int
+    last: int
+    usage: Usage
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWindow:
+    """The window at a turn, in the order in which the model reads it.
+
+    turns: what stands in it. tokens: as the file counts the request that reads it, else an estimate from the texts of
+    the turns, which are then all that is counted. has_system, has_tools: whether the file holds the system prompt and
+    the definitions of tools, which are in every window. masked: calls whose results a small compaction took out.
+    """
+
+    turn: int
+    turns: tuple[Turn, ...]
+    tokens: int
+    estimated: bool
+    limit: int | None
+    has_system: bool
+    has_tools: bool
+    masked: frozenset[str] = frozenset()
+
+    @property
+    def fill(self) -> float | None:
+        """The share of the window that is taken, from 0 to 1; None where its size is unknown."""
+        return self.tokens / self.limit if self.limit else None
+
+
+@lru_cache(maxsize=8)
+def requests(session: Session) -> tuple[Request, ...]:
+    """The answers of the model in the main conversation whose tokens the file counts, in order."""
+    found: dict[str, list[Turn]] = {}
+    for turn in session.main:
+        if turn.usage is not None and turn.role == "assistant":
+            found.setdefault(turn.request or f"turn {turn.number}", []).append(turn)
+    made = []
+    for number, turns in enumerate(found.values(), 1):
+        every = [turn.usage for turn in turns if turn.usage]
+        usage = max(every, key=lambda one: (one.window, one.output))
+        made.append(Request(number, turns[0].number, turns[-1].number, usage, turns[0].at))
+    return tuple(made)
+
+
+@lru_cache(maxsize=8)
+def characters_a_token(session: Session) -> float:
+    """How many characters of turns are one token by the session's own counts: of all that came between two requests of
+    one window, characters over tokens. `CHARACTERS_A_TOKEN` where too little is counted.
+    """
+    sizes = {turn.number: len(turn.words) + turn.cut for turn in session.main}
+    marks = [turn.number for turn in session.boundaries]
+    characters = tokens = 0
+    every = requests(session)
+    for before, after in pairwise(every):
+        grown = after.usage.window - before.usage.window
+        if grown <= 0 or any(before.first < mark < after.first for mark in marks):
+            continue
+        characters += sum(sizes.get(number, 0) for number in range(before.first, after.first))
+        tokens += grown
+    if tokens < 2_000:
+        return CHARACTERS_A_TOKEN
+    return min(_MOST, max(_LEAST, characters / tokens))
+
+
+def tokens_of(session: Session, turn: Turn) -> int:
+    """Tokens of a turn, estimated from its characters by the session's own counts; a picture counts as its mark."""
+    return math.ceil((len(turn.words) + turn.cut) / characters_a_token(session))
+
+
+def tokens_of_all(session: Session, turns: Sequence[Turn]) -> int:
+    """Tokens of turns together; see `tokens_of`."""
+    return sum(tokens_of(session, turn) for turn in turns)
+
+
+def window_at(session: Session, number: int) -> SessionWindow:
+    """The window that was read for the turn with a number, or that holds it where it is no answer of the model.
+
+    Raises IndexError for a number that no turn has.
+    """
+    session.turn(number)
+    turns, masked = _standing(session, number)
+    counted = [one for one in requests(session) if one.first <= number <= one.last]
+    limit = session.window
+    told = counted[0].usage.window if counted else tokens_of_all(session, turns)
+    return SessionWindow(
+        number, turns, told, not counted, limit, session.system is not None, session.tools is not None, masked
+    )
+
+
+def dropped_at(session: Session, boundary: Turn) -> tuple[Turn, ...]:
+    """The turns that stood in the window before a compaction and do not after it."""
+    before, _ = _standing(session, boundary.number - 1)
+    after, _ = _standing(session, boundary.number)
+    stays = {turn.number for turn in after}
+    return tuple(turn for turn in before if turn.number not in stays)
+
+
+def opening_after(session: Session, boundary: Turn) -> tuple[Turn, ...]:
+    """What stood in the window right after a compaction: what was preserved, the summary, and what the program put in
+    before the model answered or the user spoke.
+    """
+    kept, _ = _standing(session, boundary.number)
+    made = list(kept)
+    for turn in after_boundary(session, boundary):
+        if turn.kind not in ("summary", "injected"):
+            break
+        made.append(turn)
+    return tuple(made)
+
+
+def after_boundary(session: Session, boundary: Turn) -> tuple[Turn, ...]:
+    """The turns of the main conversation from a compaction to the next."""
+    later = [turn for turn in session.main if turn.number > boundary.number]
+    end = next((place for place, turn in enumerate(later) if turn in session.boundaries), len(later))
+    return tuple(later[:end])
+
+
+def _standing(session: Session, number: int) -> tuple[tuple[Turn, ...], frozenset[str]]:
+    """What stands in the window once the turn with a number is in it, and the calls whose results were taken out."""
+    turns: list[Turn] = []
+    masked: set[str] = set()
+    for turn in session.main:
+        if turn.number > number:
+            break
+        mark = turn.boundary
+        if mark is None:
+            turns.append(turn)
+        elif mark.whole:
+            kept = set(mark.preserved)
+            turns = [one for one in turns if one.id in kept or str(one.number) in kept]
+        else:
+            masked.update(mark.dropped)
+    return tuple(turns), frozenset(masked)

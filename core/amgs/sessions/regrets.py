@@ -1,31 +1,40 @@
 """What a compaction dropped and the session needed again, told by the session's own future and by rules alone.
 
 A span that was dropped is regretted where afterwards, in the same window,
-- reread: the agent reads the same file again and finds at least 80 % of the lines that it is shown as they were;
+- reopened: the agent reads a file again that it had read and changed, and finds at least 80 % of it as it left it;
+- reread: it reads a file again that it had read and not changed, and finds at least 80 % of it as it was;
 - rerun: it runs the same command again with nearly the same result, though it changed no file in between;
 - searched: it searches, and at least 60 % of the lines that it finds stood in a result that was dropped;
 - repeated: the user says a constraint or a correction again;
 - recalled: a rare number, path or id of the dropped part comes up in a result again, and the agent then uses it.
 What stands in the new window word for word was not lost, and needing it again is no regret.
+
+All of it happens where nothing was compacted, too; `controls` counts that. In 6 compactions of 6 sessions, for 1,000
+tokens that were dropped, 82.5 were read in `reopened` files (10.8 at other places of the same sessions, 2.1 in others),
+4.0 came of `rerun` (0.3, 0.7). What was `reread`, `searched` and `recalled` was no more than elsewhere: it is shown and
+not counted as the price of a compaction.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal, get_args
 
 from amgs.sessions.findings import Action, action_of, findings_in, is_constraint, sentences_in
+from amgs.sessions.lines import items, parse_object, text
 from amgs.sessions.losses import stands_in, words_of
 from amgs.sessions.turn import Session, Turn
 from amgs.sessions.windows import after_boundary, dropped_at, opening_after, tokens_of
 
-RegretKind = Literal["reread", "rerun", "searched", "repeated", "recalled"]
+RegretKind = Literal["reopened", "reread", "rerun", "searched", "repeated", "recalled"]
 REGRET_KINDS: tuple[RegretKind, ...] = get_args(RegretKind)
 
+CAUSED: Final[tuple[RegretKind, ...]] = ("reopened", "rerun", "repeated")
+"""The kinds that are counted as the price of a compaction."""
 SAME_LINES: Final = 0.8
 """Share of the lines of a result that must have been there before for it to be the same: an edit changes some."""
 KNOWN_LINES: Final = 0.6
@@ -99,41 +108,50 @@ def regrets_between(
 def _of_steps(
     session: Session, boundary: int, before: Sequence[_Step], after: Sequence[_Step]
 ) -> Iterable[Regret]:
-    """Rereading, running again, and searching for what was known. A step is regretted once."""
+    """Reading, running and searching again. The first time counts: then the new window has it."""
     known: dict[tuple[str, str], list[_Step]] = defaultdict(list)
+    written: dict[str, set[str]] = defaultdict(set)
     where: dict[str, int] = {}
     for step in before:
         known[step.action.kind, _target(step.action)].append(step)
         where.update((line, step.call.number) for line in step.lines)
-    changed = {_target(step.action) for step in before if step.action.kind == "write"}
-    changing = False
+        if step.action.kind == "write":
+            written[_target(step.action)].update(_lines(_written(step.call)))
+    changed: set[str] = set()
     again: set[tuple[str, str]] = set()
     for step in after:
-        target = _target(step.action)
+        key = (step.action.kind, _target(step.action))
         if step.action.kind == "write":
-            changed.add(target)
-            changing = True
+            changed.add(key[1])
             continue
-        if sum(map(len, step.lines)) < _LEAST or step.result is None or step.result.failed:
+        if sum(map(len, step.lines)) < _LEAST or step.result is None or step.result.failed or key in again:
             continue
-        key = (step.action.kind, target)
-        first = key not in again
         again.add(key)
-        if not first:
-            continue  # the window after the compaction has it by now
-        same = [each for each in known[key] if _share(step.lines, set(each.lines)) >= SAME_LINES]
-        kind: RegretKind | None = None
-        source = same[-1].call.number if same else 0
-        if step.action.kind == "read" and same:
-            kind = "reread"
-        elif step.action.kind == "run" and same and not changing:
-            kind = "rerun"
-        elif step.action.kind == "search":
-            held = [line for line in step.lines if line in where]
-            if len(held) >= KNOWN_LINES * len(step.lines):
-                kind, source = "searched", where[held[-1]]
+        kind, source = _needed(step, known[key], written.get(key[1], set()), where, changed)
         if kind is not None:
             yield _regret(session, kind, boundary, source, step, step.action.target)
+
+
+def _needed(
+    step: _Step, known: Sequence[_Step], written: set[str], where: Mapping[str, int], changed: Collection[str]
+) -> tuple[RegretKind | None, int]:
+    """What a step after a compaction needed again, and the number of the turn that had it before; (None, 0) for
+    nothing.
+
+    known: the steps before that did the same. written: lines that the agent wrote into the same file before. where: the
+    turn of each line of a dropped result. changed: files that were written since.
+    """
+    target = _target(step.action)
+    if step.action.kind == "search":
+        held = [line for line in step.lines if line in where]
+        enough = len(held) >= KNOWN_LINES * len(step.lines)
+        return ("searched", where[held[-1]]) if enough else (None, 0)
+    same = [one for one in known if _share(step.lines, {*one.lines, *written}) >= SAME_LINES]
+    if not same or target in changed:
+        return None, 0
+    if step.action.kind == "read":
+        return ("reopened" if written else "reread"), same[-1].call.number
+    return ("rerun", same[-1].call.number) if step.action.kind == "run" and not changed else (None, 0)
 
 
 def _of_words(
@@ -243,6 +261,17 @@ def _lines(told: str) -> tuple[str, ...]:
 
 def _share(lines: Sequence[str], known: set[str]) -> float:
     return sum(line in known for line in lines) / len(lines) if lines else 0.0
+
+
+def _written(call: Turn) -> str:
+    """What a call writes into a file, as its arguments say."""
+    given = parse_object(call.calls[0].arguments) if call.calls else None
+    if given is None:
+        return call.calls[0].arguments if call.calls else ""
+    names = ("content", "new_string", "newString", "new_str", "input", "patch", "file_text", "replace")
+    told = [text(given.get(name)) for name in names]
+    told += [text(edit.get("new_string")) for edit in items(given.get("edits"))]
+    return "\n".join(line.removeprefix("+") for one in told for line in one.split("\n"))
 
 
 def _target(action: Action) -> str:

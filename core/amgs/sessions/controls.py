@@ -1,0 +1,152 @@
+"""What regret means beside what it is held against: rework that happens anyway, and other ways to drop as much.
+
+The future is that of the session as it was: whoever had kept something else might have gone another way.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from amgs.sessions.regrets import Regret, regrets_between
+from amgs.sessions.turn import Session, Turn
+from amgs.sessions.windows import (
+    after_boundary,
+    dropped_at,
+    opening_after,
+    tokens_of,
+    tokens_of_all,
+    window_at,
+)
+
+_MOVED: Final = 8
+"""Places without a compaction that are looked at in a session."""
+_DRAWS: Final = 20
+_LEAST_BEFORE, _LEAST_AFTER = 40, 20
+"""Turns before and after a place without which it says nothing."""
+
+Chosen = Callable[[Session, Turn, Sequence[Turn], int], Collection[int]]
+"""Which of the turns that were dropped at a boundary a strategy keeps within so many tokens, by their numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a way to drop cost over compactions or places. dropped: tokens that left the window. regrets: how many spans
+    were needed again. tokens: what getting them again put into the window, all estimated. places: how many.
+    """
+
+    name: str
+    places: int
+    dropped: int
+    regrets: float
+    tokens: float
+
+    @property
+    def rate(self) -> float:
+        """Tokens of rework for 1,000 tokens dropped."""
+        return 1000.0 * self.tokens / self.dropped if self.dropped else 0.0
+
+
+def harness(session: Session, found: Sequence[Regret]) -> Outcome:
+    """What the compactions that took place cost."""
+    dropped = sum(tokens_of_all(session, dropped_at(session, boundary)) for boundary in session.boundaries)
+    return Outcome(
+        "compaction", len(session.boundaries), dropped, len(found), sum(one.tokens for one in found)
+    )
+
+
+def elsewhere(session: Session, *, places: int = _MOVED, seed: int = 7) -> Outcome:
+    """The same rule at places where nothing was compacted: what stood in the window there, and what came in as many
+    turns as the session's compactions are followed by. What is done again there is done again anyway.
+    """
+    follows = [len(after_boundary(session, boundary)) for boundary in session.boundaries]
+    length = max(follows, default=100)
+    main = session.main
+    marks = [turn.number for turn in session.boundaries]
+    fit = [
+        turn
+        for place, turn in enumerate(main)
+        if place >= _LEAST_BEFORE and len(main) - place >= _LEAST_AFTER and turn.number not in marks
+    ]
+    drawn = random.Random(seed).sample(fit, min(places, len(fit)))
+    dropped = number = tokens = 0
+    for turn in drawn:
+        before = window_at(session, turn.number - 1).turns
+        later = [one for one in main if one.number >= turn.number][:length]
+        end = next((n for n, one in enumerate(later) if one.number in marks), len(later))
+        found = regrets_between(session, turn.number, before, later[:end])
+        dropped += tokens_of_all(session, before)
+        number += len(found)
+        tokens += sum(one.tokens for one in found)
+    return Outcome("no compaction there", len(drawn), dropped, number, tokens)
+
+
+def instead(session: Session, found: Sequence[Regret], name: str, choose: Chosen) -> Outcome:
+    """What another way to drop would have cost at the same compactions, with as many tokens kept as each of them
+    kept.
+    """
+    dropped = 0
+    left: list[Regret] = []
+    for boundary in session.boundaries:
+        gone = dropped_at(session, boundary)
+        kept = set(choose(session, boundary, gone, budget_of(session, boundary)))
+        dropped += tokens_of_all(session, [turn for turn in gone if turn.number not in kept])
+        left += [one for one in found if one.boundary == boundary.number and not _has(session, one, kept)]
+    return Outcome(name, len(session.boundaries), dropped, len(left), sum(one.tokens for one in left))
+
+
+def at_random(session: Session, found: Sequence[Regret], seed: int = 7) -> Outcome:
+    """Dropping at random, the mean of some draws."""
+    rng = random.Random(seed)
+
+    def draw(session: Session, boundary: Turn, gone: Sequence[Turn], budget: int) -> Collection[int]:
+        del boundary
+        return _filled(session, rng.sample(gone, len(gone)), budget)
+
+    drawn = [instead(session, found, "at random", draw) for _ in range(_DRAWS)]
+    return Outcome(
+        "at random",
+        len(session.boundaries),
+        round(sum(one.dropped for one in drawn) / _DRAWS),
+        sum(one.regrets for one in drawn) / _DRAWS,
+        sum(one.tokens for one in drawn) / _DRAWS,
+    )
+
+
+def recent_only(session: Session, found: Sequence[Regret]) -> Outcome:
+    """Keeping the latest turns, whole, as far as they fit."""
+
+    def latest(session: Session, boundary: Turn, gone: Sequence[Turn], budget: int) -> Collection[int]:
+        del boundary
+        return _filled(session, gone[::-1], budget, stop=True)
+
+    return instead(session, found, "the latest only", latest)
+
+
+def budget_of(session: Session, boundary: Turn) -> int:
+    """Tokens of what a compaction kept, estimated: its summary and what it put in."""
+    return tokens_of_all(session, opening_after(session, boundary))
+
+
+def _filled(session: Session, turns: Sequence[Turn], budget: int, *, stop: bool = False) -> set[int]:
+    """The first turns that fit into a budget. stop: at the first that does not."""
+    kept: set[int] = set()
+    for turn in turns:
+        cost = tokens_of(session, turn)
+        if cost <= budget:
+            kept.add(turn.number)
+            budget -= cost
+        elif stop:
+            break
+    return kept
+
+
+def _has(session: Session, one: Regret, kept: Collection[int]) -> bool:
+    """Whether what a regret was about stands in the window: of a call, its result."""
+    turn = session.turn(one.before)
+    if not turn.calls:
+        return one.before in kept
+    id = turn.calls[0].id
+    return any(other.answers == id and other.number in kept for other in session.main)

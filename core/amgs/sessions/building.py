@@ -96,4 +96,4 @@ class SessionBuilder:
 
 def limit_of(path: Path) -> int | None:
     """How much of a turn's text is held, by the size of its file; None for all of it."""
-    return KEPT_OF_LARGE if path.stat().st_size > LARGE else None
+    return KEPT_OF_LARGE if path.is_file() and path.stat().st_size > LARGE else None

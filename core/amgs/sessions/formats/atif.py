@@ -1,0 +1,184 @@
+"""ATIF, the Agent Trajectory Interchange Format: one JSON document a run, written by Harbor and by exporters of agents.
+
+A record is a step: of the system, of the user, or of the agent with its reasoning, its calls and what they gave back. A
+compaction is a step of the system with `extra.context_management`; its observation is the summary. Trajectories of
+subagents lie in `subagent_trajectories` from version 1.7 on, or in files of their own, which are not read.
+
+Source: RFC 0001 of the Harbor project.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.errors import InputError
+from amgs.sessions.building import SessionBuilder
+from amgs.sessions.documents import document_at
+from amgs.sessions.format import SessionFormat
+from amgs.sessions.lines import Line, Record, as_json, content_text, count, fields, instant, items, text
+from amgs.sessions.turn import Boundary, Place, Session, Turn, Usage
+from amgs.types.conversation import ToolCall
+
+_DEEPEST: Final = 8
+"""Trajectories within one another that are read."""
+
+
+class _Reading:
+    def __init__(self, path: Path) -> None:
+        self.made = SessionBuilder("ATIF", "atif", path)
+        self._records = 0
+        self._last: dict[str, Usage] = {}
+        """Of each agent, the tokens of its last request."""
+        self._opened: dict[str, Turn] = {}
+        """Of each agent, a compaction whose next request has not come."""
+
+    def trajectory(self, whole: Record, agent: str, depth: int = 0) -> None:
+        """The steps of one trajectory, and then of those within it. agent: "" for the outermost."""
+        steps = whole.get("steps")
+        for step in steps if isinstance(steps, list) else []:
+            self._records += 1
+            place = Place(self._records)
+            if not isinstance(step, dict):
+                self.made.fail(Line(place, None, "not an object"))
+                continue
+            before = len(self.made.turns)
+            self._step(step, place, agent)
+            if len(self.made.turns) == before:
+                self.made.note(f"step: {text(step.get('source')) or 'without a source'}")
+        for number, inner in enumerate(items(whole.get("subagent_trajectories")), 1):
+            name = text(inner.get("trajectory_id")) or text(inner.get("session_id")) or f"subagent {number}"
+            if depth < _DEEPEST:
+                self.trajectory(inner, name, depth + 1)
+            else:
+                self._records += 1
+                self.made.note("trajectory nested too deeply")
+
+    def _step(self, step: Record, place: Place, agent: str) -> None:
+        source = text(step.get("source"))
+        common: dict[str, Any] = {
+            "at": instant(step.get("timestamp")),
+            "id": str(step.get("step_id", "")) if isinstance(step.get("step_id"), (int, str)) else "",
+            "agent": agent,
+        }
+        told = content_text(step.get("message"))
+        managed = fields(fields(step.get("extra")).get("context_management"))
+        if managed:
+            self._boundary(step, managed, place, common, told)
+        elif source == "agent":
+            self._agent(step, place, common, told)
+        elif source == "user" and told:
+            self.made.turn(place, "user", "said", told, **common)
+        elif source == "system" and told:
+            first = not any(turn.agent == agent for turn in self.made.turns)
+            self.made.turn(place, "system", "said" if first else "injected", told, **common)
+            if first and not agent:
+                self.made.know(system=told)
+        if source in ("system", "user") and not managed:
+            self._results(step, place, common)
+
+    def _agent(self, step: Record, place: Place, common: dict[str, Any], told: str) -> None:
+        agent = common["agent"]
+        if not agent:
+            self.made.know(model=text(step.get("model_name")))
+        usage = _usage(fields(step.get("metrics")))
+        if usage.window:
+            self._last[agent] = usage
+            if opened := self._opened.pop(agent, None):
+                mark = opened.boundary or Boundary()
+                after = Boundary(mark.trigger, mark.before, usage.window, (), mark.dropped, mark.whole)
+                self.made.change(opened, boundary=after)
+        more = {
+            **common,
+            "usage": usage if usage.window else None,
+            "request": f"{agent} step {place.line}".strip(),
+        }
+        if thought := content_text(step.get("reasoning_content")):
+            self.made.turn(place, "assistant", "thinking", thought, **more)
+        if told:
+            self.made.turn(place, "assistant", "said", told, **more)
+        for call in items(step.get("tool_calls")):
+            name, arguments = text(call.get("function_name")), as_json(call.get("arguments"))
+            made = ToolCall(text(call.get("tool_call_id")), name, arguments)
+            self.made.turn(place, "assistant", "call", "", (made,), **more)
+        self._results(step, place, common)
+
+    def _results(self, step: Record, place: Place, common: dict[str, Any]) -> None:
+        """What came back, of calls and of what the environment did by itself."""
+        for result in items(fields(step.get("observation")).get("results")):
+            extra = fields(result.get("extra"))
+            failed = extra.get("is_error") is True or text(extra.get("status")) in ("error", "failed")
+            told = content_text(result.get("content"))
+            refs = [
+                text(one.get("trajectory_id") or one.get("trajectory_path") or one.get("session_id"))
+                for one in items(result.get("subagent_trajectory_ref"))
+            ]
+            told = "\n".join([told, *(f"[subagent {ref}]" for ref in refs if ref)]).strip()
+            answers = text(result.get("source_call_id"))
+            if told or answers:
+                self.made.turn(place, "tool", "result", told, answers=answers, failed=failed, **common)
+
+    def _boundary(
+        self, step: Record, managed: Record, place: Place, common: dict[str, Any], told: str
+    ) -> None:
+        """A compaction replaces all before it; any other management of the window drops a part of it."""
+        whole = text(managed.get("type")) in ("", "compaction") and managed.get("boundary") in (
+            None,
+            "replace",
+        )
+        last = self._last.get(common["agent"])
+        results = items(fields(step.get("observation")).get("results"))
+        dropped = tuple(one for result in results if (one := text(result.get("source_call_id"))))
+        mark = Boundary(
+            text(managed.get("trigger")),
+            last.window + last.output if last else None,
+            None,
+            (),
+            () if whole else dropped,
+            whole,
+        )
+        self._opened[common["agent"]] = self.made.turn(
+            place, "system", "boundary", told, boundary=mark, **common
+        )
+        for result in results if whole else ():
+            if summary := content_text(result.get("content")):
+                self.made.turn(place, "assistant", "summary", summary, **common)
+
+
+def _usage(metrics: Record) -> Usage:
+    """`prompt_tokens` are all that was read, the cached ones among them."""
+    cached = count(metrics.get("cached_tokens"))
+    written = count(fields(metrics.get("extra")).get("cache_creation_input_tokens"))
+    fresh = max(0, count(metrics.get("prompt_tokens")) - cached - written)
+    return Usage(fresh, written, cached, count(metrics.get("completion_tokens")))
+
+
+def read(path: Path) -> Session:
+    """The trajectory in a file; see the module. Raises InputError for a file that cannot be read or is no JSON."""
+    whole = fields(document_at(path))
+    if not isinstance(whole.get("steps"), list):
+        raise InputError(f"{path} has no steps.", way_out="Give a trajectory in ATIF.")
+    reading = _Reading(path)
+    agent = fields(whole.get("agent"))
+    extra = fields(whole.get("extra"))
+    reading.made.know(
+        id=text(whole.get("session_id")) or text(whole.get("trajectory_id")),
+        version=" ".join(filter(None, (text(agent.get("name")), text(agent.get("version"))))),
+        project=text(extra.get("cwd")),
+        tools=as_json(agent["tool_definitions"]) if agent.get("tool_definitions") else "",
+    )
+    reading.trajectory(whole, "")
+    reading.made.know(model=text(agent.get("model_name")))
+    return reading.made.session()
+
+
+def recognises(path: Path, first: Sequence[Record]) -> bool:
+    """Whether a document names itself ATIF."""
+    del path
+    return bool(first) and text(first[0].get("schema_version")).startswith("ATIF")
+
+
+FORMAT: Final = SessionFormat(
+    "atif", "ATIF", "2026-11-26, 1.7", ("jobs/**/trajectory*.json",), recognises, read
+)

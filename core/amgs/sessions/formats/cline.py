@@ -1,0 +1,206 @@
+"""Cline and Roo Code: `tasks/TASK/api_conversation_history.json`, and newer `SESSION.messages.json`.
+
+A record is a message in Anthropic's form; the file is written anew as a whole. What the user says stands in it beside
+`environment_details`. Before native tool calls, calls were XML in the model's text, and results text of the user.
+
+Roo Code keeps what a compaction replaced, marked with `condenseParent` or `truncationParent`, and the summary with
+`isSummary`. Cline keeps all messages, and writes the range that it leaves out of the window into `ui_messages.json`.
+Newer versions write a summary into `SESSION.compaction.json`, which does not say where it belongs and is not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.errors import InputError
+from amgs.sessions.anthropic_messages import PartTurn, parts_of, turns_of_part
+from amgs.sessions.building import SessionBuilder
+from amgs.sessions.documents import beside, document_at
+from amgs.sessions.format import SessionFormat
+from amgs.sessions.lines import Line, Record, as_json, content_text, count, fields, instant, items, text
+from amgs.sessions.turn import Boundary, Place, Session, TurnKind, Usage
+from amgs.types.conversation import ToolCall
+
+_NAME: Final = "api_conversation_history.json"
+_TOOLS: Final = (
+    "write_to_file|replace_in_file|read_file|search_files|list_files|list_code_definition_names|execute_command"
+    "|browser_action|use_mcp_tool|access_mcp_resource|ask_followup_question|attempt_completion|new_task|web_fetch"
+    "|plan_mode_respond|apply_diff|insert_content|search_and_replace|switch_mode|fetch_instructions|codebase_search"
+    "|update_todo_list|load_mcp_documentation"
+)
+_CALL: Final = re.compile(rf"<({_TOOLS})>(.*?)</\1>", re.DOTALL)
+_ARGUMENT: Final = re.compile(r"<([a-z_]+)>(.*?)</\1>", re.DOTALL)
+_RESULT: Final = re.compile(r"\[([a-z_]+)(?: for .*?)?\] Result:\s*", re.DOTALL)
+_ENVELOPE: Final = re.compile(r"</?(?:task|user_message|feedback|answer)>\n?")
+_FAILED: Final = re.compile(
+    r"\s*(?:The tool execution failed|Error[: ]|\[ERROR\]|<error>|Command failed|Command exited with code [1-9])"
+)
+_MARKS: Final = ("<environment_details>", "<task>", "<user_message>")
+
+
+class _Reading:
+    def __init__(self, path: Path, agent: str) -> None:
+        self.made = SessionBuilder(agent, "cline", path)
+        self._messages: list[Record] = []
+        self._unanswered: list[str] = []
+        """Ids of the calls in XML that have no result yet."""
+
+    def take(self, messages: Sequence[Any], cuts: dict[int, Boundary]) -> None:
+        """All messages. cuts: compactions that another file tells of, by the index of the message that they precede."""
+        whole = [one if isinstance(one, dict) else {} for one in messages]
+        self._messages = [one for one in whole if one]
+        for index, message in enumerate(messages):
+            place = Place(index + 1)
+            if not isinstance(message, dict):
+                self.made.fail(Line(place, None, "not an object"))
+                continue
+            before = len(self.made.turns)
+            at = instant(message.get("ts"))
+            if cut := cuts.get(index):
+                self.made.turn(place, "system", "boundary", "", at=at, boundary=cut)
+            self._message(message, place, index)
+            if len(self.made.turns) == before:
+                self.made.note(f"message: {text(message.get('role')) or 'without a role'}")
+
+    def _message(self, message: Record, place: Place, index: int) -> None:
+        role = text(message.get("role"))
+        told: TurnKind | None = None
+        common: dict[str, Any] = {"at": instant(message.get("ts")), "id": f"message {index}"}
+        marker, summary = message.get("isTruncationMarker") is True, message.get("isSummary") is True
+        if marker or summary:
+            self._boundary(message, place, common)
+            told = "summary" if summary else "injected"
+        if role not in ("user", "assistant"):
+            return
+        if role == "assistant":
+            about = fields(message.get("modelInfo"))
+            self.made.know(model=text(about.get("modelId") or about.get("id")))
+            usage = _usage(fields(message.get("metrics")))
+            common |= {"usage": usage if usage.window else None, "request": f"message {index}"}
+        for number, part in enumerate(parts_of(message.get("content"))):
+            for who, kind, words, more in self._split(part, role, told, f"{index}.{number}"):
+                self.made.turn(place, who, kind, words, **common, **more)
+
+    def _split(self, part: Any, role: str, told: TurnKind | None, id: str) -> Iterator[PartTurn]:
+        """The turns of a part; calls and results that are text in XML are told apart from words."""
+        for who, kind, words, more in turns_of_part(part, role, told):
+            if kind == "result":
+                failed = more["failed"] or _FAILED.match(words) is not None
+                yield who, kind, words, more | {"failed": failed}
+            elif kind == "said" and role == "assistant":
+                rest = _CALL.sub("", words).strip()
+                if rest:
+                    yield who, "said", rest, more
+                for number, found in enumerate(_CALL.finditer(words)):
+                    call = ToolCall(f"{id}.{number}", found[1], as_json(dict(_ARGUMENT.findall(found[2]))))
+                    self._unanswered.append(call.id)
+                    yield who, "call", "", more | {"calls": (call,)}
+            elif kind == "said" and (result := _RESULT.match(words)):
+                answers = self._unanswered.pop(0) if self._unanswered else ""
+                output = words[result.end() :].strip()
+                yield (
+                    "tool",
+                    "result",
+                    output,
+                    {"answers": answers, "failed": _FAILED.match(output) is not None},
+                )
+            elif kind == "said" and role == "user":
+                yield who, kind, _ENVELOPE.sub("", words).strip(), more
+            else:
+                yield who, kind, words, more
+
+    def _boundary(self, message: Record, place: Place, common: dict[str, Any]) -> None:
+        """A compaction of Roo Code: what it left out names it, and what else came before stays."""
+        for key, own in (("condenseParent", "condenseId"), ("truncationParent", "truncationId")):
+            id = text(message.get(own))
+            if not id:
+                continue
+            kept = tuple(
+                f"message {number}"
+                for number, one in enumerate(self._messages[: place.line - 1])
+                if one.get(key) != id and not one.get("condenseParent") and not one.get("truncationParent")
+            )
+            self.made.turn(place, "system", "boundary", "", boundary=Boundary(preserved=kept), **common)
+            return
+        self.made.turn(place, "system", "boundary", "", boundary=Boundary(), **common)
+
+
+def _usage(metrics: Record) -> Usage:
+    tokens = fields(metrics.get("tokens"))
+    if tokens:
+        cached = count(tokens.get("cached"))
+        return Usage(max(0, count(tokens.get("prompt")) - cached), 0, cached, count(tokens.get("completion")))
+    return Usage(
+        count(metrics.get("inputTokens")),
+        count(metrics.get("cacheWriteTokens")),
+        count(metrics.get("cacheReadTokens")),
+        count(metrics.get("outputTokens")),
+    )
+
+
+def _cuts(shown: Any, messages: int) -> dict[int, Boundary]:
+    """The compactions of Cline, from the messages that it shows: the range that a request leaves out has grown."""
+    found: dict[int, Boundary] = {}
+    before = None
+    for one in items(shown):
+        left_out = one.get("conversationHistoryDeletedRange")
+        index = one.get("conversationHistoryIndex")
+        if not (isinstance(left_out, list) and [isinstance(end, int) for end in left_out] == [True, True]):
+            continue
+        if left_out != before and isinstance(index, int) and 0 <= index + 1 < messages:
+            kept = [f"message {n}" for n in range(index + 1) if not left_out[0] <= n <= left_out[1]]
+            found[index + 1] = Boundary(preserved=tuple(kept))
+        before = left_out
+    return found
+
+
+def read(path: Path) -> Session:
+    """The task in a file; see the module. Raises InputError for a file that cannot be read or is no JSON."""
+    whole = document_at(path)
+    about = fields(whole)
+    messages = about.get("messages") if about else whole
+    if not isinstance(messages, list):
+        raise InputError(f"{path} has no messages.", way_out="Give a task of Cline or Roo Code.")
+    roo = any("rooveterinaryinc" in part or part.lower() == "roo" for part in path.parts)
+    reading = _Reading(path, "Roo Code" if roo else "Cline")
+    cuts = _cuts(beside(path.with_name("ui_messages.json")), len(messages)) if path.name == _NAME else {}
+    name = path.name.removesuffix(".messages.json")
+    if name != path.name:
+        manifest = fields(beside(path.with_name(f"{name}.json")))
+        reading.made.know(
+            id=text(manifest.get("session_id")) or text(about.get("sessionId")) or name,
+            project=text(manifest.get("workspace_root") or manifest.get("cwd")),
+            model=text(manifest.get("model")),
+            title=text(fields(manifest.get("metadata")).get("title")),
+        )
+    reading.made.know(id=text(about.get("taskId")) or path.parent.name)
+    reading.take(messages, cuts)
+    return reading.made.session()
+
+
+def recognises(path: Path, first: Sequence[Record]) -> bool:
+    """Whether a file has the name, or messages with what only these two programs put into them."""
+    if path.name == _NAME:
+        return True
+    inner = items(first[0].get("messages")) if len(first) == 1 else []
+    if path.name.endswith(".messages.json"):
+        return any("role" in one for one in inner)
+    messages = [one for one in first if "role" in one and "content" in one]
+    return any(content_text(one.get("content")).startswith(_MARKS) for one in messages[:4])
+
+
+FORMAT: Final = SessionFormat(
+    "cline",
+    "Cline, Roo Code",
+    "",
+    (
+        ".config/*/User/globalStorage/*/tasks/*/api_conversation_history.json",
+        "Library/Application Support/*/User/globalStorage/*/tasks/*/api_conversation_history.json",
+        ".cline/data/sessions/*/*.messages.json",
+    ),
+    recognises,
+    read,
+)

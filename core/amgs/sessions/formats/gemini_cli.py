@@ -1,0 +1,257 @@
+"""Gemini CLI: `~/.gemini/tmp/PROJECT/chats/session-*.json` or `.jsonl`, and checkpoints, `checkpoint-*.json`.
+
+A record is a message; one of the model holds its thoughts, its calls with their results, and its tokens. In the older
+files they are the list `messages` of one document. In the newer ones each is a line, which a later line of the same id
+replaces; `$set` changes what is known of the session, and with `messages` the whole window, which is how a compaction
+is written; `$rewindTo` takes back a message and all after it. A checkpoint is the window as the API takes it.
+
+Source: `chatRecordingService.ts` of the google-gemini/gemini-cli repository.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.errors import InputError
+from amgs.sessions.building import SessionBuilder
+from amgs.sessions.documents import document_at
+from amgs.sessions.format import SessionFormat
+from amgs.sessions.lines import (
+    Line,
+    Record,
+    as_json,
+    content_text,
+    count,
+    fields,
+    instant,
+    items,
+    lines_of,
+    text,
+)
+from amgs.sessions.turn import Boundary, Place, Session, TurnKind, Usage
+from amgs.types.conversation import ToolCall
+
+_SUMMARY: Final = "<state_snapshot>"
+_PUT_IN: Final = (
+    "<session_context>",
+    "This is the Gemini CLI. We are setting up the context",
+    "<hook_context>",
+)
+_SPEAKERS: Final = ("user", "gemini", "model")
+
+
+class _Reading:
+    def __init__(self, path: Path) -> None:
+        self.made = SessionBuilder("Gemini CLI", "gemini-cli", path)
+        self._window = 0
+        """Tokens that the model read and wrote last."""
+        self._live: set[str] = set()
+        """Ids of the messages in the window."""
+
+    def know(self, record: Record) -> None:
+        """What a document, a first line or `$set` says of the session."""
+        self.made.know(id=text(record.get("sessionId")), title=text(record.get("summary")))
+
+    def lines(self, lines: Sequence[Line]) -> None:
+        """Lines, of which a later one may replace or take back an earlier one."""
+        events: list[tuple[Place, Record]] = []
+        known: dict[str, int] = {}
+        """Where the event of a message stands, by its id."""
+        live: list[str] = []
+        left: set[tuple[int, str]] = set()
+        """Events and ids of messages that were taken back."""
+        for line in lines:
+            record = line.value
+            if record is None:
+                self.made.fail(line)
+            elif isinstance(back := record.get("$rewindTo"), str):
+                at = live.index(back) if back in live else 0
+                left.update((known.pop(id), id) for id in live[at:] if id in known)
+                del live[at:]
+                self.made.note("$rewindTo")
+            elif change := fields(record.get("$set")):
+                self.know(change)
+                if isinstance(change.get("messages"), list):
+                    ids = [text(one.get("id")) for one in items(change["messages"])]
+                    events.append((line.place, record))
+                    known.update({id: len(events) - 1 for id in ids if id not in known})
+                    live = [id for id in ids if id in known]
+                else:
+                    self.made.note(f"$set: {', '.join(sorted(map(text, change)))}")
+            elif (id := text(record.get("id"))) and "type" in record:
+                if id in known and "$set" not in events[known[id]][1]:
+                    events[known[id]] = (line.place, record)
+                    self.made.note("message, written again later")
+                else:
+                    events.append((line.place, record))
+                    known[id] = len(events) - 1
+                    live.append(id)
+            elif "sessionId" in record:
+                self.know(record)
+                self.made.note("session")
+            else:
+                self.made.note("line without a type")
+        for number, (place, record) in enumerate(events):
+            if "$set" in record:
+                gone = {id for event, id in left if event == number}
+                self._replace(items(fields(record["$set"]).get("messages")), place, gone)
+            else:
+                self.message(record, place, abandoned=(number, text(record.get("id"))) in left)
+
+    def _replace(self, messages: Sequence[Record], place: Place, gone: set[str]) -> None:
+        """A window in place of the one before: what is no longer in it, whose results went, and what is new."""
+        ids = [text(one.get("id")) for one in messages]
+        results = {turn.answers: turn.text for turn in self.made.turns if turn.kind == "result"}
+        calls = [call for one in messages for call in items(one.get("toolCalls"))]
+        told = {text(call.get("id")): _told(call) for call in calls}
+        masked = [id for id, result in told.items() if not result.startswith(results.get(id, ""))]
+        before = len(self.made.turns)
+        whole = bool(self._live - {*ids})
+        if whole or masked:
+            kept = tuple(dict.fromkeys(id for id in ids if id in self._live)) if whole else ()
+            mark = Boundary("", self._window or None, None, kept, () if whole else tuple(masked), whole)
+            self.made.turn(place, "system", "boundary", "", boundary=mark)
+        known = {turn.id for turn in self.made.turns}
+        for one in messages:
+            if text(one.get("id")) not in known:
+                self._say(one, place, abandoned=text(one.get("id")) in gone)
+        self._live = {*ids}
+        if len(self.made.turns) == before:
+            self.made.note("$set: messages, as they were")
+
+    def message(self, record: Record, place: Place, *, abandoned: bool = False) -> None:
+        """A message: turns, or a count of what it is."""
+        before = len(self.made.turns)
+        self._say(record, place, abandoned=abandoned)
+        if len(self.made.turns) == before:
+            self.made.note(f"message: {text(record.get('type') or record.get('role')) or 'without a type'}")
+
+    def _say(self, record: Record, place: Place, *, abandoned: bool) -> None:
+        who = text(record.get("type") or record.get("role"))
+        if who not in _SPEAKERS:
+            return
+        id, at = text(record.get("id")), instant(record.get("timestamp"))
+        if not abandoned:
+            self._live.add(id)
+        content = record.get("content", record.get("parts"))
+        more: dict[str, Any] = {"at": at, "id": id, "abandoned": abandoned}
+        if who == "user":
+            self._user(content, place, more)
+            return
+        self.made.know(model=text(record.get("model")))
+        usage = _usage(fields(record.get("tokens")))
+        if usage.window:
+            self._window = usage.window + usage.output
+        more |= {"usage": usage if usage.window else None, "request": id}
+        for thought in items(record.get("thoughts")):
+            if told := f"{text(thought.get('subject'))}\n{text(thought.get('description'))}".strip():
+                self.made.turn(place, "assistant", "thinking", told, **more)
+        for part in _parts(content):
+            if call := fields(part.get("functionCall")):
+                self._call(call, place, more)
+            elif told := content_text(part):
+                kind: TurnKind = "thinking" if part.get("thought") is True else "said"
+                self.made.turn(place, "assistant", kind, told, **more)
+        for call in items(record.get("toolCalls")):
+            self._call(call, place, more)
+            failed = call.get("status") in ("error", "cancelled")
+            if failed or "result" in call:
+                answer = more | {"usage": None, "answers": text(call.get("id")) or text(call.get("name"))}
+                self.made.turn(place, "tool", "result", _told(call), failed=failed, **answer)
+
+    def _user(self, content: Any, place: Place, more: dict[str, Any]) -> None:
+        for part in _parts(content):
+            answer = fields(part.get("functionResponse"))
+            told = content_text(part)
+            if answer:
+                response = fields(answer.get("response"))
+                result = more | {"answers": text(answer.get("id")) or text(answer.get("name"))}
+                failed = "error" in response
+                self.made.turn(place, "tool", "result", _response(response), failed=failed, **result)
+            elif _SUMMARY in told:
+                if not self.made.turns or self.made.turns[-1].kind != "boundary":
+                    mark = Boundary("", self._window or None)
+                    self.made.turn(place, "system", "boundary", "", boundary=mark, at=more["at"])
+                self.made.turn(place, "assistant", "summary", told, **more)
+            elif told:
+                put_in = told.lstrip().startswith(_PUT_IN)
+                self.made.turn(place, "user", "injected" if put_in else "said", told, **more)
+
+    def _call(self, call: Record, place: Place, more: dict[str, Any]) -> None:
+        name = text(call.get("name"))
+        made = ToolCall(text(call.get("id")) or name, name, as_json(call.get("args")))
+        self.made.turn(place, "assistant", "call", "", (made,), **more)
+
+
+def _parts(content: Any) -> list[Record]:
+    """The parts of a content, which may be one text, one part or a list of both."""
+    every = content if isinstance(content, list) else [content]
+    return [{"text": one} if isinstance(one, str) else one for one in every if isinstance(one, (str, dict))]
+
+
+def _response(response: Record) -> str:
+    held = next((response[key] for key in ("error", "output", "content") if key in response), None)
+    return content_text(held) or (as_json(response) if response else "")
+
+
+def _told(call: Record) -> str:
+    """What a call gave back, as text."""
+    told = [
+        _response(fields(fields(part.get("functionResponse")).get("response"))) or content_text(part)
+        for part in _parts(call.get("result"))
+    ]
+    return "\n".join(filter(None, told))
+
+
+def _usage(tokens: Record) -> Usage:
+    """`input` are all that was read, the cached ones among them; thoughts are written too."""
+    cached = count(tokens.get("cached"))
+    output = count(tokens.get("output")) + count(tokens.get("thoughts"))
+    return Usage(max(0, count(tokens.get("input")) - cached), 0, cached, output)
+
+
+def read(path: Path) -> Session:
+    """The session in a file; see the module. Raises InputError for a file that cannot be read, or is neither JSON nor
+    lines of it.
+    """
+    marker = path.parent.parent / ".project_root"
+    reading = _Reading(path)
+    first = [line.value for line in itertools.islice(lines_of(path), 2)]
+    if path.suffix == ".jsonl" or (len(first) > 1 and first[0] is not None):
+        reading.lines([*lines_of(path)])
+    else:
+        whole = document_at(path)
+        reading.know(fields(whole))
+        inside = next((fields(whole)[k] for k in ("messages", "history") if k in fields(whole)), whole)
+        if not isinstance(inside, list):
+            raise InputError(f"{path} has no messages.", way_out="Give a session of Gemini CLI.")
+        for number, one in enumerate(inside, 1):
+            if isinstance(one, dict):
+                reading.message(one, Place(number))
+            else:
+                reading.made.fail(Line(Place(number), None, "not an object"))
+    if marker.is_file():
+        reading.made.know(project=marker.read_text("utf-8", "replace").strip())
+    return reading.made.session()
+
+
+def recognises(path: Path, first: Sequence[Record]) -> bool:
+    """Whether a document or first line has a session and a project's hash, or a checkpoint parts by role."""
+    del path
+    if first and "sessionId" in first[0] and "projectHash" in first[0]:
+        return True
+    window = items(first[0].get("history")) if len(first) == 1 else first
+    return bool(window) and all("parts" in one and one.get("role") in ("user", "model") for one in window)
+
+
+FORMAT: Final = SessionFormat(
+    "gemini-cli",
+    "Gemini CLI",
+    "",
+    (".gemini/tmp/*/chats/**/*.json*", ".gemini/tmp/*/checkpoint-*.json"),
+    recognises,
+    read,
+)

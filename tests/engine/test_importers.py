@@ -34,7 +34,13 @@ TEXTS = {
     "letta": ["The user owns", "User: My dome leaks.", "Assistant: Since when?"],
     "graphiti": ["Kendra: I love", "Kendra: now", "Kendra: Runs", "Kendra loves", "Kendra prefers"],
     "langgraph": ["Likes short answers", "Works on domes", "name: Ilse\nage: 40"],
-    "openai": ["System: Be", "Ilse: How far", "Assistant: look_up(", "Tool: 384400", "Assistant: 384,400"],
+    "openai": [
+        "System: Be",
+        "Ilse: How far",
+        "Assistant: look_up(",
+        "Tool look_up: 384400",
+        "Assistant: 384,400",
+    ],
     "anthropic": ["User: Rename", "Assistant: I rename it.\n\nBash("],
 }
 """How the blocks of each sample begin, in order."""
@@ -259,7 +265,7 @@ def test_lines_of_json_are_a_document_and_a_bad_line_is_named(tmp_path: Path) ->
         (b"PK\x03\x04rest", "archive"),
         (b'[{"role": "user", "con', "not whole JSON"),
         (b"[]", "no known format"),
-        (b'{"hello": "world"}', "`mapping` (ChatGPT)"),
+        (b'{"hello": "world"}', "no export of mem0, Letta, Zep and graphiti, LangGraph, ChatGPT, Claude"),
         (b'[{"mapping": {}}, {"chat_messages": []}]', "chatgpt and claude"),
     ],
 )

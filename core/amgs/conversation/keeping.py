@@ -8,13 +8,13 @@ from typing import Any
 
 from amgs.conversation.resolved import keeping as mentions
 from amgs.errors import MessageError, UnknownConversationError
-from amgs.exchange.importers.parts import call_text
 from amgs.exchange.importers.records import speaker
 from amgs.identity import block_id, file_of
 from amgs.ingest import raw_blocks
 from amgs.ingest.pieces import cut
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.log import journal
+from amgs.sessions.messages import call_text
 from amgs.storage.messages import StoredMessage
 from amgs.storage.store import Storage
 from amgs.text.plural import plural
@@ -102,7 +102,7 @@ def add(
     )
 
 
-def held(
+def read_held(
     storage: Storage, conversation: str, first: int = 1, last: int | None = None
 ) -> tuple[StoredMessage, ...]:
     """The messages of a conversation; raises UnknownConversationError for one that is not held."""

@@ -12,12 +12,9 @@ from typing import Any
 
 from amgs.clock import as_utc
 from amgs.errors import MessageError
-from amgs.exchange.importers.fields import instant, name
-from amgs.exchange.importers.parts import THOUGHTS, text_of
-from amgs.exchange.importers.records import Records
-from amgs.exchange.importers.transcripts import LISTS, TIMES, unwrapped
-from amgs.exchange.said import SaidMessage, said_in
-from amgs.settings import IngestSettings
+from amgs.exchange.importers.fields import instant
+from amgs.sessions.lines import name
+from amgs.sessions.messages import LISTS, THOUGHTS, TIMES, SaidMessage, said_in, text_of, unwrapped
 from amgs.types.conversation import ROLES, Message, Role
 
 _EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
@@ -119,13 +116,7 @@ class _Reading:
         )
 
     def _text(self, content: Any, place: int) -> str:
-        if content is None or isinstance(content, str):
-            return content or ""
-        records = Records("openai", IngestSettings())
-        text = text_of(records, content, "content")
-        for left in records.result().left_out:
-            self._note(place, left.reason)
-        return text
+        return text_of(content, note=lambda _kind, _path, reason: self._note(place, reason))
 
     def _time(self, said: Mapping[str, Any], place: int) -> datetime | None:
         given = next((said[key] for key in ("at", *TIMES) if said.get(key) not in (None, "")), None)

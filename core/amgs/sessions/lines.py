@@ -14,6 +14,7 @@ from amgs.sessions.turn import Place
 
 _LONGEST: Final = 64 * 1024 * 1024
 """Bytes of one line beyond which it is counted and not read: no turn is so long, a picture in it may be."""
+_LONGEST_NAME: Final = 120
 Record = Mapping[str, Any]
 
 
@@ -96,6 +97,14 @@ def text(value: Any) -> str:
     except UnicodeEncodeError:
         return value.encode("utf-8", "replace").decode()
     return value
+
+
+def name(value: Any) -> str:
+    """A short text on one line that can be shown and stored; of a number, its digits; else empty."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    told = " ".join(str(value).split())
+    return told.encode("utf-8", "backslashreplace").decode("utf-8")[:_LONGEST_NAME]
 
 
 def count(value: Any) -> int:

@@ -75,7 +75,8 @@ class Turn:
     answers: the id of the call whose result this is. failed: whether the tool said so. usage: of the request that this
     turn belongs to, where the file tells it. agent: "" in the main conversation, else the subagent's id. abandoned:
     whether the user went back before it, so that no later window holds it. cut: characters of the text that were left
-    in the file; `Session.text` reads them.
+    in the file; `Session.text` reads them. speaker: who says it, by name, and of a result its tool, where the format
+    has names.
     """
 
     number: int
@@ -96,6 +97,7 @@ class Turn:
     abandoned: bool = False
     boundary: Boundary | None = None
     cut: int = 0
+    speaker: str = ""
 
     @property
     def words(self) -> str:

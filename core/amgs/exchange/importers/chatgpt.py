@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from amgs.exchange.importers.fields import name, some, text
+from amgs.exchange.importers.fields import some, text
 from amgs.exchange.importers.importer import ImportOptions
 from amgs.exchange.importers.records import ForeignFormat, ForeignMessage, ForeignRecords, Records, speaker
+from amgs.sessions.lines import name
 
 _THOUGHTS = ("thoughts", "reasoning_recap")
 _POINTERS = ("asset_pointer", "audio_asset_pointer", "video_container_asset_pointer")
@@ -30,7 +31,7 @@ class ChatGPTImporter:
     """See the module."""
 
     name: ForeignFormat = "chatgpt"
-    looked_for = "conversations with a `mapping` (ChatGPT)"
+    program = "ChatGPT"
 
     def recognises(self, data: Any) -> bool:
         """Whether a conversation has a tree of messages."""

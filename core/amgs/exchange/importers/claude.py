@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from amgs.exchange.importers.fields import name, some, text
+from amgs.exchange.importers.fields import some, text
 from amgs.exchange.importers.importer import ImportOptions
-from amgs.exchange.importers.parts import text_of
 from amgs.exchange.importers.records import ForeignFormat, ForeignMessage, ForeignRecords, Records, speaker
+from amgs.sessions.lines import name
+from amgs.sessions.messages import text_of
 
 
 class ClaudeImporter:
     """See the module."""
 
     name: ForeignFormat = "claude"
-    looked_for = "conversations with `chat_messages` (Claude)"
+    program = "Claude"
 
     def recognises(self, data: Any) -> bool:
         """Whether a conversation has messages under the name that Claude gives them."""
@@ -44,7 +45,7 @@ class ClaudeImporter:
 
 def _message(records: Records, one: dict[str, Any], path: str) -> Iterator[ForeignMessage]:
     content = one.get("content")
-    written = text_of(records, content, f"{path}.content") if content else ""
+    written = text_of(content, f"{path}.content", records.note) if content else ""
     written = written or text(one.get("text")) or ""
     names = [f"[file: {told}]" for told in _names(one.get("files"))]
     names += [f"[attachment: {told}]" for told in _names(one.get("attachments"))]

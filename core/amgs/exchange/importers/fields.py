@@ -9,9 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from amgs.clock import parse_instant
-from amgs.ingest.raw_blocks import shown
 
-_LONGEST_NAME = 120
 _MILLISECONDS = 1e11
 """Above this a number of time is in milliseconds since 1970."""
 _SPOKEN = re.compile(r"\d{1,2}:\d\d [ap]m on \d{1,2} [A-Z][a-z]+, \d{4}", re.IGNORECASE)
@@ -32,13 +30,6 @@ class Unread:
 def text(value: Any) -> str | None:
     """A text; None for anything else."""
     return value if isinstance(value, str) else None
-
-
-def name(value: Any) -> str:
-    """A short text on one line that can be shown and stored; of a number, its digits; else empty."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return ""
-    return shown(" ".join(str(value).split()))[:_LONGEST_NAME]
 
 
 def instant(value: Any) -> datetime | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from amgs.exchange.importers.fields import instant, name, some, text
+from amgs.exchange.importers.fields import instant, some, text
 from amgs.exchange.importers.importer import ImportOptions
 from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, Records
+from amgs.sessions.lines import name
 
 _EPISODES = ("episodes", "episodic_nodes", "episode_nodes")
 _ENTITIES = ("nodes", "entity_nodes", "entities", "community_nodes", "communities")
@@ -20,7 +21,7 @@ class GraphitiImporter:
     """See the module."""
 
     name: ForeignFormat = "graphiti"
-    looked_for = "a `fact` with a `uuid`, episodes, or entities with a `summary` (Zep and graphiti)"
+    program = "Zep and graphiti"
 
     def recognises(self, data: Any) -> bool:
         """Whether it holds facts, episodes or entities, in one list or in lists of their own."""

@@ -20,11 +20,11 @@ class ImportOptions:
 class Importer(Protocol):
     """Reads one format from a parsed JSON document; knows no file.
 
-    looked_for: by what it is recognised, as the end of "none of these was found: …".
+    program: whose files these are, in its own spelling.
     """
 
     name: ForeignFormat
-    looked_for: str
+    program: str
 
     def recognises(self, data: Any) -> bool:
         """Whether the document is of this format, by what stands in it."""

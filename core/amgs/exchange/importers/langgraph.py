@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from amgs.exchange.importers.fields import name, some
+from amgs.exchange.importers.fields import some
 from amgs.exchange.importers.importer import ImportOptions
 from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, Records
+from amgs.sessions.lines import name
 
 _SAID = ("memory", "content", "text", "fact", "data", "value")
 _SPACES = ("namespace", "prefix")
@@ -18,7 +19,7 @@ class LangGraphImporter:
     """See the module."""
 
     name: ForeignFormat = "langgraph"
-    looked_for = "items with `namespace`, `key` and `value` (LangGraph)"
+    program = "LangGraph"
 
     def recognises(self, data: Any) -> bool:
         """Whether it lists items of a store."""

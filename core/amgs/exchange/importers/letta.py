@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from amgs.exchange.importers.fields import name, some, text
+from amgs.exchange.importers.fields import some, text
 from amgs.exchange.importers.importer import ImportOptions
-from amgs.exchange.importers.parts import call_text, text_of
 from amgs.exchange.importers.records import ForeignFormat, ForeignMessage, ForeignRecords, Records, speaker
+from amgs.sessions.lines import name
+from amgs.sessions.messages import call_text, text_of
 
 _CONFIGURATION = ("tools", "mcp_servers", "groups", "sources", "skills")
 _PASSAGES = ("passages", "archival_memory", "archival_passages")
@@ -21,7 +22,7 @@ class LettaImporter:
     """See the module."""
 
     name: ForeignFormat = "letta"
-    looked_for = "`agents` with `blocks`, or `core_memory` (Letta)"
+    program = "Letta"
 
     def recognises(self, data: Any) -> bool:
         """Whether it is an agent file of either form."""
@@ -121,7 +122,7 @@ def _message(records: Records, one: dict[str, Any], path: str) -> Iterator[Forei
         records.leave("message", path, _PROMPT)
         return
     content = one.get("content") if one.get("content") is not None else one.get("text")
-    said = text_of(records, content, f"{path}.content")
+    said = text_of(content, f"{path}.content", records.note)
     packed = _packed(said)
     if packed is not None:
         if name(packed.get("type")) in _NO_SPEECH:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from amgs.exchange.importers.fields import instant, name, some, text
+from amgs.exchange.importers.fields import instant, some, text
 from amgs.exchange.importers.importer import ImportOptions
 from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, Records
+from amgs.sessions.lines import name
 
 _LISTS = ("results", "memories")
 _SCOPES = ("user_id", "agent_id", "run_id", "app_id")
@@ -20,7 +21,7 @@ class Mem0Importer:
     """See the module."""
 
     name: ForeignFormat = "mem0"
-    looked_for = "`memory` with an `id` or a `user_id` (mem0)"
+    program = "mem0"
 
     def recognises(self, data: Any) -> bool:
         """Whether it lists memories, or what became of one."""

@@ -9,13 +9,15 @@ from datetime import datetime
 from typing import Any, Literal
 
 from amgs.clock import EPOCH
-from amgs.exchange.importers.fields import Unread, instant, name, text, without_vectors
+from amgs.exchange.importers.fields import Unread, instant, text, without_vectors
 from amgs.identity import block_id, canonical
 from amgs.ingest import metadata
 from amgs.ingest.document import ParsedDocument, Passage, Utterance
 from amgs.ingest.raw_blocks import RawBlock, fit
 from amgs.ingest.reading import drafts_of
+from amgs.sessions.lines import name
 from amgs.settings import IngestSettings
+from amgs.types.conversation import Message, Role
 
 ForeignFormat = Literal["mem0", "letta", "graphiti", "langgraph", "chatgpt", "claude", "openai", "anthropic"]
 
@@ -36,7 +38,10 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ForeignMessage:
-    """A message of a conversation, as an importer found it. session: where it changes, the message follows nothing."""
+    """A message of a conversation, as an importer found it. session: where it changes, the message follows nothing.
+
+    message: as the conversation keeps it; made of the others where it is None.
+    """
 
     path: str
     speaker: str
@@ -44,16 +49,28 @@ class ForeignMessage:
     at: datetime | None = None
     meta: Mapping[str, Any] | None = None
     session: str = ""
+    message: Message | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignConversation:
+    """A conversation that was found. name: as its title, its id or its file has it. messages: each with the ids of its
+    blocks, numbered from 1.
+    """
+
+    name: str
+    messages: tuple[tuple[Message, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignRecords:
     """What a document holds. found: records by kind; each is either taken or left out. drafts: those of each kind."""
 
-    format: ForeignFormat
+    format: str
     found: Mapping[str, int]
     drafts: Mapping[str, tuple[RawBlock, ...]]
     left_out: tuple[LeftOut, ...]
+    conversations: tuple[ForeignConversation, ...] = ()
 
     def taken(self, kind: str) -> int:
         """How many records of a kind became blocks."""
@@ -63,18 +80,24 @@ class ForeignRecords:
 class Records:
     """Collects what an importer finds: every record is counted once, and is taken or named."""
 
-    def __init__(self, format: ForeignFormat, settings: IngestSettings) -> None:
+    def __init__(self, format: str, settings: IngestSettings) -> None:
         self._format = format
         self._settings = settings
         self._found: Counter[str] = Counter()
         self._drafts: dict[str, list[RawBlock]] = {}
         self._left: list[LeftOut] = []
         self._sources: Counter[str] = Counter()
+        self._conversations: list[ForeignConversation] = []
 
     def result(self) -> ForeignRecords:
         """All that was collected."""
         drafts = {kind: tuple(self._drafts.get(kind, ())) for kind in self._found}
-        return ForeignRecords(self._format, dict(self._found), drafts, tuple(self._left))
+        conversations = tuple(self._conversations)
+        return ForeignRecords(self._format, dict(self._found), drafts, tuple(self._left), conversations)
+
+    def count(self, kind: str, count: int) -> None:
+        """Count records that are taken, of a kind that makes no blocks of its own."""
+        self._found[kind] += count
 
     def leave(self, kind: str, path: str, reason: str, count: int = 1) -> None:
         """Name records that become no block."""
@@ -177,29 +200,36 @@ class Records:
         title: str = "",
         at: datetime | None = None,
         meta: Mapping[str, Any] | None = None,
+        called: str = "",
     ) -> None:
-        """Take the messages of a conversation in, in order. at: when it began, for messages without a time.
+        """Take the messages of a conversation in, in order. at: when it began, for messages without a time. called: the
+        conversation; its title or its id unless given.
 
         A message without a time has that of the one before it; without any, it is dated when it is taken in.
         """
         turns: list[Utterance] = []
         paths: list[str] = []
+        kept: list[tuple[Message, int]] = []
         last = at
         for one in messages:
             why = _unfit(one)
             if why:
                 self.leave("message", one.path, why)
+                if one.message is not None:
+                    kept.append((one.message, 0))
                 continue
             last = one.at or last
             session = {"session": one.session} if one.session else {}
             turns.append(Utterance(one.speaker, one.text, last, dict(one.meta or {}) | session))
             paths.append(one.path)
+            kept.append((one.message or _message(one), len(turns)))
         if not turns:
             self.leave("conversation", path, "none of its messages has a text that can be taken")
             return
         self._found["conversation"] += 1
         spoken = "\n".join(turn.text for turn in turns)
-        source = self.source(id or f"conversation {block_id(spoken)[:12]}")
+        known = id or f"conversation {block_id(spoken)[:12]}"
+        source = self.source(known)
         common = {"kind": "dialogue", "imported_from": self._format} | dict(meta or {})
         if id:
             common["conversation"] = id
@@ -210,6 +240,11 @@ class Records:
             by_turn[turn].append(replace(draft, created_at=turns[turn - 1].at))
         for turn, drafts in by_turn.items():
             self._take("message", paths[turn - 1], drafts)
+        held = [
+            (replace(message, number=n), tuple(block_id(one.content) for one in by_turn.get(turn, ())))
+            for n, (message, turn) in enumerate(kept, 1)
+        ]
+        self._conversations.append(ForeignConversation(called or title or known, tuple(held)))
 
     def _take(self, kind: str, path: str, drafts: Sequence[RawBlock]) -> bool:
         try:
@@ -223,6 +258,14 @@ class Records:
         self._found[kind] += 1
         self._drafts.setdefault(kind, []).extend(fitted)
         return True
+
+
+def _message(one: ForeignMessage) -> Message:
+    """A message of a conversation that tells no calls: who is neither of those that speak has a name."""
+    told = str((one.meta or {}).get("role", "")).lower()
+    role: Role = "user" if told in ("user", "human") else "system" if told == "system" else "assistant"
+    own = one.speaker if one.speaker != speaker(role) else ""
+    return Message(0, role, one.text, one.at, own)
 
 
 def _unfit(message: ForeignMessage) -> str:

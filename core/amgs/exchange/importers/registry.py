@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from amgs.errors import InputError
-from amgs.exchange.importers.anthropic import AnthropicImporter
 from amgs.exchange.importers.chatgpt import ChatGPTImporter
 from amgs.exchange.importers.claude import ClaudeImporter
 from amgs.exchange.importers.graphiti import GraphitiImporter
@@ -13,8 +12,9 @@ from amgs.exchange.importers.importer import Importer, ImportOptions
 from amgs.exchange.importers.langgraph import LangGraphImporter
 from amgs.exchange.importers.letta import LettaImporter
 from amgs.exchange.importers.mem0 import Mem0Importer
-from amgs.exchange.importers.openai import OpenAIImporter
 from amgs.exchange.importers.records import ForeignFormat, ForeignRecords
+from amgs.exchange.importers.transcripts import TranscriptImporter
+from amgs.sessions.registry import FORMATS
 
 IMPORTERS: tuple[Importer, ...] = (
     Mem0Importer(),
@@ -23,8 +23,8 @@ IMPORTERS: tuple[Importer, ...] = (
     LangGraphImporter(),
     ChatGPTImporter(),
     ClaudeImporter(),
-    OpenAIImporter(),
-    AnthropicImporter(),
+    TranscriptImporter("openai", "OpenAI"),
+    TranscriptImporter("anthropic", "Anthropic"),
 )
 
 
@@ -33,11 +33,11 @@ def read(data: Any, options: ImportOptions, format: ForeignFormat | None = None)
 
     Raises InputError for a document of no known format, or of several, and where nothing in it was found.
     """
-    importer = _named(format) if format is not None else _recognised(data)
+    importer = _named(format) if format is not None else recognised(data)
     found = importer.read(data, options)
     if not found.found:
         raise InputError(
-            f"Nothing was found in the document that {importer.name} has: {importer.looked_for}.",
+            f"Nothing was found in the document that a file of {importer.program} has.",
             way_out="Choose another format, or another file.",
             about="import",
         )
@@ -52,7 +52,8 @@ def _named(format: str) -> Importer:
     return found
 
 
-def _recognised(data: Any) -> Importer:
+def recognised(data: Any) -> Importer:
+    """The importer of a document, by what stands in it; raises InputError for none and for several."""
     fits = [one for one in IMPORTERS if one.recognises(data)]
     if len(fits) == 1:
         return fits[0]
@@ -63,9 +64,10 @@ def _recognised(data: Any) -> Importer:
             way_out="Say which of them it is.",
             about="import",
         )
-    looked = "; ".join(one.looked_for for one in IMPORTERS)
+    *exports, openai, anthropic = (one.program for one in IMPORTERS)
     raise InputError(
-        f"The document is of no known format. None of these was found: {looked}.",
+        f"The document is of no known format: it is no session of {', '.join(one.agent for one in FORMATS)}, "
+        f"no export of {', '.join(exports)}, and no list of messages in the style of {openai} or {anthropic}.",
         way_out="Say which format it is, or take the text in as a note.",
         about="import",
     )

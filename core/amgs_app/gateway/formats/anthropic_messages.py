@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from amgs.exchange.said import objects, plain_text
+from amgs.sessions.messages import objects, text_of
 from amgs_app.gateway.formats.spoken import Body, MessageChange, Spoken, spoken_in, string, with_note
 
 _STAYS: Final = ("tool_result", "tool_use", "thinking", "redacted_thinking")
@@ -25,7 +25,7 @@ class AnthropicMessages:
         if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
             return None
         found = [each for place, one in enumerate(items) for each in spoken_in(one, place)]
-        system = plain_text(request.get("system"))
+        system = text_of(request.get("system"))
         return [Spoken("system", system, -1), *found] if system else found
 
     def write(

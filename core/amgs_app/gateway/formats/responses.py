@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from amgs.exchange.said import objects
+from amgs.sessions.messages import objects
 from amgs_app.gateway.formats.spoken import (
     Body,
     MessageChange,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from amgs.exchange.said import holds_more, plain_text, said_in
+from amgs.sessions.messages import holds_more, said_in, text_of
 from amgs.types.conversation import ToolCall
 
 Body = Mapping[str, Any]
@@ -69,7 +69,7 @@ def spoken_in(item: Body, place: int) -> list[Spoken]:
     return [
         Spoken(
             each.role or "assistant",
-            plain_text(each.content),
+            text_of(each.content),
             place,
             each.part,
             each.calls,

@@ -1,0 +1,209 @@
+"""Turns as the messages of a conversation, well formed whatever the file holds.
+
+Every result follows its call, and every call but those at the very end has one result.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from amgs.sessions.messages import call_text
+from amgs.sessions.turn import Session, Turn
+from amgs.types.conversation import Message, ToolCall
+
+SUMMARY: Final = "Summary by the model"
+"""Who speaks what a compaction wrote."""
+INJECTED: Final = "Injected"
+"""Who speaks what the program put in: it is the assistant's here, since the user did not say it and a system prompt is
+kept in every context.
+"""
+_NO_MESSAGES: Final = {"thinking": "thinking", "boundary": "compactions"}
+
+
+@dataclass(frozen=True, slots=True)
+class TurnMessage:
+    """A message, and the line of the file at which it begins."""
+
+    message: Message
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionConversation:
+    """A session as a conversation keeps it.
+
+    records: of the file; other_records: those that hold no turn, by what they are. turns: of the file; other_turns:
+    those that are in no message. mended: what did not fit together and is kept as text, by what it is.
+    """
+
+    agent: str
+    format: str
+    id: str
+    title: str
+    messages: tuple[TurnMessage, ...]
+    records: int
+    other_records: tuple[tuple[str, int], ...]
+    turns: int
+    other_turns: tuple[tuple[str, int], ...]
+    mended: tuple[tuple[str, int], ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What became of every record and every turn, in words."""
+        without = sum(count for _, count in self.other_records)
+        left = sum(count for _, count in self.other_turns)
+        told = [
+            f"Records of {self.agent}: {self.records:,}, of which {self.records - without:,} hold turns and "
+            f"{without:,} do not{_counted(self.other_records)}.",
+            f"Turns: {self.turns:,}, of which {self.turns - left:,} became {len(self.messages):,} messages and "
+            f"{left:,} were left out{_counted(self.other_turns)}.",
+        ]
+        if self.mended:
+            told.append(f"Kept as text{_counted(self.mended)}.")
+        return tuple(told)
+
+
+def conversation_of(session: Session) -> SessionConversation:
+    """The main conversation of a session. Turns of subagents, what the user took back, thinking and compactions are
+    counted and left out.
+    """
+    taken: list[Turn] = []
+    left: Counter[str] = Counter()
+    for turn in session.turns:
+        if turn.agent:
+            left["of subagents"] += 1
+        elif turn.abandoned:
+            left["taken back by the user"] += 1
+        elif turn.kind in _NO_MESSAGES:
+            left[_NO_MESSAGES[turn.kind]] += 1
+        elif turn.kind != "result" and not turn.words:
+            left["empty"] += 1
+        else:
+            taken.append(turn)
+    messages, mended = messages_of(taken, session.text)
+    others = Counter(dict(session.evidence)) + Counter(why for _, why in session.unread)
+    return SessionConversation(
+        session.agent,
+        session.format,
+        session.id or Path(session.path).stem,
+        session.title,
+        messages,
+        session.records,
+        tuple(others.most_common()),
+        len(session.turns),
+        tuple(left.most_common()),
+        tuple(Counter(what for what, _ in mended).most_common()),
+    )
+
+
+def messages_of(
+    turns: Sequence[Turn], text: Callable[[Turn], str] = lambda turn: turn.text
+) -> tuple[tuple[TurnMessage, ...], tuple[tuple[str, int], ...]]:
+    """The messages of turns, numbered from 1, and what is kept as text because it did not fit together: what it is and
+    its line.
+
+    Words and calls of one answer of the model that stand together are one message. text: what a turn says, whole.
+    """
+    pairs = _paired(turns)
+    mended: list[tuple[str, int]] = []
+    made: list[TurnMessage] = []
+    before: Turn | None = None
+    for turn in turns:
+        message = _message(turn, text(turn), pairs, mended)
+        if made and before is not None and _go_together(before, turn):
+            last = made[-1].message
+            told = "\n\n".join(one for one in (last.text, message.text) if one.strip())
+            made[-1] = replace(made[-1], message=replace(last, text=told, calls=last.calls + message.calls))
+        else:
+            made.append(TurnMessage(replace(message, number=len(made) + 1), turn.place.line))
+        before = turn
+    return tuple(made), tuple(mended)
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """calls: by the number of its turn, each call that has a result or waits at the end. results: by the number of its
+    turn, the call of each result. answered: ids of calls that have one.
+    """
+
+    calls: dict[int, ToolCall]
+    results: dict[int, ToolCall]
+    answered: frozenset[str]
+
+
+def _paired(turns: Sequence[Turn]) -> _Pairs:
+    waiting: dict[str, list[Turn]] = {}
+    calls: dict[int, ToolCall] = {}
+    results: dict[int, ToolCall] = {}
+    answered: set[str] = set()
+    last = max((n for n, turn in enumerate(turns) if turn.kind != "call"), default=-1)
+    used: set[str] = set()
+    for place, turn in enumerate(turns):
+        if turn.kind == "call" and turn.calls:
+            waiting.setdefault(turn.calls[0].id, []).append(turn)
+            if place > last:
+                calls[turn.number] = _named(turn, used)
+        elif turn.kind == "result":
+            called = _called(turn, waiting.get(turn.answers, []))
+            if called is not None:
+                calls[called.number] = _named(called, used)
+                results[turn.number] = calls[called.number]
+                answered.add(turn.answers)
+    return _Pairs(calls, results, frozenset(answered))
+
+
+def _called(result: Turn, waiting: list[Turn]) -> Turn | None:
+    """The call of a result, taken from those of its id: the latest; without an id, the first of its tool."""
+    if result.answers or not waiting:
+        return waiting.pop() if waiting else None
+    places = [n for n, turn in enumerate(waiting) if turn.calls[0].name == result.speaker]
+    return waiting.pop(places[0] if places else 0)
+
+
+def _named(turn: Turn, used: set[str]) -> ToolCall:
+    """The call of a turn, with an id that no other call has."""
+    call = turn.calls[0]
+    if not call.id or call.id in used:
+        call = replace(call, id=f"{call.id or 'call'}-{turn.number}")
+    used.add(call.id)
+    return replace(call, name=call.name or "tool")
+
+
+def _message(turn: Turn, told: str, pairs: _Pairs, mended: list[tuple[str, int]]) -> Message:
+    if turn.kind == "call" and turn.calls:
+        call = pairs.calls.get(turn.number)
+        if call is not None:
+            return Message(0, "assistant", told, turn.at, turn.speaker, (call,))
+        mended.append(("a call without a result", turn.place.line))
+        words = "\n\n".join(
+            one for one in (told, *(call_text(c.name, c.arguments) for c in turn.calls)) if one
+        )
+        return Message(0, "assistant", words, turn.at, turn.speaker)
+    if turn.kind == "result":
+        call = pairs.results.get(turn.number)
+        tool = f"Tool {call.name if call else turn.speaker}".strip() + (" (failed)" if turn.failed else "")
+        if call is not None:
+            return Message(0, "tool", told, turn.at, tool, answers=call.id)
+        second = turn.answers in pairs.answered
+        what = "a second result of a call" if second else "a result without its call"
+        mended.append((what, turn.place.line))
+        return Message(0, "assistant", told, turn.at, tool)
+    if turn.kind == "summary":
+        return Message(0, "assistant", told, turn.at, SUMMARY)
+    if turn.kind == "injected":
+        return Message(0, "assistant", told, turn.at, INJECTED)
+    return Message(0, turn.role, told, turn.at, turn.speaker)
+
+
+def _go_together(before: Turn, turn: Turn) -> bool:
+    """Whether two turns that follow each other are one message of the model."""
+    both = all(one.kind in ("said", "call") and one.role == "assistant" for one in (before, turn))
+    return both and bool(turn.request) and turn.request == before.request
+
+
+def _counted(found: Sequence[tuple[str, int]]) -> str:
+    return f" ({', '.join(f'{what} {count:,}' for what, count in found)})" if found else ""

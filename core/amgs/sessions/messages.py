@@ -1,0 +1,229 @@
+"""Messages as the interfaces of models have them: what an item says, its content as text, and both as turns.
+
+In the style of OpenAI (chat completions and responses), of Anthropic, or plainly `{"speaker": …, "text": …}`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from amgs.sessions.lines import fields, name
+from amgs.sessions.turn import Place, Turn
+from amgs.types.conversation import Role, ToolCall
+
+LISTS: Final = ("messages", "input", "items")
+"""Fields that hold a list of messages."""
+TIMES: Final = ("timestamp", "created_at", "create_time", "created", "time", "date")
+"""Fields that tell when a message was said, the first that is there."""
+CALLS: Final = ("tool_use", "function_call", "custom_tool_call")
+"""Types of items and parts that call a tool of the agent; what a provider runs itself is a part like any other."""
+RESULTS: Final = ("tool_result", "function_call_output", "custom_tool_call_output")
+"""Types of items and parts that hold what a tool of the agent gave."""
+THOUGHTS: Final = ("thinking", "redacted_thinking", "reasoning")
+"""Types of items and parts that hold what the model thought, which is no memory."""
+_OF_PROVIDER: Final = ("server_tool_use", "mcp_tool_use")
+_TEXTS: Final = ("text", "input_text", "output_text", "summary_text")
+_ROLES: Final[Mapping[str, Role]] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "model": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+_IDS: Final = ("tool_call_id", "tool_use_id", "call_id")
+_NAMES: Final = ("file_name", "filename", "name", "title", "file_id", "url", "asset_pointer")
+_DEEPEST: Final = 8
+
+Note = Callable[[str, str, str], object]
+"""Is told of a part of a content that is not taken as it stands: its kind, its place and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class SaidMessage:
+    """One message of an item. role: one of `ROLES`, else as it is given, "" where none is. content: a text or parts,
+    without calls and results. answers: the id of the call that a result belongs to. speaker: by name, "" where none is
+    given. part: the place of a result among the parts of its item, None for what is no part. failed: whether a result
+    says that the tool failed.
+    """
+
+    role: str
+    content: Any
+    calls: tuple[ToolCall, ...] = ()
+    answers: str = ""
+    speaker: str = ""
+    part: int | None = None
+    failed: bool = False
+
+
+def unwrapped(one: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The message inside of a line such as `{"type": "user", "message": {…}, "timestamp": …}`."""
+    inner = one.get("message")
+    return inner if isinstance(inner, dict) and "role" in inner else one
+
+
+def said_in(item: Mapping[str, Any]) -> list[SaidMessage]:
+    """The messages of an item: results first, then what is said beside them, since in the style of Anthropic both stand
+    in one. At least one, which may say nothing. A call may have no name, and a call or a result no id.
+    """
+    kind = item.get("type")
+    if kind in CALLS:
+        return [SaidMessage("assistant", None, (_call(item),))]
+    if kind in RESULTS:
+        return [_result(item)]
+    if kind in THOUGHTS:
+        return [SaidMessage("assistant", None)]
+    content = item.get("content", item.get("text"))
+    parts = content if isinstance(content, list) else []
+    made = [_result(part, place) for place, part in enumerate(parts) if _is(part, RESULTS)]
+    calls = [_call(part) for part in parts if _is(part, CALLS)]
+    calls += [_call(one) for one in objects(item.get("tool_calls"))]
+    if isinstance(item.get("function_call"), dict):
+        calls.append(_call(item["function_call"]))
+    if parts:
+        content = [part for part in parts if not _is(part, (*CALLS, *RESULTS))]
+    content = content or (item["refusal"] if isinstance(item.get("refusal"), str) else None)
+    if text_of(content) or calls or not made:
+        role, speaker = _role(item), name(item.get("speaker", item.get("name")))
+        made.append(SaidMessage(role, content, tuple(calls), _id(item) if role == "tool" else "", speaker))
+    return made
+
+
+def turns_of(
+    item: Mapping[str, Any], place: Place, first: int, at: datetime | None, note: Note, path: str = "content"
+) -> list[Turn]:
+    """The turns of an item, numbered from `first` on. Who has a role that no interface has speaks under its name.
+
+    note: is told of what of the content is not taken; path: of the content.
+    """
+    made: list[Turn] = []
+    for said in said_in(item):
+        told = text_of(said.content, path, note)
+        common: dict[str, Any] = {"place": place, "at": at, "request": f"{place.line}", "part": len(made)}
+        role = next((known for known in _ROLES.values() if known == said.role), None)
+        speaker = said.speaker or ("" if role else said.role.capitalize())
+        if role == "tool":
+            common |= {"answers": said.answers, "failed": said.failed, "speaker": speaker}
+            made.append(Turn(first + len(made), "tool", "result", told, **common))
+            continue
+        if told.strip() or not said.calls:
+            made.append(Turn(first + len(made), role or "user", "said", told, **common, speaker=speaker))
+        for call in said.calls:
+            common["part"] = len(made)
+            made.append(Turn(first + len(made), "assistant", "call", "", calls=(call,), **common))
+    return made
+
+
+def text_of(content: Any, path: str = "content", note: Note | None = None) -> str:
+    """The text of a content, a blank line between its parts. A picture or a file leaves its name in brackets, and what
+    the model thought nothing.
+    """
+    if isinstance(content, str):
+        return content
+    found = _texts(content, path, note or (lambda *_: None), 0)
+    return "\n\n".join(one for one in found if one.strip())
+
+
+def call_text(called: Any, arguments: Any) -> str:
+    """`search({"q": "dome"})` of a call of a tool."""
+    return f"{name(called) or 'tool'}({_written(arguments)})"
+
+
+def holds_more(content: Any) -> bool:
+    """Whether a content has parts that are neither text nor a thought of the model."""
+    return any(not _is(part, (*_TEXTS, "refusal", *THOUGHTS)) for part in objects(content))
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list; nothing for what is none."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _texts(content: Any, path: str, note: Note, depth: int) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    elif depth > _DEEPEST:
+        note("part", path, f"it is nested more than {_DEEPEST} deep")
+    elif isinstance(content, list):
+        for n, part in enumerate(content):
+            yield from _texts(part, f"{path}[{n}]", note, depth + 1)
+    elif isinstance(content, dict):
+        yield from _part(content, path, note, depth)
+    elif content is not None:
+        note("part", path, "it is neither a text nor a part with a type")
+
+
+def _part(part: dict[str, Any], path: str, note: Note, depth: int) -> Iterator[str]:
+    kind = name(part.get("type")) or "part"
+    said = part.get("text")
+    source = fields(part.get("source"))
+    if kind in THOUGHTS:
+        note("reasoning", path, "what the model thought is no memory")
+    elif kind in (*CALLS, *_OF_PROVIDER):
+        yield call_text(part.get("name"), part.get("input", part.get("arguments")))
+    elif kind in RESULTS:
+        yield from _texts(part.get("content", part.get("output")), f"{path}.content", note, depth + 1)
+    elif kind == "refusal" and isinstance(part.get("refusal"), str):
+        yield part["refusal"]
+    elif isinstance(said, str):
+        if kind not in _TEXTS:
+            note("part", path, f"it is a {kind}; its text alone was taken")
+        yield said
+    elif kind == "document" and name(source.get("type")) == "text" and isinstance(source.get("data"), str):
+        yield source["data"]
+    else:
+        yield _marked(kind, part, path, note)
+
+
+def _marked(kind: str, part: dict[str, Any], path: str, note: Note) -> str:
+    """A part without text, by the name that it has, if any."""
+    note("part", path, f"a part of type {kind} has no text; its name stands in the message")
+    inner = part.get(kind) if isinstance(part.get(kind), dict) else part.get("source")
+    known = [part, inner] if isinstance(inner, dict) else [part]
+    told = next((t for one in known for key in _NAMES if (t := name(one.get(key)))), "")
+    return f"[{kind}: {told}]" if told and not told.startswith("data:") else f"[{kind}]"
+
+
+def _is(part: Any, kinds: tuple[str, ...]) -> bool:
+    return isinstance(part, dict) and part.get("type") in kinds
+
+
+def _role(item: Mapping[str, Any]) -> str:
+    given = item.get("role")
+    if given is None and "speaker" in item:
+        return "user"
+    told = name(given)
+    return _ROLES.get(told.lower(), told)
+
+
+def _result(given: Mapping[str, Any], part: int | None = None) -> SaidMessage:
+    content = given.get("content", given.get("output"))
+    return SaidMessage("tool", content, (), _id(given), "", part, given.get("is_error") is True)
+
+
+def _call(given: Mapping[str, Any]) -> ToolCall:
+    inner = given.get("function", given.get("custom"))
+    function: Mapping[str, Any] = inner if isinstance(inner, Mapping) else given
+    arguments = _written(function.get("arguments", function.get("input")))
+    return ToolCall(name(given.get("call_id") or given.get("id")), name(function.get("name")), arguments)
+
+
+def _written(arguments: Any) -> str:
+    """Arguments as they were written, or as JSON."""
+    if isinstance(arguments, str):
+        return arguments
+    try:
+        return json.dumps({} if arguments is None else arguments, ensure_ascii=False, default=str)
+    except (ValueError, TypeError, RecursionError):
+        return "…"
+
+
+def _id(given: Mapping[str, Any]) -> str:
+    return next((told for key in _IDS if (told := name(given.get(key)))), "")

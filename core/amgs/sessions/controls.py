@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from amgs.sessions.regrets import Regret, regrets_between
+from amgs.sessions.regrets import CAUSED, REGRET_KINDS, Regret, RegretKind, regrets_between
 from amgs.sessions.turn import Session, Turn
 from amgs.sessions.windows import (
     after_boundary,
@@ -21,8 +21,10 @@ from amgs.sessions.windows import (
     window_at,
 )
 
-_MOVED: Final = 8
-"""Places without a compaction that are looked at in a session."""
+PLACES: Final = 12
+"""Places without a compaction that are looked at in a session: each takes 20 ms of a long one."""
+_FOLLOWING: Final = 120
+"""Turns that are looked at after a place, in a session without a compaction."""
 _DRAWS: Final = 20
 _LEAST_BEFORE, _LEAST_AFTER = 40, 20
 """Turns before and after a place without which it says nothing."""
@@ -33,12 +35,11 @@ Chosen = Callable[[Session, Turn, Sequence[Turn], int], Collection[int]]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a way to drop cost over compactions or places. dropped: tokens that left the window. regrets: how many spans
-    were needed again. tokens: what getting them again put into the window, all estimated. places: how many.
+    """What a way to drop cost at the compactions of a session. dropped: tokens that left the window. regrets: how many
+    spans were needed again, of the kinds that compactions cause. tokens: what getting them again put into the window.
     """
 
     name: str
-    places: int
     dropped: int
     regrets: float
     tokens: float
@@ -49,20 +50,67 @@ class Outcome:
         return 1000.0 * self.tokens / self.dropped if self.dropped else 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class KindRate:
+    """A kind of regret after compactions, beside what is done again anyway.
+
+    regrets, tokens: after the compactions of the session. rate: tokens for 1,000 that were dropped. elsewhere: the same
+    at places of the session where nothing was compacted, None where there are none. counted: whether it counts as the
+    price of a compaction; see `regrets`.
+    """
+
+    kind: RegretKind
+    regrets: int
+    tokens: int
+    rate: float
+    elsewhere: float | None
+    counted: bool
+
+
+def by_kind(
+    session: Session, found: Sequence[Regret], *, places: int = PLACES, seed: int = 7
+) -> tuple[KindRate, ...]:
+    """Each kind of regret that was found after a compaction or at other places of the session."""
+    dropped = dropped_tokens(session)
+    anyway, stood = elsewhere(session, places=places, seed=seed)
+    rows = []
+    for kind in REGRET_KINDS:
+        own = [one for one in found if one.kind == kind]
+        other = sum(one.tokens for one in anyway if one.kind == kind)
+        if own or other:
+            tokens = sum(one.tokens for one in own)
+            rate = 1000.0 * tokens / dropped if dropped else 0.0
+            rows.append(
+                KindRate(
+                    kind, len(own), tokens, rate, 1000.0 * other / stood if stood else None, kind in CAUSED
+                )
+            )
+    return tuple(rows)
+
+
 def harness(session: Session, found: Sequence[Regret]) -> Outcome:
     """What the compactions that took place cost."""
-    dropped = sum(tokens_of_all(session, dropped_at(session, boundary)) for boundary in session.boundaries)
-    return Outcome(
-        "compaction", len(session.boundaries), dropped, len(found), sum(one.tokens for one in found)
-    )
+    own = counted(found)
+    return Outcome("compaction", dropped_tokens(session), len(own), sum(one.tokens for one in own))
 
 
-def elsewhere(session: Session, *, places: int = _MOVED, seed: int = 7) -> Outcome:
-    """The same rule at places where nothing was compacted: what stood in the window there, and what came in as many
-    turns as the session's compactions are followed by. What is done again there is done again anyway.
+def dropped_tokens(session: Session) -> int:
+    """Tokens that all compactions of a session dropped, estimated."""
+    return sum(tokens_of_all(session, dropped_at(session, boundary)) for boundary in session.boundaries)
+
+
+def counted(found: Sequence[Regret]) -> list[Regret]:
+    """The regrets of the kinds that compactions cause."""
+    return [one for one in found if one.kind in CAUSED]
+
+
+def elsewhere(session: Session, *, places: int = PLACES, seed: int = 7) -> tuple[list[Regret], int]:
+    """The same rule at places drawn where nothing was compacted: what was done again there, of what stood in the
+    window, within as many turns as the session's compactions are followed by; and how many tokens stood there.
     """
-    follows = [len(after_boundary(session, boundary)) for boundary in session.boundaries]
-    length = max(follows, default=100)
+    length = max(
+        (len(after_boundary(session, boundary)) for boundary in session.boundaries), default=_FOLLOWING
+    )
     main = session.main
     marks = [turn.number for turn in session.boundaries]
     fit = [
@@ -70,17 +118,15 @@ def elsewhere(session: Session, *, places: int = _MOVED, seed: int = 7) -> Outco
         for place, turn in enumerate(main)
         if place >= _LEAST_BEFORE and len(main) - place >= _LEAST_AFTER and turn.number not in marks
     ]
-    drawn = random.Random(seed).sample(fit, min(places, len(fit)))
-    dropped = number = tokens = 0
-    for turn in drawn:
+    found: list[Regret] = []
+    stood = 0
+    for turn in random.Random(seed).sample(fit, min(places, len(fit))):
         before = window_at(session, turn.number - 1).turns
         later = [one for one in main if one.number >= turn.number][:length]
         end = next((n for n, one in enumerate(later) if one.number in marks), len(later))
-        found = regrets_between(session, turn.number, before, later[:end])
-        dropped += tokens_of_all(session, before)
-        number += len(found)
-        tokens += sum(one.tokens for one in found)
-    return Outcome("no compaction there", len(drawn), dropped, number, tokens)
+        found += regrets_between(session, turn.number, before, later[:end])
+        stood += tokens_of_all(session, before)
+    return found, stood
 
 
 def instead(session: Session, found: Sequence[Regret], name: str, choose: Chosen) -> Outcome:
@@ -89,12 +135,13 @@ def instead(session: Session, found: Sequence[Regret], name: str, choose: Chosen
     """
     dropped = 0
     left: list[Regret] = []
+    own = counted(found)
     for boundary in session.boundaries:
         gone = dropped_at(session, boundary)
         kept = set(choose(session, boundary, gone, budget_of(session, boundary)))
         dropped += tokens_of_all(session, [turn for turn in gone if turn.number not in kept])
-        left += [one for one in found if one.boundary == boundary.number and not _has(session, one, kept)]
-    return Outcome(name, len(session.boundaries), dropped, len(left), sum(one.tokens for one in left))
+        left += [one for one in own if one.boundary == boundary.number and not _has(session, one, kept)]
+    return Outcome(name, dropped, len(left), sum(one.tokens for one in left))
 
 
 def at_random(session: Session, found: Sequence[Regret], seed: int = 7) -> Outcome:
@@ -108,7 +155,6 @@ def at_random(session: Session, found: Sequence[Regret], seed: int = 7) -> Outco
     drawn = [instead(session, found, "at random", draw) for _ in range(_DRAWS)]
     return Outcome(
         "at random",
-        len(session.boundaries),
         round(sum(one.dropped for one in drawn) / _DRAWS),
         sum(one.regrets for one in drawn) / _DRAWS,
         sum(one.tokens for one in drawn) / _DRAWS,

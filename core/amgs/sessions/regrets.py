@@ -22,6 +22,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Final, Literal, get_args
 
 from amgs.sessions.findings import Action, action_of, findings_in, is_constraint, sentences_in
@@ -199,18 +200,24 @@ def _recalled(
                 times[one.text] += 1
     rare = {told for told, number in times.items() if number <= _RARE and not stands_in(window, told)}
     told_again: set[str] = set()
-    spoken = [turn for turn in later if turn.role == "assistant" and turn.kind in ("said", "call")]
+    spoken = [
+        (turn.number, turn.words)
+        for turn in later
+        if turn.role == "assistant" and turn.kind in ("said", "call")
+    ]
+    steps = {one.result.number: one for one in after if one.result is not None}
     for turn in later:  # what was said or called without having been fetched was not lost
         if turn.kind in ("said", "call", "summary", "injected"):
-            told_again.update(told for told in rare if stands_in(turn.words, told))
+            words = turn.words
+            told_again.update(told for told in rare if stands_in(words, told))
             continue
-        step = next((one for one in after if one.result is turn), None)
+        step = steps.get(turn.number)
         if turn.kind != "result" or step is None or step.action.kind == "write":
             continue
         for told in sorted(rare - told_again):
             if stands_in(turn.text, told):
                 told_again.add(told)
-                if any(one.number > turn.number and stands_in(one.words, told) for one in spoken):
+                if any(number > turn.number and stands_in(words, told) for number, words in spoken):
                     yield _regret(session, "recalled", boundary, held[told], step, told)
                     break
 
@@ -249,8 +256,14 @@ def _steps(session: Session, turns: Sequence[Turn]) -> list[_Step]:
         action = action_of(turn)
         if action is not None and turn.calls:
             result = results.get(turn.calls[0].id)
-            made.append(_Step(turn, result, action, _lines(session.text(result)) if result else ()))
+            made.append(_Step(turn, result, action, _lines_of(session, result.number) if result else ()))
     return made
+
+
+@lru_cache(maxsize=8192)
+def _lines_of(session: Session, number: int) -> tuple[str, ...]:
+    """The lines of the result in a turn; each is asked for once for every place that is looked at."""
+    return _lines(session.text(session.turn(number)))
 
 
 def _lines(told: str) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
-"""Writes what editors and type checkers read of both clients, from the table in `amgs.client.parts`.
+"""Writes what follows from the table in `amgs.client.parts` and the methods of `Memory` that its rows are derived from:
+what editors and type checkers read of both clients, and `signatures.py`, by which the clients read their arguments.
 
-python -m scripts.client_stubs           writes memory_client.pyi and async_memory_client.pyi anew
+python -m scripts.client_stubs           writes memory_client.pyi, async_memory_client.pyi and signatures.py anew
 python -m scripts.client_stubs --check   names those that are not what the table gives
 """
 
@@ -8,18 +9,22 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import functools
 import inspect
 import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from amgs.client import async_memory_client, memory_client
-from amgs.client.parts import ALIASES, MEMORY, PARTS, Request
+from amgs.client import async_memory_client, memory_client, signatures
+from amgs.client.derived import ELSEWHERE, Derived, Request, doc_of
+from amgs.client.parts import ALIASES, MEMORY, PARTS
+from amgs_app.operations.standard import standard
 
 _WIDTH: Final = 110
 _CLIENTS: Final[tuple[tuple[ModuleType, type, str], ...]] = (
@@ -28,17 +33,119 @@ _CLIENTS: Final[tuple[tuple[ModuleType, type, str], ...]] = (
 )
 
 
-def stubs() -> dict[Path, str]:
-    """The text of each stub by its path."""
-    return {
+def made() -> dict[Path, str]:
+    """The text of each file by its path."""
+    stubs = {
         Path(str(module.__file__)).with_suffix(".pyi"): _stub(module, client, prefix)
         for module, client, prefix in _CLIENTS
     }
+    return {Path(str(signatures.__file__)): _signatures(), **stubs}
+
+
+# --- signatures.py ---------------------------------------------------------------------------------------
+
+
+def _signatures() -> str:
+    """What each method takes that a row is derived from, and which operations write.
+
+    Raises ValueError for a row whose operation is not there, or does not take what the method gives it.
+    """
+    every = [each for part in PARTS.values() for each in part.requests.values()]
+    rows = {each.key: each for each in (*MEMORY.values(), *every) if isinstance(each, Derived)}
+    operations = {each.identifier: each for each in standard()}
+    writing = set()
+    lines = []
+    for key, row in sorted(rows.items()):
+        if row.answered not in operations:
+            raise ValueError(f"{key}: there is no operation {row.answered}.")
+        there = operations[row.answered]
+        taken = _taken(row)
+        unknown = {row.name_there(name) for name in taken} | set(row.also)
+        unknown -= {each.name for each in there.parameters}
+        if unknown and row.change is None:
+            raise ValueError(f"{key}: {row.answered} has no {', '.join(sorted(unknown))}.")
+        if there.writes:
+            writing.add(row.answered)
+        lines.append(f'"{key}": lambda {ast.unparse(_arguments(row))}: locals(),')
+    return _formatted(
+        "\n".join(
+            [
+                f'"""{inspect.getdoc(signatures)}\n"""',
+                "# ruff: noqa: E501",
+                "from __future__ import annotations",
+                "from collections.abc import Callable, Mapping",
+                "from typing import Any, Final",
+                "TAKES: Final[Mapping[str, Callable[..., dict[str, Any]]]] = {",
+                *lines,
+                "}",
+                '"""The arguments by name, by the method that takes them."""',
+                f"WRITES: Final = frozenset({{{', '.join(repr(each) for each in sorted(writing))}}})",
+                '"""Operations that change the memory."""',
+                "",
+            ]
+        ),
+        Path(str(signatures.__file__)),
+    )
+
+
+def _taken(row: Derived) -> list[str]:
+    """The names of what a method takes that the service takes, too."""
+    given = _arguments(row)
+    rest = [each for each in (given.vararg,) if each is not None]
+    return [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs, *rest)]
+
+
+def _arguments(row: Derived) -> ast.arguments:
+    """The arguments of the method without their types, for a lambda."""
+    given = copy.deepcopy(_declared(row).args)
+    for each in ast.walk(given):
+        if isinstance(each, ast.arg):
+            each.annotation = None
+    return given
+
+
+def _declared(described: Request) -> ast.FunctionDef:
+    """How a request's function is written: of a derived one the method, without `self` and what is not served."""
+    function = described.function() if isinstance(described, Derived) else described
+    body = _tree(_module(described)).body
+    *classes, name = function.__qualname__.split(".")
+    for kind in classes:
+        body = next(node.body for node in body if isinstance(node, ast.ClassDef) and node.name == kind)
+    found = next(node for node in body if isinstance(node, ast.FunctionDef) and node.name == name)
+    if not isinstance(described, Derived):
+        return found
+    found = copy.deepcopy(found)
+    left_out = {"self", ELSEWHERE, *described.without}
+    defaults = inspect.signature(function).parameters
+    given = found.args
+    given.args = [each for each in given.args if each.arg not in left_out]
+    given.kwonlyargs = [each for each in given.kwonlyargs if each.arg not in left_out]
+    optional = [each for each in given.args if defaults[each.arg].default is not inspect.Parameter.empty]
+    given.defaults = [_value(defaults[each.arg].default) for each in optional]
+    given.kw_defaults = [
+        None if default is inspect.Parameter.empty else _value(default)
+        for default in (defaults[each.arg].default for each in given.kwonlyargs)
+    ]
+    return found
+
+
+def _value(value: object) -> ast.expr:
+    """A default as it is written, in place of the name of a constant."""
+    return ast.parse(repr(value), mode="eval").body
+
+
+def _module(described: Request) -> ModuleType:
+    module = inspect.getmodule(described.function() if isinstance(described, Derived) else described)
+    assert module is not None
+    return module
+
+
+# --- stubs -----------------------------------------------------------------------------------------------
 
 
 def _stub(module: ModuleType, client: type, prefix: str) -> str:
     (base,) = client.__bases__
-    imports = {base.__name__: base.__module__, "ClientPart": "amgs.client.parts"}
+    imports = {base.__name__: base.__module__, "ClientPart": "amgs.client.methods"}
     lines: list[str] = []
     for part in PARTS.values():
         lines += [f"class {prefix}{part.kind}(ClientPart):", *_doc(part.about, 4)]
@@ -57,21 +164,21 @@ def _stub(module: ModuleType, client: type, prefix: str) -> str:
 
 def _methods(requests: Mapping[str, Request], prefix: str, imports: dict[str, str]) -> Iterator[str]:
     for name, described in requests.items():
-        module = inspect.getmodule(described)
-        assert module is not None
-        tree = _tree(module)
-        function = next(
-            n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == described.__name__
-        )
+        function = _declared(described)
         answer = function.returns
-        assert isinstance(answer, ast.Subscript) and ast.unparse(answer.value) == "Ask"
-        for used, home in _homes(module, [function.args, answer.slice]).items():
-            if imports.setdefault(used, home) != home:
+        assert answer is not None
+        if not isinstance(described, Derived):
+            assert isinstance(answer, ast.Subscript) and ast.unparse(answer.value) == "Ask"
+            answer = answer.slice
+        names = _Names(_module(described))
+        given, answer = names.visit(copy.deepcopy(function.args)), names.visit(copy.deepcopy(answer))
+        for used, home in names.homes.items():
+            if imports.setdefault(used, home) != home and not _same(used, home, imports[used]):
                 raise ValueError(f"{used} is of {imports[used]} and of {home}: rename one.")
         head = "async def" if prefix else "def"
-        given = ", ".join(filter(None, ("self", ast.unparse(function.args))))
-        yield f"    {head} {name}({given}) -> {ast.unparse(answer.slice)}:"
-        yield from _doc(inspect.getdoc(described) or "", 8)
+        parameters = ", ".join(filter(None, ("self", ast.unparse(given))))
+        yield f"    {head} {name}({parameters}) -> {ast.unparse(answer)}:"
+        yield from _doc(doc_of(described), 8)
 
 
 @functools.cache
@@ -79,18 +186,34 @@ def _tree(module: ModuleType) -> ast.Module:
     return ast.parse(inspect.getsource(module))
 
 
-def _homes(module: ModuleType, used: list[ast.AST]) -> dict[str, str]:
-    """Where the names that are used come from."""
-    names = {node.id for each in used for node in ast.walk(each) if isinstance(node, ast.Name)}
-    imported = {
-        alias.asname or alias.name: str(node.module)
-        for node in ast.walk(_tree(module))
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-    return {
-        name: imported.get(name, module.__name__) for name in sorted(names) if not hasattr(builtins, name)
-    }
+class _Names(ast.NodeTransformer):
+    """Where the names come from that are used in types; `module.Name` becomes `Name`."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module.__name__
+        self._imported = {
+            alias.asname or alias.name: (str(node.module), alias.name)
+            for node in ast.walk(_tree(module))
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+        self.homes: dict[str, str] = {}
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        assert isinstance(node.value, ast.Name)
+        self.homes[node.attr] = ".".join(self._imported[node.value.id])
+        return ast.Name(node.attr)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if not hasattr(builtins, node.id):
+            self.homes[node.id] = self._imported.get(node.id, (self._module, ""))[0]
+        return node
+
+
+def _same(name: str, *homes: str) -> bool:
+    """Whether a name stands for the same in each of these modules."""
+    first, *others = (getattr(import_module(home), name) for home in homes)
+    return all(each is first for each in others)
 
 
 def _property(name: str, kind: str, about: str) -> list[str]:
@@ -120,16 +243,14 @@ def _formatted(text: str, path: Path) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the stubs, or with `--check` name those that differ; 1 where one does."""
+    """Write the files, or with `--check` name those that differ; 1 where one does."""
     differ = [
-        path
-        for path, text in stubs().items()
-        if not path.exists() or path.read_text(encoding="utf-8") != text
+        path for path, text in made().items() if not path.exists() or path.read_text(encoding="utf-8") != text
     ]
     if "--check" in arguments:
         print("\n".join(f"{path.name} is not what the table gives: make docs" for path in differ))
         return 1 if differ else 0
-    for path, text in stubs().items():
+    for path, text in made().items():
         path.write_text(text, encoding="utf-8")
     return 0
 

@@ -16,7 +16,7 @@ from amgs.api.entities import Entities
 from amgs.api.sources import SourceLibrary
 from amgs.client import async_memory_client, memory_client
 from amgs.client.ask import Ask
-from amgs.client.parts import Awaited, Blocking
+from amgs.client.methods import ClientMethod
 from tests.service.serving import served
 
 
@@ -152,7 +152,7 @@ THERE = {"made", "central", "supposed", "related", "limit", "seed", "questions"}
 
 def described(cls: type) -> dict[str, Callable[..., Ask[object]]]:
     found = {name: inspect.getattr_static(cls, name) for name in dir(cls)}
-    return {name: each.described for name, each in found.items() if isinstance(each, (Blocking, Awaited))}
+    return {name: each.described for name, each in found.items() if isinstance(each, ClientMethod)}
 
 
 def parts(module: object) -> dict[str, dict[str, Callable[..., Ask[object]]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field, is_dataclass
 from datetime import datetime
 from enum import Enum
 from typing import Any, Final, Generic, Literal, TypeVar
@@ -83,6 +83,10 @@ def _json(value: Any) -> Any:
         return value.value
     if isinstance(value, Mapping):
         return {str(key): _json(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
+    if isinstance(value, (set, frozenset)):
+        return sorted(_json(each) for each in value)
+    if isinstance(value, (list, tuple)):
         return [_json(each) for each in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return ",".join(repr(each) for each in astuple(value))  # weights, the one record among the arguments
     return value

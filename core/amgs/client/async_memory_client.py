@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amgs.client.parts import Awaited, put_names_on
+from amgs.client.methods import put_names_on
 from amgs.client.transport import AwaitedTransport
 
 
@@ -17,4 +17,4 @@ class AsyncMemoryClient(AwaitedTransport):
     """
 
 
-globals().update(put_names_on(AsyncMemoryClient, Awaited, "Async"))
+globals().update(put_names_on(AsyncMemoryClient, awaited=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amgs.client.parts import Blocking, put_names_on
+from amgs.client.methods import put_names_on
 from amgs.client.transport import BlockingTransport
 
 
@@ -17,4 +17,4 @@ class MemoryClient(BlockingTransport):
     """
 
 
-globals().update(put_names_on(MemoryClient, Blocking))
+globals().update(put_names_on(MemoryClient))

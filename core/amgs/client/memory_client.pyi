@@ -11,10 +11,9 @@ from amgs.api.diversity import Diversity
 from amgs.api.entities import EntityOrder
 from amgs.api.graph import Communities, GraphPath
 from amgs.api.sources import SourceSummary
+from amgs.calibration.recalibrate import Method
 from amgs.calibration.results import Calibrated, CalibrationPlan
-from amgs.client.calls import ForecastGroup
-from amgs.client.part_calls import Method
-from amgs.client.parts import ClientPart
+from amgs.client.methods import ClientPart
 from amgs.client.transport import BlockingTransport
 from amgs.conversation.messages import GivenMessage
 from amgs.frames.results import CachedFrame, History, Replay
@@ -29,19 +28,18 @@ from amgs.simulation.evolve import Evolution
 from amgs.simulation.insert import Insertion
 from amgs.simulation.prune import PruningFutures
 from amgs.simulation.stability import Stability
+from amgs.storage.forecasts import ForecastGroup
 from amgs.storage.sources import SourcePiece
 from amgs.types import (
     Block,
     BlockFilter,
+    CategoryCurves,
     Centrality,
     Consistency,
     ConsolidationPlan,
     ConsolidationSummary,
     DecayCurve,
     Edge,
-    EntityKnowledge,
-    EntitySummary,
-    EntityType,
     Explanation,
     Forecast,
     Frame,
@@ -88,8 +86,8 @@ from amgs.types.conversation_views import (
     RestoreLevel,
     SummaryLevel,
 )
-from amgs.types.decay import CategoryCurves
 from amgs.types.diagnosis import Diagnosis, DiagnosisArguments, FixApplied
+from amgs.types.entities import EntityKnowledge, EntitySummary, EntityType
 from amgs.types.gateway import GatewayExchange
 from amgs.types.mentions import ConversationEntities, ConversationResolved, MentionType, ResolvedMention
 from amgs.types.packs import (
@@ -120,21 +118,35 @@ class FramesCalls(ClientPart):
         reinforce: bool = True,
         as_of: datetime | None = None,
     ) -> Frame:
-        """Assemble a frame; its scores are logged as forecasts that feedback settles.
+        """Assemble a frame. Its scores are logged as forecasts that feedback settles.
 
-        reinforce: False for a look that leaves no trace. as_of: of what held at that instant; a look,
-        too. Raises UnknownFrameError, BudgetError or WeightsError.
+        reinforce: False for a look that leaves no trace; so it is in a memory opened for reading only.
+        as_of: of what held at that instant; a look, too. Raises UnknownFrameError, BudgetError or
+        WeightsError.
         """
     def cached(
         self, name: str, *, query: str = "", budget: int | None = None, weights: Weights | None = None
     ) -> CachedFrame:
-        """The frame as it was assembled last, anew where what it stands on has changed since."""
+        """The kept assembly of a frame while it is fresh, else a new one (AMGS §10.2).
+
+        Each frame is fresh for its refresh_hours; SELF for the hours in the settings, whatever changes
+        but the identity itself. A memory opened for reading only is not written to.
+        """
     def history(self, name: str | None = None, limit: int = 20) -> History:
-        """What was assembled before, the latest first."""
+        """The latest assemblies, of one frame when it is named."""
     def replay(self, assembly_id: str) -> Replay:
-        """Assemble a frame again as it was, and compare."""
+        """Make a past assembly again as of its instant, and say whether it came out equal and if not, why.
+
+        The store is copied into memory and everything later is taken back there; the memory itself is
+        untouched. Raises UsageError for an id that no assembly or more than one has.
+        """
     def why_then(self, assembly_id: str, block: str) -> Explanation:
-        """Why a block was in a frame that was assembled before, or was not."""
+        """Why a block was in a past assembly or not, from the candidates that were kept of it. Leaves no
+        trace.
+
+        Raises UsageError for an id that no assembly or more than one has, and where its candidates are
+        not kept.
+        """
     def definitions(self) -> tuple[FrameDefinition, ...]:
         """The registered frames, children before their parents."""
     def why(
@@ -147,18 +159,31 @@ class FramesCalls(ClientPart):
         weights: Weights | None = None,
         child: str | None = None,
     ) -> Explanation:
-        """Why a block is in a frame, or which step kept it out. child: the part of a composite that is
-        asked about.
+        """Why a block is in a frame, or where it fell out. Leaves no trace.
+
+        child: the part of a composite that is asked about.
         """
     def reset(self, name: str) -> FrameDefinition:
-        """Put a frame that the program brings back to what it was."""
+        """Give a shipped frame its shipped definition back.
+
+        Raises UnknownFrameError, UsageError for a frame of the operator's own, FrameCycleError where
+        the shipped one would now contain itself.
+        """
     def delete(self, name: str) -> FrameDefinition:
-        """Delete a frame of one's own."""
+        """Take a frame of the user's own out; past assemblies of it can still be replayed.
+
+        Raises UnknownFrameError, and UsageError for a frame that ships with the engine or that another
+        contains.
+        """
 
 class ConversationsCalls(ClientPart):
     """Conversations that are kept whole, and what of one a model should read for a question."""
     def add(self, conversation: str, messages: Sequence[GivenMessage]) -> ConversationAdded:
-        """Keep messages that follow on those that are held, and take them in as raw blocks."""
+        """Keep messages that follow on those that are held, and take them in as raw blocks.
+
+        messages: `Message`, or objects in the style of OpenAI or Anthropic, or `{"speaker": …, "text":
+        …}`. Raises MessageError for what is no conversation; nothing is changed then.
+        """
     def show(self, conversation: str, handle: str = "") -> tuple[Message, ...]:
         """The messages of a conversation, or those that a handle names."""
     def optimise(
@@ -175,6 +200,13 @@ class ConversationsCalls(ClientPart):
     ) -> OptimisedContext:
         """What of a conversation a model should read for a query, in at most `budget` tokens; writes
         nothing.
+
+        query: the last message of the user unless given. budget: 124,000 unless given. previous: the
+        `plan` of the context that was sent before; it is kept while it fits, so that what a provider
+        has cached stays valid. until: the conversation as it stood after the message of this number.
+        keep: handles of what must stay whole. configuration: what is kept and how much of the budget is
+        used; its strategy serves unless another is given. Raises UnknownConversationError,
+        ImpossibleBudgetError, or UsageError for another strategy, configuration or no plan.
         """
     def survival(
         self,
@@ -188,19 +220,35 @@ class ConversationsCalls(ClientPart):
         until: int | None = None,
         keep: Sequence[str] = (),
     ) -> ConversationSurvival:
-        """What of each class of words a context has in its window, what is one handle away, and what is
-        lost.
+        """What of each class of words (numbers, paths, commitments, …) a context has in its window, what
+        is one handle away, and what is lost. Takes and raises what `optimise` does.
         """
     def validate(self, conversation: str, text: str, handle: str = "") -> ConversationSurvival:
-        """What of a conversation is in a text that somebody else made of it, and what that makes up."""
+        """What of a conversation is in a text that somebody else made of it, as a summary, and what that
+        makes up.
+
+        A handle (`#12-15`) in the text brings its messages back. handle: of the messages that the text
+        stands for; all unless given. Names, numbers, dates, paths, commands and ids that no message has
+        are invented; sentences are looked for word for word.
+        """
     def restore(
         self, conversation: str, handle: str, level: RestoreLevel = "complete", *, most: int = 12
     ) -> RestoredSpan:
-        """The messages that a handle names, byte for byte as they were said, or at a shorter level."""
+        """The messages that a handle names: byte for byte as they were said, or at a shorter level in
+        their own words, each piece cited and every class of words held against the originals.
+
+        most: of a shorter level, sentences of a session and findings of a class. Raises UsageError for
+        another level, UnknownConversationError for a handle that names no messages.
+        """
     def topics(self, conversation: str) -> ConversationTopics:
         """What is talked of, in the order of time, and which topics are on the same thing."""
     def memories(self, conversation: str, *, recent: int = 20) -> ConversationMemories:
-        """What is at hand, what is open, what is held for long and which episodes there were."""
+        """What is at hand, what is open, what is held for long and which episodes there were; and the
+        state of the conversation: turns, topic, calls that are done, whether the user is asked back.
+        Writes nothing.
+
+        recent: messages at hand.
+        """
     def acts(self, conversation: str, *, closed: bool = False) -> ConversationActs:
         """Questions, goals and commitments that are open; the closed ones too where they are asked for."""
     def summary(
@@ -208,26 +256,44 @@ class ConversationsCalls(ClientPart):
     ) -> ConversationExtract:
         """A summary in the words of a conversation, by turn, topic, session or of all; always from the
         originals.
+
+        sentences: of a part, at most. Raises UsageError for another level.
         """
     def keep(
         self, conversation: str, handle: str = "", *, drop: bool = False, budget: int | None = None
     ) -> ConversationKept:
-        """Keep messages whole in every context of a conversation from now on, or, with `drop`, no longer.
-        budget: of a context, in tokens, of which it is said whether it can hold them.
+        """Keep messages whole in every context of a conversation from now on, the gateway's next request
+        too, as long as the budget holds them. drop: no longer; all of them without a handle. `undo`
+        takes it back. budget: of a context, in tokens, of which it is said whether it can hold them.
+
+        Raises UnknownConversationError.
         """
     def resolve(self, conversation: str) -> ConversationResolved:
         """Read the messages that were added since the last time with the parser, and keep what they
-        mention beside them.
+        mention beside them, as one journal entry: names with their types, whose something is, whom
+        pronouns mean. `add` itself keeps what needs no parser: dates, amounts, addresses, paths. `undo`
+        takes it back.
+
+        Raises UnknownConversationError, or ModelError without spaCy's model; nothing is changed then.
         """
     def mentions(
         self, conversation: str, handle: str = "", *, least: float = 0.75
     ) -> tuple[ResolvedMention, ...]:
-        """What words of a conversation mean, of all its messages or of those a handle names."""
+        """What words of a conversation mean, of all its messages or of those a handle names, in the order
+        of the words.
+
+        least: confidence in [0, 1] below which nothing is said. Raises UnknownConversationError, or
+        UsageError for another confidence.
+        """
     def entities(
         self, conversation: str, *, type: MentionType | None = None, least: float = 0.75
     ) -> ConversationEntities:
         """What a conversation speaks of, the most often mentioned first, with each mention; writes
         nothing.
+
+        type: only entities of this type. least: as in `mentions`. What only the parser finds is told of
+        messages that `resolve` has read. Raises what `mentions` raises, and UsageError for a type that
+        is none.
         """
     def stats(self, conversation: str) -> ConversationStats:
         """What a conversation holds, by role and in tokens."""
@@ -242,15 +308,18 @@ class GatewayLogCalls(ClientPart):
         """The latest requests, the newest first, without what was sent."""
     def exchange(self, number: int) -> GatewayExchange:
         """A request with what its model read, put together from the conversation and held against the
-        digest of what was sent.
+        digest of what was sent. Raises NotFoundError for a request that is not kept.
         """
 
 class TasksCalls(ClientPart):
     """What workers are asked to do, who does it, and what came of it."""
     def list(self, limit: int = 50) -> WorkerList:
-        """The workers that are not gone, and so many tasks: the open and the failed ones first."""
+        """The workers that are not gone, and `limit` tasks: the open and the failed ones first."""
     def enqueue(self, kinds: Sequence[TaskKind] = ()) -> tuple[Task, ...]:
-        """Ask for what is behind, of all kinds or of these; gives the new tasks."""
+        """Ask for what is behind, of all kinds or of these; gives the new tasks. What is asked for
+        already, or has failed and waits for `retry`, is not asked for again. Raises UsageError for an
+        unknown kind.
+        """
     def retry(self) -> tuple[Task, ...]:
         """Have the tasks that failed wait again; gives them."""
 
@@ -316,10 +385,16 @@ class EntitiesCalls(ClientPart):
     def list(
         self, limit: int = 50, type: EntityType | None = None, min_mentions: int = 2
     ) -> tuple[EntitySummary, ...]:
-        """The entities that are named at least so often, the most often named first."""
+        """The entities that are named at least so often, the most often named first.
+
+        Raises UsageError for a type that is none.
+        """
     def get(self, name: str, limit: int = 20, order: EntityOrder = "relevance") -> EntityKnowledge:
-        """What is known of an entity, by its name or an alias; raises UnknownEntityError, which tells
-        names near to it.
+        """What is known of an entity, by its name or an alias: the blocks that name it, each with the
+        passage, and the entities beside it.
+
+        order: relevance (often named in a short text and what still holds first) or time (the earliest
+        first). Raises UnknownEntityError, which tells names near to it.
         """
 
 class GraphCalls(ClientPart):
@@ -333,19 +408,28 @@ class GraphCalls(ClientPart):
         relations: Collection[str] = (),
         since: datetime | None = None,
     ) -> Neighbourhood:
-        """What lies within `hops` of a block, the nearest and strongest `limit` of it, with the edges
-        among it.
+        """What lies within `hops` of a block, the nearest and strongest `limit` of it.
+
+        relations: only edges of these types; () for all. since: only edges made or reinforced then or
+        later.
         """
     def path(self, start: str, goal: str) -> GraphPath:
-        """The path between two blocks whose edges have the greatest product of strengths."""
+        """The way from one block to another whose edges' strengths have the greatest product."""
     def communities(self, limit: int = 12) -> Communities:
-        """The largest groups of blocks by the strengths of their edges."""
+        """The blocks parted by Louvain's method on the strengths of the edges, the largest part first."""
     def confirm_edge(self, source: str, target: str, *, kind: str = "related") -> Edge:
-        """Confirm that an edge is right: its confidence is 1, and its decay begins anew; journalled."""
+        """Confirm that an edge is right: its confidence is 1, and its decay begins anew; journalled.
+        Raises UsageError where there is none.
+        """
     def causes(self, block_id: str | None = None, limit: int = 200) -> KeptCauses:
-        """What blocks state of causes, the surest first: of all, or of one."""
+        """What blocks state of causes, as `enhance --kind causes` kept it: the surest `limit` of it, of
+        one block what it states and what is stated of it. What merely followed, or turned out well, is
+        none.
+        """
     def centrality(self, block_id: str) -> Centrality:
-        """A block's degree, eigenvector, PageRank and betweenness, each scaled to [0, 1]."""
+        """A block's degree, eigenvector, PageRank and betweenness, each scaled to [0, 1]; zeros outside
+        the graph.
+        """
     def neighbourhood(
         self,
         block_id: str,
@@ -355,8 +439,10 @@ class GraphCalls(ClientPart):
         relations: Collection[str] = (),
         since: datetime | None = None,
     ) -> Neighbourhood:
-        """What lies within `hops` of a block, the nearest and strongest `limit` of it, with the edges
-        among it.
+        """What lies within `hops` of a block, the nearest and strongest `limit` of it.
+
+        relations: only edges of these types; () for all. since: only edges made or reinforced then or
+        later.
         """
     def stats(self) -> GraphStats:
         """Counts and shape of the whole graph."""
@@ -366,10 +452,13 @@ class LifecycleCalls(ClientPart):
     def status(self) -> StoreStatus:
         """One look at the whole memory. Its path is told only to who may operate it."""
     def due(self) -> Due:
-        """Whether the inbox should be consolidated now, and why."""
+        """Whether the inbox should be consolidated now, by its volume and by the time since the last one."""
     def consolidate(self, *, limit: int | None = None) -> ConsolidationSummary:
-        """Work what was added into the memory, which may take long for many texts; see
-        `Memory.consolidate`.
+        """Work what was added into the memory: category, embedding, entities, edges, decay profile.
+
+        limit: only so many of the raw blocks, the oldest arrivals first. Each batch is one transaction.
+        Without raw blocks nothing is written. Raises StoreError where another embedder made the store's
+        embeddings, ModelError where a model cannot be loaded.
         """
     def plan_consolidation(self, *, limit: int | None = None) -> ConsolidationPlan:
         """What consolidating the inbox (its `limit` oldest arrivals) would do; changes nothing."""
@@ -389,49 +478,64 @@ class LifecycleCalls(ClientPart):
         threshold: float | None = None,
         lowest: float | None = None,
     ) -> PrunePlan:
-        """What pruning would take, the most faded first; changes nothing."""
+        """Blocks that are faded, peripheral, unused and doubted; hard: pruned blocks that would leave the
+        store.
+
+        threshold: stands in for `relevance` of the settings. lowest: this share of the memory counts as
+        low in centrality and confidence, besides what lies under the limits.
+        """
     def explain_pruning(
         self, block_id: str, *, threshold: float | None = None, lowest: float | None = None
     ) -> PruneAssessment:
-        """What keeps one block, or why it would be pruned; changes nothing."""
+        """How a block stands to the four limits: which of them keep it, and when it will have faded."""
     def calibrate(self, method: Method = "isotonic") -> Calibrated:
         """Recalibrate the forecasts from their outcomes; `undo` takes it back."""
     def plan_review(self) -> ReviewPlan:
-        """Which blocks may be superseded, contradicted or merged; changes nothing."""
+        """What may be superseded, contradicted or merged and is not in the queue yet; changes nothing."""
     def reviews(self, *, every: bool = False, limit: int | None = None) -> tuple[ReviewItem, ...]:
-        """Findings that wait for a verdict, the surest first; 50 unless limited otherwise. every: decided
-        ones, too.
+        """The queue: open findings, the surest first; every: also those decided. 50 unless limited
+        otherwise.
         """
     def accept(self, review_id: int) -> JournalEntry:
-        """Apply a finding: mark what is superseded, link what contradicts, merge copies."""
+        """Carry a finding out; raises UsageError for one that is not open."""
     def reject(self, review_id: int) -> JournalEntry:
-        """Dismiss a finding; it is not proposed again."""
+        """Say that a finding is none; raises UsageError for one that is not open."""
     def reinforce(self, ids: Sequence[str]) -> tuple[Block, ...]:
         """Restart the decay clock of blocks, one logged event each; gives the blocks as they are then."""
     def decay_curve(self, block_id: str, *, days: float = 30) -> DecayCurve:
         """A block's relevance from its creation to `days` ahead."""
     def category_curves(self, *, days: float = 30) -> CategoryCurves:
-        """How the relevance of each category falls within `days`."""
+        """Mean relevance of each category from `days` ago to `days` ahead."""
     def preview_decay(self, block_id: str, decay_lambda: float, *, days: float = 30.0) -> DecayPreview:
-        """What another decay constant would make of a block; changes nothing."""
+        """What another λ (0 pins) would do to a block; changes nothing."""
     def forecast(self, *, days: float = 30, threshold: float | None = None) -> Forecast:
-        """What will fall under the threshold within `days`, soonest first; the first 500."""
+        """What will fall under the threshold within `days`, soonest first. The service gives the first
+        500.
+        """
     def operations(self, limit: int = 20) -> tuple[JournalEntry, ...]:
         """The latest operations, the newest first."""
     def plan_undo(self, operation_id: int | None = None) -> UndoPlan:
-        """What undoing an operation (the latest) would take back; changes nothing."""
+        """What undoing an operation (the latest that stands) would take back; changes nothing."""
     def undo(self, operation_id: int) -> JournalEntry:
         """Take an operation back; raises UsageError when a later one stands on it."""
     def redo(self, operation_id: int | None = None) -> JournalEntry:
-        """Put an undone operation (the one undone last) back exactly as the undo found it."""
+        """Put an undone operation (the one undone last) back exactly as the undo found it.
+
+        Raises UsageError when something later stands in the way.
+        """
     def operation(self, operation_id: int, limit: int = 200) -> JournalEntryDetail:
-        """What a change in the journal did to each of its blocks, and what must be undone before it."""
+        """What an operation did to its first `limit` blocks and to edges, and which ones stand on it."""
 
 class ErasureCalls(ClientPart):
     """Blocks taken out for good, with a receipt."""
     def erase(self, ids: Sequence[str]) -> ErasureReceipt:
-        """Erase blocks so that their texts are nowhere in the store; it cannot be undone. Needs the right
-        to operate.
+        """Erase blocks so that their texts are nowhere in the store: not in its tables, its journal or its
+        logs, nor in an index or a freed page of its file. It cannot be undone.
+
+        Writes the whole file and the keyword index anew, which takes as much room beside them for that
+        time. Blocks that were merged from these or split from them stay, and the receipt names them.
+        Raises StoreError where the disk is full: the tables are without them then, and the file is
+        written anew when the memory is closed. Needs the right to operate.
         """
     def plan(self, ids: Sequence[str]) -> ErasurePlan:
         """What erasing blocks would take; changes nothing."""
@@ -439,9 +543,16 @@ class ErasureCalls(ClientPart):
 class IndexCalls(ClientPart):
     """The search index outside the process: built, and how far it is behind."""
     def build(self, *, anew: bool = False, compact: bool = False) -> IndexBuild:
-        """Bring the search index to the memory's present state. Needs the right to write."""
+        """Bring the index to the store's present state: what changed since the last build, or all of it
+        where nothing was built. Readers see the version before until the new one is whole, and the
+        store is written meanwhile.
+
+        anew: write every row; compact: join small files. Raises StoreError where the place cannot be
+        written, or another build has begun meanwhile; MissingExtraError where what keeps it is not
+        installed. Needs the right to write.
+        """
     def status(self) -> IndexStatus:
-        """At which state of the memory the search index was built, and what has changed since."""
+        """At which state of the store the index was built, and what has changed since."""
 
 class PlansCalls(ClientPart):
     """Changes that are looked at first, applied if nothing else has changed since, and taken back."""
@@ -450,7 +561,10 @@ class PlansCalls(ClientPart):
     def undo(self, operation_id: int) -> JournalEntry:
         """Take an operation back; raises UsageError when a later one stands on it."""
     def redo(self, operation_id: int | None = None) -> JournalEntry:
-        """Put an undone operation (the one undone last) back exactly as the undo found it."""
+        """Put an undone operation (the one undone last) back exactly as the undo found it.
+
+        Raises UsageError when something later stands in the way.
+        """
     def consolidate(self, *, limit: int | None = None) -> ServedPlan:
         """Plan a consolidation of the inbox, which the service keeps for an hour; changes nothing."""
     def enhance(self, *, kinds: Sequence[str] = (), limit: int | None = None) -> ServedPlan:
@@ -478,30 +592,34 @@ class CalibrationCalls(ClientPart):
     ) -> Outcome:
         """Say whether a block that `context` selected was useful; its score was a forecast of that.
 
-        assembly_id: the verdict is on the forecast of one frame (`frame.id`). prediction_id: on this
-        one.
+        block_id: an id, or the only one that begins so. Without more, the verdict is on the latest open
+        forecast of the block. assembly_id: on that of one frame (`frame.id`). prediction_id: on this
+        one. Raises UsageError where no such forecast is open, UnknownBlockError or AmbiguousIdError for
+        the id.
         """
     def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
         """The latest forecasts, with their outcome where there is one."""
     def reliability(
         self, bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None
     ) -> Reliability:
-        """The reliability table and the Brier score with its parts, of all forecasts or of one group."""
+        """The reliability table and the Brier score with its parts, of all forecasts or of one frame,
+        category or relation type.
+        """
     def plan(self, method: Method = "isotonic") -> CalibrationPlan:
-        """What recalibrating the forecasts from their outcomes would change; changes nothing."""
+        """What recalibrating forecasts would do; raises UsageError for too few outcomes."""
 
 class SourcesCalls(ClientPart):
     """Where texts came from, and what became of them."""
     def plan_text(self, name: str, text: str) -> RevisionPlan:
-        """What a source's new text would change; changes nothing. `plans.revision` has the service keep
-        the plan.
+        """What giving a source another text would do; raises UsageError for a source that holds nothing.
+        Changes nothing; `plans.revision` has the service keep the plan.
         """
     def plan_delete(self, names: Sequence[str]) -> RevisionPlan:
-        """What deleting sources would archive; changes nothing."""
+        """What taking sources out would do: what no other source holds is archived."""
     def list(self, below: str = "") -> tuple[SourceSummary, ...]:
-        """The sources that the memory holds, by name; those whose name begins so."""
+        """The sources that hold something, by name; below: of those, the ones whose name begins so."""
     def history(self, name: str) -> tuple[SourcePiece, ...]:
-        """The pieces of a source with the time in which it held them, the earliest first."""
+        """What a source ever held, the earliest first; raises UsageError for one that holds nothing."""
     def update(self, name: str, text: str) -> Revision:
         """Take in a source's new text, and end what it no longer says; `undo` takes it back."""
     def delete(self, names: Sequence[str]) -> Revision:
@@ -510,19 +628,27 @@ class SourcesCalls(ClientPart):
 class DiagnosisCalls(ClientPart):
     """Why an answer missed a fact, and what would bring it in."""
     def diagnose(self, answer: str, missed: str, **asked_of: Unpack[DiagnosisArguments]) -> Diagnosis:
-        """The one cause for which an answer missed a fact, and the first fix that works and moves hardly
-        another answer.
+        """Find the one cause for which an answer missed a fact, and the fix that brings it in and moves
+        fewest others.
+
+        answer: what was answered, "" where that is not known. missed: the fact, as the memory would say
+        it. The others: see `DiagnosisArguments`. Raises UsageError where nothing tells which question
+        was asked, or several blocks hold the fact alike, and TypeError for a name that is none of the
+        arguments.
         """
     def fix(self, answer: str, missed: str, **asked_of: Unpack[DiagnosisArguments]) -> FixApplied:
-        """Diagnose, and carry the fix out that is proposed; `undo` takes its operations back."""
+        """Diagnose, and carry the fix out that is proposed; takes what `diagnose` takes.
+
+        Raises what it raises, and UsageError where nothing in the memory is to be changed.
+        """
 
 class SimulationCalls(ClientPart):
-    """What may become of the memory, drawn many times."""
+    """What may become of the memory, drawn many times; each needs the right to operate."""
     def evolve(
         self, *, days: float = 90.0, draws: int = 64, steps: int = 6, rate: float | None = None
     ) -> Evolution:
-        """How the memory decays and is used over time. Needs the right to operate, as each simulation
-        does.
+        """The memory after `days` of decay and of `rate` accesses a day, as the last month had them
+        without one.
         """
     def prune(
         self,
@@ -538,7 +664,9 @@ class SimulationCalls(ClientPart):
         signs.
         """
     def insert(self, text: str, *, days: float = 30.0, draws: int = 64) -> Insertion:
-        """Where a new text would attach to the graph; nothing is taken in."""
+        """Where a text would take hold, if it were ingested and consolidated now; of a text that is there
+        already, how its links will last.
+        """
     def stability(
         self,
         *,
@@ -548,7 +676,9 @@ class SimulationCalls(ClientPart):
         paces: Sequence[float] = (0.5, 1.0, 2.0, 4.0),
         draws: int = 32,
     ) -> Stability:
-        """How stable the graph is when edges are lost at random."""
+        """How firm centrality and components stand under noise on the edges, today and after `days` at
+        each pace.
+        """
 
 class MemoryClient(BlockingTransport):
     """A served memory, by the names that `Memory` has in the process.
@@ -598,10 +728,18 @@ class MemoryClient(BlockingTransport):
         as_of: datetime | None = None,
         consistency: Consistency = "strong",
     ) -> SearchResult:
-        """The blocks that answer a query best, `.hits` in falling score; see `Memory.search`. Leaves no
-        trace.
+        """The blocks that answer a query best, `.hits` in falling score, each with the passage that does;
+        changes nothing.
 
-        Raises UsageError for a filter with a condition that the service does not take.
+        Raw blocks are found by their words until they are consolidated; `hit.block.status` tells them.
+        What was superseded ranks behind, and `hit.block.superseded` tells it. top_k: how many at most.
+        layers: of prefilter, keyword, fuzzy, vector, graph and score only these. filter: only blocks
+        that pass it; raw and consolidated ones unless given. weights: other weights of the five parts
+        of a score. as_of: only what held at that instant, also what was superseded or archived since.
+        consistency: of a memory with a search index outside the process, `strong` finds what was
+        written since it was built as well, `bounded` what was built alone; the answer has the counters
+        of both. Raises UsageError for a layer there is not, WeightsError for weights that do not sum to
+        one. Raises UsageError for a filter with a condition that the service does not take.
         """
     def why(
         self,
@@ -615,13 +753,19 @@ class MemoryClient(BlockingTransport):
         budget: int | None = None,
         child: str | None = None,
     ) -> Explanation:
-        """Why a block is among the `top_k` hits or in a frame, or at which layer it fell out; see
-        `Memory.why`.
+        """Why a block is among the `top_k` hits or in a frame, or at which layer it fell out: by how much,
+        and the smallest change of weights that would admit it. Leaves no trace.
+
+        child: the part of a composite frame that is asked about. The service takes no filter.
         """
     def searches(self, limit: int = 20) -> tuple[PastSearch, ...]:
         """The latest searches that were kept, the newest first."""
     def why_then(self, number: int, block: str) -> Explanation:
-        """Why a block was a hit of a search that was kept or not: its scores, rank and finders of then."""
+        """Why a block was a hit of a search that was kept or not: its scores, rank and finders of then.
+
+        Raises UsageError for a number that is not kept, UnknownBlockError or AmbiguousIdError for the
+        block.
+        """
     def assemble(
         self,
         name: str,
@@ -632,10 +776,11 @@ class MemoryClient(BlockingTransport):
         reinforce: bool = True,
         as_of: datetime | None = None,
     ) -> Frame:
-        """Assemble a frame; its scores are logged as forecasts that feedback settles.
+        """Assemble a frame. Its scores are logged as forecasts that feedback settles.
 
-        reinforce: False for a look that leaves no trace. as_of: of what held at that instant; a look,
-        too. Raises UnknownFrameError, BudgetError or WeightsError.
+        reinforce: False for a look that leaves no trace; so it is in a memory opened for reading only.
+        as_of: of what held at that instant; a look, too. Raises UnknownFrameError, BudgetError or
+        WeightsError.
         """
     def context(
         self,
@@ -646,14 +791,21 @@ class MemoryClient(BlockingTransport):
         weights: Weights | None = None,
         reinforce: bool = True,
     ) -> Frame:
-        """What a model should read for a query: `.text` to put into a prompt, `.selected` with the blocks
-        in it.
+        """What a model should read for a query: the assembled frame, `.text` to put into a prompt and
+        `.selected` with the blocks that are in it, the best first.
+
+        frame: SESSION (who the agent is, what answers the query, what was last), ATTENTION (only what
+        answers it) or any other that is defined. budget: at most so many tokens; the frame's own unless
+        given. weights: other weights of the five parts of a score. reinforce: what is selected counts
+        as used, and its scores as forecasts that `feedback` judges; False for a look that leaves no
+        trace. Raises UnknownFrameError, BudgetError or WeightsError.
         """
     def frame_definitions(self) -> tuple[FrameDefinition, ...]:
         """The registered frames, children before their parents."""
     def block(self, id_or_prefix: str) -> Block:
-        """The block with an id or with the only id that begins so; raises UnknownBlockError or
-        AmbiguousIdError.
+        """The block with an id or with the only id that begins so.
+
+        Raises UnknownBlockError or AmbiguousIdError, which names the blocks that match.
         """
     def find(self, text: str, limit: int = 20) -> tuple[Block, ...]:
         """Blocks whose title, first words or id fit what was typed, the best first."""
@@ -672,7 +824,7 @@ class MemoryClient(BlockingTransport):
         key away.
         """
     def tag(self, id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Block:
-        """Add tags to a block and take others away; journalled."""
+        """Add tags to a block and take others away; journalled, and kept when its source is read again."""
     def note(self, id: str, text: str) -> Block:
         """Write a note on a block, in place of the one before; an empty one removes it. Journalled."""
     def add_edge(
@@ -684,8 +836,11 @@ class MemoryClient(BlockingTransport):
     def reinforce(self, ids: Sequence[str]) -> tuple[Block, ...]:
         """Restart the decay clock of blocks, one logged event each; gives the blocks as they are then."""
     def consolidate(self, *, limit: int | None = None) -> ConsolidationSummary:
-        """Work what was added into the memory, which may take long for many texts; see
-        `Memory.consolidate`.
+        """Work what was added into the memory: category, embedding, entities, edges, decay profile.
+
+        limit: only so many of the raw blocks, the oldest arrivals first. Each batch is one transaction.
+        Without raw blocks nothing is written. Raises StoreError where another embedder made the store's
+        embeddings, ModelError where a model cannot be loaded.
         """
     def plan_consolidation(self, *, limit: int | None = None) -> ConsolidationPlan:
         """What consolidating the inbox (its `limit` oldest arrivals) would do; changes nothing."""
@@ -694,39 +849,54 @@ class MemoryClient(BlockingTransport):
     def undo(self, operation_id: int) -> JournalEntry:
         """Take an operation back; raises UsageError when a later one stands on it."""
     def redo(self, operation_id: int | None = None) -> JournalEntry:
-        """Put an undone operation (the one undone last) back exactly as the undo found it."""
+        """Put an undone operation (the one undone last) back exactly as the undo found it.
+
+        Raises UsageError when something later stands in the way.
+        """
     def decay_curve(self, block_id: str, *, days: float = 30) -> DecayCurve:
         """A block's relevance from its creation to `days` ahead."""
     def forecast(self, *, days: float = 30, threshold: float | None = None) -> Forecast:
-        """What will fall under the threshold within `days`, soonest first; the first 500."""
+        """What will fall under the threshold within `days`, soonest first. The service gives the first
+        500.
+        """
     def feedback(
         self, block_id: str, *, useful: bool, assembly_id: str | None = None, prediction_id: str | None = None
     ) -> Outcome:
         """Say whether a block that `context` selected was useful; its score was a forecast of that.
 
-        assembly_id: the verdict is on the forecast of one frame (`frame.id`). prediction_id: on this
-        one.
+        block_id: an id, or the only one that begins so. Without more, the verdict is on the latest open
+        forecast of the block. assembly_id: on that of one frame (`frame.id`). prediction_id: on this
+        one. Raises UsageError where no such forecast is open, UnknownBlockError or AmbiguousIdError for
+        the id.
         """
     def outcomes(self, limit: int = 100) -> tuple[Outcome, ...]:
         """The latest forecasts, with their outcome where there is one."""
     def reliability(
         self, bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None
     ) -> Reliability:
-        """The reliability table and the Brier score with its parts, of all forecasts or of one group."""
+        """The reliability table and the Brier score with its parts, of all forecasts or of one frame,
+        category or relation type.
+        """
     def neighbourhood(self, block_id: str, hops: int = 1, limit: int = 60) -> Neighbourhood:
         """What lies within `hops` of a block, the nearest and strongest `limit` of it."""
     def centrality(self, block_id: str) -> Centrality:
-        """A block's degree, eigenvector, PageRank and betweenness, each scaled to [0, 1]."""
+        """A block's degree, eigenvector, PageRank and betweenness, each scaled to [0, 1]; zeros outside
+        the graph.
+        """
     def graph_stats(self) -> GraphStats:
         """Counts and shape of the whole graph."""
     def status(self) -> StoreStatus:
         """One look at the whole memory. Its path is told only to who may operate it."""
     def counts(self) -> Mapping[str, int]:
-        """How many blocks are raw, consolidated, archived and pruned."""
+        """How many blocks are raw, consolidated, archived and pruned; of a state without any there is no
+        entry.
+        """
     def health(self) -> Health:
         """How each side of the memory stands, and what looks closer or mends it."""
     def diversity(self) -> Diversity:
-        """How evenly the memory is spread: entropy of its categories and clusters."""
+        """How evenly the memory is spread: entropy of its categories, of the decisions for them, of its
+        clusters.
+        """
     def verify(self) -> Verification:
         """Re-hash every block, follow every reference, compare the indexes; names each fault."""
     def call(
@@ -782,7 +952,7 @@ class MemoryClient(BlockingTransport):
         """Why an answer missed a fact, and what would bring it in."""
     @property
     def simulation(self) -> SimulationCalls:
-        """What may become of the memory, drawn many times."""
+        """What may become of the memory, drawn many times; each needs the right to operate."""
     @property
     def frame(self) -> FramesCalls:
         """The same as `frames`, by the name that the REST paths have."""

@@ -1,23 +1,20 @@
-"""The names of both clients, once: which request stands behind each, on the client itself and on its parts.
+"""The table of both clients, once: which request stands behind each name, on the client itself and on its parts.
 
-`scripts/client_stubs.py` writes from this table what editors and type checkers read, `memory_client.pyi` and
-`async_memory_client.pyi`.
+A row says which operation answers a method of `Memory`, or of a part of it. What the method takes, gives and says is
+found there: `scripts/client_stubs.py` writes from both `signatures.py`, by which arguments are read, and
+`memory_client.pyi` and `async_memory_client.pyi`, which editors and type checkers read.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final
 
-from amgs.client import calls, conversation_calls, diagnosis_calls, pack_calls, part_calls
-from amgs.client.ask import Ask
+from amgs.client import own_requests, pack_calls, service_terms
+from amgs.client.derived import Request, derive, placed
 from amgs.client.transport import call
-
-Request = Callable[..., Ask[Any]]
-"""What makes a request from the arguments of a method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,39 +44,135 @@ def _makes_a_request(value: Any, module: ModuleType) -> bool:
     return str(getattr(value, "__annotations__", {}).get("return")).startswith("Ask[")
 
 
-MEMORY: Final = requests(calls, call)
+_PLAN: Final = {"dry_run": True}
+_EVERY: Final = 1_000_000_000
+"""More than there are."""
+
+MEMORY: Final = placed(
+    "amgs.memory:Memory",
+    {
+        "ingest": own_requests.ingest,
+        "add": own_requests.add,
+        "ingest_text": own_requests.ingest_text,
+        "ingest_texts": own_requests.ingest_texts,
+        "search": derive(
+            "search",
+            change=service_terms.conditions,
+            without=("keep",),
+            layers="layer",
+            note="Raises UsageError for a filter with a condition that the service does not take.",
+        ),
+        "why": derive("why", change=service_terms.no_filter, note="The service takes no filter."),
+        "searches": derive("searches", "searches"),
+        "why_then": derive("searches_why"),
+        "assemble": derive("frame_assemble", change=service_terms.look),
+        "context": derive("frame_assemble", change=service_terms.look, frame="name"),
+        "frame_definitions": derive("frame_list", "definitions"),
+        "block": derive("block_show", "block", id_or_prefix="block"),
+        "find": derive("block_find", "blocks"),
+        "set_metadata": derive("block_set", "block", change=service_terms.metadata, id="block"),
+        "tag": derive("block_tag", "block", id="block"),
+        "note": derive("block_note", "block", id="block"),
+        "add_edge": derive("edge_add", "edge", source="start", target="goal"),
+        "remove_edge": derive("edge_remove", source="start", target="goal"),
+        "reinforce": own_requests.reinforce,
+        "consolidate": derive("consolidate", service_terms.consolidated),
+        "plan_consolidation": derive("consolidate", also=_PLAN),
+        "operations": derive("operations", "operations"),
+        "undo": derive("undo"),
+        "redo": derive("redo", "operation"),
+        "decay_curve": derive("decay_curve"),
+        "forecast": derive("decay_forecast", note="The service gives the first 500."),
+        "feedback": derive(
+            "feedback", change=service_terms.verdict, useful="verdict", prediction_id="forecast"
+        ),
+        "outcomes": derive("calibration", service_terms.outcomes, also={"view": "forecasts"}),
+        "reliability": derive("calibration"),
+        "neighbourhood": derive("graph_neighbours"),
+        "centrality": derive("graph_centrality"),
+        "graph_stats": derive("graph_stats"),
+        "status": derive("status", "store", note="Its path is told only to who may operate it."),
+        "counts": derive("status", service_terms.counts),
+        "health": derive("health"),
+        "diversity": derive("metrics", also={"what": "diversity"}),
+        "verify": derive("verify"),
+        "call": call,
+    },
+)
 """On the client itself."""
 
+_NEIGHBOURHOOD: Final = derive("graph_neighbours", of="neighbourhood", relations="relation")
 PARTS: Final[Mapping[str, PartNames]] = {
     "frames": PartNames(
         "FramesCalls",
         "What can be assembled, and what has been.",
-        requests(
-            calls.assemble,
-            part_calls.cached,
-            part_calls.history,
-            part_calls.replay,
-            part_calls.why_then,
-            definitions=calls.frame_definitions,
-            why=part_calls.why_frame,
-            reset=part_calls.reset_frame,
-            delete=part_calls.delete_frame,
+        placed(
+            "amgs.api.frames:Frames",
+            {
+                "assemble": MEMORY["assemble"],
+                "cached": derive("frame_cached"),
+                "history": derive("frame_history"),
+                "replay": derive("frame_replay"),
+                "why_then": derive("frame_why"),
+                "definitions": MEMORY["frame_definitions"],
+                "why": derive("why", without=("made",), name="frame"),
+                "reset": derive("frame_reset"),
+                "delete": derive("frame_delete"),
+            },
         ),
     ),
     "conversation": PartNames(
         "ConversationsCalls",
         "Conversations that are kept whole, and what of one a model should read for a question.",
-        requests(conversation_calls, list=conversation_calls.list_conversations),
+        placed(
+            "amgs.api.conversation:Conversations",
+            {
+                "add": derive("conversation_add", change=service_terms.messages),
+                "show": derive("conversation_show", "messages", also={"limit": _EVERY}),
+                "optimise": derive("conversation_optimise"),
+                "survival": derive("conversation_survival"),
+                "validate": derive("conversation_validate"),
+                "restore": derive("conversation_restore"),
+                "topics": derive("conversation_show", also={"view": "topics"}),
+                "memories": derive("conversation_show", also={"view": "memories"}),
+                "acts": derive("conversation_show", also={"view": "acts"}),
+                "summary": derive("conversation_show", also={"view": "summary"}),
+                "keep": derive("conversation_keep"),
+                "resolve": derive("conversation_resolve"),
+                "mentions": derive(
+                    "conversation_show", "mentions", also={"view": "mentions", "limit": _EVERY}
+                ),
+                "entities": derive(
+                    "conversation_show", also={"view": "entities", "limit": _EVERY}, type="kind"
+                ),
+                "stats": derive("conversation_show", also={"view": "stats"}),
+                "clear": derive("conversation_clear"),
+                "list": derive("conversation_list", "conversations"),
+            },
+        ),
     ),
     "gateway": PartNames(
         "GatewayLogCalls",
         "What agents asked their model through the gateway, and what the model read when it answered.",
-        requests(exchanges=part_calls.gateway_exchanges, exchange=part_calls.gateway_exchange),
+        placed(
+            "amgs.api.gateway:GatewayLog",
+            {
+                "exchanges": derive("conversation_exchanges", "exchanges"),
+                "exchange": derive("conversation_exchange"),
+            },
+        ),
     ),
     "tasks": PartNames(
         "TasksCalls",
         "What workers are asked to do, who does it, and what came of it.",
-        requests(list=part_calls.list_tasks, enqueue=part_calls.enqueue_tasks, retry=part_calls.retry_tasks),
+        placed(
+            "amgs.api.tasks:Tasks",
+            {
+                "list": derive("workers_list"),
+                "enqueue": derive("workers_enqueue", "tasks"),
+                "retry": derive("workers_enqueue", "tasks", also={"failed": True}),
+            },
+        ),
     ),
     "packs": PartNames(
         "PacksCalls",
@@ -89,106 +182,169 @@ PARTS: Final[Mapping[str, PartNames]] = {
     "entities": PartNames(
         "EntitiesCalls",
         "People, organisations, places, projects and topics that the memory names.",
-        requests(list=part_calls.list_entities, get=part_calls.get_entity),
+        placed(
+            "amgs.api.entities:Entities",
+            {
+                "list": derive("entity_list", "entities", type="kind"),
+                "get": derive("entity_show", without=("related",)),
+            },
+        ),
     ),
     "graph": PartNames(
         "GraphCalls",
         "What lies around a block, ways between blocks, groups of them.",
-        requests(
-            part_calls.neighbours,
-            part_calls.path,
-            part_calls.communities,
-            part_calls.confirm_edge,
-            part_calls.causes,
-            calls.centrality,
-            neighbourhood=part_calls.neighbours,
-            stats=calls.graph_stats,
+        placed(
+            "amgs.api.graph:Graph",
+            {
+                "neighbours": _NEIGHBOURHOOD,
+                "path": derive("graph_path"),
+                "communities": derive("graph_communities", without=("central",)),
+                "confirm_edge": derive(
+                    "edge_add", "edge", also={"confirm": True}, source="start", target="goal"
+                ),
+                "causes": derive("graph_causes"),
+                "centrality": MEMORY["centrality"],
+                "neighbourhood": _NEIGHBOURHOOD,
+                "stats": MEMORY["graph_stats"],
+            },
         ),
     ),
     "lifecycle": PartNames(
         "LifecycleCalls",
         "Consolidation, enhancement, pruning, review, decay and undo.",
-        requests(
-            calls.status,
-            part_calls.due,
-            calls.consolidate,
-            calls.plan_consolidation,
-            part_calls.enhance,
-            part_calls.plan_enhancement,
-            part_calls.prune,
-            part_calls.plan_pruning,
-            part_calls.explain_pruning,
-            part_calls.calibrate,
-            part_calls.plan_review,
-            part_calls.reviews,
-            part_calls.accept,
-            part_calls.reject,
-            calls.reinforce,
-            calls.decay_curve,
-            part_calls.category_curves,
-            part_calls.preview_decay,
-            calls.forecast,
-            calls.operations,
-            part_calls.plan_undo,
-            calls.undo,
-            calls.redo,
-            operation=part_calls.operation_detail,
+        placed(
+            "amgs.api.lifecycle:Lifecycle",
+            {
+                "status": MEMORY["status"],
+                "due": derive("inbox_due"),
+                "consolidate": MEMORY["consolidate"],
+                "plan_consolidation": MEMORY["plan_consolidation"],
+                "enhance": own_requests.enhance,
+                "plan_enhancement": derive("enhance", also=_PLAN, kinds="kind"),
+                "prune": own_requests.prune,
+                "plan_pruning": derive("prune", also=_PLAN),
+                "explain_pruning": derive("prune", block_id="explain"),
+                "calibrate": own_requests.calibrate,
+                "plan_review": derive("review_scan", also=_PLAN),
+                "reviews": derive("review_list", "items", note="50 unless limited otherwise."),
+                "accept": derive("review_decide", also={"verdict": "accept"}),
+                "reject": derive("review_decide", also={"verdict": "reject"}),
+                "reinforce": MEMORY["reinforce"],
+                "decay_curve": MEMORY["decay_curve"],
+                "category_curves": derive("decay_categories"),
+                "preview_decay": derive("decay_curve"),
+                "forecast": MEMORY["forecast"],
+                "operations": MEMORY["operations"],
+                "plan_undo": derive("undo", also=_PLAN),
+                "undo": MEMORY["undo"],
+                "redo": MEMORY["redo"],
+                "operation": derive("operations"),
+            },
         ),
     ),
     "erasure": PartNames(
         "ErasureCalls",
         "Blocks taken out for good, with a receipt.",
-        requests(part_calls.erase, plan=part_calls.plan_erasure),
+        placed(
+            "amgs.api.erasure:Erasure",
+            {
+                "erase": derive(
+                    "block_delete",
+                    also={"hard": True, "yes": True},
+                    ids="blocks",
+                    note="Needs the right to operate.",
+                ),
+                "plan": derive("block_delete", also=_PLAN, ids="blocks"),
+            },
+        ),
     ),
     "index": PartNames(
         "IndexCalls",
         "The search index outside the process: built, and how far it is behind.",
-        requests(build=part_calls.build_index, status=part_calls.index_status),
+        placed(
+            "amgs.api.search_index:SearchIndex",
+            {
+                "build": derive("index_build", note="Needs the right to write."),
+                "status": derive("index_status"),
+            },
+        ),
     ),
     "plans": PartNames(
         "PlansCalls",
         "Changes that are looked at first, applied if nothing else has changed since, and taken back.",
-        requests(
-            part_calls.journal,
-            calls.undo,
-            calls.redo,
-            consolidate=part_calls.hold_consolidation,
-            enhance=part_calls.hold_enhancement,
-            prune=part_calls.hold_pruning,
-            revision=part_calls.hold_revision,
-            apply=part_calls.apply_plan,
-        ),
+        {
+            "journal": own_requests.journal,
+            "undo": MEMORY["undo"],
+            "redo": MEMORY["redo"],
+            "consolidate": own_requests.hold_consolidation,
+            "enhance": own_requests.hold_enhancement,
+            "prune": own_requests.hold_pruning,
+            "revision": own_requests.hold_revision,
+            "apply": own_requests.apply_plan,
+        },
     ),
     "calibration": PartNames(
         "CalibrationCalls",
         "Learning from outcomes.",
-        requests(calls.feedback, calls.outcomes, calls.reliability, plan=part_calls.plan_calibration),
+        placed(
+            "amgs.api.calibration:Calibration",
+            {
+                "feedback": MEMORY["feedback"],
+                "outcomes": MEMORY["outcomes"],
+                "reliability": MEMORY["reliability"],
+                "plan": derive("calibrate", also=_PLAN),
+            },
+        ),
     ),
     "sources": PartNames(
         "SourcesCalls",
         "Where texts came from, and what became of them.",
-        requests(
-            part_calls.plan_text,
-            part_calls.plan_delete,
-            list=part_calls.list_sources,
-            history=part_calls.source_history,
-            update=part_calls.update_source,
-            delete=part_calls.delete_sources,
+        placed(
+            "amgs.api.sources:SourceLibrary",
+            {
+                "plan_text": derive(
+                    "source_update",
+                    also=_PLAN,
+                    name="source",
+                    note="Changes nothing; `plans.revision` has the service keep the plan.",
+                ),
+                "plan_delete": derive("source_delete", also=_PLAN, names="source"),
+                "list": derive("source_list", "sources", also={"limit": _EVERY}),
+                "history": derive("source_show", "pieces", also={"limit": _EVERY}, name="source"),
+                "update": own_requests.update_source,
+                "delete": own_requests.delete_sources,
+            },
         ),
     ),
     "diagnosis": PartNames(
         "DiagnosisCalls",
         "Why an answer missed a fact, and what would bring it in.",
-        requests(diagnosis_calls),
+        placed(
+            "amgs.diagnosis.diagnosing:Diagnosing",
+            {
+                "diagnose": derive("diagnose", change=service_terms.told, without=("read",)),
+                "fix": derive("fix", change=service_terms.told),
+            },
+        ),
     ),
     "simulation": PartNames(
         "SimulationCalls",
-        "What may become of the memory, drawn many times.",
-        requests(
-            evolve=part_calls.simulate_evolution,
-            prune=part_calls.simulate_pruning,
-            insert=part_calls.simulate_insertion,
-            stability=part_calls.simulate_stability,
+        "What may become of the memory, drawn many times; each needs the right to operate.",
+        placed(
+            "amgs.api.simulation:Simulation",
+            {
+                "evolve": derive("montecarlo", also={"simulation": "evolve"}, without=("seed",)),
+                "prune": derive(
+                    "montecarlo",
+                    also={"simulation": "prune"},
+                    without=("seed", "questions"),
+                    thresholds="threshold",
+                ),
+                "insert": derive("montecarlo", also={"simulation": "insert"}, without=("seed",)),
+                "stability": derive(
+                    "montecarlo", also={"simulation": "stability"}, without=("seed",), paces="pace"
+                ),
+            },
         ),
     ),
 }
@@ -198,83 +354,3 @@ ALIASES: Final[Mapping[str, tuple[str, str]]] = {
     "frame": ("frames", "The same as `frames`, by the name that the REST paths have.")
 }
 """Other names of parts, and what is said of them."""
-
-
-class ClientPart:
-    """Some calls of a client, by subject."""
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-
-    def send(self, ask: Ask[Any]) -> Any:
-        """The answer to a request, or what is awaited for it."""
-        return self._client.send(ask)
-
-
-class ClientMethod:
-    """A method from the description of its request; on the class itself it is that description."""
-
-    def __init__(self, described: Request) -> None:
-        self.described = described
-        self.__doc__ = described.__doc__
-
-    def __get__(self, owner: Any, kind: type[Any]) -> Callable[..., Any]:
-        return self.described if owner is None else self.bound(owner)
-
-    def bound(self, owner: Any) -> Callable[..., Any]:
-        """The method of one client, or of a part of it."""
-        raise NotImplementedError
-
-
-class Blocking(ClientMethod):
-    """A method that gives the answer."""
-
-    def bound(self, owner: Any) -> Callable[..., Any]:
-        """The method of one client, or of a part of it."""
-        described = self.described
-
-        @functools.wraps(described)
-        def method(*args: Any, **kwargs: Any) -> Any:
-            return owner.send(described(*args, **kwargs))
-
-        return method
-
-
-class Awaited(ClientMethod):
-    """A method whose answer is awaited."""
-
-    def bound(self, owner: Any) -> Callable[..., Any]:
-        """The method of one client, or of a part of it."""
-        described = self.described
-
-        @functools.wraps(described)
-        async def method(*args: Any, **kwargs: Any) -> Any:
-            return await owner.send(described(*args, **kwargs))
-
-        return method
-
-
-def put_names_on(
-    client: type[Any], method: type[ClientMethod], prefix: str = ""
-) -> dict[str, type[ClientPart]]:
-    """Give a client its methods and parts; gives the classes of the parts by name. prefix: of those names."""
-    for name, described in MEMORY.items():
-        setattr(client, name, method(described))
-    made: dict[str, type[ClientPart]] = {}
-    for name, part in PARTS.items():
-        kind = prefix + part.kind
-        members = {each: method(described) for each, described in part.requests.items()}
-        more = {"__doc__": part.about, "__module__": client.__module__}
-        made[kind] = type(kind, (ClientPart,), {**members, **more})
-        setattr(client, name, _opening(made[kind], part.about))
-    for name, (other, about) in ALIASES.items():
-        setattr(client, name, _opening(made[prefix + PARTS[other].kind], about))
-    return made
-
-
-def _opening(kind: type[ClientPart], about: str) -> property:
-    def part(client: Any) -> ClientPart:
-        return kind(client)
-
-    part.__annotations__["return"] = kind.__name__
-    return property(part, doc=about)

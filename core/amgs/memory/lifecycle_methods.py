@@ -31,8 +31,8 @@ class LifecycleMethods(OpenMemory):
     ) -> ConsolidationSummary:
         """Work what was added into the memory: category, embedding, entities, edges, decay profile.
 
-        limit: only so many of the raw blocks, the oldest arrivals first. Each batch is one transaction; Cancelled by
-        way of the progress keeps those that were committed. Without raw blocks nothing is written.
+        limit: only so many of the raw blocks, the oldest arrivals first. Each batch is one transaction. progress:
+        Cancelled by way of it keeps the batches that were committed. Without raw blocks nothing is written.
         Raises StoreError where another embedder made the store's embeddings, ModelError where a model cannot be loaded.
         """
         from collections import Counter

@@ -67,6 +67,7 @@ class RetrievalMethods(OpenMemory, Retrieval):
 
         reinforce: False for a look that leaves no trace; so it is in a memory opened for reading only.
         as_of: of what held at that instant; a look, too.
+        Raises UnknownFrameError, BudgetError or WeightsError.
         """
         from amgs.api.assembler import Assembler
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from amgs.client.parts import Blocking
+from amgs.client.methods import ClientMethod
 
 _SECTIONS = (
     ("Open a memory", ("amgs.opening", "amgs.memory")),
@@ -23,8 +23,6 @@ _SECTIONS = (
 """Headings, and the modules whose names stand below them."""
 _IN_PARTS = ("amgs.memory", "amgs.client")
 """Packages of public classes whose bases are parts of them in files of their own."""
-_REQUEST = re.compile(r"-> Ask\[(.*)\]$")
-"""The description of a request; called on a client it gives the answer."""
 _WIDTH = 110
 
 
@@ -82,13 +80,13 @@ def _class(kind: type) -> Iterator[str]:
         if name.startswith("_") or name in {field for field, _, _ in fields}:
             continue
         function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
-        if isinstance(member, Blocking):  # what is awaited has the same names and arguments
-            function = member.described
         if isinstance(member, property) and member.fget is not None:
             result = inspect.signature(member.fget).return_annotation
             yield from (f"#### {name}", "", *_code([f"{name}: {result}"]), *_doc(member))
         elif inspect.isfunction(function):
             yield from (f"#### {name}", "", *_code(_signature(name, function)), *_doc(function))
+        elif isinstance(member, ClientMethod) and not member.awaited:  # its twin has the same arguments
+            yield from (f"#### {name}", "", *_code(_head(name, _stub(kind, name))), *_doc(member))
 
 
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
@@ -127,14 +125,31 @@ def _default(value: ast.expr | None) -> str:
 
 
 def _signature(name: str, function: Any) -> list[str]:
-    """A function's head as the source has it, without `self`, one parameter a line where it is long."""
+    """A function's head as the source has it."""
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     assert isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef)
+    if function.__name__ == "__init__":
+        tree.returns = None
+    return _head(name, tree)
+
+
+def _stub(kind: type, name: str) -> ast.FunctionDef:
+    """A method of a client as its stub has it."""
+    (written,) = (
+        node
+        for node in ast.parse(Path(inspect.getfile(kind)).with_suffix(".pyi").read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef) and node.name == kind.__name__
+    )
+    return next(node for node in written.body if isinstance(node, ast.FunctionDef) and node.name == name)
+
+
+def _head(name: str, tree: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    """Name, parameters and result, without `self`, one parameter a line where it is long."""
     given = tree.args
-    if given.args and given.args[0].arg in ("self", "cls"):
-        given.args = given.args[1:]
-    result = f" -> {ast.unparse(tree.returns)}" if tree.returns is not None and name != "__init__" else ""
-    result = "" if function.__name__ == "__init__" else _REQUEST.sub(r"-> \1", result)
+    first = given.posonlyargs or given.args
+    if first and first[0].arg in ("self", "cls"):
+        del first[0]
+    result = f" -> {ast.unparse(tree.returns)}" if tree.returns is not None else ""
     whole = f"{name}({ast.unparse(given)}){result}"
     if len(whole) <= _WIDTH:
         return [whole]

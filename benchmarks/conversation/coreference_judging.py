@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from amgs.conversation.coreference.parser import GrammarParser, given
+from amgs.conversation.coreference.parser import GrammarParser, place_mentions
 from amgs.conversation.coreference.passage import CorefPassage, Kind
 from amgs.conversation.coreference.resolver import Resolution
 from amgs.errors import InputError
@@ -167,7 +167,7 @@ def read_episode(episode: Episode, parser: GrammarParser) -> CorefPassage:
     """An episode as a passage with its gold mentions that are pronouns or names."""
     passage = parser.parse(episode.turns, episode.scenes).passage
     starts = [turn.start for turn in passage.turns]
-    return given(passage, {(starts[t] + a, starts[t] + b) for t, a, b in episode.mentions})
+    return place_mentions(passage, {(starts[t] + a, starts[t] + b) for t, a, b in episode.mentions})
 
 
 def accuracy(judged: Sequence[JudgedMention]) -> float:

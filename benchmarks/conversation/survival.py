@@ -16,7 +16,7 @@ import numpy as np
 
 from amgs.conversation.citing import source
 from amgs.conversation.optimise import optimise
-from amgs.conversation.strategies.asked import asked_classes, holding
+from amgs.conversation.strategies.asked import asked_classes, find_holding
 from amgs.conversation.tokens import MessageCounter
 from amgs.errors import ImpossibleBudgetError
 from amgs.memory import Memory
@@ -25,7 +25,7 @@ from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectR
 from benchmarks.conversation.evidence import SHARE, greedy
 from benchmarks.conversation.histories import BARE, HiddenFact, agent, history
 from benchmarks.references import Bm25
-from benchmarks.stores import STILL, BenchClock
+from benchmarks.stores import STILL, open_memory
 
 GOALS: Mapping[str, tuple[Comparator, float]] = {
     "survival_in_reach": (">=", 100.0),
@@ -45,9 +45,7 @@ _NAME = "agent"
 def measure_survival(rig: MemoryRig, histories: int = HISTORIES, turns: int = 60) -> SubjectResult:
     """Measure an agent's history in a memory of its own, and random histories without one."""
     said, facts = agent(rig.seed, turns)
-    with Memory.open(
-        ":memory:", clock=BenchClock(STILL), embedder=rig.embedder, count_tokens=rig.count_tokens
-    ) as memory:
+    with open_memory(rig) as memory:
         memory.conversation.add(_NAME, said)
         memory.apply_consolidation(memory.plan_consolidation())
         metrics, table = _survival(memory, facts, rig.seed)
@@ -133,7 +131,7 @@ def _class_only(memory: Memory, facts: list[HiddenFact], seed: int) -> tuple[dic
             continue
         scores = bm25.scores(question)
         around = np.convolve(scores, (0.3, 1.0, 0.3), mode="same")
-        holds = np.array([bool(holding(source(m), asked_classes(question))) for m in messages])
+        holds = np.array([bool(find_holding(source(m), asked_classes(question))) for m in messages])
         there = {
             "BM25 + neighbours": greedy(around, costs, budget),
             "messages that hold the class": greedy(latest + costs.size * holds, costs, budget),

@@ -10,7 +10,7 @@ import pytest
 import amgs
 from amgs.clock import parse_instant
 from amgs.conversation.coreference.parser import GrammarParser
-from amgs.conversation.resolved.reading import by_grammar
+from amgs.conversation.resolved.reading import find_by_grammar
 from amgs.errors import UnknownConversationError, UsageError
 from amgs.types.conversation import Message
 from tests.engine.memory_world import open_memory
@@ -69,7 +69,7 @@ def test_after_a_long_pause_who_was_there_need_not_be_there() -> None:
         said(4, "Ben", "Yes.", evening),
     ]
     numbers = frozenset(one.number for one in talk)
-    found = {(one.number, one.text): one for one in by_grammar(talk, numbers, (), GrammarParser())}
+    found = {(one.number, one.text): one for one in find_by_grammar(talk, numbers, (), GrammarParser())}
     assert found[3, "you"].means == ("Ben",)
     assert found[3, "you"].because == "the only other speaker"
-    assert by_grammar([], frozenset(), (), GrammarParser()) == ()
+    assert find_by_grammar([], frozenset(), (), GrammarParser()) == ()

@@ -10,7 +10,7 @@ import pytest
 
 import amgs
 from amgs.clock import parse_instant
-from amgs.conversation.resolved.patterns import LONGEST, MOST, by_shape
+from amgs.conversation.resolved.patterns import LONGEST, MOST, find_by_shape
 from amgs.errors import UnknownConversationError, UsageError
 from amgs.log import journal
 from amgs.types import BlockFilter
@@ -151,8 +151,10 @@ def test_erasing_and_clearing_take_what_was_resolved(tmp_path: Path) -> None:
 def test_the_shapes_of_a_long_and_of_a_hostile_message_are_read_so_far_and_no_further() -> None:
     at = parse_instant("2026-03-02T09:00:00Z")
     message = Message(1, "tool", "see /etc/hosts " + "a" * LONGEST + " /etc/passwd", at)
-    assert [one.text for one in by_shape(message)] == ["/etc/hosts"]
+    assert [one.text for one in find_by_shape(message)] == ["/etc/hosts"]
     for one in ("$", "1,", "a@", "http://", "v1.", "-1:"):
-        found = by_shape(replace(message, text=one * 400))
+        found = find_by_shape(replace(message, text=one * 400))
         assert all(mention.text for mention in found) and len(found) <= MOST
-    assert by_shape(replace(message, text="on Monday, 3 March 2025", at=None)) == (), "no day to tell it from"
+    assert find_by_shape(replace(message, text="on Monday, 3 March 2025", at=None)) == (), (
+        "no day to tell it from"
+    )

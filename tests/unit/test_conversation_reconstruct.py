@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from amgs.conversation.citing import source, text_of
 from amgs.conversation.reconstruct import reconstruct
-from amgs.conversation.slots import names_of, slots_in
-from amgs.conversation.survival import elements, handled, holds, of_pieces, survival
+from amgs.conversation.slots import find_slots, names_of
+from amgs.conversation.survival import elements, holds, of_pieces, read_handles, survival
 from amgs.types.conversation import Message, ToolCall
 from amgs.types.conversation_views import RESTORE_LEVELS, TextPiece, worst
 
@@ -76,7 +76,7 @@ def test_what_a_text_makes_up_and_what_it_leaves_out_are_found_by_class() -> Non
     ]
     found = elements(said)
     text = "In /srv/keel.txt: 4,210 kg. Ask Nora Birk (#2)."
-    classes = {one.kind: one for one in survival(found, said, text, handled(text))}
+    classes = {one.kind: one for one in survival(found, said, text, read_handles(text))}
     assert classes["number"].invented == ("4,210 kg",) and classes["number"].lost == 1
     assert classes["name"].invented == ("Nora Birk",)
     assert (classes["path"].in_window, classes["path"].verdict) == (1, "whole")
@@ -97,12 +97,12 @@ def test_a_cut_number_is_not_the_number() -> None:
 def test_words_of_speech_are_no_names_and_amounts_are_whole() -> None:
     said = ["Yeah . Okay , so Kay ?", "Uh {gap} Yes . Then ask Nancy .", "We gave Nancy twenty five euros ."]
     names = names_of(said)
-    found = [(slot, text[a:b]) for text in said for slot, a, b in slots_in(text, None, names)]
+    found = [(slot, text[a:b]) for text in said for slot, a, b in find_slots(text, None, names)]
     assert found == [("name", "Nancy"), ("number", "twenty five euros"), ("name", "Nancy")]
     told = (
         "200,000 people got $4 billion at 5:30pm for 61-yard sails; see v1.2.3, JIRA-12, https://x.org/a?b=1."
     )
-    assert [(slot, told[a:b]) for slot, a, b in slots_in(told)] == [
+    assert [(slot, told[a:b]) for slot, a, b in find_slots(told)] == [
         ("id", "v1.2.3"),
         ("id", "JIRA-12"),
         ("id", "https://x.org/a?b=1"),
@@ -112,7 +112,7 @@ def test_words_of_speech_are_no_names_and_amounts_are_whole() -> None:
         ("number", "61"),
     ]
     shell = 'Make sense of it.\n```sh\npip install x\n```\n{"command": "git push"}\n$ ls -l\nfind out'
-    assert [shell[a:b] for slot, a, b in slots_in(shell) if slot == "command"] == [
+    assert [shell[a:b] for slot, a, b in find_slots(shell) if slot == "command"] == [
         "git push",
         "ls -l",
         "pip install x",

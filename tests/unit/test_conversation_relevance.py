@@ -15,9 +15,9 @@ from amgs.conversation.relevance import (
     MessageEvidence,
     decay,
     passages,
-    rates,
+    rate,
     spread,
-    weighed,
+    weigh,
 )
 from amgs.conversation.segments import expected_topics
 from amgs.retrieval.features import FEATURES
@@ -63,10 +63,10 @@ def test_values_are_spread_in_straight_lines_within_their_session(
 def test_what_follows_a_hit_is_worth_more_than_what_came_before_and_a_long_message_pays() -> None:
     sessions = [1] * 40 + [2] * 10
     costs = np.full(50, 5.0)
-    found = rates(weighed(_evidence([0.0] * 20 + [9.0] + [0.0] * 29), costs, sessions, {}).worths)
+    found = rate(weigh(_evidence([0.0] * 20 + [9.0] + [0.0] * 29), costs, sessions, {}).worths)
     assert found.argmax() == 20 and found[21] > found[19] > found[41]
     costs[20] = 500.0
-    long = rates(weighed(_evidence([0.0] * 20 + [9.0] + [0.0] * 29), costs, sessions, {}).worths)
+    long = rate(weigh(_evidence([0.0] * 20 + [9.0] + [0.0] * 29), costs, sessions, {}).worths)
     assert long[20] / long[41] < found[20] / found[41]
 
 
@@ -83,10 +83,10 @@ def test_the_parts_of_a_message_sum_to_what_decides(size: int, seed: int) -> Non
         chance.normal(size=8).astype(np.float32),
     )
     columns = passages(evidence, costs, sessions, meanings, asked)
-    found = weighed(evidence, costs, sessions, columns)
+    found = weigh(evidence, costs, sessions, columns)
     assert ((found.worths >= 0) & (found.worths <= 1)).all()
     decided = found.parts.sum(axis=1)
-    assert np.allclose(np.log(rates(found.worths)), decided - decided.max(), atol=1e-6)
+    assert np.allclose(np.log(rate(found.worths)), decided - decided.max(), atol=1e-6)
     assert {*columns, "around", "itself", "decay"} == set(WEIGHTS)
     assert {*FEATURES, *columns, "decay"} == set(LAYER_OF)
     assert {*LAYER_OF.values(), "around"} == set(RELEVANCE_LAYERS)
@@ -105,8 +105,8 @@ def test_a_decay_takes_from_a_message_and_never_gives(size: int, seed: int) -> N
     chance = np.random.default_rng(seed)
     costs, evidence = np.full(size, 9.0), _evidence(chance.normal(0, 3, size).tolist())
     fades = {"decay": np.log(chance.uniform(1e-9, 1, size))}
-    before = weighed(evidence, costs, [1] * size, {}).worths
-    after = weighed(evidence, costs, [1] * size, fades).worths
+    before = weigh(evidence, costs, [1] * size, {}).worths
+    after = weigh(evidence, costs, [1] * size, fades).worths
     assert (after <= before + 1e-12).all() and (after >= 0).all()
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.conversation.cohesion import depths
-from amgs.conversation.segments import PAUSE, boundaries, linked, segments, sittings, topic_changes
+from amgs.conversation.segments import PAUSE, boundaries, link, segments, sittings, topic_changes
 from amgs.text.embedding import HashingEmbedder
 from benchmarks.conversation.segments import Cuts, cuts_of, half_length, pk, topic_cuts, window_diff
 
@@ -118,5 +118,5 @@ def test_depth_counts_the_fall_from_both_peaks() -> None:
 
 def test_threads_are_numbered_as_they_come() -> None:
     axes = np.eye(3, dtype=np.float32)
-    assert linked(axes[[0, 1, 0, 2, 1]]) == [1, 2, 1, 3, 2]
-    assert linked(axes[:0]) == []
+    assert link(axes[[0, 1, 0, 2, 1]]) == [1, 2, 1, 3, 2]
+    assert link(axes[:0]) == []

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.conversation.acts import acts
-from amgs.conversation.slots import slots_in
+from amgs.conversation.slots import find_slots
 from amgs.conversation.summaries import summary
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
@@ -19,7 +19,7 @@ def test_what_must_not_be_lost_is_found_word_for_word() -> None:
         "We decided to use DuckDB. Run `pytest -q tests/unit` in src/bakery/oven.py tomorrow; "
         "it took 4,120 ms for Mara Holt."
     )
-    found = {(slot, text[a:b]) for slot, a, b in slots_in(text, NOON)}
+    found = {(slot, text[a:b]) for slot, a, b in find_slots(text, NOON)}
     assert ("decision", "We decided to use DuckDB.") in found
     assert ("command", "pytest -q tests/unit") in found
     assert ("path", "src/bakery/oven.py") in found

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from amgs.conversation.coreference.antecedents import chances
-from amgs.conversation.coreference.parser import GrammarParser, detected, given
+from amgs.conversation.coreference.parser import GrammarParser, detect_mentions, place_mentions
 from amgs.conversation.coreference.passage import CorefPassage, Gender, Kind
 from amgs.conversation.coreference.people import CorefCue, People
 from amgs.conversation.coreference.resolver import Resolution, resolve
@@ -22,7 +22,7 @@ def parser() -> GrammarParser:
 def resolved(
     parser: GrammarParser, turns: Sequence[tuple[str, str]], known: Sequence[str] = ()
 ) -> list[tuple[str, tuple[str, ...], CorefCue]]:
-    passage = detected(parser.parse(turns))
+    passage = detect_mentions(parser.parse(turns))
     found = resolve(passage, known)
     return [(passage.mentions[one.mention].text, one.names, one.cue) for one in found]
 
@@ -57,15 +57,15 @@ def test_she_is_the_woman_named_before_and_never_who_speaks(parser: GrammarParse
 
 def test_a_known_person_is_found_by_first_name_and_short_form() -> None:
     people = People(["Rachel Green"], ["Mindy Hunter", "Monica Geller"])
-    assert people.named("Mindy") == ("Mindy Hunter", CorefCue.NAMED)
-    assert people.named("Rach") == ("Rachel Green", CorefCue.NICKNAME)
-    assert people.named("Mrs. Geller") == ("Monica Geller", CorefCue.NAMED)
-    assert people.named("Quincy") == ("Quincy", CorefCue.NEW_NAME)
-    assert People([], ["Ann Lee", "Ann Moor"]).named("Ann") == ("Ann", CorefCue.NEW_NAME)
+    assert people.identify("Mindy") == ("Mindy Hunter", CorefCue.NAMED)
+    assert people.identify("Rach") == ("Rachel Green", CorefCue.NICKNAME)
+    assert people.identify("Mrs. Geller") == ("Monica Geller", CorefCue.NAMED)
+    assert people.identify("Quincy") == ("Quincy", CorefCue.NEW_NAME)
+    assert People([], ["Ann Lee", "Ann Moor"]).identify("Ann") == ("Ann", CorefCue.NEW_NAME)
 
 
 def test_what_somebody_quotes_is_less_sure(parser: GrammarParser) -> None:
-    passage = detected(parser.parse([("Ada", 'I asked. He said, "I will not come."'), ("Ben", "Oh.")]))
+    passage = detect_mentions(parser.parse([("Ada", 'I asked. He said, "I will not come."'), ("Ben", "Oh.")]))
     sure = {passage.mentions[r.mention].start: r.confidence for r in resolve(passage) if r.names == ("Ada",)}
     first, quoted = sure[min(sure)], sure[max(sure)]
     assert quoted < first
@@ -85,7 +85,7 @@ def test_an_empty_turn_and_a_text_without_a_speaker_are_read(parser: GrammarPars
 
 def test_every_answer_has_a_confidence_and_the_text_stays(parser: GrammarParser) -> None:
     turns = [("Ada", "My sister told Bob she was ill."), ("Bob", "Ada, did she call you? \x07 We heard it.")]
-    passage = detected(parser.parse(turns))
+    passage = detect_mentions(parser.parse(turns))
     found: tuple[Resolution, ...] = resolve(passage)
     assert all(0.0 < one.confidence <= 1.0 for one in found if one.names)
     assert all(one.confidence == 0.0 for one in found if not one.names)
@@ -93,7 +93,9 @@ def test_every_answer_has_a_confidence_and_the_text_stays(parser: GrammarParser)
 
 
 def test_who_agrees_is_likelier_and_there_is_room_for_nobody(parser: GrammarParser) -> None:
-    passage = given(parser.parse([("", "Ann saw Bob before she left.")]).passage, [(0, 3), (8, 11), (19, 22)])
+    passage = place_mentions(
+        parser.parse([("", "Ann saw Bob before she left.")]).passage, [(0, 3), (8, 11), (19, 22)]
+    )
     likely = chances(passage, 2, [0, 1])
     assert likely[0] > 0.5 > likely[1]
     assert sum(likely) < 1.0
@@ -101,7 +103,7 @@ def test_who_agrees_is_likelier_and_there_is_room_for_nobody(parser: GrammarPars
 
 
 def test_what_lies_in_no_turn_or_is_no_pronoun_or_name_is_left_out(parser: GrammarParser) -> None:
-    passage: CorefPassage = given(parser.parse([("Ada", "Hello.")]).passage, [(0, 3), (5, 10)])
+    passage: CorefPassage = place_mentions(parser.parse([("Ada", "Hello.")]).passage, [(0, 3), (5, 10)])
     assert [m.kind for m in passage.mentions] == [Kind.LABEL]
 
 
@@ -122,6 +124,6 @@ def test_a_pronoun_in_a_stutter_or_a_contraction_is_one() -> None:
 
 def test_a_short_form_is_of_a_first_name_of_that_gender() -> None:
     people = People(["Announcement", "Danielle", "Joshua Burgin"])
-    assert people.named("Ann")[1] is CorefCue.NEW_NAME
-    assert people.named("Dan")[1] is CorefCue.NEW_NAME
-    assert people.named("Josh") == ("Joshua Burgin", CorefCue.NICKNAME)
+    assert people.identify("Ann")[1] is CorefCue.NEW_NAME
+    assert people.identify("Dan")[1] is CorefCue.NEW_NAME
+    assert people.identify("Josh") == ("Joshua Burgin", CorefCue.NICKNAME)

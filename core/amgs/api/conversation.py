@@ -16,7 +16,7 @@ from amgs.conversation.reconstruct import reconstruct
 from amgs.conversation.relevance import Relevance, relevance
 from amgs.conversation.segments import topic_spans
 from amgs.conversation.slots import names_of
-from amgs.conversation.survival import elements, handled, of_context, of_pieces, survival
+from amgs.conversation.survival import elements, of_context, of_pieces, read_handles, survival
 from amgs.conversation.tokens import MessageCounter
 from amgs.errors import ImpossibleBudgetError, UnknownConversationError, UsageError
 from amgs.lifecycle import revision
@@ -90,7 +90,9 @@ class Conversations(ConversationContents):
     def show(self, conversation: str, handle: str = "") -> tuple[Message, ...]:
         """The messages of a conversation, or those that a handle names."""
         first, last = citing.numbers(handle) if handle else (1, None)
-        return tuple(one.message for one in keeping.held(self._context.storage, conversation, first, last))
+        return tuple(
+            one.message for one in keeping.read_held(self._context.storage, conversation, first, last)
+        )
 
     def optimise(
         self,
@@ -114,10 +116,10 @@ class Conversations(ConversationContents):
         plan.
         """
         start = self._context.clock.perf()
-        asked = self._asked(conversation, query, budget, strategy, configuration, until)
+        asked = self._ask(conversation, query, budget, strategy, configuration, until)
         must = self._numbers(conversation, keep, asked.messages)
         worths = cache(lambda: self._relevance(asked).worths.tolist())
-        made = self._planned(asked, asked.budget, must, worths, previous)
+        made = self._plan(asked, asked.budget, must, worths, previous)
         return replace(made, milliseconds=1000.0 * (self._context.clock.perf() - start))
 
     def compare(
@@ -157,7 +159,7 @@ class Conversations(ConversationContents):
 
         Raises what `optimise` raises.
         """
-        asked = self._asked(conversation, query, budget, strategy, configuration, until)
+        asked = self._ask(conversation, query, budget, strategy, configuration, until)
         wanted = self._numbers(conversation, [handle], asked.messages)
         kept = self._numbers(conversation, keep, asked.messages)
         relevant = self._relevance(asked)
@@ -165,7 +167,7 @@ class Conversations(ConversationContents):
 
         def plan(tokens: int, must: Collection[int], worths: Mapping[int, float]) -> OptimisedContext:
             given = [worths[message.number] for message in asked.messages]
-            return self._planned(asked, tokens, kept.union(must), lambda: given)
+            return self._plan(asked, tokens, kept.union(must), lambda: given)
 
         found = why.reason(
             min(wanted),
@@ -179,7 +181,7 @@ class Conversations(ConversationContents):
         told = zip(RELEVANCE_LAYERS, relevant.parts[best - 1].tolist(), strict=True)
         return replace(found, layers=tuple(told) if any(weighed) else ())
 
-    def _asked(
+    def _ask(
         self,
         conversation: str,
         query: str,
@@ -191,14 +193,14 @@ class Conversations(ConversationContents):
         """What a context is asked for; raises UsageError for what there is not."""
         settings = self._settings(configuration)
         strategy = strategy or settings.strategy
-        allowed = self._checked(budget, strategy)
+        allowed = self._check(budget, strategy)
         stored, query = self._read(conversation, query, until)
         counter = MessageCounter.of(self._context.count_tokens)
         counter = replace(counter, count=cache(counter.count))  # each text is counted once
         topics = cache(lambda: self._topic_spans(stored))
         return _Asked(conversation, stored, query, allowed, strategy, settings, counter, topics)
 
-    def _planned(
+    def _plan(
         self,
         asked: _Asked,
         budget: int,
@@ -222,9 +224,9 @@ class Conversations(ConversationContents):
             settings=asked.settings,
         )
         stays = self._standing(asked.conversation, asked.messages)
-        return standing.as_far_as_it_fits(choose, frozenset(must), stays)
+        return standing.keep_what_fits(choose, frozenset(must), stays)
 
-    def _checked(self, budget: int | None, strategy: ContextStrategy) -> int:
+    def _check(self, budget: int | None, strategy: ContextStrategy) -> int:
         """The budget; raises UsageError for one that is none, or a strategy that there is not."""
         if strategy not in CONTEXT_STRATEGIES:
             raise UsageError(
@@ -245,7 +247,7 @@ class Conversations(ConversationContents):
     def _read(self, conversation: str, query: str, until: int | None) -> tuple[Sequence[StoredMessage], str]:
         """The messages of a conversation as it stood after one of them, and what they are read for."""
         with self._context.storage.snapshot():
-            stored = keeping.held(self._context.storage, conversation, 1, until)
+            stored = keeping.read_held(self._context.storage, conversation, 1, until)
         messages = [one.message for one in stored]
         return stored, query or next((m.text for m in reversed(messages) if m.role == "user"), "")
 
@@ -338,7 +340,7 @@ class Conversations(ConversationContents):
             conversation,
             citing.handle(chosen[0], chosen[-1]),
             "a given text",
-            survival(elements(messages, names), held, text, handled(text)),
+            survival(elements(messages, names), held, text, read_handles(text)),
             counter.count(text),
             sum(counter.count(source(one)) for one in messages),
             counter.name,
@@ -400,7 +402,7 @@ class Conversations(ConversationContents):
         """
         storage, now = self._context.storage, self._context.clock.now()
         with storage.transaction():
-            messages = [one.message for one in keeping.held(storage, conversation)]
+            messages = [one.message for one in keeping.read_held(storage, conversation)]
             wanted = self._numbers(conversation, [handle] if handle else [], messages)
             if drop and not handle:
                 wanted = self._standing(conversation, messages)
@@ -416,7 +418,7 @@ class Conversations(ConversationContents):
     def stats(self, conversation: str) -> ConversationStats:
         """What a conversation holds, by role and in tokens."""
         storage = self._context.storage
-        stored = keeping.held(storage, conversation)
+        stored = keeping.read_held(storage, conversation)
         counter = MessageCounter.of(self._context.count_tokens)
         messages = [one.message for one in stored]
         costs = [counter.cost(message) for message in messages]
@@ -451,7 +453,7 @@ class Conversations(ConversationContents):
         """Drop a conversation: its messages go, and what no other source holds of them is archived."""
         storage, now = self._context.storage, self._context.clock.now()
         with storage.transaction():
-            size = len(keeping.held(storage, conversation))
+            size = len(keeping.read_held(storage, conversation))
             sources = keeping.sources_of(storage, conversation)
             library = SourceLibrary(self._context)
             done = library.apply(library.plan_delete(sources)).operation if sources else None

@@ -10,7 +10,7 @@ from amgs.conversation import citing, keeping, views
 from amgs.conversation.coreference.parser import packaged_parser
 from amgs.conversation.coreference.resolver import ABSTAINS_BELOW
 from amgs.conversation.resolved import keeping as resolved
-from amgs.conversation.resolved.keeping import gathered, sure
+from amgs.conversation.resolved.keeping import gather_entities, split_by_confidence
 from amgs.conversation.tokens import MessageCounter
 from amgs.errors import UsageError
 from amgs.storage.messages import StoredMessage
@@ -45,7 +45,7 @@ class ConversationContents(MemoryPart):
     def topics(self, conversation: str) -> ConversationTopics:
         """What is talked of, in the order of time, and which topics are on the same thing."""
         with self._context.storage.snapshot():
-            stored = keeping.held(self._context.storage, conversation)
+            stored = keeping.read_held(self._context.storage, conversation)
             vectors = self._vectors(stored)
         return views.topics(conversation, stored, vectors)
 
@@ -58,7 +58,7 @@ class ConversationContents(MemoryPart):
         most = bounds.count("recent", recent)
         storage = self._context.storage
         with storage.snapshot():
-            stored = keeping.held(storage, conversation)
+            stored = keeping.read_held(storage, conversation)
             vectors = self._vectors(stored)
             blocks = storage.blocks.get(sorted({block for one in stored for block in one.blocks}))
         return views.memories(
@@ -73,7 +73,7 @@ class ConversationContents(MemoryPart):
 
     def acts(self, conversation: str, *, closed: bool = False) -> ConversationActs:
         """Questions, goals and commitments that are open; the closed ones too where they are asked for."""
-        stored = keeping.held(self._context.storage, conversation)
+        stored = keeping.read_held(self._context.storage, conversation)
         return views.acts_of(conversation, stored, closed=closed)
 
     def summary(
@@ -89,7 +89,7 @@ class ConversationContents(MemoryPart):
             )
         most = bounds.count("sentences", sentences)
         with self._context.storage.snapshot():
-            stored = keeping.held(self._context.storage, conversation)
+            stored = keeping.read_held(self._context.storage, conversation)
             vectors = self._vectors(stored if level == "topic" else ())
         return views.extract(conversation, stored, level, most, vectors)
 
@@ -104,7 +104,7 @@ class ConversationContents(MemoryPart):
         Raises UnknownConversationError, or ModelError without spaCy's model; nothing is changed then.
         """
         storage = self._context.storage
-        keeping.held(storage, conversation, 1, 1)
+        keeping.read_held(storage, conversation, 1, 1)
         return resolved.resolve(storage, conversation, self._context.clock.now(), packaged_parser())
 
     def mentions(
@@ -117,10 +117,10 @@ class ConversationContents(MemoryPart):
         """
         first, last = citing.numbers(handle) if handle else (1, None)
         with self._context.storage.snapshot():
-            keeping.held(self._context.storage, conversation, first, last)
+            keeping.read_held(self._context.storage, conversation, first, last)
             found = self._context.storage.mentions.held(conversation)
         asked = [one for one in found if first <= one.number and (last is None or one.number <= last)]
-        return sure(asked, _confidence(least))[0]
+        return split_by_confidence(asked, _confidence(least))[0]
 
     def entities(
         self, conversation: str, *, type: MentionType | None = None, least: float = ABSTAINS_BELOW
@@ -136,8 +136,8 @@ class ConversationContents(MemoryPart):
             )
         storage = self._context.storage
         with storage.snapshot():
-            keeping.held(storage, conversation, 1, 1)
+            keeping.read_held(storage, conversation, 1, 1)
             found = storage.mentions.held(conversation)
             waiting = len(storage.mentions.waiting(conversation))
-        told, withheld = sure(found, _confidence(least))
-        return ConversationEntities(conversation, gathered(told, type), withheld, waiting, least)
+        told, withheld = split_by_confidence(found, _confidence(least))
+        return ConversationEntities(conversation, gather_entities(told, type), withheld, waiting, least)

@@ -27,7 +27,7 @@ class GatewayLog(MemoryPart):
                 wanted.setdefault(row.conversation, set()).update(exchanges.numbers(row))
             stored = {name: storage.messages.some(name, found) for name, found in wanted.items() if found}
         held = {name: {n: one.message for n, one in found.items()} for name, found in stored.items()}
-        return tuple(exchanges.listed(row, held.get(row.conversation, {})) for row in rows)
+        return tuple(exchanges.summarise(row, held.get(row.conversation, {})) for row in rows)
 
     def exchange(self, number: int) -> GatewayExchange:
         """A request with what its model read, put together from the conversation and held against the digest of what
@@ -44,7 +44,7 @@ class GatewayLog(MemoryPart):
                     f"{most:,} now.",
                 )
             stored = storage.messages.held(row.conversation, 1, row.last) if row.last else ()
-        return exchanges.rebuilt(row, {one.message.number: one.message for one in stored})
+        return exchanges.rebuild(row, {one.message.number: one.message for one in stored})
 
     def note(self, exchange: GatewayExchange) -> None:
         """Keep a request, and of all the latest that the settings say."""

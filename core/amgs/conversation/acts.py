@@ -84,40 +84,40 @@ def acts(texts: Sequence[str], speakers: Sequence[str]) -> tuple[DialogueAct, ..
     silent = [_only_asks(text) or _nods(text) for text in texts]
     reports = Reports(texts)
     closed = []
-    for act in _opened(texts):
+    for act in _find_acts(texts):
         if act.kind == "question":
             by = _answer(act.place, speakers, silent)
         else:
             sentence = texts[act.place][act.start : act.end].replace("’", "'")
-            found = _said(_COMMITMENT if act.kind == "commitment" else _GOAL, sentence)
+            found = _match_act(_COMMITMENT if act.kind == "commitment" else _GOAL, sentence)
             by = None
             if found is not None:
                 verb, about = found[0].split()[-1], sentence[found.end() :]
-                by = reports.closing(
+                by = reports.find_closing(
                     verb, about, act.place, speakers, by_another=_REQUEST.search(found[0]) is not None
                 )
         closed.append(DialogueAct(act.kind, act.place, act.start, act.end, act.chance, by))
     return tuple(closed)
 
 
-def _opened(texts: Sequence[str]) -> Iterator[DialogueAct]:
+def _find_acts(texts: Sequence[str]) -> Iterator[DialogueAct]:
     for place, text in enumerate(texts):
         for start, end in sentences(text):
             sentence = text[start:end].replace("’", "'")
             if chance := question_chance(sentence):
                 yield DialogueAct("question", place, start, end, chance)
-            elif _said(_COMMITMENT, sentence):
+            elif _match_act(_COMMITMENT, sentence):
                 yield DialogueAct("commitment", place, start, end, 0.5)
-            elif _said(_GOAL, sentence):
+            elif _match_act(_GOAL, sentence):
                 yield DialogueAct("goal", place, start, end, 0.5)
 
 
 def commits(sentence: str) -> bool:
     """Whether a sentence promises something."""
-    return _said(_COMMITMENT, sentence.replace("’", "'")) is not None
+    return _match_act(_COMMITMENT, sentence.replace("’", "'")) is not None
 
 
-def _said(act: re.Pattern[str], sentence: str) -> re.Match[str] | None:
+def _match_act(act: re.Pattern[str], sentence: str) -> re.Match[str] | None:
     """Where a sentence promises or wants, if no condition or doubt takes it back."""
     if _CONDITION.search(sentence):
         return None
@@ -198,13 +198,13 @@ class Reports:
     def __init__(self, texts: Sequence[str]) -> None:
         self._among = Counter(stem for text in texts for stem in stems(text))
         self._messages = len(texts)
-        self._told = [one for place, text in enumerate(texts) for one in _reports(place, text)]
+        self._told = [one for place, text in enumerate(texts) for one in _read_reports(place, text)]
         self._naming: dict[str, list[int]] = {}
         for number, one in enumerate(self._told):
             for word in one.words:
                 self._naming.setdefault(word, []).append(number)
 
-    def closing(
+    def find_closing(
         self, verb: str, about: str, after: int, speakers: Sequence[str], *, by_another: bool
     ) -> int | None:
         """The first place after one at which it is told that `verb` was done to what a text is about; None where it is
@@ -237,7 +237,7 @@ def base(verb: str) -> str:
     return _BASE.get(lower) or next(iter(stems(lower)), lower)
 
 
-def _reports(place: int, text: str) -> list[_Report]:
+def _read_reports(place: int, text: str) -> list[_Report]:
     found = []
     for start, end in sentences(text):
         sentence = text[start:end].replace("’", "'")

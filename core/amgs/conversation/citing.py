@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 
-from amgs.conversation.slots import Slot, slots_in
+from amgs.conversation.slots import Slot, find_slots
 from amgs.errors import UnknownConversationError
 from amgs.text.sentences import units
 from amgs.types.conversation import ContextMessage, Message
@@ -24,7 +24,7 @@ def source(message: Message | ContextMessage) -> str:
     return "\n".join([message.text, *calls]) if calls else message.text
 
 
-def cited(message: Message, start: int, end: int) -> TextPiece:
+def cite(message: Message, start: int, end: int) -> TextPiece:
     """Characters of what a message says."""
     return TextPiece(source(message)[start:end], message.number, start, end)
 
@@ -57,7 +57,7 @@ def extract(message: Message, spans: Iterable[tuple[int, int]]) -> list[TextPiec
         made.append(glue(GAP.lstrip()))
     for place, (start, end) in enumerate(joined):
         made += [glue(GAP)] if place else []
-        made.append(cited(message, start, end))
+        made.append(cite(message, start, end))
     if joined and said[joined[-1][1] :].strip():
         made.append(glue(GAP.rstrip()))
     return made
@@ -100,7 +100,7 @@ def runs(wanted: Iterable[int]) -> list[tuple[int, int]]:
     return found
 
 
-def written(spans: Sequence[tuple[int, int]]) -> str:
+def write_spans(spans: Sequence[tuple[int, int]]) -> str:
     """Spans as `1-5,7`."""
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
 
@@ -118,11 +118,11 @@ def pieces_of(text: str, at: datetime | None) -> tuple[Piece, ...]:
     """The pieces of a message that was said at an instant: a slot is "sentence", or a kind of finding."""
     text = text[:_LONGEST]
     made: list[Piece] = [("sentence", start, end) for start, end in units(text)]
-    found = (one for one in slots_in(text, at) if one[0] != "decision")
+    found = (one for one in find_slots(text, at) if one[0] != "decision")
     return (*made, *sorted(found, key=lambda one: one[1:]))
 
 
-def cited_pieces(text: str, at: datetime | None, numbers: tuple[int, ...]) -> str:
+def cite_pieces(text: str, at: datetime | None, numbers: tuple[int, ...]) -> str:
     """Pieces of a message in the order in which they stand there, on one line; `…` where something is left out."""
     spans = sorted({pieces_of(text, at)[n][1:] for n in numbers})
     told, last = "", 0

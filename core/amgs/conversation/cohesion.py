@@ -44,7 +44,7 @@ class Cohesion:
 
 def cohesion(texts: Sequence[str], vectors: Vector, expected: float) -> Cohesion:
     """The cohesion at each gap between n messages. vectors: (n, d), of unit length. expected: messages of a topic."""
-    meanings = centred(texts, vectors)
+    meanings = centre(texts, vectors)
     words = word_vectors(texts)
     apart = max(4, round(expected))
     widths = [max(2, round(share * expected)) for share in _WINDOWS]
@@ -62,7 +62,7 @@ def depths(values: Floats) -> Floats:
 
 def segment_vectors(texts: Sequence[str], vectors: Vector, spans: Sequence[tuple[int, int]]) -> Vector:
     """(m, d), of unit length: what each span (start, end) of the messages is about, against the whole."""
-    meanings = centred(texts, vectors)
+    meanings = centre(texts, vectors)
     sums = np.zeros((len(spans), vectors.shape[1]), dtype=np.float32)
     for row, (start, end) in enumerate(spans):
         sums[row] = meanings[start:end].sum(axis=0)
@@ -88,7 +88,7 @@ def stems(text: str) -> Counter[str]:
     return Counter(word for word in _analyzer().analyze(clean(text)) if len(word) > 1 and word not in common)
 
 
-def centred(texts: Sequence[str], vectors: Vector) -> Vector:
+def centre(texts: Sequence[str], vectors: Vector) -> Vector:
     """What each message is about beyond what all are: (n, d), of length √(1 + words)."""
     if not len(texts):
         return vectors
@@ -127,7 +127,7 @@ def _unit(vectors: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9))
 
 
-def written(text: str, stem: str) -> str:
+def spell_stem(text: str, stem: str) -> str:
     """The commonest word of a text with this stem, as it stands there in lower case."""
     words = Counter(word.lower() for word in _WORD.findall(text[:_LONGEST]))
     return next((word for word, _ in words.most_common() if _analyzer().analyze(clean(word)) == [stem]), stem)

@@ -68,7 +68,7 @@ _Said = tuple[str, str, list[list[str]], str]
 
 def digest(messages: Sequence[ContextMessage]) -> str:
     """The SHA-256 of what a model reads of messages, as JSON in UTF-8."""
-    told = json.dumps([_said(one) for one in messages], ensure_ascii=False, separators=(",", ":"))
+    told = json.dumps([_list_content(one) for one in messages], ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -85,7 +85,8 @@ def row(exchange: GatewayExchange, held: Mapping[int, Message]) -> ExchangeRow:
         told["answer"] = exchange.said[:_SHOWN]
     # What the agent sent back otherwise than it was said, and the lines that stand for what was left out.
     told["sent"] = [
-        [*one.numbers, one.fate, one.tokens, *([] if _is_original(one, held) else _said(one))] for one in sent
+        [*one.numbers, one.fate, one.tokens, *([] if _is_original(one, held) else _list_content(one))]
+        for one in sent
     ]
     if (context := exchange.context) is not None:
         told["context"] = {name: getattr(context, name) for name in _PLANNED} | {
@@ -110,13 +111,13 @@ def plan(row: ExchangeRow) -> str:
     return str((_read(row).get("context") or {}).get("plan", ""))
 
 
-def listed(row: ExchangeRow, held: Mapping[int, Message]) -> GatewayExchange:
+def summarise(row: ExchangeRow, held: Mapping[int, Message]) -> GatewayExchange:
     """An exchange without what was sent. held: the messages that `numbers` names."""
     made = _exchange(row, held)
     return replace(made, asked=made.asked[:_SHOWN], said=made.said[:_SHOWN])
 
 
-def rebuilt(row: ExchangeRow, held: Mapping[int, Message]) -> GatewayExchange:
+def rebuild(row: ExchangeRow, held: Mapping[int, Message]) -> GatewayExchange:
     """An exchange with what the model was sent. held: the messages of its conversation; see `GatewayExchange.missing`
     for what cannot be put together again.
     """
@@ -179,7 +180,7 @@ def _exchange(row: ExchangeRow, held: Mapping[int, Message]) -> GatewayExchange:
     )
 
 
-def _said(message: ContextMessage) -> _Said:
+def _list_content(message: ContextMessage) -> _Said:
     calls = [[call.id, call.name, call.arguments] for call in message.calls]
     return message.role, message.text, calls, message.answers
 

@@ -86,7 +86,7 @@ class Material:
             return self.cite_cost(place) + sum(self.piece_cost(place, number) for number in pieces)
         return 0
 
-    def citing(self, atom: Sequence[int], cites: Mapping[int, Cited]) -> dict[int, Fate]:
+    def cite(self, atom: Sequence[int], cites: Mapping[int, Cited]) -> dict[int, Fate]:
         """The fates of an atom of which some messages are cited. Where it calls tools, its calls stay whole and its
         other outputs are one line each; else what is not cited of it is left out.
         """

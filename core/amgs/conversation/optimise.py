@@ -9,9 +9,9 @@ from amgs.conversation import plan as plans
 from amgs.conversation.citing import handle
 from amgs.conversation.keeping import sessions
 from amgs.conversation.material import KEPT, MASKED, Draft, Fate, Material, spans_of
-from amgs.conversation.protection import Protection, atoms, important, protection
-from amgs.conversation.relevance import rates
-from amgs.conversation.render import gap, mark_cost, masked, render
+from amgs.conversation.protection import Protection, atoms, find_important, protection
+from amgs.conversation.relevance import rate
+from amgs.conversation.render import gap, mark_cost, mask_output, render
 from amgs.conversation.strategies import STRATEGIES
 from amgs.conversation.strategies.asked import cite_asked
 from amgs.conversation.summaries import AbstractiveSummariser
@@ -58,15 +58,15 @@ def optimise(
     shown: Sequence[float] = [0.0] * len(messages)
     of_session = sessions(messages)
 
-    def rendered(fates: Sequence[Fate], known: int) -> tuple[ContextMessage, ...]:
+    def render_fates(fates: Sequence[Fate], known: int) -> tuple[ContextMessage, ...]:
         return render(messages[:known], fates[:known], costs[:known], lines, counter, summariser)
 
     def material(room: int) -> Material:
         nonlocal shown
         shown = worths()
-        given = rates(shown).tolist() if any(shown) else []
+        given = rate(shown).tolist() if any(shown) else []
         longest = messages[-1].number if messages else 1
-        matters = important(messages) if settings.medium_share else None
+        matters = find_important(messages) if settings.medium_share else None
         return Material(
             messages,
             costs,
@@ -93,14 +93,14 @@ def optimise(
         if any(messages[place].number in restored for place in atom):
             for place in atom:
                 fates[place], because[place] = KEPT, "restored"
-    made = rendered(fates, len(messages))
+    made = render_fates(fates, len(messages))
 
-    def recalled(planned: Material) -> int:
+    def recall(planned: Material) -> int:
         nonlocal fates, because, made
         draft = Draft.of(planned, list(fates), _tokens(made))
         draft.because = list(because)
-        back = _recalled(draft, settings.recalled) + cite_asked(draft)
-        again = rendered(draft.fates, len(messages)) if back else made
+        back = _recall(draft, settings.recalled) + cite_asked(draft)
+        again = render_fates(draft.fates, len(messages)) if back else made
         if not back or _tokens(again) > budget:  # a line may shrink by less than what is taken out of it
             return 0
         fates, because, made = draft.fates, draft.because, again
@@ -115,26 +115,26 @@ def optimise(
         target = int(room * settings.soft) if previous else room
         planned = material(target)
         for _ in range(_TRIES):
-            draft = _drafted(replace(planned, budget=target), budget)
+            draft = _draft(replace(planned, budget=target), budget)
             if strategy != "mask":
                 cite_asked(draft)
             STRATEGIES[strategy](draft)
             _fill(draft)
             fates, because = draft.fates, draft.because
-            made = rendered(fates, len(messages))
+            made = render_fates(fates, len(messages))
             if (over := _tokens(made) - budget) <= 0:
                 break
             target -= over  # a tokenizer may count more for a text than for its parts
         if any(fate == "digested" for fate, _ in fates) and planned.rates:
             # What is cited beside others takes less than was planned: the next question of the kind finds no more room.
-            recalled(replace(planned, budget=room))
+            recall(replace(planned, budget=room))
     elif previous and any(fate in ("dropped", "digested") for fate, _ in fates):
         planned = material(room)
-        if back := recalled(planned) if planned.rates else 0:
+        if back := recall(planned) if planned.rates else 0:
             replanned = f"{back} of what was left out came back for the question"
     short = [lines[place].tokens if place in lines else cost for place, cost in enumerate(costs)]
-    sent = rendered(before, sum(m.number <= known for m in messages)) if previous else ()
-    stable, resent = _stable(sent, made)
+    sent = render_fates(before, sum(m.number <= known for m in messages)) if previous else ()
+    stable, resent = _compare_sent(sent, made)
     return OptimisedContext(
         conversation=name,
         query=query,
@@ -147,7 +147,7 @@ def optimise(
         messages=made,
         spans=_spans(messages, fates, because, costs, short, shown, made),
         ledger=ledger(fates, costs, short, made),
-        plan=plans.encoded(messages, fates),
+        plan=plans.encode(messages, fates),
         stable_prefix=stable,
         replanned=replanned,
         costs=tuple(costs),
@@ -158,7 +158,7 @@ def optimise(
 
 def _fates(plan: str, messages: Sequence[Message], lines: Mapping[int, ContextMessage]) -> list[Fate]:
     """The fates of a plan; what it masks and nothing would be saved by is whole."""
-    found = plans.decoded(plan, messages)
+    found = plans.decode(plan, messages)
     return [KEPT if fate == MASKED and place not in lines else fate for place, fate in enumerate(found)]
 
 
@@ -166,7 +166,7 @@ def _tokens(made: Sequence[ContextMessage]) -> int:
     return sum(one.tokens for one in made)
 
 
-def _recalled(draft: Draft, most: int) -> int:
+def _recall(draft: Draft, most: int) -> int:
     """Keep the atoms that answer the query best for their tokens, where they are not whole and there is room; how many
     messages came back.
     """
@@ -189,14 +189,14 @@ def _lines(
     """The outputs of tools as one line each, where that is shorter, by place."""
     tools = {call.id: call.name for message in messages for call in message.calls}
     made = {
-        place: masked(message, tools.get(message.answers, ""), costs[place], counter)
+        place: mask_output(message, tools.get(message.answers, ""), costs[place], counter)
         for place, message in enumerate(messages)
         if message.role == "tool"
     }
     return {place: line for place, line in made.items() if line.tokens < costs[place]}
 
 
-def _drafted(material: Material, budget: int) -> Draft:
+def _draft(material: Material, budget: int) -> Draft:
     """A draft in which what is CRITICAL is kept; raises ImpossibleBudgetError where that is too much."""
     draft = Draft(material)
     critical = [a for a in material.atoms if material.level(a) == Protection.CRITICAL]
@@ -260,7 +260,7 @@ def _spans(
     return tuple(found)
 
 
-def _stable(sent: Sequence[ContextMessage], made: Sequence[ContextMessage]) -> tuple[float, int]:
+def _compare_sent(sent: Sequence[ContextMessage], made: Sequence[ContextMessage]) -> tuple[float, int]:
     """How much of what was sent before stands unchanged at the beginning, by bytes; the tokens of the rest."""
     total = sum(map(_bytes, sent))
     same = next(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from amgs.conversation.citing import pieces_of, runs, written
+from amgs.conversation.citing import pieces_of, runs, write_spans
 from amgs.conversation.material import DROPPED, KEPT, MASKED, Cited, Fate
 from amgs.errors import UsageError
 from amgs.types.conversation import Message
@@ -17,16 +17,16 @@ from amgs.types.conversation import Message
 _PLAN = re.compile(r"(\d{1,9})(?:@\d{1,9})?:(?:k([\d,-]*))?(?:;m([\d,-]*))?(?:;d([\d,.]*))?")
 
 
-def encoded(messages: Sequence[Message], fates: Sequence[Fate]) -> str:
+def encode(messages: Sequence[Message], fates: Sequence[Fate]) -> str:
     """The fates of all messages of a conversation."""
     told = list(zip(messages, fates, strict=True))
-    kept, masked = (written(runs(m.number for m, own in told if own == fate)) for fate in (KEPT, MASKED))
+    kept, masked = (write_spans(runs(m.number for m, own in told if own == fate)) for fate in (KEPT, MASKED))
     cites = [".".join(map(str, (m.number, *own[1]))) for m, own in told if own[0] == "digested"]
     last = messages[-1].number if messages else 0
     return f"{last}:k{kept}" + (f";m{masked}" if masked else "") + (f";d{','.join(cites)}" if cites else "")
 
 
-def decoded(plan: str, messages: Sequence[Message]) -> list[Fate]:
+def decode(plan: str, messages: Sequence[Message]) -> list[Fate]:
     """The fates of the messages; those that came after the plan was made are kept. Raises UsageError for no plan."""
     found = _PLAN.fullmatch(plan)
     if found is None:
@@ -43,7 +43,7 @@ def decoded(plan: str, messages: Sequence[Message]) -> list[Fate]:
         elif message.number in masked:
             fates.append(MASKED)
         else:
-            fates.append(_digested(message, cites.get(message.number, ())))
+            fates.append(_decode_cites(message, cites.get(message.number, ())))
     return fates
 
 
@@ -52,7 +52,7 @@ def until(plan: str) -> int:
     return int(plan.partition(":")[0].partition("@")[0])
 
 
-def _digested(message: Message, given: Cited) -> Fate:
+def _decode_cites(message: Message, given: Cited) -> Fate:
     size = len(pieces_of(message.text, message.at)) if given and not message.calls else 0
     pieces = tuple(sorted({number for number in given if number < size}))
     return ("digested", pieces) if pieces else DROPPED

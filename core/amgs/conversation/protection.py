@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 
 from amgs.conversation.acts import acts
-from amgs.conversation.slots import slots_in
+from amgs.conversation.slots import find_slots
 from amgs.types.conversation import Message
 
 
@@ -100,7 +100,7 @@ def asks(text: str) -> bool:
 _OPEN = {"question": "an open question", "goal": "a goal", "commitment": "a commitment"}
 
 
-def important(messages: Sequence[Message]) -> dict[int, str]:
+def find_important(messages: Sequence[Message]) -> dict[int, str]:
     """Why messages matter, by their places: a decision, or a question, goal or commitment that is open.
 
     Only of those who speak: what a tool puts out decides and promises nothing.
@@ -113,7 +113,7 @@ def important(messages: Sequence[Message]) -> dict[int, str]:
         if act.closed_by is None
     }
     for place in said:
-        first = next(slots_in(messages[place].text), None)  # decisions come before all else
+        first = next(find_slots(messages[place].text), None)  # decisions come before all else
         if first is not None and first[0] == "decision":
             found[place] = "a decision"
     return found

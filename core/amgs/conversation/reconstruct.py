@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from amgs.conversation.acts import acts
-from amgs.conversation.citing import cited, extract, glue, handle, heading, source
+from amgs.conversation.citing import cite, extract, glue, handle, heading, source
 from amgs.conversation.segments import sittings
 from amgs.conversation.summaries import key_sentences
 from amgs.conversation.survival import Element
@@ -48,7 +48,7 @@ def reconstruct(
     if level != "detailed":
         by_number = {message.number: message for message in messages}
         for kind in _LISTED:
-            made += _listed(kind, [one for one in found if one.kind == kind], by_number, most)
+            made += _list_findings(kind, [one for one in found if one.kind == kind], by_number, most)
     return tuple(made)
 
 
@@ -85,7 +85,7 @@ def _around(message: Message, one: Element) -> Iterator[tuple[int, int]]:
         yield one.start, one.end
 
 
-def _listed(
+def _list_findings(
     kind: str, found: Sequence[Element], messages: dict[int, Message], most: int
 ) -> Iterator[TextPiece]:
     """A line with the latest findings of a class, each once, and the handle of its message."""
@@ -100,7 +100,7 @@ def _listed(
     for place, one in enumerate(shown):
         if place:
             yield glue("; ")
-        yield cited(messages[one.number], one.start, one.end)
+        yield cite(messages[one.number], one.start, one.end)
         if place + 1 == len(shown) or shown[place + 1].number != one.number:
             yield glue(f" ({handle(one.number, one.number)})")
     if len(shown) < len(latest):

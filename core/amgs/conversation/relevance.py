@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.conversation.cohesion import centred
+from amgs.conversation.cohesion import centre
 from amgs.conversation.keeping import sessions
 from amgs.conversation.segments import expected_topics
 from amgs.decay import hours_between
@@ -147,11 +147,11 @@ def relevance(
     pieces = [[numbers[block] for block in m.blocks if block in numbers] for m in messages]
     evidence = MessageEvidence.of(found, pieces)
     said = [m.message for m in messages]
-    meanings = centred([m.text for m in said], _vectors(pieces, sources))
+    meanings = centre([m.text for m in said], _vectors(pieces, sources))
     columns = passages(evidence, np.asarray(costs, float), sessions(said), meanings, sources.embed(query))
     if half_life := settings.conversation.half_life_hours:
         columns["decay"] = decay(said, sources.clock.now(), half_life)
-    return weighed(evidence, np.asarray(costs, float), sessions(said), columns)
+    return weigh(evidence, np.asarray(costs, float), sessions(said), columns)
 
 
 def passages(
@@ -159,7 +159,7 @@ def passages(
 ) -> dict[str, Floats]:
     """What the passages say that n messages stand in, a column (n,) for each of the last WEIGHTS.
 
-    of: sessions. meanings: (n, d), of the messages, see `centred`. asked: (d,), of the query.
+    of: sessions. meanings: (n, d), of the messages, see `centre`. asked: (d,), of the query.
     passage_meaning: how near the query is to what was meant around a message, in deviations. floor: the share of what
     is said around it that somebody says whom the query names, over their share of the whole.
     """
@@ -197,7 +197,7 @@ def density(evidence: MessageEvidence, costs: Floats, of: Sequence[int]) -> dict
     return {"around": np.log(there + _FAINT), "itself": np.log(likely / costs + _FAINT)}
 
 
-def weighed(
+def weigh(
     evidence: MessageEvidence, costs: Floats, of: Sequence[int], columns: Mapping[str, Floats]
 ) -> Relevance:
     """The layers put together; a decay only takes: without it the best of the messages is worth what it was."""
@@ -217,7 +217,7 @@ def weighed(
     return Relevance(worths, parts)
 
 
-def rates(worths: Sequence[float] | Worths) -> Floats:
+def rate(worths: Sequence[float] | Worths) -> Floats:
     """(n,) what `worths` says as odds: how likely each message is needed, for each of its tokens, by the best's."""
     shown = np.clip(np.asarray(worths, dtype=np.float64), _LEAST, 1.0 - _LEAST)
     linear = SCALE * np.log(shown / (1.0 - shown)) * (1.0 + FEW / shown.size)  # what `fused` made them of

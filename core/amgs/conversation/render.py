@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from amgs.conversation.citing import cited_pieces, handle
+from amgs.conversation.citing import cite_pieces, handle
 from amgs.conversation.material import Fate
 from amgs.conversation.summaries import AbstractiveSummariser
 from amgs.conversation.tokens import MessageCounter
@@ -19,15 +19,15 @@ from amgs.types.conversation import ContextMessage, Message
 
 def gap(first: int, last: int, counter: MessageCounter) -> ContextMessage:
     """The line that stands for messages that were left out."""
-    return _costed(
+    return _add_cost(
         ContextMessage((first, last), "system", f"[{handle(first, last)} left out]", "dropped", 0), counter
     )
 
 
-def masked(message: Message, tool: str, tokens: int, counter: MessageCounter) -> ContextMessage:
+def mask_output(message: Message, tool: str, tokens: int, counter: MessageCounter) -> ContextMessage:
     """An output of a tool as one line."""
     told = f"[output of {tool or 'a tool'} left out, {tokens:,} tokens: {handle(message.number, message.number)}]"
-    return _costed(
+    return _add_cost(
         ContextMessage(
             (message.number, message.number),
             message.role,
@@ -42,7 +42,7 @@ def masked(message: Message, tool: str, tokens: int, counter: MessageCounter) ->
     )
 
 
-def whole(message: Message, tokens: int) -> ContextMessage:
+def keep_whole(message: Message, tokens: int) -> ContextMessage:
     """A message as it was said."""
     here = (message.number, message.number)
     return ContextMessage(
@@ -69,7 +69,7 @@ def digest(
     """
     alone = len(said) == 1
     message = said[0][0]
-    texts = [cited_pieces(one.text, one.at, pieces) for one, pieces in said]
+    texts = [cite_pieces(one.text, one.at, pieces) for one, pieces in said]
     if alone:
         told = texts[0]
     else:
@@ -89,14 +89,14 @@ def digest(
         message.answers,
         tuple(one.number for one, _ in said),
     )
-    made = _costed(made, counter)
+    made = _add_cost(made, counter)
     if summariser is not None:
         name = " ".join(summariser.name.split())[:40]
         own = replace(made, text=f"[{handle(first, last)} summarised by {name}, not word for word]", tokens=0)
         room = made.tokens - counter.cost(own)
         given = [f"{one.speaker}: {one.text}" if one.speaker else one.text for one, _ in said]
         words = summariser.summarise(given, room) if room > 0 else ""
-        other = _costed(replace(own, text=f"{own.text} {words}"), counter)
+        other = _add_cost(replace(own, text=f"{own.text} {words}"), counter)
         if words and other.tokens <= made.tokens:
             return other
     return made
@@ -140,7 +140,7 @@ def render(
             here = message.number
             made.append(digest([(message, pieces)], here, here, counter, summariser))
         else:
-            made.append(whole(message, costs[place]) if fate == "kept" else lines[place])
+            made.append(keep_whole(message, costs[place]) if fate == "kept" else lines[place])
     close(len(messages))
     return tuple(made)
 
@@ -149,5 +149,5 @@ def _mark(first: int, last: int) -> str:
     return f"[{handle(first, last)} in part]"
 
 
-def _costed(message: ContextMessage, counter: MessageCounter) -> ContextMessage:
+def _add_cost(message: ContextMessage, counter: MessageCounter) -> ContextMessage:
     return replace(message, tokens=counter.cost(message))

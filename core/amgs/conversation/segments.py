@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.conversation.cohesion import Cohesion, Floats, cohesion, segment_vectors, stems, written
+from amgs.conversation.cohesion import Cohesion, Floats, cohesion, segment_vectors, spell_stem, stems
 from amgs.types import Vector
 
 PAUSE = timedelta(hours=3)
@@ -54,7 +54,7 @@ def segments(
     messages, None where unknown, or none at all.
     """
     spans = _spans(texts, vectors, times)
-    threads = linked(segment_vectors(texts, vectors, [(a, b) for a, b, _ in spans]))
+    threads = link(segment_vectors(texts, vectors, [(a, b) for a, b, _ in spans]))
     words = terms(["\n".join(texts[a:b]) for a, b, _ in spans])
     return tuple(
         TopicSegment(a, b - 1, chance, thread, told)
@@ -101,7 +101,7 @@ def sittings(messages: int, times: Sequence[datetime | None]) -> list[tuple[int,
     return list(pairwise([*starts, messages]))
 
 
-def linked(vectors: Vector) -> list[int]:
+def link(vectors: Vector) -> list[int]:
     """The thread of each of m segments, numbered in the order they come: clusters of average linkage, (m, d)."""
     m = len(vectors)
     old = max(0, m - _MOST_CLUSTERED)
@@ -136,7 +136,7 @@ def terms(texts: Sequence[str]) -> list[tuple[str, ...]]:
             for stem, count in words.items()
         }
         best = sorted(weight, key=lambda stem: (-weight[stem], stem))[:_TERMS]
-        told.append(tuple(written(text, stem) for stem in best))
+        told.append(tuple(spell_stem(text, stem) for stem in best))
     return told
 
 

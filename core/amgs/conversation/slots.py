@@ -91,7 +91,7 @@ _LEAST = 0.5
 """Confidence below which a date says hardly more than that time passes ("lately")."""
 
 
-def slots_in(
+def find_slots(
     text: str, written: datetime | None = None, names: re.Pattern[str] | None = None
 ) -> Iterator[tuple[Slot, int, int]]:
     """(slot, start, end) of each finding in a message. names: those of its conversation, see `names_of`."""
@@ -164,7 +164,7 @@ def names_of(texts: Sequence[str], speakers: Sequence[str] = ()) -> re.Pattern[s
     return re.compile(rf"(?<![\w@/.-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w@/]|-\w)")
 
 
-def named_in(text: str) -> list[str]:
+def find_names(text: str) -> list[str]:
     """What one text alone may name: its runs of capitalised words, without a word that only opens a sentence."""
     found = []
     for use in read_names(text)[0].uses:
@@ -196,7 +196,7 @@ def elements_of(
     said: str, written: datetime | None, names: re.Pattern[str]
 ) -> Iterator[tuple[ElementClass, int, int]]:
     """(class, start, end) of each finding in what a message says. names: see `names_of`."""
-    for slot, start, end in slots_in(said, written, names):
+    for slot, start, end in find_slots(said, written, names):
         if _is_class(slot):
             yield slot, start, end
     for start, end in units(said):

@@ -37,7 +37,7 @@ def change(
         return ConversationKept(conversation, handles_of(storage, conversation), done)
 
 
-def as_far_as_it_fits(
+def keep_what_fits(
     choose: Callable[[Collection[int]], OptimisedContext], must: frozenset[int], standing: frozenset[int]
 ) -> OptimisedContext:
     """The context that keeps both; without the standing messages, and saying so, where the budget holds none such.

@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 
 from amgs.conversation.acts import DialogueAct
 from amgs.conversation.cohesion import stems
-from amgs.conversation.slots import SLOTS, Slot, names_of, slots_in
+from amgs.conversation.slots import SLOTS, Slot, find_slots, names_of
 from amgs.text.sentences import sentences
 
 _OF_SLOT = 8
@@ -123,7 +123,7 @@ def _findings(
     """The latest findings of each slot, each text once."""
     latest: dict[tuple[Slot, str], CitedSpan] = {}
     for place in range(start, end):
-        for slot, a, b in slots_in(texts[place], times[place] if times else None, names):
+        for slot, a, b in find_slots(texts[place], times[place] if times else None, names):
             key = slot, texts[place][a:b].casefold()
             latest.pop(key, None)
             latest[key] = CitedSpan(slot, place, a, b)

@@ -16,7 +16,7 @@ from amgs.conversation.slots import (
     NO_NAMES,
     ElementClass,
     elements_of,
-    named_in,
+    find_names,
     names_of,
 )
 from amgs.types.conversation import ContextMessage, Message
@@ -59,7 +59,7 @@ def survival(
     often each is told; one is in the window where it stands there word for word, white space aside.
     """
     text = _plain(window)
-    invented = _invented(window, originals)
+    invented = _find_invented(window, originals)
     classes = []
     for kind in ELEMENT_CLASSES:
         held: dict[str, list[int]] = {}
@@ -104,10 +104,10 @@ def of_context(messages: Sequence[ContextMessage]) -> tuple[str, frozenset[int]]
 def of_pieces(pieces: Sequence[TextPiece]) -> tuple[str, frozenset[int]]:
     """The window that cited pieces make, and the numbers that the handles between them bring back."""
     window = "\n".join(piece.text for piece in pieces if piece.number)
-    return window, handled("\n".join(piece.text for piece in pieces if not piece.number))
+    return window, read_handles("\n".join(piece.text for piece in pieces if not piece.number))
 
 
-def handled(text: str) -> frozenset[int]:
+def read_handles(text: str) -> frozenset[int]:
     """The numbers of the messages whose handles a text names."""
     spans = [numbers(found[0]) for found in _HANDLE.finditer(text) if _rises(found[0])]
     return frozenset(n for first, last in spans for n in range(first, min(last, first + 1_000_000) + 1))
@@ -134,7 +134,7 @@ def _goes_on(text: str, edge: int, step: int) -> bool:
     return text[edge].isdigit() and beside in (".", ",") and at(edge + 2 * step).isdigit()
 
 
-def _invented(window: str, originals: Sequence[Message]) -> dict[str, list[str]]:
+def _find_invented(window: str, originals: Sequence[Message]) -> dict[str, list[str]]:
     """Words of the exact classes that the window has and no message has, by class, each once."""
     said = [source(message) for message in originals]
     text = _plain("\n".join([*said, *(message.speaker for message in originals)]))
@@ -145,7 +145,7 @@ def _invented(window: str, originals: Sequence[Message]) -> dict[str, list[str]]
         if kind in EXACT and not holds(text, value):
             made.setdefault(kind, {})[value] = None
     folded = text.casefold()
-    names = [name for name in named_in(without) if not holds(folded, _plain(name).casefold())]
+    names = [name for name in find_names(without) if not holds(folded, _plain(name).casefold())]
     return {kind: list(values) for kind, values in made.items()} | ({"name": names} if names else {})
 
 

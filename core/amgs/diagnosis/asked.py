@@ -54,7 +54,7 @@ def of_answer(context: MemoryContext, answer: str) -> DiagnosedRequest:
     if answer.strip():
         for row in context.storage.exchanges.latest(_LATEST):
             stored = context.storage.messages.some(row.conversation, set(exchanges.numbers(row)))
-            said = exchanges.listed(row, {n: one.message for n, one in stored.items()})
+            said = exchanges.summarise(row, {n: one.message for n, one in stored.items()})
             if wording.exactly(said.said, answer):
                 return replace(of_call(context, row.number), because="it was answered so")
     rows = list(_rows(context, _LATEST))

@@ -172,7 +172,7 @@ class Diagnosing:
         if exchange is not None:
             return asked.of_call(self._context, exchange)
         if conversation:
-            keeping.held(self._context.storage, conversation)
+            keeping.read_held(self._context.storage, conversation)
             because = "the conversation that was named"
             return DiagnosedRequest(
                 "conversation", question, because, budget=budget, conversation=conversation

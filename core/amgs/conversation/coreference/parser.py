@@ -61,7 +61,7 @@ class GrammarParser:
         # What one thread reads would go from the vocabulary when another one leaves its zone.
         with self._lock, (pipeline := self._pipeline()).memory_zone():
             read = [_Read.of(document) for document in pipeline.pipe((t for _, t in turns), batch_size=64)]
-        return _joined(turns, read, sessions or [0] * len(turns))
+        return _join(turns, read, sessions or [0] * len(turns))
 
     def _pipeline(self) -> Any:
         if self._loaded is None:
@@ -107,7 +107,7 @@ class _Read:
         return cls(words, [(e.start_char, e.end_char, e.label_) for e in document.ents if e.label_ in _NAMES])
 
 
-def _joined(turns: Sequence[tuple[str, str]], read: Sequence[_Read], sessions: Sequence[int]) -> Parsed:
+def _join(turns: Sequence[tuple[str, str]], read: Sequence[_Read], sessions: Sequence[int]) -> Parsed:
     parts: list[str] = []
     placed: list[CorefTurn] = []
     words: list[CorefWord] = []
@@ -137,7 +137,7 @@ def _joined(turns: Sequence[tuple[str, str]], read: Sequence[_Read], sessions: S
 _PROPER = frozenset({"NNP", "NNPS"})
 
 
-def detected(parsed: Parsed) -> CorefPassage:
+def detect_mentions(parsed: Parsed) -> CorefPassage:
     """The passage with the mentions that were found in it: labels, pronouns, names."""
     passage = parsed.passage
     taken = bytearray(len(passage.text))  # 1 where a mention is
@@ -162,10 +162,10 @@ def detected(parsed: Parsed) -> CorefPassage:
         if (w.tag in _PROPER or w.tag == "RB") and w.text[:1].isupper() and is_first_name(w.text)
     )
     take(((w.start, w.end) for w in proper), people)
-    return given(passage, sorted(spans | people), people=frozenset(people))
+    return place_mentions(passage, sorted(spans | people), people=frozenset(people))
 
 
-def given(
+def place_mentions(
     passage: CorefPassage,
     spans: Iterable[tuple[int, int]],
     *,
@@ -178,7 +178,7 @@ def given(
     turns = passage.turns
     read = (
         _mention(passage, start, end, turn, people is None or (start, end) in people)
-        for start, end, turn in _placed(passage, spans)
+        for start, end, turn in _place(passage, spans)
     )
     found = [one for one in read if one is not None]
     labels = [
@@ -197,7 +197,7 @@ def given(
     return with_mentions(passage, found + labels)
 
 
-def _placed(passage: CorefPassage, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
+def _place(passage: CorefPassage, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
     """Spans with the turn that each lies in; one outside every turn is left out."""
     placed, turn = [], 0
     for start, end in sorted(spans):

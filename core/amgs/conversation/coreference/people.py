@@ -34,7 +34,7 @@ class People:
         self._elsewhere = tuple(dict.fromkeys(n for n in elsewhere if n not in self.here))
         self._new: dict[str, str] = {}
 
-    def named(self, text: str) -> tuple[str, CorefCue]:
+    def identify(self, text: str) -> tuple[str, CorefCue]:
         """Who is meant by a name, and by what it fits; a name that fits nobody is a person of its own."""
         words = [w.strip(".,'’\"").removesuffix("'s").removesuffix("’s") for w in text.split()]
         words = [w for w in words if w and w[0].isalpha() and w.lower() not in GREETINGS] or [text]

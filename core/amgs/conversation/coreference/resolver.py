@@ -97,7 +97,7 @@ class _Reading:
             case Kind.WE:
                 return self._we(number, mention)
             case Kind.NAME:
-                name, cue = self.people.named(mention.text)
+                name, cue = self.people.identify(mention.text)
                 return _resolution(number, (name,), cue)
             case _:
                 return self._third(number, mention)
@@ -167,7 +167,7 @@ class _Reading:
         found: dict[int, list[tuple[int, str]]] = {}
         for mention in self.passage.mentions:
             if mention.kind is Kind.NAME and is_call(self.passage, mention):
-                name, cue = self.people.named(mention.text)
+                name, cue = self.people.identify(mention.text)
                 speaker = self.passage.turns[mention.turn].speaker
                 if cue is not CorefCue.NEW_NAME and name in self.people.here and name != speaker:
                     found.setdefault(mention.turn, []).append((mention.start, name))

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from amgs.conversation.coreference.parser import GrammarParser
 from amgs.conversation.resolved import patterns
-from amgs.conversation.resolved.reading import by_grammar
+from amgs.conversation.resolved.reading import find_by_grammar
 from amgs.log import journal
 from amgs.storage.store import Storage
 from amgs.text import names
@@ -28,7 +28,7 @@ _CONTEXT = 40
 
 def note(storage: Storage, conversation: str, messages: Sequence[Message], operation: int) -> None:
     """Keep what the shape of the words tells of messages that an operation has just added."""
-    storage.mentions.add(conversation, _by_shape(messages), operation)
+    storage.mentions.add(conversation, _find_by_shape(messages), operation)
 
 
 def resolve(
@@ -46,8 +46,8 @@ def resolve(
     known = storage.mentions.held(conversation, first)
     # Messages that came before there were mentions have none.
     told = {one.number for one in known if one.detector == patterns.NAME}
-    new = list(_by_shape([m for m in messages if m.number in set(waiting) - told]))
-    new += by_grammar(messages, frozenset(waiting), (*known, *new), parser)
+    new = list(_find_by_shape([m for m in messages if m.number in set(waiting) - told]))
+    new += find_by_grammar(messages, frozenset(waiting), (*known, *new), parser)
     with storage.transaction():
         summary = f"conversation {conversation}, {plural(len(waiting), 'message')} resolved"
         operation = journal.write(storage, KIND, now, summary, []).id
@@ -56,8 +56,8 @@ def resolve(
     return ConversationResolved(conversation, len(waiting), len(new), operation)
 
 
-def _by_shape(messages: Sequence[Message]) -> tuple[ResolvedMention, ...]:
-    return tuple(one for message in messages for one in patterns.by_shape(message))
+def _find_by_shape(messages: Sequence[Message]) -> tuple[ResolvedMention, ...]:
+    return tuple(one for message in messages for one in patterns.find_by_shape(message))
 
 
 _OWNED = re.compile(r"(.+?)’s ")
@@ -65,7 +65,7 @@ _TWICE = frozenset({"concept"})
 """Kinds that a conversation is on only where several messages have them."""
 
 
-def gathered(
+def gather_entities(
     mentions: Iterable[ResolvedMention], type: MentionType | None = None
 ) -> tuple[ConversationEntity, ...]:
     """The entities of mentions, the most often mentioned first, of equals the one that comes first.
@@ -108,7 +108,9 @@ def _entity(type: MentionType, members: Sequence[ResolvedMention]) -> Conversati
     )
 
 
-def sure(mentions: Sequence[ResolvedMention], least: float) -> tuple[tuple[ResolvedMention, ...], int]:
+def split_by_confidence(
+    mentions: Sequence[ResolvedMention], least: float
+) -> tuple[tuple[ResolvedMention, ...], int]:
     """Those of a confidence of `least` or more, and how many are less sure."""
     told = tuple(one for one in mentions if one.confidence >= least)
     return told, len(mentions) - len(told)

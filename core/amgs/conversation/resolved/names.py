@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
-from amgs.conversation.coreference.parser import GrammarParser, Parsed, detected
+from amgs.conversation.coreference.parser import GrammarParser, Parsed, detect_mentions
 from amgs.conversation.coreference.passage import CorefPassage, Gender, Kind
 from amgs.conversation.coreference.resolver import Resolution, resolve
 from amgs.conversation.coreference.words import GREETINGS, is_first_name
@@ -37,7 +37,7 @@ class SpokenPassage:
     passage: CorefPassage
     resolutions: tuple[Resolution, ...]
 
-    def placed(self, start: int, turn: int) -> int:
+    def place(self, start: int, turn: int) -> int:
         """A character of the passage as one of its message."""
         return start - self.passage.turns[turn].start
 
@@ -45,7 +45,7 @@ class SpokenPassage:
         """The number of the message and the characters of a mention."""
         one = self.passage.mentions[mention]
         message = self.spoken[one.turn].number
-        return message, self.placed(one.start, one.turn), self.placed(one.end, one.turn)
+        return message, self.place(one.start, one.turn), self.place(one.end, one.turn)
 
 
 def read_spoken(messages: Sequence[Message], parser: GrammarParser) -> SpokenPassage | None:
@@ -59,7 +59,7 @@ def read_spoken(messages: Sequence[Message], parser: GrammarParser) -> SpokenPas
         return None
     turns = [(m.speaker or m.role, m.text[:LONGEST]) for m in spoken]
     parsed = parser.parse(turns, _sessions(spoken))
-    passage = detected(parsed)
+    passage = detect_mentions(parsed)
     return SpokenPassage(tuple(spoken), parsed, passage, resolve(passage))
 
 
@@ -134,7 +134,7 @@ class NamedMention:
     because: str
 
 
-def named_in(read: SpokenPassage) -> Iterator[NamedMention]:
+def find_names(read: SpokenPassage) -> Iterator[NamedMention]:
     """The names of a passage in order. A name has one type throughout: that for which most speaks of what the parser
     takes it for at each place and of what stands beside it ("lives in", "works for"). Who speaks is a person.
     """

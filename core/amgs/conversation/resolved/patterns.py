@@ -115,12 +115,12 @@ class _Found:
     because: str
 
 
-def by_shape(message: Message) -> tuple[ResolvedMention, ...]:
+def find_by_shape(message: Message) -> tuple[ResolvedMention, ...]:
     """The mentions of a message that its characters tell, in order; no two of them overlap."""
     text = message.text[:LONGEST]
     taken: list[_Found] = []
     free = bytearray(b"\1" * len(text))
-    for one in (*_shaped(text, _FIRST), *_dated(message, text), *_shaped(text, _LATER)):
+    for one in (*_find_shapes(text, _FIRST), *_find_dates(message, text), *_find_shapes(text, _LATER)):
         if all(free[one.start : one.end]):
             free[one.start : one.end] = bytes(one.end - one.start)
             taken.append(one)
@@ -146,7 +146,7 @@ _FIRST = ("url", "email", "command", "path", "identifier", "version", "money", "
 _LATER = ("time", "quantity")
 
 
-def _shaped(text: str, types: tuple[str, ...]) -> Iterator[_Found]:
+def _find_shapes(text: str, types: tuple[str, ...]) -> Iterator[_Found]:
     for type_, pattern in _SHAPES:
         if type_ in types:
             for found in pattern.finditer(text):
@@ -156,7 +156,7 @@ def _shaped(text: str, types: tuple[str, ...]) -> Iterator[_Found]:
                 yield _Found(start, end, type_, means, BY_SHAPE[type_], "shape")
 
 
-def _dated(message: Message, text: str) -> Iterator[_Found]:
+def _find_dates(message: Message, text: str) -> Iterator[_Found]:
     if message.at is None:
         return
     for one in dates_in(text[:_OF_TOOL] if message.role == "tool" else text, message.at):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from amgs.conversation.coreference.parser import GrammarParser
 from amgs.conversation.coreference.passage import Kind
 from amgs.conversation.coreference.words import word_set
-from amgs.conversation.resolved.names import NamedMention, SpokenPassage, named_in, read_spoken
+from amgs.conversation.resolved.names import NamedMention, SpokenPassage, find_names, read_spoken
 from amgs.conversation.resolved.patterns import MOST
 from amgs.types.conversation import Message
 from amgs.types.mentions import MentionType, ResolvedMention
@@ -40,7 +40,7 @@ _BY_RULES = "rules"
 _COMMON = frozenset({"NN", "NNS"})
 
 
-def by_grammar(
+def find_by_grammar(
     messages: Sequence[Message],
     wanted: Collection[int],
     taken: Sequence[ResolvedMention],
@@ -56,7 +56,7 @@ def by_grammar(
     known = {(n, i) for one in taken for n in (one.number,) for i in range(one.start, one.end)}
     counts: dict[int, int] = {}
     found = []
-    named = tuple(named_in(read))
+    named = tuple(find_names(read))
     people = frozenset(one.start for one in named if one.type == "person")
     for one in (
         *_names(read, named),
@@ -80,8 +80,8 @@ def _names(read: SpokenPassage, named: Sequence[NamedMention]) -> Iterator[Resol
     for one in named:
         yield ResolvedMention(
             read.spoken[one.turn].number,
-            read.placed(one.start, one.turn),
-            read.placed(one.end, one.turn),
+            read.place(one.start, one.turn),
+            read.place(one.end, one.turn),
             read.passage.text[one.start : one.end],
             "person" if one.type == "person" else "entity",
             one.type,
@@ -93,11 +93,11 @@ def _names(read: SpokenPassage, named: Sequence[NamedMention]) -> Iterator[Resol
 
 
 def _personal(read: SpokenPassage, people: Collection[int]) -> Iterator[ResolvedMention]:
-    for one in personal_in(read, people):
+    for one in find_personal(read, people):
         yield ResolvedMention(
             read.spoken[one.turn].number,
-            read.placed(one.start, one.turn),
-            read.placed(one.end, one.turn),
+            read.place(one.start, one.turn),
+            read.place(one.end, one.turn),
             read.passage.text[one.start : one.end],
             "personal",
             one.type,
@@ -138,8 +138,8 @@ def _concepts(read: SpokenPassage) -> Iterator[ResolvedMention]:
     for start, end, turn, means in _terms(read):
         yield ResolvedMention(
             read.spoken[turn].number,
-            read.placed(start, turn),
-            read.placed(end, turn),
+            read.place(start, turn),
+            read.place(end, turn),
             read.passage.text[start:end],
             "concept",
             "concept",
@@ -246,7 +246,7 @@ def bare_name(name: str) -> str:
     return _POSSESSIVE.sub("", name)
 
 
-def personal_in(read: SpokenPassage, people: Collection[int]) -> Iterator[PersonalMention]:
+def find_personal(read: SpokenPassage, people: Collection[int]) -> Iterator[PersonalMention]:
     """What is somebody's, in order; nothing where the owner is not told, or is not to be had.
 
     people: where the names of people stand; what is a place's or a firm's is nobody's.

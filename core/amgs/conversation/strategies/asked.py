@@ -38,7 +38,7 @@ def cite_asked(draft: Draft) -> int:
                 cites[place] = found
         if not cites and not whole:
             continue
-        changes: dict[int, Fate] = material.citing(atom, cites)
+        changes: dict[int, Fate] = material.cite(atom, cites)
         if whole and not changes:
             changes = dict.fromkeys(atom, KEPT)
         if draft.used + draft.cost(changes) <= room:
@@ -50,7 +50,7 @@ def cite_asked(draft: Draft) -> int:
 def _pieces(material: Material, place: int, classes: frozenset[ElementClass]) -> Cited | None:
     """Numbers of the pieces of a message that hold the classes; None where it holds some in what cannot be cited."""
     message = material.messages[place]
-    spans = holding(source(message), classes)
+    spans = find_holding(source(message), classes)
     if not spans:
         return ()
     pieces = material.pieces(place)
@@ -117,6 +117,6 @@ def is_bare(query: str) -> bool:
     return all(word.lower() in _BLAND for word in _WORD.findall(rest)) and not any(map(str.isdigit, rest))
 
 
-def holding(text: str, classes: frozenset[ElementClass]) -> list[tuple[int, int]]:
+def find_holding(text: str, classes: frozenset[ElementClass]) -> list[tuple[int, int]]:
     """(start, end) of what a text holds of classes; of names nothing, which no question of one class asks for."""
     return [(start, end) for kind, start, end in elements_of(text, None, NO_NAMES) if kind in classes]

@@ -125,7 +125,7 @@ def _best(
                 best = max(left, key=lambda n: (shares[n] / material.piece_cost(place, n), -n))
                 wanted = tuple(sorted((*has, best)))
                 value = before + material.rates[place] * material.costs[place] * shares[best]
-                offer(material.citing(atom, {**cites, place: wanted}), value)
+                offer(material.cite(atom, {**cites, place: wanted}), value)
     return max(ways, key=lambda one: one[0], default=None)
 
 

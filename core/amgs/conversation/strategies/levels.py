@@ -108,7 +108,7 @@ def _citing(
     found: dict[int, Fate] = {}
     for atom in atoms:
         own = {place: cites[place] for place in atom if place in cites}
-        found |= material.citing(atom, own) if own else {}
+        found |= material.cite(atom, own) if own else {}
     return found
 
 

@@ -49,10 +49,10 @@ LEAST_ODDS = 0.05
 
 
 def _rows(messages: tuple[Message, ...]) -> list[tuple[object, ...]]:
-    return [(m.number, m.role, m.speaker or None, m.at, _told(m)) for m in messages]
+    return [(m.number, m.role, m.speaker or None, m.at, _tell(m)) for m in messages]
 
 
-def _told(message: Message) -> str:
+def _tell(message: Message) -> str:
     """What a message says, with its calls, on one line."""
     calls = [f"{call.name}({call.arguments})" for call in message.calls]
     return " ".join(" ".join((message.text, *calls)).split())
@@ -142,7 +142,7 @@ def _handles(handles: tuple[str, ...]) -> str:
     return " ".join(handles[:_MOST_HANDLES]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _drawn(operator: Operator, result: OptimisedContext, canvas: Canvas) -> Text:
+def _draw_context(operator: Operator, result: OptimisedContext, canvas: Canvas) -> Text:
     from amgs_app.panes.row_fields import of_spans
     from amgs_app.render.figures.conversation import figure
 
@@ -150,7 +150,7 @@ def _drawn(operator: Operator, result: OptimisedContext, canvas: Canvas) -> Text
     return figure(result, canvas, rows=None if kept is None else [result.spans[n] for n in kept]).render()
 
 
-@entry(figure=_drawn, sentence=title_of)
+@entry(figure=_draw_context, sentence=title_of)
 def optimised_context(result: OptimisedContext) -> ResultTable:
     counts = {fate: result.count(fate) for fate in SPAN_FATES}
     told = ", ".join(f"{number:,} {fate}" for fate, number in counts.items() if number or fate == "kept")
@@ -175,14 +175,14 @@ def optimised_context(result: OptimisedContext) -> ResultTable:
     return sheet(title, "handle fate messages:n tokens:n shown:n worth:score because*", rows, notes)
 
 
-def _compared(operator: Operator, result: ContextComparison, canvas: Canvas) -> Text:
+def _draw_comparison(operator: Operator, result: ContextComparison, canvas: Canvas) -> Text:
     from amgs_app.panes.row_fields import of_changes
     from amgs_app.render.figures.conversation_comparison import figure
 
     return figure(result, canvas, shown=places(operator, "conversation", of_changes(result.changes))).render()
 
 
-@entry(figure=_compared, sentence=title_of)
+@entry(figure=_draw_comparison, sentence=title_of)
 def context_comparison(result: ContextComparison) -> ResultTable:
     a, b = result.a, result.b
     title = (
@@ -242,7 +242,7 @@ def _ways(result: SpanReason) -> list[tuple[str, object]]:
     return made
 
 
-def _said(result: RestoredSpan, canvas: Canvas, now: datetime) -> RenderableType:
+def _draw_restored(result: RestoredSpan, canvas: Canvas, now: datetime) -> RenderableType:
     from amgs_app.render.figures.transcript import transcript
 
     del now
@@ -254,7 +254,7 @@ def _said(result: RestoredSpan, canvas: Canvas, now: datetime) -> RenderableType
     return transcript(title_of(result), result.messages, canvas)
 
 
-@entry(page=_said)
+@entry(page=_draw_restored)
 def restored_span(result: RestoredSpan) -> ResultTable:
     if result.level == "complete":
         title = f"{result.conversation} {result.handle}: {plural(len(result.messages), 'message')}"
@@ -272,14 +272,14 @@ def restored_span(result: RestoredSpan) -> ResultTable:
     return sheet(title, "text*", [(line,) for line in result.text.split("\n")], notes)
 
 
-def _survives(operator: Operator, result: ConversationSurvival, canvas: Canvas) -> Text:
+def _draw_survival(operator: Operator, result: ConversationSurvival, canvas: Canvas) -> Text:
     from amgs_app.render.figures.conversation_views import survival
 
     del operator
     return survival(result, canvas)
 
 
-@entry(figure=_survives, sentence=title_of)
+@entry(figure=_draw_survival, sentence=title_of)
 def conversation_survival(result: ConversationSurvival) -> ResultTable:
     about = "estimated tokens" if result.estimated else "tokens"
     title = (

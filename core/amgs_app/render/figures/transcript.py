@@ -45,19 +45,19 @@ def transcript(
             lines += [("", None), (f"… {rest}: read it by its handle", quiet)]
             break
         lines += [("", None), (_head(message), ink(palette.accent, bold=True))]
-        said = _broken(message.text, canvas.width - 2) if message.text else []
+        said = _break_lines(message.text, canvas.width - 2) if message.text else []
         if not said and not message.calls:
             lines.append(("  says nothing", quiet))
         lines += [(line, ink(palette.text)) for line in said[:MOST_LINES]]
         if len(said) > MOST_LINES:
             lines.append((f"  … {len(said) - MOST_LINES:,} more lines", quiet))
         for call in message.calls:
-            called = _broken(f"{call.name}({call.arguments})", canvas.width - 2)
+            called = _break_lines(f"{call.name}({call.arguments})", canvas.width - 2)
             lines += [(line, ink(palette.warn)) for line in called[:MOST_LINES]]
         meant = "; ".join(meanings(mentions, message.number))
         lines += [
             (line, ink(palette.part_similarity))
-            for line in (_broken(f"▸ {meant}", canvas.width - 2) if meant else [])
+            for line in (_break_lines(f"▸ {meant}", canvas.width - 2) if meant else [])
         ]
     told = in_ascii if canvas.symbols == "ascii" else str
     return Text.assemble(*((f"{told(line)}\n", style or "") for line, style in lines))
@@ -72,7 +72,7 @@ def _head(message: Message) -> str:
     return "  ".join(parts)
 
 
-def _broken(text: str, width: int) -> list[str]:
+def _break_lines(text: str, width: int) -> list[str]:
     """The lines of a text, those that are too long broken at blanks; the blanks at the beginning of a line stay."""
     made = []
     for line in printable(text.expandtabs(4)).split("\n"):

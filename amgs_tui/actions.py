@@ -55,7 +55,7 @@ def actions_of(
     found += commands
     for name, palette in appearance.palettes.items():
         text = f"Use the {'dark' if palette.dark else 'light'} colour theme {palette.title}"
-        found.append(Action(f"theme {name}", text, partial(host.submit, line=f"theme {name}")))
+        found.append(Action(f"theme {name}", text, partial(host.run_line, f"theme {name}")))
     return found
 
 
@@ -66,7 +66,7 @@ def _commands(host: Host, registry: Registry | None) -> Iterator[Action]:
         if any(parameter.required for parameter in operation.parameters):
             name, run = f"{operation.name} …", partial(host.command, f"{operation.name} ")
         else:
-            name, run = operation.name, partial(host.submit, line=operation.name)
+            name, run = operation.name, partial(host.run_line, operation.name)
         yield Action(name, operation.summary, run, synonyms=operation.synonyms)
 
 

@@ -316,17 +316,8 @@ class Workstation(App[None], inherit_bindings=False):
     def shows(self, pane: str) -> bool:
         return pane in self.main.body.shown
 
-    def submit(
-        self,
-        command: str = "",
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        line: str = "",
-        slot: str = "",
-        origin: Origin = "operator",
-        follow: Follow | None = None,
-    ) -> EngineRequest | None:
-        return self.dispatcher.submit(command, arguments, line=line, slot=slot, origin=origin, follow=follow)
+    def run_line(self, line: str) -> EngineRequest | None:
+        return self.dispatcher.run_line(line)
 
     def ask(
         self, call: Call[Any], *, slot: str = "", origin: Origin = "operator", follow: Follow | None = None
@@ -348,6 +339,9 @@ class Workstation(App[None], inherit_bindings=False):
             self.notify("Select one in any pane, or find it with /.", title="No block is selected", timeout=3)
         else:
             self.ask(operations.block.show(self.selected))
+
+    def show_page(self, title: str, result: object) -> None:
+        self.pages.read(title, result)
 
     def find_block(self, title: str, chosen: Callable[[str], None], first: Sequence[Block] = ()) -> None:
         self.pages.find_block(title, chosen, first)

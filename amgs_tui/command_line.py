@@ -82,7 +82,7 @@ class CommandLine:
         except LineError as error:
             self._notices.error(error.title, error.message, error.way_out)
             return
-        request = self._dispatcher.submit(line=rest)
+        request = self._dispatcher.run_line(rest)
         if request is not None and pipe != AS_CHOSEN:
             self._pipes[request.id] = pipe
 

@@ -4,10 +4,9 @@ A report on a request that a newer one has replaced is dropped."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from amgs_app import operations
 from amgs_tui.engine_worker import EngineWorker
 from amgs_tui.messages import (
     EngineRequest,
@@ -69,54 +68,53 @@ class Dispatcher:
     def start(self) -> None:
         """Start the engine's thread and take the first looks."""
         self.engine.start()
-        self.submit("status", slot="status", origin="screen")
-        self.submit("frame last", slot="frame last", origin="screen")
-
-    def submit(
-        self,
-        command: str = "",
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        line: str = "",
-        slot: str = "",
-        origin: Origin = "operator",
-        follow: Follow | None = None,
-    ) -> EngineRequest | None:
-        """Hand an action to the engine's threads; None when the same one already waits.
-
-        One that asks first is looked at first: its plan becomes the question.
-        """
-        if origin == "operator" and (plan := _to_be_asked(command, arguments or {}, line)) is not None:
-            command, arguments, line, slot, origin = plan.operation.name, plan.arguments, "", ASKING, "screen"
-        request = self.engine.submit(command, arguments, line=line, slot=slot, origin=origin, follow=follow)
-        if request is not None:
-            # What a pane asks because of an answer belongs to the moment in which the operator asked for that.
-            self.unanswered[request.id] = self._screen.moves if self._asked_at is None else self._asked_at
-            if origin == "operator" and self._asked_at is None:
-                self._notices.acted()
-                self._waiting = request
-        return request
+        # By name: the operations are imported in the engine's thread, while the first keys are answered here.
+        for command in ("status", "frame last"):
+            self._keep_account(self.engine.submit(command, slot=command, origin="screen"))
 
     def ask(
         self, call: Call[Any], *, slot: str = "", origin: Origin = "operator", follow: Follow | None = None
     ) -> EngineRequest | None:
-        """Hand a typed call to the engine's threads."""
-        return self.submit(call.operation.name, call.arguments, slot=slot, origin=origin, follow=follow)
+        """Hand a call to the engine's threads; None when the same one already waits.
+
+        One that asks first is looked at first: its plan becomes the question.
+        """
+        if origin == "operator" and _asks_first(call):
+            call, slot, origin = call.having(dry_run=True), ASKING, "screen"
+        name, arguments = call.operation.name, call.arguments
+        return self._keep_account(
+            self.engine.submit(name, arguments, slot=slot, origin=origin, follow=follow)
+        )
+
+    def run_line(self, line: str) -> EngineRequest | None:
+        """Hand a line of the operator's to the engine's threads, as `ask` does with a call."""
+        call = _parse_asking(line)
+        return self.ask(call) if call is not None else self._keep_account(self.engine.submit(line=line))
+
+    def _keep_account(self, request: EngineRequest | None) -> EngineRequest | None:
+        """Note when a request was made, and that the operator waits for theirs."""
+        if request is not None:
+            # What a pane asks because of an answer belongs to the moment in which the operator asked for that.
+            self.unanswered[request.id] = self._screen.moves if self._asked_at is None else self._asked_at
+            if request.origin == "operator" and self._asked_at is None:
+                self._notices.acted()
+                self._waiting = request
+        return request
 
     def submit_when_due(self, *, consolidates: bool, proposes: bool) -> None:
         """Run what knows by the session's clock when it is due, unless something runs: the next look comes soon."""
         if self.engine.running is not None:
             return
         if consolidates:
-            self.submit("consolidate", {"if_due": True}, slot=f"{WHEN_DUE}: inbox", origin="screen")
+            consolidate = operations.lifecycle.consolidate(if_due=True)
+            self.ask(consolidate, slot=f"{WHEN_DUE}: inbox", origin="screen")
         if proposes:
-            self.submit(
-                "prune", {"propose": True, "if_due": True}, slot=f"{WHEN_DUE}: pruning", origin="screen"
-            )
+            prune = operations.maintenance.prune(propose=True, if_due=True)
+            self.ask(prune, slot=f"{WHEN_DUE}: pruning", origin="screen")
 
     def look(self) -> None:
         """Have every pane look again: those on the screen now, the others when they come there."""
-        self.submit("status", slot="status", origin="screen")
+        self.ask(operations.general.status(), slot="status", origin="screen")
         for pane in self._screen.panes:
             pane.look()
 
@@ -193,18 +191,21 @@ class Dispatcher:
                 self._notices.say(f"{waiting.title} waits for {self._runs}")
 
 
-def _to_be_asked(command: str, arguments: Mapping[str, Any], line: str) -> Call[Any] | None:
-    """The dry run that comes before a command which asks first; None for every other."""
-    if (command or line.strip().partition(" ")[0]) not in ASK_FIRST:
+def _parse_asking(line: str) -> Call[Any] | None:
+    """The call of a line whose command asks first; None for every other line, and for one that is wrong: the engine
+    says what is wrong with it.
+    """
+    if line.strip().partition(" ")[0] not in ASK_FIRST:
         return None
     from amgs_app.operations.standard import standard
     from amgs_app.terminal.line import LineError
 
-    registry = standard()
     try:
-        call = registry.parse(line) if line else registry.call(command, **arguments)
+        return standard().parse(line)
     except LineError:
-        return None  # the engine says what is wrong with it
-    if call is None or not call.operation.asks or call.arguments["yes"] or call.arguments["dry_run"]:
         return None
-    return replace(call, arguments={**call.arguments, "dry_run": True})
+
+
+def _asks_first(call: Call[Any]) -> bool:
+    """Whether a call is looked at before it is carried out."""
+    return call.operation.asks and not call.arguments["yes"] and not call.arguments["dry_run"]

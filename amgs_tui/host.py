@@ -69,25 +69,16 @@ class Host(Protocol):
 
     # --- to have done -------------------------------------------------------------------------------------
 
-    def submit(
-        self,
-        command: str = "",
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        line: str = "",
-        slot: str = "",
-        origin: Origin = "operator",
-        follow: Follow | None = None,
+    def ask(
+        self, call: Call[Any], *, slot: str = "", origin: Origin = "operator", follow: Follow | None = None
     ) -> EngineRequest | None:
-        """Hand an action to the engine's threads; None when the same one already waits.
+        """Hand a call to the engine's threads; None when the same one already waits.
 
         follow: the looks that are taken with the result, so that the screen gets both at once.
         """
 
-    def ask(
-        self, call: Call[Any], *, slot: str = "", origin: Origin = "operator", follow: Follow | None = None
-    ) -> EngineRequest | None:
-        """Hand a typed call to the engine's threads, as `submit` does."""
+    def run_line(self, line: str) -> EngineRequest | None:
+        """Hand a line to the engine's threads, as if the operator had typed it."""
 
     def pick(self, block_id: str) -> None:
         """Select a block in every pane."""
@@ -97,6 +88,9 @@ class Host(Protocol):
 
     def read_block(self) -> None:
         """Show the selected block in full."""
+
+    def show_page(self, title: str, result: object) -> None:
+        """Show a result on a page of its own."""
 
     def find_block(self, title: str, chosen: Callable[[str], None], first: Sequence[Block] = ()) -> None:
         """Let the operator find a block by its words; `chosen` is called with its id.

@@ -36,23 +36,25 @@ class Pages:
         self._traffic: Traffic | None = None
         self._history: CommandHistory | None = None
 
-    def read(self, command: str, result: Any) -> None:
-        """Show a result that has no pane."""
+    def read(self, title: str, result: Any) -> None:
+        """Show a result on a page of its own; that of a block and of a diagnosis has keys."""
+        from amgs.types.diagnosis import Diagnosis
         from amgs_app.render.catalogue import page_of, page_width
+        from amgs_app.results.memory import BlockDetail
         from amgs_tui.dialogs.reader import TextReader
-        from amgs_tui.dialogs.result_pages import BlockPage
+        from amgs_tui.dialogs.result_pages import BlockPage, DiagnosisPage
 
         def draw(width: int) -> RenderableType:
             return page_of(result, self._host.canvas(width, 1), self._host.now())
 
-        if command == "block show":
-            self._app.push_screen(BlockPage(self._host, result.block, draw))
-        elif command == "diagnose":
-            from amgs_tui.dialogs.result_pages import DiagnosisPage
-
-            self._app.push_screen(DiagnosisPage(self._host, result, draw))
-        else:
-            self._app.push_screen(TextReader(command.capitalize(), draw, needs=page_width(result)))
+        match result:
+            case BlockDetail():
+                page: TextReader = BlockPage(self._host, result.block, draw)
+            case Diagnosis():
+                page = DiagnosisPage(self._host, result, draw)
+            case _:
+                page = TextReader(title, draw, needs=page_width(result))
+        self._app.push_screen(page)
 
     def read_as(self, title: str, result: Any, pipe: Pipe) -> None:
         """Show a result in the form that its line was piped into."""

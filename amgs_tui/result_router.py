@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from amgs_app import operations
 from amgs_app.terminal.exit_codes import ExitCode
 from amgs_tui.dispatcher import ASKING, WHEN_DUE
 from amgs_tui.engine_worker import OPEN
@@ -198,16 +199,15 @@ class ResultRouter:
         overview = self._state.overview
         empty = overview is not None and overview.corpus and not sum(overview.store.blocks.values())
         if empty and not self._state.attached:
-            self._dispatcher.submit("ingest")
+            self._dispatcher.ask(operations.lifecycle.ingest())
             self._screen.look_at_stale()
         else:
-            self._dispatcher.submit("layout use", slot="layout", origin="screen")
+            self._dispatcher.ask(operations.workspace.layout_use(), slot="layout", origin="screen")
             if self._state.attached:
-                self._dispatcher.submit(
-                    "conversation exchanges", {"limit": EXCHANGES}, slot=AS_SERVED, origin="screen"
-                )
+                exchanges = operations.traffic.exchanges(limit=EXCHANGES)
+                self._dispatcher.ask(exchanges, slot=AS_SERVED, origin="screen")
             if block := self._kept_selection(self._state.place):
-                self._dispatcher.submit("select", {"block": block}, slot=AS_LEFT, origin="screen")
+                self._dispatcher.ask(operations.block.select(block), slot=AS_LEFT, origin="screen")
         for name in ("conversation", "packs"):
             self._screen.pane(name).look()  # it has no place before it knows that there is one
 
@@ -253,7 +253,7 @@ class ResultRouter:
             from amgs_app.render.catalogue import entry_of
 
             if not entry_of(type(event.result)).quiet:
-                self._screen.once_typed(lambda: self._pages.read(event.command, event.result))
+                self._screen.once_typed(lambda: self._pages.read(event.command.capitalize(), event.result))
 
     def _operator_finished(self, event: Finished) -> None:
         """Say what came of it, show the pane that has it, and have the others look again."""

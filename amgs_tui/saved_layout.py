@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+from amgs_app import operations
 
 if TYPE_CHECKING:
     from amgs_app.panes.layout import Layout
@@ -27,13 +29,13 @@ class SavedLayout:
     def remember(self) -> None:
         """Have the store remember how the screen is arranged now."""
         body = self._screen.body
-        arguments: dict[str, Any] = {
-            "pane": body.main,
-            "beside": ",".join(name for name in body.beside if name != body.main),
-            "large": body.maximised,
-            "theme": self._appearance.chosen_theme,
-        }
-        self._dispatcher.submit("layout set", arguments, slot="layout", origin="screen")
+        layout = operations.workspace.layout_set(
+            cast("Any", body.main),
+            beside=",".join(name for name in body.beside if name != body.main),
+            large=body.maximised,
+            theme=self._appearance.chosen_theme,
+        )
+        self._dispatcher.ask(layout, slot="layout", origin="screen")
 
     def choose_theme(self, name: str) -> None:
         """Use a theme because the operator wants it, and remember it."""

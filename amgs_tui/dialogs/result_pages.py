@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding
 
+from amgs_app import operations
 from amgs_tui.dialogs.reader import TextReader
 
 if TYPE_CHECKING:
@@ -69,18 +70,17 @@ class DiagnosisPage(TextReader):
         found, request = self._found, self._found.request
         recorded = request.kind == "gateway call"
         self.dismiss(None)
-        self._host.submit(
-            "fix",
-            {
-                "answer": found.answer,
-                "missed": found.missed,
-                "question": "" if recorded else request.query,
-                "frame": request.frame,
-                "budget": request.budget if request.kind in ("question", "conversation") else None,
-                "exchange": int(request.id) if recorded else None,
-                "conversation": "" if recorded else request.conversation,
-                "block": found.block.id if found.block is not None else "",
-            },
+        self._host.ask(
+            operations.diagnose.fix(
+                found.answer,
+                missed=found.missed,
+                question="" if recorded else request.query,
+                frame=request.frame,
+                budget=request.budget if request.kind in ("question", "conversation") else None,
+                exchange=int(request.id) if recorded else None,
+                conversation="" if recorded else request.conversation,
+                block=found.block.id if found.block is not None else "",
+            )
         )
 
     def action_test(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from amgs_app import operations
@@ -14,20 +14,27 @@ if TYPE_CHECKING:
     from amgs_tui.panes.context_wish import ContextWish
 
 SAID: Final = "said"
-VIEWS: Final[Mapping[str, str]] = {
-    SAID: "",
-    "survival": "ConversationSurvival",
-    "topics": "ConversationTopics",
-    "open": "ConversationActs",
-    "entities": "ConversationEntities",
-    "memories": "ConversationMemories",
-}
-"""The views in their order, and the types of the results that they show."""
+VIEWS: Final = (SAID, "survival", "topics", "open", "entities", "memories")
+"""The views in their order."""
 
 
 def view_of(result: object) -> str:
     """The view that shows a result, "" for none."""
-    return next((view for view, shown in VIEWS.items() if shown == type(result).__name__), "")
+    from amgs.types import conversation_views as views
+    from amgs.types.mentions import ConversationEntities
+
+    match result:
+        case views.ConversationSurvival():
+            return "survival"
+        case views.ConversationTopics():
+            return "topics"
+        case views.ConversationActs():
+            return "open"
+        case ConversationEntities():
+            return "entities"
+        case views.ConversationMemories():
+            return "memories"
+    return ""
 
 
 def title_of(result: object) -> str:
@@ -48,16 +55,32 @@ class ContextView:
     @property
     def next(self) -> str:
         """The view after this one."""
-        views = list(VIEWS)
-        return views[(views.index(self.name) + 1) % len(views)]
+        return VIEWS[(VIEWS.index(self.name) + 1) % len(VIEWS)]
 
     def turn(self) -> None:
         """Go on to the next view."""
         self.name, self.result = self.next, None
 
     def call(self, wish: ContextWish, context: OptimisedContext | None) -> Call[Any] | None:
-        """What the view asks for; None where it needs nothing."""
-        return None if self.name == SAID or context is None else call_of(self.name, wish, context)
+        """What the view asks for; None where it needs nothing. wish: what the context was asked for by."""
+        conversation = operations.conversation
+        match self.name:
+            case _ if self.name == SAID or context is None:
+                return None
+            case "survival":
+                return conversation.survival(
+                    wish.conversation,
+                    context.query,
+                    budget=context.budget,
+                    strategy=context.strategy,
+                    configuration=wish.configuration,
+                    previous=context.plan,
+                    until=wish.until,
+                    keep=list(wish.keep) or None,
+                )
+            case "topics" | "entities" | "memories":
+                return conversation.show(wish.conversation, view=self.name)
+        return conversation.show(wish.conversation, view="acts")
 
     @property
     def drawn(self) -> Callable[[Region], None] | None:
@@ -71,24 +94,3 @@ class ContextView:
         if self.name == "survival":
             return lambda region: draw_survival(region, shown)
         return lambda region: draw_table(region, table_of(shown))
-
-
-def call_of(view: str, wish: ContextWish, context: OptimisedContext) -> Call[Any]:
-    """What a view asks for. wish: what the context was asked for by."""
-    conversation = operations.conversation
-    match view:
-        case "survival":
-            return conversation.survival(
-                wish.conversation,
-                context.query,
-                budget=context.budget,
-                strategy=context.strategy,
-                configuration=wish.configuration,
-                previous=context.plan,
-                until=wish.until,
-                keep=list(wish.keep) or None,
-            )
-        case "topics" | "entities" | "memories":
-            return conversation.show(wish.conversation, view=view)
-        case _:
-            return conversation.show(wish.conversation, view="acts")

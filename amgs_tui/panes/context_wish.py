@@ -48,6 +48,10 @@ class ContextWish:
     keep: tuple[str, ...] = ()
     other: ContextStrategy | None = None
 
+    def restored_in(self, span: ContextSpan | FateChange) -> tuple[str, ...]:
+        """The handles of what was restored that end in a span."""
+        return tuple(one for one in self.keep if span.first <= last_of(one) <= span.last)
+
     @property
     def call(self) -> Call[Any]:
         if self.other is not None:
@@ -73,7 +77,9 @@ class ContextWish:
 
 def fate_of(span: ContextSpan | FateChange) -> SpanFate:
     """What becomes of messages; in a comparison, under the strategy that is looked at."""
-    return span.fate if hasattr(span, "fate") else span.after
+    from amgs.types.conversation import ContextSpan
+
+    return span.fate if isinstance(span, ContextSpan) else span.after
 
 
 def last_of(handle: str) -> int:

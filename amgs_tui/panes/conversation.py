@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from rich.text import Text
 
@@ -12,20 +12,13 @@ from amgs_app import operations
 from amgs_app.panes.row_fields import of_changes, of_spans
 from amgs_app.render.figures.canvas import Canvas, Figure
 from amgs_app.render.figures.empty_state import notice
-from amgs_tui.panes.context_dialogs import (
-    RESTORE_LEVELS,
-    SUMMARY_LEVELS,
-    choose_conversation,
-    choose_exchange,
-    choose_level,
-    choose_other,
-    choose_strategy,
-)
+from amgs_tui.panes.context_dialogs import ContextDialogs
 from amgs_tui.panes.context_views import ContextView, title_of, view_of
-from amgs_tui.panes.context_wish import ContextWish, fate_of, last_of
+from amgs_tui.panes.context_wish import ContextWish, last_of
 from amgs_tui.panes.conversation_keys import BINDINGS
-from amgs_tui.panes.exchange_following import EXCHANGES, GatewayFollower, untouched
+from amgs_tui.panes.exchange_following import EXCHANGES, GatewayFollower, explain_untouched
 from amgs_tui.panes.lists import ListPane
+from amgs_tui.panes.span_restoring import SpanRestoring
 
 if TYPE_CHECKING:
     from amgs.types.conversation import (
@@ -46,8 +39,6 @@ if TYPE_CHECKING:
 
 PREVIEW: Final = 20
 """Messages of a span that are read at most to be shown beside it."""
-_NAMED: Final = 4
-"""Messages that went for others, by their handles."""
 _OF_SPAN: Final = frozenset({"restore", "read", "why", "keep", "level"})
 _OF_CONVERSATION: Final = frozenset(
     {"ask", "budget", "strategy", "scrub", "compare", "summary", "check", "resolve"}
@@ -97,9 +88,20 @@ follows the agents: what the model had in front of it when it answered, and what
         self.mentions: tuple[ResolvedMention, ...] = ()
         """What words of the originals mean."""
         self.beside = ContextView()
-        self.gateway = GatewayFollower()
-        self._restored = ""
-        self._typing: Literal["query", "budget", "text"] = "query"
+        self.gateway = GatewayFollower(self)
+        self.dialogs = ContextDialogs(
+            self, lambda: self.wish, self.want, lambda: self.context, lambda: self.span
+        )
+        self.restoring = SpanRestoring(
+            self,
+            lambda: self.wish,
+            self.want,
+            lambda: self.span,
+            lambda: self.gateway.exchange,
+            lambda: self.context,
+        )
+        for part in (self.gateway, self.dialogs, self.restoring):
+            self.adopt(part)
 
     @property
     def held(self) -> ConversationSummary | None:
@@ -150,18 +152,22 @@ follows the agents: what the model had in front of it when it answered, and what
             self.ask(operations.conversation.conversations(), origin="screen")
 
     def take(self, result: Any) -> None:
-        match type(result).__name__:
-            case "ConversationList":
+        from amgs.types.conversation import ContextComparison, OptimisedContext
+        from amgs.types.gateway import GatewayExchange
+        from amgs_app.results.memory import ConversationList, ConversationShown, ExchangeList
+
+        match result:
+            case ConversationList():
                 self._take_list(result)
-            case "ExchangeList":
-                self._look_at(self.gateway.take(result))
-            case "GatewayExchange":
+            case ExchangeList():
+                self.gateway.take(result)
+            case GatewayExchange():
                 self._take_exchange(result)
-            case "OptimisedContext":
+            case OptimisedContext():
                 self.take_context(result, None)
-            case "ContextComparison":
+            case ContextComparison():
                 self.take_context(result.b, result)
-            case "ConversationShown":
+            case ConversationShown():
                 self._take_originals(result)
             case _ if view_of(result) == self.beside.name and result.conversation == self.wish.conversation:
                 self.beside.result = result
@@ -201,13 +207,11 @@ follows the agents: what the model had in front of it when it answered, and what
         if result.conversation != self.wish.conversation:  # the operator typed it
             self.wish = ContextWish(result.conversation, result.query, result.budget, result.strategy)
         self.wish = self.stood = replace(self.wish, other=compared.a.strategy if compared else None)
-        if self._restored and self.context is not None and compared is None:
-            self._say_restored(self.context, result)
-        self._restored = ""
+        self.restoring.tell(self.context if compared is None else None, result)
         self.place_cursor(result, compared)
 
     def failed(self, failure: Failed) -> None:
-        self._restored = ""
+        self.restoring.asked = ""
         if failure.request.slot == "conversation:context" and failure.request.origin == "operator":
             self.wish = self.stood
         super().failed(failure)
@@ -229,15 +233,6 @@ follows the agents: what the model had in front of it when it answered, and what
         here = (n for n, each in enumerate(self.spans) if each.first <= number <= each.last)
         self.cursor = next(here, min(self.cursor, max(0, self.rows - 1)))
         self.follow_cursor()
-
-    def _say_restored(self, before: OptimisedContext, after: OptimisedContext) -> None:
-        """What came back, and what went instead."""
-        had, has = _whole(before), _whole(after)
-        gone = [f"#{number}" for number in sorted(had - has)]
-        told = f"{', '.join(gone[:_NAMED])}{f' and {len(gone) - _NAMED:,} more' if gone[_NAMED:] else ''}"
-        instead = f"Instead {told} no longer {'go' if gone[1:] else 'goes'} whole." if gone else ""
-        words = f"{after.tokens:,} of {after.budget:,} tokens. {instead}"
-        self.notify(words, title=f"{self._restored} is back", timeout=6)
 
     # --- what is asked for -----------------------------------------------------------------------------------
 
@@ -261,17 +256,6 @@ follows the agents: what the model had in front of it when it answered, and what
         self.gateway.late = False
         self.asked = True
         self.ask(self.wish.call, slot="conversation:context", origin=origin)
-
-    def _look_at(self, number: int | None) -> None:
-        """Ask for what a model was sent with a request, unless it is there already."""
-        if number is not None and self.gateway.needs(number):
-            self.ask(operations.traffic.exchange(number), slot="conversation:exchange", origin="screen")
-
-    def _choose_exchange(self, number: int | None, *, follow: bool) -> None:
-        if number is not None:
-            self.gateway.follows = follow
-            self._look_at(number)
-            self._say()
 
     def _ask_view(self) -> None:
         call = self.beside.call(self.wish, self.context)
@@ -324,7 +308,7 @@ follows the agents: what the model had in front of it when it answered, and what
 
     def subtitle(self) -> str:
         if self.gateway.exchange is not None:
-            return self.gateway.told(self.gateway.exchange)
+            return self.gateway.describe(self.gateway.exchange)
         if self.comparison is not None:
             return "A above, B below · a back · [ ] scrub"
         kept = f"{', '.join(self.wish.keep)} restored · " if self.wish.keep else ""
@@ -339,7 +323,7 @@ follows the agents: what the model had in front of it when it answered, and what
     def draw(self, canvas: Canvas) -> Text:
         exchange = self.gateway.exchange
         if exchange is not None and self.context is None:
-            return notice(canvas, exchange.asked, (), untouched(exchange))
+            return notice(canvas, exchange.asked, (), explain_untouched(exchange))
         if self.context is None and self.wish.conversation:
             return notice(canvas, "Conversation", (), self.waits)
         if self.context is None and self.gateway.served:
@@ -379,57 +363,16 @@ follows the agents: what the model had in front of it when it answered, and what
 
     # --- what the keys do -----------------------------------------------------------------------------------
 
-    def action_ask(self) -> None:
-        self._typing = "query"
-        hint = "What should the model answer? Blank: the last message of the user."
-        self.host.ask_line(self.NAME, "question", self.wish.query, hint=hint, replace=True, blank=True)
-
-    def action_budget(self) -> None:
-        self._typing = "budget"
-        now = self.wish.budget if self.context is None else self.context.budget
-        self.host.ask_line(self.NAME, "budget in tokens", str(now or ""), replace=True)
-
-    def action_check(self) -> None:
-        self._typing = "text"
-        hint = "What does it say that was not said, and what does it leave out?"
-        self.host.ask_line(self.NAME, "text to check", "", hint=hint)
-
     def take_answer(self, line: str) -> None:
-        if self._typing == "text":
-            self.ask(operations.conversation.validate(self.wish.conversation, line))
-        elif self._typing == "query":
-            self.want(query=line)
-        elif line.replace(",", "").strip().isdecimal() and int(line.replace(",", "")) > 0:
-            self.want(budget=int(line.replace(",", "")))
-        else:
-            self.notify("Give a number of tokens, such as 4000.", title="No budget", severity="warning")
-
-    def action_strategy(self) -> None:
-        """Choose a strategy, or a configuration, which brings its own."""
-        choose_strategy(self.app, self.wish, self.want)
+        self.dialogs.take_answer(line)
 
     def action_choose(self) -> None:
-        if self.listed is None or not self.listed.conversations:
-            self.notify("`conversation add NAME FILE` keeps one.", title="No conversation yet")
-            return
-        choose_conversation(self.app, self.listed.conversations, self.wish, self.host.now(), self.want)
-
-    def action_exchanges(self) -> None:
-        every = self.gateway.requests
-        if not every:
-            self.notify("No agent has asked anything yet.", title="No requests")
-            return
-        choose_exchange(
-            self.app,
-            every,
-            self.gateway.number,
-            lambda number: self._choose_exchange(number, follow=number == every[0].number),
-        )
+        self.dialogs.choose_conversation(self.listed.conversations if self.listed is not None else ())
 
     def action_scrub(self, by: int) -> None:
         """The context as it stood some messages earlier or later; where a request is looked at, another request."""
         if self.gateway.exchange is not None and self.gateway.through is not None:
-            self._choose_exchange(self.gateway.beside(by), follow=False)
+            self.gateway.go_to(self.gateway.beside(by), follow=False)
             return
         size = self.length
         place = max(1, min(size, (self.wish.until or size) + by))
@@ -439,40 +382,9 @@ follows the agents: what the model had in front of it when it answered, and what
     def action_live(self) -> None:
         """The newest request, where there is one; else the context as it stands after the last message."""
         if self.gateway.requests:
-            self._choose_exchange(self.gateway.requests[0].number, follow=True)
+            self.gateway.go_to(self.gateway.requests[0].number, follow=True)
         else:
             self.want("screen", until=None)
-
-    def action_restore(self) -> None:
-        """Have the span in the context from now on; once more lets it go again. Where a request is looked at, the next
-        one holds the span, or lets it go.
-        """
-        span, exchange = self.span, self.gateway.exchange
-        if span is None:
-            return
-        if exchange is not None:
-            self._keep(exchange.conversation, span, drop=getattr(span, "because", "") == "restored")
-            return
-        mine = [one for one in self.wish.keep if span.first <= last_of(one) <= span.last]
-        if mine:
-            self.want(keep=tuple(one for one in self.wish.keep if one not in mine))
-        elif fate_of(span) == "kept":
-            self.notify("It goes to the model as it is.", title=f"{span.handle} is in the context", timeout=3)
-        else:
-            self._restored = span.handle
-            self.want(keep=(*self.wish.keep, span.handle))
-
-    def action_keep(self) -> None:
-        """Have every context keep the span, that of the gateway's next request too; once more lets it go."""
-        span = self.span
-        if span is not None:
-            mine = any(span.first <= last_of(one) <= span.last for one in self.wish.keep)
-            drop = not mine and getattr(span, "because", "") == "restored"
-            self._keep(self.wish.conversation, span, drop=drop)
-
-    def _keep(self, conversation: str, span: ContextSpan | FateChange, *, drop: bool) -> None:
-        budget = self.context.budget if self.context is not None else None
-        self.ask(operations.conversation.keep(conversation, span.handle, drop=drop, budget=budget))
 
     def action_single(self) -> None:
         """List each message, or neighbours with the same fate as one; the cursor stays with its message."""
@@ -505,32 +417,6 @@ follows the agents: what the model had in front of it when it answered, and what
                 )
             )
 
-    def action_compare(self) -> None:
-        """Two strategies one under the other; the other one is chosen. Once more: back."""
-        if self.wish.other is not None:
-            self.want(other=None)
-        else:
-            choose_other(self.app, self.wish, self.want)
-
-    def action_level(self) -> None:
-        """Read the span at a level that is chosen."""
-        span, name = self.span, self.wish.conversation
-        if span is not None:
-
-            def read(level: Any) -> None:
-                self.ask(operations.conversation.restore(name, span.handle, level=level))
-
-            choose_level(self.app, f"{span.handle} at which level?", RESTORE_LEVELS, read)
-
-    def action_summary(self) -> None:
-        """Read a summary, at a level that is chosen."""
-        name = self.wish.conversation
-
-        def read(level: Any) -> None:
-            self.ask(operations.conversation.show(name, view="summary", level=level))
-
-        choose_level(self.app, "A summary of what?", SUMMARY_LEVELS, read)
-
     def action_resolve(self) -> None:
         self.ask(operations.conversation.resolve(self.wish.conversation))
 
@@ -543,32 +429,19 @@ follows the agents: what the model had in front of it when it answered, and what
 
     def show_to_operator(self, command: str, result: Any) -> None:
         """What the operator typed themselves is shown, whatever the pane does with it."""
-        if command == "conversation list":
+        from amgs_app.results.memory import ConversationList, ExchangeList
+
+        if isinstance(result, ConversationList):
             self.action_choose()
-        elif command == "conversation exchanges" and result.exchanges:
-            self.action_exchanges()
+        elif isinstance(result, ExchangeList) and result.exchanges:
+            self.gateway.action_exchanges()
         elif view_of(result) and result.conversation == self.wish.conversation:
             self.beside.name, self.beside.result = view_of(result), result
             self.repaint()
         elif command == "conversation show" or view_of(result):
-            from amgs_app.render.catalogue import page_of, page_width
-            from amgs_tui.dialogs.reader import TextReader
-
-            host = self.host
-            self.app.push_screen(
-                TextReader(
-                    title_of(result),
-                    lambda wide: page_of(result, host.canvas(wide, 1), host.now()),
-                    needs=page_width(result),
-                )
-            )
+            self.host.show_page(title_of(result), result)
 
 
 def _last(one: ConversationSummary) -> tuple[bool, float]:
     """Conversations in the order of their last messages; those of unknown time first."""
     return one.last is not None, one.last.timestamp() if one.last is not None else 0.0
-
-
-def _whole(context: OptimisedContext) -> set[int]:
-    """The numbers of the messages that are kept as they are."""
-    return {n for span in context.spans if span.fate == "kept" for n in range(span.first, span.last + 1)}

@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from amgs.text.plural import plural
+from amgs_app import operations
+from amgs_tui.dialogs.questions import Choice
 from amgs_tui.panes.context_wish import ContextWish
 
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 
     from amgs.types.gateway import GatewayExchange
     from amgs_app.results.memory import ExchangeList
+    from amgs_tui.panes.base import Pane
 
 EXCHANGES: Final = 50
 """Requests through a gateway that can be gone through."""
@@ -26,7 +29,8 @@ class GatewayFollower:
     since a context was asked for.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, pane: Pane) -> None:
+        self._pane = pane
         self.through: ExchangeList | None = None
         self.exchange: GatewayExchange | None = None
         self.number = 0
@@ -43,16 +47,45 @@ class GatewayFollower:
         """Whether a gateway runs."""
         return self.through is not None and bool(self.through.served)
 
-    def take(self, result: ExchangeList) -> int | None:
-        """Keep the latest requests; the number of the newest, where it is followed and a gateway runs."""
+    def take(self, result: ExchangeList) -> None:
+        """Keep the latest requests; the newest is looked at, where it is followed and a gateway runs."""
         self.through = result
-        return result.exchanges[0].number if self.follows and result.served and result.exchanges else None
+        if self.follows and result.served and result.exchanges:
+            self._ask(result.exchanges[0].number)
 
-    def needs(self, number: int) -> bool:
-        """Whether a request has to be asked for; it is looked at from now on."""
+    def go_to(self, number: int | None, *, follow: bool) -> None:
+        """Look at what a model was sent with a request; None: with none. follow: newer ones take its place."""
+        if number is not None:
+            self.follows = follow
+            self._ask(number)
+            self._pane.show_change()
+
+    def _ask(self, number: int) -> None:
+        """Ask for a request, unless it is there already; it is looked at from now on."""
         missing = number != self.number or self.exchange is None
         self.number = number
-        return missing
+        if missing:
+            self._pane.ask(operations.traffic.exchange(number), slot="conversation:exchange", origin="screen")
+
+    def action_exchanges(self) -> None:
+        """Choose a request; where it is the newest, newer ones take its place."""
+        every = self.requests
+        if not every:
+            self._pane.notify("No agent has asked anything yet.", title="No requests")
+            return
+        choices = [
+            Choice(
+                str(one.number),
+                f"{one.number} {one.asked}",
+                f"{one.tokens:,} of {one.tokens_before:,} tok" if one.tokens else one.untouched,
+                marked=one.number == self.number,
+            )
+            for one in every
+        ]
+        newest = str(every[0].number)
+        self._pane.choose(
+            "Which request?", choices, lambda number: self.go_to(int(number), follow=number == newest)
+        )
 
     def look_at(self, exchange: GatewayExchange, *, asked: bool) -> ContextWish | None:
         """Show a request; what was wished with it, where it was of a conversation. asked: whether a context was asked
@@ -71,7 +104,7 @@ class GatewayFollower:
         place = next((n for n, one in enumerate(every) if one.number == self.number), 0)
         return every[max(0, min(len(every) - 1, place - by))].number if every else None
 
-    def told(self, exchange: GatewayExchange) -> str:
+    def describe(self, exchange: GatewayExchange) -> str:
         """Which request it is, and whether newer ones take its place."""
         newer = (self.requests[0].number if self.requests else 0) - exchange.number
         if newer > 0:
@@ -79,7 +112,7 @@ class GatewayFollower:
         return f"request {exchange.number} · {'following' if self.follows else 'L follows'}"
 
 
-def untouched(exchange: GatewayExchange) -> str:
+def explain_untouched(exchange: GatewayExchange) -> str:
     """What there is to say of a request that shows no context."""
     words = f"Request {exchange.number} went on as it came: {exchange.untouched}."
     if exchange.missing:

@@ -32,7 +32,7 @@ async def test_corrections_that_were_not_applied_are_there_at_the_next_start() -
     world = World(raw=2, consolidated=4)
     async with drive(world, (120, 40)) as driven:
         source, target, kind = next(iter(world.session.engine.memory.edges())).key
-        driven.app.submit(line=f"edge edit {source} {target} --kind {kind} --cut")
+        driven.app.run_line(f"edge edit {source} {target} --kind {kind} --cut")
         await driven.press("1", "d", "x")
         left = {pane.NAME: pane.drafted for pane in driven.app.main.panes if pane.drafted}
         assert left == {"inbox": "corrections to 1 block", "graph": "corrections to 1 edge"}
@@ -60,7 +60,7 @@ async def test_corrections_to_a_block_that_no_longer_waits_are_not_offered() -> 
     world = World(raw=2)
     async with drive(world, (120, 40)) as driven:
         await driven.press("d", "x")
-        driven.app.submit(line="consolidate")
+        driven.app.run_line("consolidate")
         await driven.settle()
     async with drive(world, (120, 40)) as driven:
         assert "Kept from last time" not in driven.text

@@ -159,7 +159,7 @@ async def test_what_was_run_is_listed_as_it_would_be_typed_and_can_be_run_again(
         assert lines[0].startswith("theme ") and lines[1] == "block show nothing" and "mirror" in lines[2]
         assert all(line in driven.text for line in lines)
         await driven.press("down", "down")
-        app.submit(line="graph stats")
+        app.run_line("graph stats")
         await driven.settle()
         assert app.history.entries[0].line == "graph stats"
         await driven.press("enter")

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import amgs
-from amgs import AsyncMemoryClient, BlockFilter, MemoryClient
+from amgs import AsyncMemoryClient, BlockFilter, MemoryClient, Weights
 from amgs.api.entities import Entities
 from amgs.api.sources import SourceLibrary
 from amgs.client import async_memory_client, memory_client
@@ -64,6 +64,9 @@ def test_answers_are_the_engines_own_values_and_filters_mean_the_same(address: s
         raw = BlockFilter(statuses=("raw",), meta={"room": "3"})
         assert [hit.block for hit in client.search("key", filter=raw).hits] == [client.block(told)]
         assert client.search("key", filter=BlockFilter(meta={"room": "3"})).hits == ()
+        (hit,) = client.search("key", filter=raw, weights=Weights(1, 0, 0, 0, 0)).hits
+        explained = client.why("key", told, weights=Weights(1, 0, 0, 0, 0), top_k=1)
+        assert hit.score == pytest.approx(explained.score, abs=1e-3)
         changed = client.set_metadata(told, category="person", meta={"room": "", "floor": "2"})
         assert (changed.category, changed.meta.get("room"), changed.meta["floor"]) == ("person", None, "2")
         assert client.undo(client.operations(1)[0].id).undone

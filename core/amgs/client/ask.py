@@ -88,5 +88,5 @@ def _json(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_json(each) for each in value]
     if is_dataclass(value) and not isinstance(value, type):
-        return ",".join(repr(each) for each in astuple(value))  # weights, the one record among the arguments
+        return astuple(value)  # weights, the one record among the arguments
     return value

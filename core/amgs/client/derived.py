@@ -112,7 +112,7 @@ def derive(
     return Derived(answered, read, also or {}, names, change, without, note, of)
 
 
-def placed(home: str, requests: Mapping[str, Request]) -> dict[str, Request]:
+def placed(home: str, /, **requests: Request) -> dict[str, Request]:
     """Requests by the names that the client has. home: the class of the methods that they are derived from, as
     `module:Class`.
     """

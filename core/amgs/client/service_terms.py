@@ -41,7 +41,7 @@ def conditions(given: Arguments) -> Arguments:
         "since": filter.since,
         "until": filter.until,
         "self_only": filter.self_only or None,
-        "meta": _pairs(filter.meta),
+        "meta": filter.meta or None,
     }
 
 
@@ -56,12 +56,6 @@ def look(given: Arguments) -> Arguments:
     """Whether a frame leaves a trace, as the service is told so."""
     traced = given.pop("reinforce", True)
     return given | ({} if traced and "as_of" not in given else {"look": True})
-
-
-def metadata(given: Arguments) -> Arguments:
-    """Metadata as its pairs, and the self as yes or no."""
-    own = given.pop("is_self_component", None)
-    return given | {"own": None if own is None else "yes" if own else "no", "meta": _pairs(given.get("meta"))}
 
 
 def verdict(given: Arguments) -> Arguments:
@@ -80,10 +74,6 @@ def messages(given: Arguments) -> Arguments:
 def told(given: Arguments) -> Arguments:
     """What is told of an answer, without what is not known; the answer and the fact are asked for even if empty."""
     return {name: value for name, value in given.items() if value != "" or name in ("answer", "missed")}
-
-
-def _pairs(meta: Any) -> list[str] | None:
-    return [f"{key}={value}" for key, value in meta.items()] if meta else None
 
 
 # --- answers ---------------------------------------------------------------------------------------------

@@ -47,11 +47,14 @@ class ListedSession:
 
 @dataclass(frozen=True, slots=True)
 class SessionListing:
-    """Sessions, the newest first. places: where was looked. left: how many files were not counted for want of time."""
+    """Sessions, the newest first. places: where was looked. left: how many files were not counted for want of time.
+    more: how many older ones there are.
+    """
 
     sessions: tuple[ListedSession, ...]
     places: tuple[str, ...]
     left: int = 0
+    more: int = 0
 
 
 def list_sessions(

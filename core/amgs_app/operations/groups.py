@@ -9,6 +9,7 @@ FRONT_ENDS = "Ways to work"
 
 PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
+        "Look at an agent's sessions": ("session", "follow", "replay"),
         "Build a memory": ("ingest", "inbox", "consolidate", "source", "import", "export", "migrate"),
         "Ask it": (
             "search",

@@ -38,6 +38,7 @@ NOUNS = (
     "maintenance",
     "runs",
     "search",
+    "sessions",
     "simulation",
     "sources",
     "gateway",

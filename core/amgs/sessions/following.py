@@ -1,0 +1,58 @@
+"""A session that is still being written: read again as it grows."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Final
+
+from amgs.sessions.opening import open_session
+from amgs.sessions.outlook import Outlook, look_ahead
+from amgs.sessions.turn import Session
+from amgs.types import Progress
+
+_EVERY: Final = 1.0
+"""Seconds between two looks at the file."""
+
+
+def follow(
+    path: Path, seconds: float | None = None, progress: Progress | None = None
+) -> tuple[Session, Outlook]:
+    """Look at a session whenever its file has grown, for so long or until it is cancelled; gives it as it is then.
+
+    progress is told how full the window is, and near a compaction what it would drop that is likeliest to be needed
+    again. Raises InputError for what cannot be read, and Cancelled.
+    """
+    end = None if seconds is None else time.monotonic() + seconds
+    size = -1
+    while True:
+        now = _size(path)
+        if now != size:
+            size = now
+            session = open_session(path)
+            outlook = look_ahead(session)
+            told = tell(outlook)
+        if progress is not None:
+            progress(outlook.window.tokens, outlook.window.limit or 0, told)
+        if end is not None and time.monotonic() >= end:
+            return session, outlook
+        time.sleep(_EVERY if end is None else min(_EVERY, max(0.0, end - time.monotonic())))
+
+
+def tell(outlook: Outlook) -> str:
+    """`turn 212, 81 % of the window; a compaction would drop app.py, store.py`."""
+    window = outlook.window
+    told = f"turn {window.turn}, {window.tokens:,} tokens"
+    if window.fill is not None:
+        told = f"turn {window.turn}, {window.fill:.0%} of the window"
+    if not outlook.near:
+        return told
+    names = ", ".join(one.path.rsplit("/", 1)[-1] for one in outlook.files[:4])
+    return f"{told}; a compaction would drop {names or 'all of it'}"
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1

@@ -1,0 +1,327 @@
+"""The sessions that agents left on this machine: `session`, `replay`, `follow`. Nothing of them is stored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from amgs.errors import UsageError
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
+from amgs_app.results.sessions import (
+    SessionCache,
+    SessionLosses,
+    SessionOutlook,
+    SessionRegrets,
+    SessionReplay,
+    SessionRules,
+    SessionText,
+    SessionTurns,
+    SessionWindowShown,
+)
+
+if TYPE_CHECKING:
+    from amgs.sessions.listing import SessionListing
+    from amgs.sessions.review import SessionReview
+    from amgs.sessions.turn import Session, Turn
+    from amgs.types import Progress
+    from amgs_app.engine import Engine
+
+View = Literal["overview", "turns", "window", "text", "lost", "regret", "cache", "rules", "outlook"]
+Class = Literal["path", "number", "id", "command", "decision", "constraint", "error"]
+_TURNS = 200
+
+
+@operation(
+    "session",
+    place="here",
+    summary="Open a session of a coding agent: what was in its window, what was lost, what that cost.",
+    synonyms=("claude code", "codex", "transcript", "compaction", "sessions", "rollout"),
+    example="session --agent codex",
+)
+def session(
+    engine: Engine,
+    name: Annotated[
+        str,
+        Arg(
+            metavar="FILE|ID",
+            help="A session file, or the beginning of an id; default: list those found here.",
+        ),
+        Takes("file"),
+    ] = "",
+    *,
+    view: Annotated[
+        View,
+        Option(
+            "--view",
+            metavar="VIEW",
+            help="overview, turns, window, text, lost, regret, cache, rules or outlook.",
+        ),
+    ] = "overview",
+    at: Annotated[
+        int | None,
+        Option(
+            "--at", metavar="TURN", min=1, help="Of which turn; default: the last, or the last compaction."
+        ),
+    ] = None,
+    kind: Annotated[
+        Class | None,
+        Option("--class", metavar="CLASS", help="With lost: only this class, such as path or constraint."),
+    ] = None,
+    find: Annotated[
+        str, Option("--find", metavar="WORDS", help="With turns: only those that hold these words.")
+    ] = "",
+    project: Annotated[
+        str, Option("--project", metavar="NAME", help="Of a list: projects whose folder holds this.")
+    ] = "",
+    agent: Annotated[
+        str,
+        Option("--agent", metavar="NAME", help="Of a list: sessions of one program, such as claude-code."),
+    ] = "",
+    subagents: Annotated[bool, Option("--subagents", help="Of a list: also files of subagents.")] = False,
+    limit: Annotated[
+        int | None,
+        Option("--limit", metavar="N", min=1, help="Show at most N; default: 50 sessions, 200 turns."),
+    ] = None,
+) -> (
+    SessionListing
+    | SessionReview
+    | SessionTurns
+    | SessionWindowShown
+    | SessionText
+    | SessionLosses
+    | SessionRegrets
+    | SessionCache
+    | SessionRules
+    | SessionOutlook
+):
+    """Without FILE, list the sessions of coding agents that lie on this machine, newest first. With one, look at it.
+
+    overview: how full the window was, what each compaction threw away, what was needed again and what that cost. turns:
+    what was said and done. window: what the model read for a turn, in order. text: one turn, whole. lost: what
+    compactions threw away, by class. regret: what of it was needed again, beside what is done again anyway. cache: what
+    each request read from the provider's cache. rules: instructions that were loaded, and rules that were broken.
+    outlook: what a compaction now would drop. Nothing is changed or stored, and no model is asked.
+    """
+    del engine
+    if not name:
+        return _list(project, agent, subagents=subagents, limit=limit or 50)
+    _check(view, at=at, kind=kind, find=find)
+    opened = open_named(name)
+    from amgs.sessions.review import facts_of, row_of
+
+    facts = facts_of(opened)
+    match view:
+        case "turns":
+            return _turns(opened, find, at, limit or _TURNS)
+        case "window":
+            from amgs.sessions.windows import tokens_of_all, window_at
+
+            window = window_at(opened, _turn(opened, at).number)
+            return SessionWindowShown(
+                facts,
+                window.turn,
+                tuple(row_of(opened, turn) for turn in window.turns),
+                window.tokens,
+                tokens_of_all(opened, window.turns),
+                window.estimated,
+                opened.system,
+                opened.tools,
+                len(window.masked),
+            )
+        case "text":
+            turn = _turn(opened, at)
+            return SessionText(facts, replace(turn, text=opened.text(turn), cut=0))
+        case "lost":
+            from amgs.sessions.losses import losses
+
+            every = losses(opened)
+            found = tuple(one for one in every if at is None or one.boundary == at)
+            if at is not None and not found:
+                _no_boundary(opened, at)
+            return SessionLosses(facts, found, kind or "")
+        case "regret":
+            return _regrets(opened, at)
+        case "cache":
+            from amgs.sessions.cache import cache_line
+
+            return SessionCache(facts, cache_line(opened))
+        case "rules":
+            from amgs.sessions.obedience import broken_rules
+
+            return SessionRules(facts, opened.rules, broken_rules(opened))
+        case "outlook":
+            from amgs.sessions.outlook import look_ahead
+
+            return SessionOutlook(facts, look_ahead(opened, at))
+    from amgs.sessions.review import review
+
+    return review(opened)
+
+
+def open_named(name: str) -> Session:
+    """The session in a file, or whose id begins so; raises InputError for none."""
+    from amgs.sessions.opening import open_session
+
+    return open_session(_path_of(name))
+
+
+def _path_of(name: str) -> Path:
+    from amgs.sessions.listing import find_session
+
+    path = Path(name).expanduser()
+    is_path = path.exists() or "/" in name or path.suffix in (".jsonl", ".json", ".db", ".md")
+    return path if is_path else find_session(Path.home(), name)
+
+
+def _list(project: str, agent: str, *, subagents: bool, limit: int) -> SessionListing:
+    from amgs.sessions.listing import list_sessions
+    from amgs.sessions.registry import FORMATS
+
+    if agent and agent not in (known := [one.key for one in FORMATS]):
+        raise UsageError(f"No agent is called {agent!r} here.", way_out=f"Known: {', '.join(known)}.")
+    found = list_sessions(Path.home(), project=project, agent=agent, subagents=subagents)
+    return replace(found, sessions=found.sessions[:limit], more=max(0, len(found.sessions) - limit))
+
+
+_FOR_VIEWS = {
+    "at": ("turns", "window", "text", "lost", "regret", "outlook"),
+    "kind": ("lost",),
+    "find": ("turns",),
+}
+
+
+def _check(view: View, **given: object) -> None:
+    """Refuse what means nothing for a view."""
+    for name, value in given.items():
+        if value not in (None, "", False) and view not in _FOR_VIEWS[name]:
+            option = "class" if name == "kind" else name
+            raise UsageError(
+                f"--{option} means nothing with `--view {view}`.",
+                way_out=f"It is for {', '.join(_FOR_VIEWS[name])}.",
+            )
+
+
+def _turn(opened: Session, at: int | None) -> Turn:
+    if not opened.turns:
+        raise UsageError("The session holds no turns.", way_out="Its overview tells what its records are.")
+    if at is not None and at > len(opened.turns):
+        raise UsageError(f"There is no turn {at}.", way_out=f"The last one is {len(opened.turns)}.")
+    return opened.turn(at) if at is not None else (opened.main or opened.turns)[-1]
+
+
+def _no_boundary(opened: Session, at: int) -> None:
+    marks = ", ".join(str(turn.number) for turn in opened.boundaries)
+    raise UsageError(
+        f"Turn {at} is no compaction.", way_out=f"Compactions: {marks}." if marks else "The session has none."
+    )
+
+
+def _turns(opened: Session, find: str, at: int | None, limit: int) -> SessionTurns:
+    """Turns that hold words, or those around one, or the last."""
+    from amgs.sessions.review import facts_of, row_of
+
+    words = find.lower().split()
+    found = [
+        turn
+        for turn in opened.turns
+        if not words or all(word in opened.text(turn).lower() + turn.words.lower() for word in words)
+    ]
+    shown = found[-limit:]
+    if at is not None:
+        place = next(
+            (n for n, turn in enumerate(found) if turn.number >= _turn(opened, at).number), len(found)
+        )
+        start = max(0, place - limit // 2)
+        shown = found[start : start + limit]
+    return SessionTurns(facts_of(opened), tuple(row_of(opened, turn) for turn in shown), len(found), find)
+
+
+def _regrets(opened: Session, at: int | None) -> SessionRegrets:
+    from amgs.sessions.controls import by_kind
+    from amgs.sessions.regrets import regrets
+    from amgs.sessions.review import facts_of
+
+    found = regrets(opened)
+    kinds = by_kind(opened, found)
+    if at is not None:
+        if not any(turn.number == at for turn in opened.boundaries):
+            _no_boundary(opened, at)
+        found = tuple(one for one in found if one.boundary == at)
+    return SessionRegrets(facts_of(opened), found, kinds)
+
+
+@operation(
+    "replay",
+    place="here",
+    summary="Compare what an agent's compactions cost with other ways to drop as much.",
+    synonyms=("strategies", "compaction strategy", "what if"),
+    example="replay 7f3a",
+    long=True,
+)
+def replay(
+    engine: Engine,
+    name: Annotated[
+        str, Arg(metavar="FILE|ID", help="A session file, or the beginning of an id."), Takes("file")
+    ],
+    *,
+    progress: Progress | None = None,
+) -> SessionReplay:
+    """Put the window at each compaction of a session before our own strategies, with as many tokens to keep as the
+    agent's program kept, and count what each would have had to get again: beside keeping the latest turns, and any at
+    random.
+
+    The future is that of the session as it was. It takes half a minute for a long session; nothing is stored.
+    """
+    import amgs
+    from amgs.memory.session_replay import replay as replay_session
+    from amgs.sessions.regrets import regrets
+    from amgs.sessions.review import facts_of
+
+    del engine
+    opened = open_named(name)
+    if not opened.boundaries:
+        raise UsageError("The session has no compaction.", way_out="`session FILE` shows what it has.")
+    with amgs.open(":memory:") as scratch:
+        outcomes = replay_session(scratch, opened, regrets(opened), progress)
+    return SessionReplay(facts_of(opened), outcomes)
+
+
+@operation(
+    "follow",
+    place="here",
+    summary="Follow a session while its agent works, and tell before it compacts.",
+    synonyms=("tail", "live", "watch"),
+    example="follow 7f3a --until 300",
+    long=True,
+)
+def follow(
+    engine: Engine,
+    name: Annotated[
+        str,
+        Arg(metavar="FILE|ID", help="A session file, or the beginning of an id; default: the newest here."),
+        Takes("file"),
+    ] = "",
+    *,
+    until: Annotated[
+        int,
+        Option("--until", metavar="SECONDS", min=0, help="Stop after so long; default: when it is stopped."),
+    ] = 0,
+    progress: Progress | None = None,
+) -> SessionOutlook:
+    """Tell each second how full the window of a session is, and from 80 % on what a compaction would drop that is
+    likely to be needed again. The file is only read.
+    """
+    from amgs.sessions.following import follow as follow_session
+    from amgs.sessions.listing import list_sessions
+    from amgs.sessions.review import facts_of
+
+    del engine
+    if not name:
+        found = list_sessions(Path.home(), seconds=0).sessions
+        if not found:
+            raise UsageError("No session lies here.", way_out="Give the path of a session file.")
+        name = found[0].path
+    opened, outlook = follow_session(_path_of(name), until or None, progress)
+    return SessionOutlook(facts_of(opened), outlook)

@@ -1,0 +1,106 @@
+"""The views of an agent's session that the engine has no type for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from amgs.sessions.cache import CacheLine
+    from amgs.sessions.controls import KindRate, Outcome
+    from amgs.sessions.losses import Loss
+    from amgs.sessions.obedience import BrokenRule
+    from amgs.sessions.outlook import Outlook
+    from amgs.sessions.regrets import Regret
+    from amgs.sessions.review import SessionFacts, TurnRow
+    from amgs.sessions.turn import Rules, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTurns:
+    """`session FILE --view turns`: turns in order. total: how many there are, or that hold the words looked for."""
+
+    facts: SessionFacts
+    turns: tuple[TurnRow, ...]
+    total: int
+    find: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWindowShown:
+    """`session FILE --view window`: what stood in the window at a turn, in the order in which the model read it.
+
+    tokens: as the file counts, else estimated. described: tokens of the turns shown, estimated; the rest are the system
+    prompt, the definitions of tools and what the file does not hold.
+    """
+
+    facts: SessionFacts
+    turn: int
+    turns: tuple[TurnRow, ...]
+    tokens: int
+    described: int
+    estimated: bool
+    system: str | None
+    tools: str | None
+    masked: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionText:
+    """`session FILE --view text`: one turn, whole."""
+
+    facts: SessionFacts
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLosses:
+    """`session FILE --view lost`: what compactions threw away, by class. kind: only this class."""
+
+    facts: SessionFacts
+    losses: tuple[Loss, ...]
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRegrets:
+    """`session FILE --view regret`: what was needed again, and beside it what is done again anyway."""
+
+    facts: SessionFacts
+    regrets: tuple[Regret, ...]
+    kinds: tuple[KindRate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionReplay:
+    """`replay`: what compactions cost, and what other ways to drop as much would have cost, that of the program
+    first.
+    """
+
+    facts: SessionFacts
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCache:
+    """`session FILE --view cache`: what each request read from the provider's cache, and what it read again."""
+
+    facts: SessionFacts
+    cache: CacheLine
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRules:
+    """`session FILE --view rules`: standing instructions that were loaded, and what the user forbade and was done."""
+
+    facts: SessionFacts
+    rules: tuple[Rules, ...]
+    broken: tuple[BrokenRule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOutlook:
+    """`session FILE --view outlook`: what a compaction at a turn would drop, likeliest to be needed again first."""
+
+    facts: SessionFacts
+    outlook: Outlook

@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Final
 
 from amgs.client import async_memory_client, memory_client, signatures
-from amgs.client.derived import ELSEWHERE, Derived, Request, doc_of
+from amgs.client.derived import ELSEWHERE, DerivedRequest, Request, doc_of
 from amgs.client.parts import ALIASES, MEMORY, PARTS
 from amgs_app.operations.standard import standard
 
@@ -51,7 +51,7 @@ def _signatures() -> str:
     Raises ValueError for a row whose operation is not there, or does not take what the method gives it.
     """
     every = [each for part in PARTS.values() for each in part.requests.values()]
-    rows = {each.key: each for each in (*MEMORY.values(), *every) if isinstance(each, Derived)}
+    rows = {each.key: each for each in (*MEMORY.values(), *every) if isinstance(each, DerivedRequest)}
     operations = {each.identifier: each for each in standard()}
     writing = set()
     lines = []
@@ -88,14 +88,14 @@ def _signatures() -> str:
     )
 
 
-def _taken(row: Derived) -> list[str]:
+def _taken(row: DerivedRequest) -> list[str]:
     """The names of what a method takes that the service takes, too."""
     given = _arguments(row)
     rest = [each for each in (given.vararg,) if each is not None]
     return [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs, *rest)]
 
 
-def _arguments(row: Derived) -> ast.arguments:
+def _arguments(row: DerivedRequest) -> ast.arguments:
     """The arguments of the method without their types, for a lambda."""
     given = copy.deepcopy(_declared(row).args)
     for each in ast.walk(given):
@@ -106,13 +106,13 @@ def _arguments(row: Derived) -> ast.arguments:
 
 def _declared(described: Request) -> ast.FunctionDef:
     """How a request's function is written: of a derived one the method, without `self` and what is not served."""
-    function = described.function() if isinstance(described, Derived) else described
+    function = described.function() if isinstance(described, DerivedRequest) else described
     body = _tree(_module(described)).body
     *classes, name = function.__qualname__.split(".")
     for kind in classes:
         body = next(node.body for node in body if isinstance(node, ast.ClassDef) and node.name == kind)
     found = next(node for node in body if isinstance(node, ast.FunctionDef) and node.name == name)
-    if not isinstance(described, Derived):
+    if not isinstance(described, DerivedRequest):
         return found
     found = copy.deepcopy(found)
     left_out = {"self", ELSEWHERE, *described.without}
@@ -135,7 +135,7 @@ def _value(value: object) -> ast.expr:
 
 
 def _module(described: Request) -> ModuleType:
-    module = inspect.getmodule(described.function() if isinstance(described, Derived) else described)
+    module = inspect.getmodule(described.function() if isinstance(described, DerivedRequest) else described)
     assert module is not None
     return module
 
@@ -167,7 +167,7 @@ def _methods(requests: Mapping[str, Request], prefix: str, imports: dict[str, st
         function = _declared(described)
         answer = function.returns
         assert answer is not None
-        if not isinstance(described, Derived):
+        if not isinstance(described, DerivedRequest):
             assert isinstance(answer, ast.Subscript) and ast.unparse(answer.value) == "Ask"
             answer = answer.slice
         names = _Names(_module(described))

@@ -29,7 +29,7 @@ for _method, _taken in TAKES.items():
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class DerivedRequest:
     """A request whose arguments are those of a method.
 
     answered: the identifier of the operation. read: the field of the answer that is given, or what reads it; "" for the
@@ -107,9 +107,9 @@ def derive(
     note: str = "",
     of: str = "",
     **names: str,
-) -> Derived:
-    """A request of the table; see `Derived`. of: the method's own name, where the client has it under another one."""
-    return Derived(answered, read, also or {}, names, change, without, note, of)
+) -> DerivedRequest:
+    """A row of the table; see `DerivedRequest`. of: the method's own name, where the client has another one for it."""
+    return DerivedRequest(answered, read, also or {}, names, change, without, note, of)
 
 
 def placed(home: str, /, **requests: Request) -> dict[str, Request]:
@@ -118,7 +118,7 @@ def placed(home: str, /, **requests: Request) -> dict[str, Request]:
     """
     return {
         name: replace(each, method=f"{home}.{each.method or name}")
-        if isinstance(each, Derived) and ":" not in each.method
+        if isinstance(each, DerivedRequest) and ":" not in each.method
         else each
         for name, each in requests.items()
     }
@@ -126,4 +126,4 @@ def placed(home: str, /, **requests: Request) -> dict[str, Request]:
 
 def doc_of(described: Request) -> str:
     """What a request says of itself."""
-    return described.doc() if isinstance(described, Derived) else inspect.getdoc(described) or ""
+    return described.doc() if isinstance(described, DerivedRequest) else inspect.getdoc(described) or ""

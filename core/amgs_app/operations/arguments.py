@@ -44,10 +44,18 @@ Configuration = Annotated[
     ),
 ]
 Limit = Annotated[int, Option("--limit", metavar="N", min=1, help="Show at most N.")]
-
-
+MostBlocks = Annotated[int | None, Option("--limit", metavar="N", min=1, help="At most N blocks.")]
 Offset = Annotated[int, Option("--offset", metavar="N", min=0, help="Skip the first N.")]
 
+DryRun = Annotated[bool, Option("--dry-run", help="Show the plan and change nothing.")]
+
+FrameQuery = Annotated[str, Option("--query", metavar="TEXT", help="What the frame is for.")]
+FrameBudget = Annotated[
+    int | None, Option("--budget", metavar="N", min=1, help="Token budget; default: the frame's own.")
+]
+CategoryName = Annotated[
+    str | None, Option("--category", metavar="NAME", help="What kind of knowledge it is.")
+]
 ProfileName = Literal["ephemeral", "standard", "durable", "core"]
 Profile = Annotated[
     ProfileName | None,

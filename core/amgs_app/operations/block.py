@@ -10,6 +10,7 @@ from amgs.text.plural import plural
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import (
+    CategoryName,
     LambdaValue,
     Limit,
     Offset,
@@ -113,9 +114,7 @@ def set_block(
     engine: Engine,
     block: Reference = None,
     *,
-    category: Annotated[
-        str | None, Option("--category", metavar="NAME", help="What kind of knowledge it is.")
-    ] = None,
+    category: CategoryName = None,
     confidence: Annotated[
         float | None, Option("--confidence", metavar="X", min=0, max=1, help="Confidence, 0 to 1.")
     ] = None,

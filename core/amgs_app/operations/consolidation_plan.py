@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Option
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import Reference
+from amgs_app.operations.arguments import CategoryName, Reference
 from amgs_app.results.memory import Consolidated
 
 if TYPE_CHECKING:
@@ -60,9 +60,7 @@ def edit(
     operator: Operator,
     block: Reference = None,
     *,
-    category: Annotated[
-        str | None, Option("--category", metavar="NAME", help="What kind of knowledge it is.")
-    ] = None,
+    category: CategoryName = None,
     new: Annotated[bool, Option("--new", help="Allow a category that no block has yet.")] = False,
     confidence: Annotated[
         float | None, Option("--confidence", metavar="X", help="Confidence, 0 to 1.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import Lifetime, WeightsText, read_weights
+from amgs_app.operations.arguments import FrameBudget, FrameQuery, Lifetime, WeightsText, read_weights
 from amgs_app.panes.row_fields import listed
 from amgs_app.results.focus import Opened
 from amgs_app.results.memory import FrameList, LastFrame
@@ -48,11 +48,8 @@ def assemble(
     engine: Engine,
     name: Annotated[str, Arg(metavar="NAME", help="INBOX, ATTENTION, SELF, SESSION, …"), Takes("frame")],
     *,
-    query: Annotated[str, Option("--query", metavar="TEXT", help="What the frame is for.")] = "",
-    budget: Annotated[
-        int | None,
-        Option("--budget", metavar="N", min=1, help="Token budget; default: the frame's own."),
-    ] = None,
+    query: FrameQuery = "",
+    budget: FrameBudget = None,
     weights: WeightsText = None,
     composite: Annotated[bool, Option("--composite", help="Require a frame that is made of others.")] = False,
     look: Annotated[

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import Limit, Reference, WeightsText, read_pair, read_weights
+from amgs_app.operations.arguments import (
+    FrameBudget,
+    FrameQuery,
+    Limit,
+    Reference,
+    WeightsText,
+    read_pair,
+    read_weights,
+)
 from amgs_app.panes.row_fields import listed
 
 if TYPE_CHECKING:
@@ -17,10 +25,6 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 Name = Annotated[str, Arg(metavar="NAME", help="A registered frame."), Takes("frame")]
-Query = Annotated[str, Option("--query", metavar="TEXT", help="What the frame is for.")]
-Budget = Annotated[
-    int | None, Option("--budget", metavar="N", min=1, help="Token budget; default: the frame's own.")
-]
 
 Instant = Annotated[
     str | None, Option("--since", metavar="ISO", help="Only blocks created since; none: any time.")
@@ -98,7 +102,7 @@ def define(
         Literal["raw", "structured", "template", "summary"] | None,
         Option("--assembly", help="How the text is written."),
     ] = None,
-    budget: Budget = None,
+    budget: FrameBudget = None,
     refresh_hours: Annotated[
         float | None,
         Option("--refresh-hours", metavar="H", min=0, help="How long an assembly stays fresh."),
@@ -284,7 +288,12 @@ def delete(engine: Engine, name: Name) -> FrameDefinition:
     lists=lambda found: [each.block.id for each in listed(found.frame)],
 )
 def cached(
-    engine: Engine, name: Name, *, query: Query = "", budget: Budget = None, weights: WeightsText = None
+    engine: Engine,
+    name: Name,
+    *,
+    query: FrameQuery = "",
+    budget: FrameBudget = None,
+    weights: WeightsText = None,
 ) -> CachedFrame:
     """Show the latest assembly for the same request while it is fresh; else assemble, and say why.
 
@@ -356,7 +365,7 @@ def compare(
     left: Annotated[str, Arg(metavar="A", help="A frame, or the id of a past assembly.")],
     right: Annotated[str, Arg(metavar="B", help="Another; may be the same frame.")],
     *,
-    query: Query = "",
+    query: FrameQuery = "",
     query_b: Annotated[str | None, Option("--query-b", metavar="TEXT", help="Another query for B.")] = None,
     weights_a: Annotated[
         str | None, Option("--weights-a", metavar="R,C,K,S,F", help="Weights for A.")
@@ -370,7 +379,7 @@ def compare(
     at_b: Annotated[
         datetime | None, Option("--at-b", metavar="INSTANT", help="Assemble B as of this time.")
     ] = None,
-    budget: Budget = None,
+    budget: FrameBudget = None,
 ) -> FrameComparison:
     """Compare two frames, two weight sets or two instants. Nothing is reinforced.
 

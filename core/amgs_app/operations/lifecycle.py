@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from amgs.errors import InputError, UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import Limit, Offset
+from amgs_app.operations.arguments import DryRun, Limit, MostBlocks, Offset
 from amgs_app.panes.row_fields import of_raw, shown
 from amgs_app.panes.row_filter import ListFilter
 from amgs_app.places.paths import lies_there
@@ -315,8 +315,8 @@ def inbox_due(engine: Engine) -> Due:
 def consolidate(
     engine: Engine,
     *,
-    dry_run: Annotated[bool, Option("--dry-run", help="Show the plan and change nothing.")] = False,
-    limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="At most N blocks.")] = None,
+    dry_run: DryRun = False,
+    limit: MostBlocks = None,
     if_due: Annotated[
         bool, Option("--if-due", help="Only when the inbox is full or old enough; see `inbox due`.")
     ] = False,

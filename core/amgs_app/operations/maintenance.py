@@ -10,7 +10,7 @@ from amgs.errors import UsageError
 from amgs.text.plural import plural
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import Limit
+from amgs_app.operations.arguments import DryRun, Limit, MostBlocks
 from amgs_app.results.memory import Enhanced, ReviewList, Untouched
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ Concerns = Annotated[
 MostOfAKind = Annotated[
     int | None, Option("--limit", metavar="N", min=1, help="At most N proposals per kind.")
 ]
-DryRun = Annotated[bool, Option("--dry-run", help="Show the plan and change nothing.")]
 
 
 @operation(
@@ -105,7 +104,7 @@ def prune(
     engine: Engine,
     *,
     dry_run: DryRun = False,
-    limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="At most N blocks.")] = None,
+    limit: MostBlocks = None,
     threshold: Annotated[
         float | None,
         Option("--threshold", metavar="X", min=0, max=1, help="Relevance under which a block is faded."),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from amgs.errors import Cancelled, UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import Limit
+from amgs_app.operations.arguments import DryRun, Limit
 from amgs_app.results.memory import SourceHistory, SourceList, Watched
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 Name = Annotated[str, Arg(metavar="SOURCE", help="A source as `source list` shows it, or its file.")]
-DryRun = Annotated[bool, Option("--dry-run", help="Show the plan and change nothing.")]
 
 _SLICE = 0.2
 """Seconds of a wait, after which it can be stopped."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import read_weights
+from amgs_app.operations.arguments import DryRun, read_weights
 
 if TYPE_CHECKING:
     from amgs.api.diversity import Diversity
@@ -39,7 +39,7 @@ def calibrate(
     method: Annotated[
         Literal["isotonic", "platt"], Option("--method", help="The curve to fit.")
     ] = "isotonic",
-    dry_run: Annotated[bool, Option("--dry-run", help="Show the plan and change nothing.")] = False,
+    dry_run: DryRun = False,
     questions: Annotated[
         Path | None,
         Option("--questions", metavar="FILE", help="Questions as `test` asks them: say which would move."),

@@ -19,6 +19,9 @@ _COMMAND: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
 _COMMAND_WORDS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _INTERRUPTED: Final = re.compile(r"\[Request interrupted by user[^\]]*\]\s*")
 
+_WINDOW: Final = 200_000
+_LARGE_WINDOW: Final = 1_000_000
+
 PartTurn = tuple[Role, TurnKind, str, dict[str, Any]]
 """(role, kind, text, further fields of a turn)."""
 
@@ -80,3 +83,10 @@ def usage_of(given: Any) -> Usage:
         count(one.get("cache_read_input_tokens")),
         count(one.get("output_tokens")),
     )
+
+
+def window_of(model: str, most: int) -> int | None:
+    """Tokens that one of Anthropic's models can read, by its name and the most that it read; None without a name."""
+    if not model:
+        return None
+    return _LARGE_WINDOW if most > _WINDOW or "[1m]" in model else _WINDOW

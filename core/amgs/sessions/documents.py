@@ -30,3 +30,11 @@ def beside(path: Path) -> Any:
         return document_at(path)
     except InputError:
         return None
+
+
+def text_beside(path: Path) -> str:
+    """The text of a file that may lie beside a session, without blanks around it; "" where it cannot be read."""
+    try:
+        return path.read_text("utf-8", "replace").strip() if path.is_file() else ""
+    except OSError:
+        return ""

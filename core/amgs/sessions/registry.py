@@ -7,7 +7,17 @@ from typing import Final
 
 from amgs.sessions.format import SessionFormat
 
-_NAMES: Final = ("claude_code", "codex")
+_NAMES: Final = (
+    "claude_bodies",
+    "opencode",
+    "claude_code",
+    "codex",
+    "gemini_cli",
+    "copilot_cli",
+    "atif",
+    "cline",
+    "aider",
+)
 """Modules of `formats`, the one that is recognised most surely first."""
 
 FORMATS: Final[tuple[SessionFormat, ...]] = tuple(

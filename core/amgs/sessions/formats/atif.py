@@ -180,5 +180,5 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
 
 
 FORMAT: Final = SessionFormat(
-    "atif", "ATIF", "2026-11-26, 1.7", ("jobs/**/trajectory*.json",), recognises, read
+    "atif", "ATIF", "2026-11-26, one redacted file of 1.7", ("jobs/**/trajectory*.json",), recognises, read
 )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.sessions.anthropic_messages import parts_of, turns_of_part, usage_of
+from amgs.sessions.anthropic_messages import parts_of, turns_of_part, usage_of, window_of
 from amgs.sessions.building import SessionBuilder, limit_of
 from amgs.sessions.format import SessionFormat
 from amgs.sessions.lines import (
@@ -28,9 +28,6 @@ from amgs.sessions.lines import (
     text,
 )
 from amgs.sessions.turn import Boundary, Place, Rules, Session, Turn, TurnKind
-
-_WINDOW: Final = 200_000
-_LARGE_WINDOW: Final = 1_000_000
 
 
 class _Reading:
@@ -152,10 +149,8 @@ class _Reading:
         for turn in _abandoned(turns):
             self.made.change(turn, abandoned=True)
         self.made.know(model=self.made.facts.pop("side_model", ""))
-        if self.made.facts.get("model"):
-            most = max((turn.usage.window for turn in turns if turn.usage and not turn.agent), default=0)
-            large = most > _WINDOW or "[1m]" in self.made.facts["model"]
-            self.made.know(window=_LARGE_WINDOW if large else _WINDOW)
+        most = max((turn.usage.window for turn in turns if turn.usage and not turn.agent), default=0)
+        self.made.know(window=window_of(self.made.facts.get("model", ""), most))
 
 
 _OF_ATTACHMENT: Final = ("content", "prompt", "addedBlocks", "addedLines", "snippet", "stdout", "message")

@@ -80,7 +80,7 @@ class _Reading:
             self.made.know(model=text(about.get("modelId") or about.get("id")))
             usage = _usage(fields(message.get("metrics")))
             common |= {"usage": usage if usage.window else None, "request": f"message {index}"}
-        for number, part in enumerate(parts_of(message.get("content"))):
+        for number, part in enumerate(_joined(parts_of(message.get("content")))):
             for who, kind, words, more in self._split(part, role, told, f"{index}.{number}"):
                 self.made.turn(place, who, kind, words, **common, **more)
 
@@ -126,6 +126,24 @@ class _Reading:
             self.made.turn(place, "system", "boundary", "", boundary=Boundary(preserved=kept), **common)
             return
         self.made.turn(place, "system", "boundary", "", boundary=Boundary(), **common)
+
+
+def _joined(parts: Sequence[Any]) -> Iterator[Any]:
+    """Parts, a text that says of which call a result is in one with the result, which is the next text."""
+    waiting = ""
+    for part in parts:
+        told = text(fields(part).get("text"))
+        if waiting and told and not told.startswith("<environment_details>"):
+            yield {"type": "text", "text": f"{waiting}\n{told}"}
+            waiting = ""
+            continue
+        if waiting:
+            yield {"type": "text", "text": waiting}
+        waiting = told if _RESULT.fullmatch(told.strip()) else ""
+        if not waiting:
+            yield part
+    if waiting:
+        yield {"type": "text", "text": waiting}
 
 
 def _usage(metrics: Record) -> Usage:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from amgs.errors import InputError
 from amgs.sessions.building import SessionBuilder
-from amgs.sessions.documents import document_at
+from amgs.sessions.documents import document_at, text_beside
 from amgs.sessions.format import SessionFormat
 from amgs.sessions.lines import (
     Line,
@@ -40,7 +40,6 @@ _PUT_IN: Final = (
     "This is the Gemini CLI. We are setting up the context",
     "<hook_context>",
 )
-_SPEAKERS: Final = ("user", "gemini", "model")
 
 
 class _Reading:
@@ -58,11 +57,9 @@ class _Reading:
     def lines(self, lines: Sequence[Line]) -> None:
         """Lines, of which a later one may replace or take back an earlier one."""
         events: list[tuple[Place, Record]] = []
-        known: dict[str, int] = {}
-        """Where the event of a message stands, by its id."""
+        known: dict[str, int] = {}  # where the event of a message stands, by its id
         live: list[str] = []
-        left: set[tuple[int, str]] = set()
-        """Events and ids of messages that were taken back."""
+        left: set[tuple[int, str]] = set()  # events and ids of messages that were taken back
         for line in lines:
             record = line.value
             if record is None:
@@ -131,7 +128,7 @@ class _Reading:
 
     def _say(self, record: Record, place: Place, *, abandoned: bool) -> None:
         who = text(record.get("type") or record.get("role"))
-        if who not in _SPEAKERS:
+        if who not in ("user", "gemini", "model"):
             return
         id, at = text(record.get("id")), instant(record.get("timestamp"))
         if not abandoned:
@@ -164,21 +161,21 @@ class _Reading:
 
     def _user(self, content: Any, place: Place, more: dict[str, Any]) -> None:
         for part in _parts(content):
-            answer = fields(part.get("functionResponse"))
             told = content_text(part)
-            if answer:
+            if answer := fields(part.get("functionResponse")):
                 response = fields(answer.get("response"))
                 result = more | {"answers": text(answer.get("id")) or text(answer.get("name"))}
-                failed = "error" in response
-                self.made.turn(place, "tool", "result", _response(response), failed=failed, **result)
+                result["failed"] = "error" in response
+                self.made.turn(place, "tool", "result", _response(response), **result)
             elif _SUMMARY in told:
                 if not self.made.turns or self.made.turns[-1].kind != "boundary":
-                    mark = Boundary("", self._window or None)
-                    self.made.turn(place, "system", "boundary", "", boundary=mark, at=more["at"])
+                    self.made.turn(
+                        place, "system", "boundary", "", boundary=Boundary("", self._window or None)
+                    )
                 self.made.turn(place, "assistant", "summary", told, **more)
             elif told:
-                put_in = told.lstrip().startswith(_PUT_IN)
-                self.made.turn(place, "user", "injected" if put_in else "said", told, **more)
+                kind: TurnKind = "injected" if told.lstrip().startswith(_PUT_IN) else "said"
+                self.made.turn(place, "user", kind, told, **more)
 
     def _call(self, call: Record, place: Place, more: dict[str, Any]) -> None:
         name = text(call.get("name"))
@@ -214,10 +211,7 @@ def _usage(tokens: Record) -> Usage:
 
 
 def read(path: Path) -> Session:
-    """The session in a file; see the module. Raises InputError for a file that cannot be read, or is neither JSON nor
-    lines of it.
-    """
-    marker = path.parent.parent / ".project_root"
+    """The session in a file; see the module. Raises InputError for a file that cannot be read, or is no JSON."""
     reading = _Reading(path)
     first = [line.value for line in itertools.islice(lines_of(path), 2)]
     if path.suffix == ".jsonl" or (len(first) > 1 and first[0] is not None):
@@ -233,8 +227,7 @@ def read(path: Path) -> Session:
                 reading.message(one, Place(number))
             else:
                 reading.made.fail(Line(Place(number), None, "not an object"))
-    if marker.is_file():
-        reading.made.know(project=marker.read_text("utf-8", "replace").strip())
+    reading.made.know(project=text_beside(path.parent.parent / ".project_root"))
     return reading.made.session()
 
 

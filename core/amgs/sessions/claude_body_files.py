@@ -1,0 +1,116 @@
+"""The calls in a folder of request and response bodies that Claude Code wrote, in order of time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.sessions.documents import beside
+from amgs.sessions.lines import Line, Record, fields, instant, lines_of, text, unreadable
+
+_REQUEST: Final = ".request.json"
+_RESPONSE: Final = ".response.json"
+_INDEX: Final = "index.jsonl"
+_SESSION: Final = re.compile(r"session(?:_id)?[\"_: ]+([0-9a-zA-Z-]{6,})")
+
+
+@dataclass(frozen=True, slots=True)
+class BodyCall:
+    """One call of the API. request, response: its bodies, None for one that is missing or no JSON object.
+
+    name, answer: of the files, "" where there is none. source: what the program called for. session: "" where neither
+    the index nor the request says.
+    """
+
+    name: str
+    answer: str
+    request: Record | None
+    response: Record | None
+    at: datetime | None
+    source: str
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class BodyFolder:
+    """A folder. calls: in order of time. index: its lines. others: files that are none of these."""
+
+    calls: Sequence[BodyCall]
+    index: Sequence[Line]
+    others: int
+
+    def sessions(self) -> list[str]:
+        """The sessions, the latest first."""
+        told = list(dict.fromkeys(call.session for call in reversed(self.calls)))
+        return [one for one in told if one] or told
+
+
+def has_bodies(path: Path) -> bool:
+    """Whether a folder holds bodies of requests."""
+    return path.is_dir() and next(path.glob(f"*{_REQUEST}"), None) is not None
+
+
+def body_folder(path: Path) -> BodyFolder:
+    """What lies in a folder. Requests that no index names go by the times of their files, and so do their responses.
+
+    Raises InputError for a folder or an index that cannot be read.
+    """
+    try:
+        files = sorted(one for one in path.iterdir() if one.is_file())
+        changed = {one.name: one.stat().st_mtime for one in files}
+    except OSError as error:
+        raise unreadable(path, error) from error
+    requests = [one for one in files if one.name.endswith(_REQUEST)]
+    responses = [one for one in files if one.name.endswith(_RESPONSE)]
+    index = [*lines_of(path / _INDEX)] if _INDEX in changed else []
+    told = {Path(text(line.value.get("request_file"))).name: line.value for line in index if line.value}
+    named = {Path(text(one.get("response_file"))).name for one in told.values()}
+    free = sorted((one for one in responses if one.name not in named), key=lambda one: changed[one.name])
+    bodies = {one.name: _body(one) for one in [*requests, *responses]}
+    calls = []
+    for one in sorted(requests, key=lambda one: (changed[one.name], one.name)):
+        entry = told.get(one.name, {})
+        answer = Path(text(entry.get("response_file"))).name if entry else _next(free, one, bodies, changed)
+        if answer not in bodies:
+            answer = ""
+        at = instant(entry.get("timestamp")) or instant(changed[one.name])
+        request = bodies[one.name]
+        session = text(entry.get("session_id")) or _session_of(request)
+        source = text(entry.get("query_source"))
+        calls.append(BodyCall(one.name, answer, request, bodies.get(answer), at, source, session))
+    calls.sort(key=lambda call: call.at.timestamp() if call.at else 0.0)
+    used = {call.answer for call in calls}
+    lost = [
+        BodyCall("", one.name, None, bodies[one.name], None, "", "")
+        for one in responses
+        if one.name not in used
+    ]
+    others = len(files) - len(requests) - len(responses) - (_INDEX in changed)
+    return BodyFolder([*lost, *calls], index, others)
+
+
+def _next(
+    free: list[Path], request: Path, bodies: Mapping[str, Record | None], changed: Mapping[str, float]
+) -> str:
+    """The first response of the same model that was written after a request and that no other request has."""
+    model = text((bodies[request.name] or {}).get("model"))
+    for one in free:
+        same = text((bodies[one.name] or {}).get("model")).startswith(model)
+        if same and changed[one.name] >= changed[request.name]:
+            free.remove(one)
+            return one.name
+    return ""
+
+
+def _body(path: Path) -> Record | None:
+    value: Any = beside(path)
+    return value if isinstance(value, dict) else None
+
+
+def _session_of(request: Record | None) -> str:
+    found = _SESSION.search(text(fields((request or {}).get("metadata")).get("user_id")))
+    return found[1] if found else ""

@@ -1,0 +1,230 @@
+"""Aider: `.aider.chat.history.md` in a project's folder, which holds all its sessions, one after the other.
+
+It is Markdown: `# aider chat started at TIME` begins a session, `#### ` goes before each line of the user, `> ` before
+what the program says, and the rest is the model's. A record is a block of one of them. The file has no times but that
+of the beginning, no system prompt, and nothing of the summaries by which Aider shortens a long history.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from amgs.errors import InputError
+from amgs.sessions.building import SessionBuilder
+from amgs.sessions.format import SessionFormat
+from amgs.sessions.lines import Record, instant, text, unreadable
+from amgs.sessions.turn import Boundary, Place, Session, Turn, Usage
+from amgs.types.conversation import ToolCall
+
+_HEADING: Final = "# aider chat started at "
+_FENCE: Final = re.compile(r"^\s*(```+|~~~+)")
+_TOKENS: Final = re.compile(r"^Tokens: (.*)$", re.MULTILINE)
+_COUNT: Final = re.compile(r"([\d.,]+)([kM]?) (sent|cache write|cache hit|received)")
+_MODEL: Final = re.compile(r"^(?:Main m|M)odel: (\S+)", re.MULTILINE)
+_VERSION: Final = re.compile(r"^Aider v(\S+)", re.MULTILINE)
+_APPLIED: Final = re.compile(r"^(?:Applied edit to .*|Commit [0-9a-f]{6,} .*)$", re.MULTILINE)
+_REFUSED: Final = re.compile(
+    r"did not conform to the edit format|^Failed to apply|^# \d+ SEARCH/REPLACE", re.MULTILINE
+)
+_RUN: Final = re.compile(r"^Running (.+)$", re.MULTILINE)
+_EMPTY: Final = "<blank>"
+
+Speaker = Literal["start", "user", "program", "model"]
+_MARKS: Final[tuple[tuple[str, Speaker], ...]] = (("#### ", "user"), ("> ", "program"))
+
+
+@dataclass
+class _Block:
+    speaker: Speaker
+    place: Place
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Its lines without what marks them."""
+        return "\n".join(self.lines).strip()
+
+
+def _blocks(path: Path) -> Iterator[_Block]:
+    """The blocks of a file. Within a fence of the model, nothing marks a line but the beginning of a session."""
+    try:
+        raw_lines = path.read_bytes().splitlines(keepends=True)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    block: _Block | None = None
+    fence, at, before = "", 0, ""
+    for number, raw in enumerate(raw_lines, 1):
+        line = text(raw.decode("utf-8-sig", "replace").rstrip())
+        speaker, said = _speaker(line, fence)
+        if block is not None and speaker == "model" and (not line or (block.speaker == "program" and before)):
+            speaker = (
+                block.speaker
+            )  # nothing marks a blank line, nor the further lines of what the program says
+        if speaker == "start":
+            fence = ""
+        elif speaker == "model" and (found := _FENCE.match(line)):
+            fence = "" if fence and found[1].startswith(fence) else fence or found[1]
+        if block is None or speaker != block.speaker or (speaker == "start" and line):
+            if block is not None and block.text:
+                yield block
+            block = _Block(speaker, Place(number, at))
+        block.lines.append(said)
+        block.place = Place(block.place.line, block.place.offset, at + len(raw) - block.place.offset)
+        at, before = at + len(raw), line
+    if block is not None and block.text:
+        yield block
+
+
+def _speaker(line: str, fence: str) -> tuple[Speaker, str]:
+    """Whose a line is, and what it says."""
+    if line.startswith(_HEADING):
+        return "start", line[len(_HEADING) :].strip()
+    if not fence:
+        for mark, speaker in _MARKS:
+            if line == mark.strip() or line.startswith(mark):
+                said = line[len(mark) :]
+                return speaker, "" if said == _EMPTY else said
+    return "model", line
+
+
+def _sessions(path: Path) -> dict[str, list[_Block]]:
+    """The blocks of each session, by its id: the time at which it began, and a number where two have one."""
+    found: dict[str, list[_Block]] = {}
+    own: list[_Block] | None = None
+    for block in _blocks(path):
+        if block.speaker == "start" or own is None:
+            began = block.text if block.speaker == "start" else ""
+            id = next(name for name in _names(began) if name not in found)
+            own = found[id] = []
+        own.append(block)
+    return found
+
+
+def _names(began: str) -> Iterator[str]:
+    name = began.replace(" ", "T") or "unknown"
+    yield name
+    number = 2
+    while True:
+        yield f"{name}-{number}"
+        number += 1
+
+
+class _Reading:
+    def __init__(self, path: Path, id: str) -> None:
+        self.made = SessionBuilder("Aider", "aider", path)
+        self.made.know(id=id, project=str(path.parent))
+        self._at: Any = None
+        self._requests = 0
+        self._unpaid: list[Turn] = []
+        """Turns of the model since tokens were counted last."""
+
+    def take(self, block: _Block) -> None:
+        """One block: turns, or a count of what it is."""
+        before = len(self.made.turns)
+        if block.speaker == "start":
+            self._at = instant(block.text)
+            self.made.note("session")
+            return
+        if block.speaker == "user":
+            self._user(block)
+        elif block.speaker == "program":
+            self._program(block)
+        else:
+            self._requests += 1
+            request = f"request {self._requests}"
+            self._unpaid.append(
+                self.made.turn(block.place, "assistant", "said", block.text, at=self._at, request=request)
+            )
+        if len(self.made.turns) == before:
+            self.made.note("words of the program")
+
+    def _user(self, block: _Block) -> None:
+        if block.text.split()[0] in ("/clear", "/reset"):
+            mark = Boundary("manual")
+            self.made.turn(block.place, "system", "boundary", block.text, at=self._at, boundary=mark)
+            return
+        command = block.text.startswith(("/", "!"))
+        self.made.turn(block.place, "user", "injected" if command else "said", block.text, at=self._at)
+
+    def _program(self, block: _Block) -> None:
+        """What the program did with an answer, and what it counted."""
+        told = block.text
+        if model := _MODEL.search(told):
+            self.made.know(model=model[1])
+        if version := _VERSION.search(told):
+            self.made.know(version=version[1])
+        for run in _RUN.findall(told):
+            call = ToolCall(f"run {block.place.line}", "run", run)
+            self.made.turn(block.place, "assistant", "call", "", (call,), at=self._at)
+        failed = _REFUSED.search(told) is not None
+        if failed or _APPLIED.search(told):
+            self.made.turn(block.place, "tool", "result", told, at=self._at, failed=failed)
+        if counted := _TOKENS.search(told):
+            usage = _usage(counted[1])
+            for turn in self._unpaid if usage.window else ():
+                self.made.change(self.made.turns[turn.number - 1], usage=usage)
+            self._unpaid = []
+
+
+def _usage(told: str) -> Usage:
+    """The tokens of a line such as `4.2k sent, 1.1k cache hit, 310 received.`; what is sent includes the cache."""
+    found = {}
+    for number, unit, what in _COUNT.findall(told):
+        try:
+            found[what] = round(float(number.replace(",", "")) * {"": 1, "k": 1_000, "M": 1_000_000}[unit])
+        except (ValueError, OverflowError):
+            continue
+    written, cached = found.get("cache write", 0), found.get("cache hit", 0)
+    fresh = max(0, found.get("sent", 0) - written - cached)
+    return Usage(fresh, written, cached, found.get("received", 0))
+
+
+def sessions_in(path: Path) -> Sequence[str]:
+    """The ids of the sessions in a file, the latest first. Raises InputError for a file that cannot be read."""
+    return tuple(reversed(_sessions(path)))
+
+
+def read_one(path: Path, id: str) -> Session:
+    """The session with an id; raises InputError for none, and for a file that cannot be read."""
+    found = _sessions(path)
+    if id not in found:
+        raise InputError(f"{path} holds no session {id}.", way_out="Give an id of one that it holds.")
+    reading = _Reading(path, id)
+    for block in found[id]:
+        reading.take(block)
+    return reading.made.session()
+
+
+def read(path: Path) -> Session:
+    """The latest session in a file; see the module. Raises InputError for a file that cannot be read or holds none."""
+    ids = sessions_in(path)
+    if not ids:
+        raise InputError(f"{path} holds no session.", way_out="Give a history that Aider wrote.")
+    return read_one(path, ids[0])
+
+
+def recognises(path: Path, first: Sequence[Record]) -> bool:
+    """Whether a file has Aider's name, or begins as its histories do."""
+    del first
+    if path.is_dir():
+        return False
+    with path.open("rb") as file:
+        return path.name == ".aider.chat.history.md" or file.read(4_096).lstrip().startswith(
+            _HEADING.encode()
+        )
+
+
+FORMAT: Final = SessionFormat(
+    "aider",
+    "Aider",
+    "",
+    (".aider.chat.history.md", "*/.aider.chat.history.md", "*/*/.aider.chat.history.md"),
+    recognises,
+    read,
+    inside=sessions_in,
+    read_one=read_one,
+)

@@ -1,0 +1,237 @@
+"""Bodies of requests and responses of Claude Code: the folder DIR of `OTEL_LOG_RAW_API_BODIES=file:DIR`.
+
+`UUID.request.json` is what the model read, whole: system prompt, tools, messages; `REQUEST.response.json` is what it
+wrote. `index.jsonl`, of later versions, says when each call was, of which session and for what. A record is a file, or
+a line of the index. A request repeats the messages of the one before; where it does not, the window was rewritten.
+Requests with another system prompt or other tools are of subagents, or for titles and the like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.errors import InputError
+from amgs.sessions.anthropic_messages import parts_of, turns_of_part, usage_of, window_of
+from amgs.sessions.building import SessionBuilder
+from amgs.sessions.claude_body_files import BodyCall, body_folder, has_bodies
+from amgs.sessions.format import SessionFormat
+from amgs.sessions.lines import Line, Record, as_json, content_text, fields, items, text
+from amgs.sessions.request_windows import RequestWindow, mark_of, same_at_start
+from amgs.sessions.turn import Boundary, Place, Session, TurnKind, Usage
+from amgs.types.conversation import Role
+
+_MAIN: Final = ("repl_main_thread", "sdk", "compact")
+_BILLING: Final = "x-anthropic-billing-header"
+
+
+class _Reading:
+    def __init__(self, path: Path, id: str) -> None:
+        self.made = SessionBuilder("Claude Code", "claude-bodies", path)
+        self.made.know(id=id)
+        self._windows: list[RequestWindow] = []
+        self._records = 0
+        self._at: datetime | None = None
+
+    def place(self) -> Place:
+        """Of the next record."""
+        self._records += 1
+        return Place(self._records)
+
+    def take(self, call: BodyCall) -> None:
+        """One call: its request, and its response."""
+        if call.request is None:
+            if call.name:
+                self.made.fail(Line(self.place(), None, "not a JSON object"))
+            if call.answer:
+                self.place()
+                self.made.note("response without a request")
+            return
+        self._at = call.at
+        place, first = self.place(), len(self.made.turns) + 1
+        messages = items(call.request.get("messages"))
+        marks = [mark_of(one) for one in messages]
+        ids = [f"{call.name}:{number}" for number in range(len(messages))]
+        usage = usage_of((call.response or {}).get("usage"))
+        window, same = self._window_of(call, marks)
+        if same >= window.asked:
+            answered = same == window.asked < min(len(window.marks), len(messages))
+            if answered and text(messages[same].get("role")) == "assistant":
+                same += 1  # the answer, as the program kept it
+            ids[:same] = window.ids[:same]
+            new: Sequence[int] = range(same, len(messages))
+        else:
+            new = self._rewritten(window, messages, marks, ids, Boundary(after=usage.window or None), place)
+        for number in new:
+            self._say(window, messages[number], ids[number], place)
+        window.marks, window.asked, window.ids, window.body = marks, len(marks), ids, call.request
+        window.first, window.calls, window.rewriting = first, window.calls + 1, False
+        if len(self.made.turns) < first:
+            self.made.note("request without a new message")
+        if call.answer:
+            self._answer(window, call, usage)
+
+    def _window_of(self, call: BodyCall, marks: Sequence[tuple[int, int]]) -> tuple[RequestWindow, int]:
+        """The window that a request goes on with, or writes anew, and how many of its messages are the same."""
+        body = call.request or {}
+        source = "" if call.source.startswith(_MAIN) else call.source
+        system = [told for part in parts_of(body.get("system")) if (told := content_text(part))]
+        key = (
+            next((told for told in system if not told.startswith(_BILLING)), "")[:300],
+            bool(body.get("tools")),
+        )
+        own = [(same_at_start(one.marks, marks), one) for one in self._windows if one.source == source]
+        fitting = [(same, one) for same, one in own if 0 < one.asked <= same]
+        fitting = fitting or [(same, one) for same, one in own if one.key == key and (same or not source)]
+        if not fitting:
+            fitting = [(0, RequestWindow(source, key))]
+            self._windows.append(fitting[0][1])
+        same, window = max(fitting, key=lambda one: one[0])
+        return window, same
+
+    def _rewritten(
+        self,
+        window: RequestWindow,
+        messages: Sequence[Record],
+        marks: Sequence[tuple[int, int]],
+        ids: list[str],
+        mark: Boundary,
+        place: Place,
+    ) -> Sequence[int]:
+        """A request that does not begin with the one before it: results went, or the user went back, or all was
+        compacted. ids: become those of turns there are. Returns which messages are new.
+        """
+        old, asked = window.marks, window.asked
+        known = dict(zip(old, window.ids, strict=False))
+        last = window.usage
+        mark = replace(mark, before=last.window + last.output if last else None)
+        if [shape for _, shape in old[:asked]] == [shape for _, shape in marks[:asked]]:
+            changed = [messages[at] for at in range(asked) if old[at] != marks[at]]
+            parts = [fields(part) for one in changed for part in parts_of(one.get("content"))]
+            dropped = tuple(filter(None, (text(part.get("tool_use_id")) for part in parts)))
+            self._add(
+                window, place, "system", "boundary", "", boundary=replace(mark, dropped=dropped, whole=False)
+            )
+            there = asked + same_at_start(old[asked:], marks[asked:])
+            ids[:there] = window.ids[:there]
+            return range(there, len(messages))
+        same = same_at_start(old, marks)
+        window.rewriting = True
+        summary = any(window.summary_in(content_text(one.get("content"))) for one in messages[same:])
+        if same and not summary:
+            ids[:same] = window.ids[:same]
+            gone = {*window.ids[same:]}
+            for turn in [self.made.turns[number - 1] for number in window.numbers]:
+                if turn.id in gone:
+                    self.made.change(turn, abandoned=True)
+            return range(same, len(messages))
+        if summary:  # what asked for it and the answer stand outside the conversation
+            for turn in [self.made.turns[number - 1] for number in window.numbers if number >= window.first]:
+                if turn.kind == "said" and window.answer:
+                    self.made.change(turn, kind="injected")
+        kept = tuple(known[one] for one in marks if one in known)
+        self._add(window, place, "system", "boundary", "", boundary=replace(mark, preserved=kept))
+        for number, one in enumerate(marks):
+            ids[number] = known.get(one, ids[number])
+        return [number for number, one in enumerate(marks) if one not in known]
+
+    def _say(self, window: RequestWindow, message: Record, id: str, place: Place, **more: Any) -> None:
+        """The turns of a message; right after a compaction, its summary."""
+        role = text(message.get("role"))
+        for part in parts_of(message.get("content")) if role in ("user", "assistant") else ():
+            is_summary = role == "user" and window.summary_in(content_text(part))
+            told: TurnKind | None = "summary" if is_summary else None
+            for who, kind, said, given in turns_of_part(part, role, told):
+                self._add(window, place, who, kind, said, id=id, **more, **given)
+
+    def _add(
+        self, window: RequestWindow, place: Place, role: Role, kind: TurnKind, told: str, **more: Any
+    ) -> None:
+        window.numbers.append(self.made.turn(place, role, kind, told, at=self._at, **more).number)
+
+    def _answer(self, window: RequestWindow, call: BodyCall, usage: Usage) -> None:
+        place, before, response = self.place(), len(self.made.turns), call.response
+        if response is None:
+            self.made.fail(Line(place, None, "not a JSON object"))
+            return
+        id = text(response.get("id")) or call.answer
+        said = {"role": "assistant", "content": response.get("content")}
+        self._say(window, said, id, place, request=id, usage=usage if usage.window else None)
+        if len(self.made.turns) == before:
+            self.made.note(f"response: {text(response.get('type')) or 'without a type'}")
+            return
+        window.usage = usage if usage.window else window.usage
+        window.answer = content_text(response.get("content")).strip()
+        window.marks = [*window.marks, mark_of(said)]
+        window.ids = [*window.ids, id]
+
+    def finish(self) -> None:
+        """Which line of requests is the conversation: the longest of those that no other purpose is known of."""
+        ordered = sorted(self._windows, key=lambda one: (bool(one.source), not one.key[1], -one.calls))
+        for number, window in enumerate(ordered):
+            for at in window.numbers if number else ():
+                self.made.change(self.made.turns[at - 1], agent=window.source or f"side {number}")
+        body = ordered[0].body if ordered else {}
+        model = text(body.get("model"))
+        most = max(
+            (turn.usage.window for turn in self.made.turns if turn.usage and not turn.agent), default=0
+        )
+        self.made.know(model=model, window=window_of(model, most), system=content_text(body.get("system")))
+        self.made.know(tools=as_json(body["tools"]) if body.get("tools") else "")
+
+
+def sessions_in(path: Path) -> Sequence[str]:
+    """The ids of the sessions in a folder, the latest first. Raises InputError for one that cannot be read."""
+    return tuple(body_folder(path).sessions())
+
+
+def read_one(path: Path, id: str) -> Session:
+    """The session with an id; raises InputError for none, and for a folder that cannot be read."""
+    folder = body_folder(path)
+    if id not in folder.sessions():
+        raise InputError(f"{path} holds no session {id}.", way_out="Give an id of one that it holds.")
+    reading = _Reading(path, id)
+    for line in folder.index:
+        place = reading.place()
+        if line.value is None:
+            reading.made.fail(Line(place, None, line.why))
+        elif text(line.value.get("session_id")) in ("", id):
+            reading.made.note("line of the index")
+    for call in folder.calls:
+        if call.session in ("", id):
+            reading.take(call)
+    for _ in range(folder.others):
+        reading.place()
+        reading.made.note("another file")
+    reading.finish()
+    return reading.made.session()
+
+
+def read(path: Path) -> Session:
+    """The latest session in a folder; see the module. Raises InputError for one that cannot be read or has none."""
+    if not has_bodies(path):
+        raise InputError(
+            f"{path} holds no bodies of requests.", way_out="Give the folder that Claude Code wrote."
+        )
+    return read_one(path, sessions_in(path)[0])
+
+
+def recognises(path: Path, first: Sequence[Record]) -> bool:
+    """Whether a path is a folder with bodies of requests."""
+    del first
+    return has_bodies(path)
+
+
+FORMAT: Final = SessionFormat(
+    "claude-bodies",
+    "Claude Code, bodies of requests",
+    "",
+    (),
+    recognises,
+    read,
+    inside=sessions_in,
+    read_one=read_one,
+)

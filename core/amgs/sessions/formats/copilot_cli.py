@@ -1,0 +1,244 @@
+"""GitHub Copilot CLI: `~/.copilot/session-state/SESSION/events.jsonl`, and older files beside it.
+
+A line is an event `{type, data, id, timestamp}`. What the model wrote is `assistant.message`, with the calls that it
+made; what they gave back is `tool.execution_complete`. A compaction is `session.compaction_complete` with its summary,
+and `session.truncation` one without. Events of a subagent name the call that began it. The oldest sessions are one
+document, `history-session-state/*.json`, with `chatMessages` in OpenAI's form.
+
+Source: `session-events.schema.json` in the github/copilot-sdk repository.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.sessions.building import SessionBuilder, limit_of
+from amgs.sessions.documents import document_at
+from amgs.sessions.format import SessionFormat
+from amgs.sessions.lines import (
+    Line,
+    Record,
+    as_json,
+    content_text,
+    count,
+    fields,
+    instant,
+    items,
+    line_at,
+    lines_of,
+    text,
+)
+from amgs.sessions.turn import Boundary, Place, Session, Turn, Usage
+from amgs.types.conversation import ToolCall
+
+_TRIGGERS: Final = {"manual": "manual", "": ""}
+"""How a compaction begins: any other trigger is the program's own."""
+
+
+class _Reading:
+    def __init__(self, path: Path, limit: int | None) -> None:
+        self.made = SessionBuilder("Copilot CLI", "copilot-cli", path, limit)
+        self._called: set[str] = set()
+        """Ids of calls that are turns."""
+        self._unpaid: list[Turn] = []
+        """Turns of the model since tokens were counted last."""
+
+    def take(self, line: Line) -> None:
+        """One line: turns, or a count of what it is."""
+        record = line.value
+        if record is None:
+            self.made.fail(line)
+            return
+        kind, data = text(record.get("type")), fields(record.get("data"))
+        agent = text(data.get("parentToolCallId")) or text(record.get("agentId"))
+        more: dict[str, Any] = {
+            "at": instant(record.get("timestamp")),
+            "id": text(record.get("id")),
+            "parent": text(record.get("parentId")),
+            "agent": agent,
+        }
+        before = len(self.made.turns)
+        if kind.startswith("session."):
+            self._session(kind, data, line.place, more)
+        elif kind.startswith("assistant."):
+            self._assistant(kind, data, line.place, more)
+        elif kind.startswith("tool."):
+            self._tool(kind, data, line.place, more)
+        elif told := content_text(data.get("content")):
+            self._put_in(kind, data, told, line.place, more)
+        if len(self.made.turns) == before:
+            self.made.note(kind or "without a type")
+
+    def _session(self, kind: str, data: Record, place: Place, more: dict[str, Any]) -> None:
+        if kind in ("session.start", "session.resume", "session.context_changed"):
+            context = fields(data.get("context")) or data
+            self.made.know(
+                id=text(data.get("sessionId")),
+                version=text(data.get("copilotVersion")),
+                model=text(data.get("selectedModel")),
+                project=text(context.get("cwd")),
+                branch=text(context.get("branch")),
+            )
+        elif kind == "session.model_change":
+            self.made.know(model=text(data.get("newModel")))
+        elif kind == "session.title_changed":
+            self.made.know(title=text(data.get("title")))
+        elif kind == "session.usage_info":
+            self.made.know(window=count(data.get("tokenLimit")))
+        elif kind == "session.compaction_complete" and data.get("success") is not False:
+            trigger = text(data.get("trigger"))
+            before, after = count(data.get("preCompactionTokens")), count(data.get("postCompactionTokens"))
+            mark = Boundary(_TRIGGERS.get(trigger, "auto"), before or None, after or None)
+            self.made.turn(place, "system", "boundary", "", boundary=mark, **more)
+            if summary := text(data.get("summaryContent")):
+                self.made.turn(place, "assistant", "summary", summary, **more)
+        elif kind == "session.truncation":
+            self.made.know(window=count(data.get("tokenLimit")))
+            before = count(data.get("preTruncationTokensInMessages"))
+            after = count(data.get("postTruncationTokensInMessages"))
+            mark = Boundary("auto", before or None, after or None)
+            self.made.turn(place, "system", "boundary", "", boundary=mark, **more)
+        elif kind == "session.context_cleared":
+            self.made.turn(place, "system", "boundary", "", boundary=Boundary("manual"), **more)
+        elif kind == "session.snapshot_rewind":
+            self._rewind(text(data.get("upToEventId")))
+        elif kind == "session.handoff" and (summary := text(data.get("summary"))):
+            self.made.turn(place, "user", "injected", summary, **more)
+
+    def _rewind(self, last: str) -> None:
+        """Mark what came after an event as taken back."""
+        ids = [turn.id for turn in self.made.turns]
+        if last in ids:
+            for turn in self.made.turns[len(ids) - ids[::-1].index(last) :]:
+                self.made.change(turn, abandoned=True)
+
+    def _assistant(self, kind: str, data: Record, place: Place, more: dict[str, Any]) -> None:
+        if kind == "assistant.usage":
+            self.made.know(model=text(data.get("model")))
+            usage = _usage(data)
+            for turn in self._unpaid if usage.window else ():
+                self.made.change(self.made.turns[turn.number - 1], usage=usage)
+            self._unpaid = []
+        if kind not in ("assistant.message", "assistant.reasoning"):
+            return
+        made = more | {"request": text(data.get("messageId")) or more["id"]}
+        told = content_text(data.get("content"))
+        if kind == "assistant.reasoning":
+            if told:
+                self._unpaid.append(self.made.turn(place, "assistant", "thinking", told, **more))
+            return
+        self.made.know(model="" if more["agent"] else text(data.get("model")))
+        if thought := text(data.get("reasoningText")):
+            self._unpaid.append(self.made.turn(place, "assistant", "thinking", thought, **made))
+        if told:
+            self._unpaid.append(self.made.turn(place, "assistant", "said", told, **made))
+        for one in items(data.get("toolRequests")):
+            self._unpaid.append(self._call(one, text(one.get("name")), place, made))
+
+    def _call(self, data: Record, name: str, place: Place, more: dict[str, Any]) -> Turn:
+        call = ToolCall(text(data.get("toolCallId")), name, as_json(data.get("arguments")))
+        self._called.add(call.id)
+        return self.made.turn(place, "assistant", "call", "", (call,), **more)
+
+    def _tool(self, kind: str, data: Record, place: Place, more: dict[str, Any]) -> None:
+        """What tools do; that a call begins is told twice, unless the user made it."""
+        id = text(data.get("toolCallId"))
+        if kind in ("tool.execution_start", "tool.user_requested") and id not in self._called:
+            self._call(data, text(data.get("toolName")), place, more)
+        elif kind == "tool.execution_complete":
+            failed = data.get("success") is False
+            told = content_text(data.get("result")) or text(fields(data.get("error")).get("message"))
+            self.made.turn(place, "tool", "result", told, answers=id, failed=failed, **more)
+
+    def _put_in(self, kind: str, data: Record, told: str, place: Place, more: dict[str, Any]) -> None:
+        """What came from the user, and from the program as if it had."""
+        if kind == "user.message":
+            spoken = text(data.get("source")) in ("", "user")
+            self.made.turn(place, "user", "said" if spoken else "injected", told, **more)
+        elif kind == "system.message":
+            first = not more["agent"] and not self.made.facts.get("system")
+            self.made.know(system=told if first else "")
+            self.made.turn(place, "system", "said" if first else "injected", told, **more)
+        elif kind in ("system.notification", "skill.invoked"):
+            self.made.turn(place, "user", "injected", told, **more)
+
+    def document(self, whole: Record) -> None:
+        """A session of the oldest form."""
+        self.made.know(id=text(whole.get("sessionId")), model=text(whole.get("selectedModel")))
+        messages = whole.get("chatMessages")
+        number = 0
+        for number, one in enumerate(messages if isinstance(messages, list) else (), 1):
+            if isinstance(one, dict):
+                self._message(one, Place(number))
+            else:
+                self.made.fail(Line(Place(number), None, "not an object"))
+        for one in items(whole.get("timeline")):
+            self.made.note(f"timeline: {text(one.get('type')) or 'without a type'}")
+
+    def _message(self, one: Record, place: Place) -> None:
+        role, told, before = text(one.get("role")), content_text(one.get("content")), len(self.made.turns)
+        more: dict[str, Any] = {"at": instant(one.get("timestamp"))}
+        if role == "tool":
+            self.made.turn(place, "tool", "result", told, answers=text(one.get("tool_call_id")), **more)
+        elif role == "user" and told:
+            self.made.turn(place, "user", "said", told, **more)
+        elif role in ("system", "developer") and told:
+            self.made.turn(place, "system", "injected", told, **more)
+        elif role == "assistant":
+            more["request"] = f"message {place.line}"
+            if told:
+                self.made.turn(place, "assistant", "said", told, **more)
+            for one_call in items(one.get("tool_calls")):
+                function = fields(one_call.get("function"))
+                asked = {"toolCallId": one_call.get("id"), "arguments": function.get("arguments")}
+                self._call(asked, text(function.get("name")), place, more)
+        if len(self.made.turns) == before:
+            self.made.note(f"message: {role or 'without a role'}")
+
+
+def _usage(data: Record) -> Usage:
+    """`inputTokens` are all that was read, those of the cache among them."""
+    cached, written = count(data.get("cacheReadTokens")), count(data.get("cacheWriteTokens"))
+    fresh = max(0, count(data.get("inputTokens")) - cached - written)
+    return Usage(fresh, written, cached, count(data.get("outputTokens")))
+
+
+def read(path: Path) -> Session:
+    """The session in a file; see the module. Raises InputError for a file that cannot be read, or is no JSON."""
+    reading = _Reading(path, limit_of(path))
+    if path.suffix == ".json":
+        reading.document(fields(document_at(path)))
+        return reading.made.session()
+    for line in lines_of(path):
+        reading.take(line)
+    reading.made.know(id=path.parent.name if path.name == "events.jsonl" else "")
+
+    def read_again(turn: Turn) -> str:
+        once = _Reading(path, None)
+        once.take(Line(turn.place, line_at(path, turn.place)))
+        found = once.made.turns[turn.part : turn.part + 1]
+        return found[0].text if found else turn.text
+
+    return reading.made.session(read_again)
+
+
+def recognises(path: Path, first: Sequence[Record]) -> bool:
+    """Whether lines are events of Copilot CLI, or a document one of its oldest sessions."""
+    del path
+    if len(first) == 1 and "chatMessages" in first[0]:
+        return True
+    kinds = ("session.start", "session.resume", "user.message", "assistant.message", "system.message")
+    return any(one.get("type") in kinds and isinstance(one.get("data"), dict) for one in first)
+
+
+FORMAT: Final = SessionFormat(
+    "copilot-cli",
+    "Copilot CLI",
+    "",
+    (".copilot/session-state/**/*.jsonl", ".copilot/history-session-state/*.json"),
+    recognises,
+    read,
+    (b'"type":"user.message"', b'"type":"session.compaction_complete"'),
+)

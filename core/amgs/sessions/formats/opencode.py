@@ -1,0 +1,231 @@
+"""opencode: `~/.local/share/opencode/opencode.db`, the folders of JSON before it, and files of `opencode export`.
+
+A session is messages, and a message parts: `message.data` and `part.data` in the database, `message` and `part` under
+`storage` in the folders. A record is a message or a part; a part `tool` is a call and its result. A compaction is a
+part `compaction` of the user, and the next message of the model with `summary`. Results that were pruned say when. What
+the user took back is named by `revert` of the session. A subagent is a session of its own that names its parent.
+
+Source: `message-v2.ts` and `session.sql.ts` of the opencode repository.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.errors import InputError
+from amgs.sessions.building import SessionBuilder
+from amgs.sessions.documents import document_at
+from amgs.sessions.format import SessionFormat
+from amgs.sessions.lines import Line, Record, as_json, content_text, count, fields, instant, items, text
+from amgs.sessions.opencode_messages import (
+    SESSION_COLUMNS,
+    OpencodeMessage,
+    milliseconds,
+    of_database,
+    of_export,
+    of_folders,
+)
+from amgs.sessions.sqlite_file import is_sqlite, opened, tables_named_in
+from amgs.sessions.turn import Boundary, Place, Session, Turn, TurnKind, Usage
+from amgs.types.conversation import Role, ToolCall
+
+
+class _Reading:
+    def __init__(self, path: Path, about: Record) -> None:
+        self.made = SessionBuilder("opencode", "opencode", path)
+        self.made.know(
+            id=text(about.get("id")),
+            project=text(about.get("directory")),
+            title=text(about.get("title")),
+            version=text(about.get("version")),
+        )
+        self._records = 0
+        self._last: dict[str, Usage] = {}
+        """Of each agent, the tokens of its last request."""
+        self._opened: dict[str, Turn] = {}
+        """Of each agent, a compaction whose next request has not come."""
+        self._pruned: list[tuple[float, str]] = []
+        """When results were taken out of the window, and of which calls; the earliest first."""
+
+    def take(self, messages: Sequence[OpencodeMessage]) -> None:
+        """All messages, of the session and of its subagents."""
+        timed: list[tuple[float, OpencodeMessage]] = []
+        for one in messages:  # one without a time stays where it is
+            timed.append((one.created or (timed[-1][0] if timed else 0.0), one))
+        every = [one for _, one in sorted(timed, key=lambda pair: pair[0])]
+        for part in (part for one in every for part in one.parts if part is not None):
+            if at := milliseconds(fields(fields(part.get("state")).get("time")).get("compacted")):
+                self._pruned.append((at, text(part.get("callID"))))
+        self._pruned.sort()
+        for one in every:
+            self._message(one, [later.id for later in every if later.agent == one.agent])
+
+    def _place(self) -> Place:
+        self._records += 1
+        return Place(self._records)
+
+    def _message(self, one: OpencodeMessage, ids: list[str]) -> None:
+        place, info = self._place(), one.info
+        if info is None:
+            self.made.fail(Line(place, None, "not a JSON object"))
+        else:
+            gone = tuple(call for at, call in self._pruned if at <= one.created)
+            if gone:
+                self._pruned = self._pruned[len(gone) :]
+                mark = Boundary("auto", dropped=gone, whole=False)
+                self.made.turn(place, "system", "boundary", "", boundary=mark, at=instant(one.created))
+            else:
+                self.made.note(f"message: {text(info.get('role')) or 'without a role'}")
+        info = info or {}
+        more = self._of_message(one, info)
+        for part in one.parts:
+            at = self._place()
+            if part is None:
+                self.made.fail(Line(at, None, "not a JSON object"))
+                continue
+            before = len(self.made.turns)
+            self._part(part, info, at, more, ids)
+            if len(self.made.turns) == before:
+                self.made.note(f"part: {text(part.get('type')) or 'without a type'}")
+
+    def _of_message(self, one: OpencodeMessage, info: Record) -> dict[str, Any]:
+        """What all turns of a message have, and what it says of the session."""
+        more: dict[str, Any] = {
+            "at": instant(one.created),
+            "id": one.id,
+            "parent": text(info.get("parentID")),
+            "agent": one.agent,
+            "abandoned": one.taken_back,
+        }
+        if info.get("role") == "assistant":
+            usage = _usage(fields(info.get("tokens")))
+            more |= {"request": one.id, "usage": usage if usage.window else None}
+            if not one.agent:
+                self.made.know(
+                    model=text(info.get("modelID")), project=text(fields(info.get("path")).get("cwd"))
+                )
+            if usage.window:
+                self._last[one.agent] = usage
+                opened = None if info.get("summary") is True else self._opened.pop(one.agent, None)
+                if opened is not None and opened.boundary is not None:
+                    self.made.change(opened, boundary=replace(opened.boundary, after=usage.window))
+        elif not one.agent:
+            self.made.know(system=text(info.get("system")))
+        return more
+
+    def _part(self, part: Record, info: Record, place: Place, more: dict[str, Any], ids: list[str]) -> None:
+        kind, role = text(part.get("type")), text(info.get("role"))
+        who: Role = "assistant" if role == "assistant" else "user"
+        told = text(part.get("text"))
+        if kind == "text" and told and part.get("ignored") is not True:
+            is_summary = who == "assistant" and info.get("summary") is True
+            put_in = who == "user" and part.get("synthetic") is True
+            what: TurnKind = "summary" if is_summary else "injected" if put_in else "said"
+            self.made.turn(place, who, what, told, **more)
+        elif kind == "reasoning" and told:
+            self.made.turn(place, who, "thinking", told, **more)
+        elif kind == "tool":
+            self._tool(part, place, more)
+        elif kind == "file":
+            name = text(part.get("filename")) or content_text(fields(part.get("source")).get("path"))
+            self.made.turn(place, "user", "injected", f"[file {name or text(part.get('mime'))}]", **more)
+        elif kind == "subtask" and (asked := text(part.get("prompt"))):
+            self.made.turn(place, who, "injected", asked, **more)
+        elif kind == "compaction":
+            last = self._last.get(more["agent"])
+            start = text(part.get("tail_start_id"))
+            kept = tuple(ids[ids.index(start) : ids.index(more["id"])]) if start in ids else ()
+            before = last.window + last.output if last else None
+            mark = Boundary("manual" if part.get("auto") is False else "auto", before, None, kept)
+            self._opened[more["agent"]] = self.made.turn(
+                place, "system", "boundary", "", boundary=mark, **more
+            )
+
+    def _tool(self, part: Record, place: Place, more: dict[str, Any]) -> None:
+        state = fields(part.get("state"))
+        call = ToolCall(text(part.get("callID")), text(part.get("tool")), as_json(state.get("input")))
+        self.made.turn(place, "assistant", "call", "", (call,), **more)
+        status = text(state.get("status"))
+        if status in ("completed", "error"):
+            told = content_text(state.get("output" if status == "completed" else "error"))
+            given = more | {"usage": None, "answers": call.id, "failed": status == "error"}
+            self.made.turn(place, "tool", "result", told, **given)
+
+
+def _usage(tokens: Record) -> Usage:
+    """`input` leaves out the cache, `output` the reasoning."""
+    cache = fields(tokens.get("cache"))
+    output = count(tokens.get("output")) + count(tokens.get("reasoning"))
+    return Usage(count(tokens.get("input")), count(cache.get("write")), count(cache.get("read")), output)
+
+
+def sessions_in(path: Path) -> Sequence[str]:
+    """The ids of the sessions in a database, the latest first, without those of subagents; of other files, of the one.
+
+    Raises InputError for a file that cannot be read.
+    """
+    if not is_sqlite(path):
+        return (read(path).id,)
+    with opened(path) as file:
+        rows = file.rows("session", ("id", "parent_id", "time_updated"), ("time_updated", "id"))
+    return tuple(str(id) for id, parent, _ in reversed(rows) if not parent)
+
+
+def read_one(path: Path, id: str) -> Session:
+    """The session with an id; raises InputError for none, and for a file that cannot be read."""
+    if not is_sqlite(path):
+        session = read(path)
+        if session.id == id:
+            return session
+    else:
+        with opened(path) as file:
+            if rows := file.rows("session", SESSION_COLUMNS, id=id):
+                reading = _Reading(path, dict(zip(SESSION_COLUMNS, rows[0], strict=True)))
+                reading.take([*of_database(file, id)])
+                return reading.made.session()
+    raise InputError(f"{path} holds no session {id}.", way_out="Give an id of one that it holds.")
+
+
+def read(path: Path) -> Session:
+    """The session in a file, the latest of a database; see the module. Raises InputError for what cannot be read."""
+    if is_sqlite(path):
+        ids = sessions_in(path)
+        if not ids:
+            raise InputError(f"{path} holds no session.", way_out="Give a database of opencode with one.")
+        return read_one(path, ids[0])
+    whole = fields(document_at(path))
+    if isinstance(whole.get("messages"), list):
+        reading = _Reading(path, fields(whole.get("info")))
+        reading.take([*of_export(whole)])
+        return reading.made.session()
+    reading = _Reading(path, whole)
+    storage = next((above for above in path.parents if above.name == "storage"), path.parent.parent.parent)
+    reading.take([*of_folders(storage, whole, text(whole.get("id")) or path.stem)])
+    return reading.made.session()
+
+
+def recognises(path: Path, first: Sequence[Record]) -> bool:
+    """Whether a file is a database with these tables, an export, or the session of the folders."""
+    if path.is_file() and is_sqlite(path):
+        return {"session", "message", "part"} <= tables_named_in(path)
+    if len(first) != 1:
+        return False
+    messages, info = items(first[0].get("messages")), fields(first[0].get("info"))
+    if info and any("parts" in one for one in messages):
+        return True
+    return text((info or first[0]).get("id")).startswith("ses_") and "time" in (info or first[0])
+
+
+FORMAT: Final = SessionFormat(
+    "opencode",
+    "opencode",
+    "",
+    (".local/share/opencode/opencode*.db", ".local/share/opencode/storage/session/*/ses_*.json"),
+    recognises,
+    read,
+    inside=sessions_in,
+    read_one=read_one,
+)

@@ -1,0 +1,95 @@
+"""Where opencode keeps messages: in a database, in folders of JSON before it, and in what `opencode export` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.sessions.documents import beside
+from amgs.sessions.lines import Record, fields, parse_object, text
+from amgs.sessions.sqlite_file import SqliteFile
+
+SESSION_COLUMNS: Final = ("id", "parent_id", "directory", "title", "version", "revert", "time_updated")
+
+
+@dataclass(frozen=True, slots=True)
+class OpencodeMessage:
+    """A message. info, parts: None for what is no JSON object. agent: the session of the subagent whose it is, "" in
+    the main one. taken_back: whether the user went back before it.
+    """
+
+    id: str
+    info: Record | None
+    parts: tuple[Record | None, ...]
+    agent: str = ""
+    taken_back: bool = False
+
+    @property
+    def created(self) -> float:
+        """When it was made, in milliseconds; 0 where it does not say."""
+        return milliseconds(fields((self.info or {}).get("time")).get("created"))
+
+
+def milliseconds(value: Any) -> float:
+    """A time in milliseconds; 0 for anything else."""
+    return float(value) if isinstance(value, (int, float)) and 0 < value < 1e15 else 0.0
+
+
+def of_database(file: SqliteFile, id: str) -> Iterator[OpencodeMessage]:
+    """The messages of a session and of its subagents, of theirs, and so on.
+
+    Raises InputError for a database that cannot be read.
+    """
+    seen, waiting = {id}, [(id, "")]
+    while waiting:
+        one, agent = waiting.pop(0)
+        rows = file.rows("session", SESSION_COLUMNS, id=one)
+        found = []
+        for message, data in file.rows("message", ("id", "data"), ("time_created", "id"), session_id=one):
+            parts = file.rows("part", ("data",), ("id",), message_id=str(message))
+            told = tuple(parse_object(str(part)) for (part,) in parts)
+            found.append(OpencodeMessage(str(message), parse_object(str(data)), told, agent))
+        about = dict(zip(SESSION_COLUMNS, rows[0], strict=True)) if rows else {}
+        yield from _without_reverted(about, found)
+        for (child,) in file.rows("session", ("id",), ("time_created",), parent_id=one):
+            if str(child) not in seen:
+                seen.add(str(child))
+                waiting.append((str(child), str(child)))
+
+
+def of_folders(storage: Path, about: Record, id: str) -> Iterator[OpencodeMessage]:
+    """The messages of a session below `storage`, in the places of either of two versions."""
+    found = []
+    for inner in ("message", "session/message"):
+        for path in sorted((storage / inner / id).glob("*.json")):
+            folders = (storage / "part" / path.stem, storage / "session/part" / id / path.stem)
+            parts = [beside(part) for folder in folders for part in sorted(folder.glob("*.json"))]
+            found.append(_message(path.stem, beside(path), parts))
+    yield from _without_reverted(about, found)
+
+
+def of_export(whole: Record) -> Iterator[OpencodeMessage]:
+    """The messages of an exported session."""
+    messages = whole.get("messages")
+    found = []
+    for number, one in enumerate(messages if isinstance(messages, list) else (), 1):
+        info, parts = fields(one).get("info"), fields(one).get("parts")
+        id = text(fields(info).get("id")) or f"message {number}"
+        found.append(_message(id, info, parts if isinstance(parts, list) else []))
+    yield from _without_reverted(fields(whole.get("info")), found)
+
+
+def _message(id: str, info: Any, parts: Sequence[Any]) -> OpencodeMessage:
+    told = tuple(part if isinstance(part, dict) else None for part in parts)
+    return OpencodeMessage(id, info if isinstance(info, dict) else None, told)
+
+
+def _without_reverted(about: Record, messages: Sequence[OpencodeMessage]) -> Sequence[OpencodeMessage]:
+    """The messages, from the one on marked to which the user went back."""
+    back = about.get("revert")
+    first = text(fields(parse_object(back) if isinstance(back, str) else back).get("messageID"))
+    ids = [one.id for one in messages]
+    start = ids.index(first) if first in ids else len(ids)
+    return [replace(one, taken_back=at >= start) for at, one in enumerate(messages)]

@@ -1,0 +1,108 @@
+"""The SQLite database of another program, read from a copy: its own is never opened, so that nothing changes in it.
+
+The one place outside the storage that writes SQL, for this is no store of ours.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from amgs.errors import InputError
+from amgs.sessions.lines import unreadable
+
+_MAGIC: Final = b"SQLite format 3\x00"
+_NAME: Final = re.compile(r"[a-z_]+")
+_TABLE: Final = re.compile(rb"CREATE TABLE (?:IF NOT EXISTS )?[`\"\[]?([a-z_]+)")
+_FIRST_PAGES: Final = 4 * 1024 * 1024
+"""Bytes of a file in which the definitions of its tables stand."""
+
+
+def is_sqlite(path: Path) -> bool:
+    """Whether a file begins as SQLite databases do."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def tables_named_in(path: Path) -> set[str]:
+    """The names of tables that the first pages of a database tell of, or the changes beside it; nothing is opened."""
+    found: set[str] = set()
+    for one in (path, path.with_name(path.name + "-wal")):
+        if one.is_file():
+            with one.open("rb") as file:
+                found.update(name.decode() for name in _TABLE.findall(file.read(_FIRST_PAGES)))
+    return found
+
+
+class SqliteFile:
+    """A database that is open for reading."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
+        self._connection = connection
+
+    def rows(
+        self, table: str, columns: Sequence[str], order: Sequence[str] = (), **where: str
+    ) -> list[tuple[Any, ...]]:
+        """The rows of a table whose columns have values. Texts that are no UTF-8 are read as far as they go; a column
+        that the table lacks is None in every row.
+
+        Raises InputError for a table that is not there, and for a database that contradicts itself.
+        """
+        try:
+            there = {name for _, name, *_ in self._connection.execute(f"PRAGMA table_info({_named(table)})")}
+            if not there or not there.issuperset(where):
+                raise InputError(f"{self._path} has no table {table} that is known.", way_out=_WAY_OUT)
+            chosen = ", ".join(_named(one) if one in there else "NULL" for one in columns)
+            condition = " AND ".join(f"{_named(one)} = ?" for one in where)
+            asked = f"SELECT {chosen} FROM {_named(table)}"
+            if condition:
+                asked += f" WHERE {condition}"
+            if ordered := ", ".join(_named(one) for one in order if one in there):
+                asked += f" ORDER BY {ordered}"
+            return self._connection.execute(asked, tuple(where.values())).fetchall()
+        except (sqlite3.Error, ValueError, OverflowError) as error:
+            raise InputError(f"{self._path} cannot be read: {error}.", way_out=_WAY_OUT) from error
+
+
+_WAY_OUT: Final = "Give a whole database, with the `-wal` file beside it."
+
+
+def _named(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"no name of a table or column: {name}")
+    return name
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[SqliteFile]:
+    """A copy of a database with what lies beside it of changes that were not yet taken in; removed afterwards.
+
+    Raises InputError for what cannot be read.
+    """
+    with tempfile.TemporaryDirectory(prefix="amgs-session-") as folder:
+        copy = Path(folder) / "copy.db"
+        try:
+            shutil.copyfile(path, copy)
+            for end in ("-wal", "-shm"):
+                if (beside := path.with_name(path.name + end)).is_file():
+                    shutil.copyfile(beside, copy.with_name(copy.name + end))
+        except OSError as error:
+            raise unreadable(path, error) from error
+        try:
+            connection = sqlite3.connect(f"file:{quote(str(copy))}?mode=ro", uri=True)
+        except sqlite3.Error as error:
+            raise InputError(f"{path} cannot be read: {error}.", way_out=_WAY_OUT) from error
+        with closing(connection):
+            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            yield SqliteFile(path, connection)

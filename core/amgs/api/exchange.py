@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from amgs.api.part import MemoryPart
-from amgs.errors import StoreCorruptError, StoreError, StoreTooNewError, UsageError
+from amgs.conversation import imported
+from amgs.errors import InputError, StoreCorruptError, StoreError, StoreTooNewError, UsageError
 from amgs.exchange import document, graphml, rows
-from amgs.exchange.importers import registry as importers
+from amgs.exchange.importers.files import ForeignDocument, named, read_files, records_of
 from amgs.exchange.importers.importer import ImportOptions
-from amgs.exchange.importers.parsing import parse
 from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, LeftOut
 from amgs.exchange.values import Header, StoreDocument, damaged, unreadable, written
 from amgs.frames import registry, shipping
@@ -20,6 +20,7 @@ from amgs.identity import block_id
 from amgs.ingest import raw_blocks
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.lifecycle import verify
+from amgs.log import journal
 from amgs.storage.store import Storage
 from amgs.storage.tables import BATCH, TableColumn
 from amgs.text.plural import plural
@@ -72,15 +73,17 @@ class RecordCount:
 
 @dataclass(frozen=True, slots=True)
 class ForeignImport:
-    """What a file of another memory or chat program holds, and what the memory took of it.
+    """What files of another memory, an agent or a chat program hold, and what the memory took of them.
 
-    added, known: blocks that are new here, and that were here before. undated: blocks whose source tells no time; they
-    are dated when they are taken in. superseded: blocks that the source says no longer hold. left_out: what was not
-    taken over, each with its place and why. operation: the journal entry; None for a dry run, or where all was known.
+    path: of the file or the folder, or how many files they are. format: several with commas between. added, known:
+    blocks that are new here, and that were here before. undated: blocks whose source tells no time; they are dated when
+    they are taken in. superseded: blocks that the source says no longer hold. left_out: what was not taken over, each
+    with its place and why. conversations: the names of those that are made or go on. operation: the journal entry; None
+    for a dry run, or where all was known.
     """
 
     path: str
-    format: ForeignFormat
+    format: str
     dry_run: bool
     records: tuple[RecordCount, ...]
     added: int
@@ -88,6 +91,7 @@ class ForeignImport:
     undated: int
     superseded: int
     left_out: tuple[LeftOut, ...]
+    conversations: tuple[str, ...] = ()
     operation: int | None = None
 
 
@@ -149,21 +153,31 @@ class Exchange(MemoryPart):
 
     def load_foreign(
         self,
-        path: Path,
+        path: Path | Sequence[Path],
         format: ForeignFormat | None = None,
         *,
         dry_run: bool = False,
         branches: bool = False,
+        conversations: bool = True,
         progress: Progress | None = None,
     ) -> ForeignImport:
-        """Take in what another memory or chat program exported; into any store, as one ingest that can be undone.
+        """Take in what another memory, an agent or a chat program wrote; into any store, as one ingest that can be
+        undone.
 
-        format: what the file is; else it is recognised by what stands in it. dry_run: only count. branches: of ChatGPT,
-        also the messages that were asked or answered again. Raises InputError for a file that cannot be read, is of no
-        known format or of several; nothing is imported then.
+        path: a file, a folder of files, or several of them. format: what the files are; else it is recognised by what
+        stands in them. dry_run: only count. branches: of ChatGPT, also the messages that were asked or answered again.
+        conversations: keep the conversations too, as `conversation.add` does. Raises InputError for a file that cannot
+        be read, is of no known format or of several, and where nothing is taken; nothing is imported then.
         """
-        return self.load_foreign_document(
-            parse(path), format, path=str(path), dry_run=dry_run, branches=branches, progress=progress
+        paths = [path] if isinstance(path, Path) else list(path)
+        return self.load_foreign_documents(
+            read_files(paths, format),
+            format,
+            path=named(paths),
+            dry_run=dry_run,
+            branches=branches,
+            conversations=conversations,
+            progress=progress,
         )
 
     def load_foreign_document(
@@ -174,17 +188,43 @@ class Exchange(MemoryPart):
         path: str = "",
         dry_run: bool = False,
         branches: bool = False,
+        conversations: bool = True,
         progress: Progress | None = None,
     ) -> ForeignImport:
         """Take in a document that is parsed already: the value of its JSON, or a list of those of its lines.
 
         path: what it is called in the journal. See `load_foreign`.
         """
+        return self.load_foreign_documents(
+            [ForeignDocument(path, data)],
+            format,
+            path=path,
+            dry_run=dry_run,
+            branches=branches,
+            conversations=conversations,
+            progress=progress,
+        )
+
+    def load_foreign_documents(
+        self,
+        documents: Sequence[ForeignDocument],
+        format: ForeignFormat | None = None,
+        *,
+        path: str = "",
+        dry_run: bool = False,
+        branches: bool = False,
+        conversations: bool = True,
+        progress: Progress | None = None,
+    ) -> ForeignImport:
+        """Take in what `read_files` read. path: what it is called in the journal. See `load_foreign`."""
         storage, now = self._context.storage, self._context.clock.now()
-        found = importers.read(data, ImportOptions(self._context.settings.ingest, branches), format)
+        found = records_of(documents, ImportOptions(self._context.settings.ingest, branches), format)
         drafts = _still_valid([one for each in found.drafts.values() for one in each])
         wanted = list(dict.fromkeys(block_id(one.content) for one in drafts))
+        if not wanted:
+            raise _nothing(path, found)
         known = storage.blocks.existing(wanted)
+        new = imported.placed(storage, found.conversations) if conversations else []
         made = ForeignImport(
             path,
             found.format,
@@ -197,18 +237,21 @@ class Exchange(MemoryPart):
                 {block_id(one.content) for one in drafts if one.valid_to is not None and one.valid_to <= now}
             ),
             found.left_out,
+            tuple(one.conversation for one in new),
         )
         if dry_run:
             return replace(made, records=_counts(found, None))
-        report = raw_blocks.ingest(
-            storage,
-            drafts,
-            now,
-            told=f"{found.format} ({path})" if path else found.format,
-            progress=progress,
-        )
+        told = f"{found.format} ({path})" if path else found.format
+        with storage.transaction():
+            report = raw_blocks.ingest(storage, drafts, now, told=told, progress=progress)
+            operation = report.operation
+            if new and operation is None:
+                summary = f"{plural(len(new), 'conversation')} from {told}"
+                operation = journal.write(storage, raw_blocks.KIND, now, summary, []).id
+            if operation is not None:
+                imported.keep(storage, new, operation)
         stored = storage.blocks.existing(wanted)
-        return replace(made, records=_counts(found, stored), operation=report.operation)
+        return replace(made, records=_counts(found, stored), operation=operation)
 
     def _fill(self, table: str, found: StoreDocument, progress: Progress | None) -> int:
         storage = self._context.storage
@@ -227,6 +270,18 @@ class Exchange(MemoryPart):
                 progress(start, len(taken), f"importing {table}")
             storage.tables.insert(table, given, taken[start : start + BATCH])
         return len(taken)
+
+
+def _nothing(path: str, found: ForeignRecords) -> InputError:
+    """What is raised where no record of files becomes a block."""
+    reasons = list(dict.fromkeys(f"{one.kind}: {one.reason}" for one in found.left_out))
+    more = f"; {len(reasons) - 5:,} more reasons" if len(reasons) > 5 else ""
+    why = f": {'; '.join(reasons[:5])}{more}" if reasons else ""
+    return InputError(
+        f"Nothing of {path or 'the document'} can be taken in{why}.",
+        way_out="Choose another file; where its content does not tell, say which format it is.",
+        about="import",
+    )
 
 
 def _still_valid(drafts: Sequence[RawBlock]) -> list[RawBlock]:

@@ -26,7 +26,7 @@ _PIECE = 1000
 """Characters of a piece at most."""
 _WORD_PIECES = 240
 """Word pieces that an embedder reads of a text, some left for who speaks."""
-_LONGEST_NAME = 120
+LONGEST_NAME = 120
 PAUSE = timedelta(hours=1)
 """After so long a silence another session begins: its first message follows nothing."""
 
@@ -120,11 +120,11 @@ def read_held(
 
 def check_name(conversation: str) -> None:
     """Raise MessageError for a name that cannot be one."""
-    fit = conversation.strip() == conversation and 0 < len(conversation) <= _LONGEST_NAME
+    fit = conversation.strip() == conversation and 0 < len(conversation) <= LONGEST_NAME
     if not fit or "#" in conversation or not conversation.isprintable():
         raise MessageError(
             f"{conversation[:40]!r} is no name for a conversation.",
-            way_out=f"Use up to {_LONGEST_NAME} printable characters without #.",
+            way_out=f"Use up to {LONGEST_NAME} printable characters without #.",
         )
 
 

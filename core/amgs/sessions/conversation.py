@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from errno import ENOENT
 from pathlib import Path
 from typing import Final
 
+from amgs.sessions.lines import unreadable
 from amgs.sessions.messages import call_text
+from amgs.sessions.opening import first_records
+from amgs.sessions.registry import FORMATS
 from amgs.sessions.turn import Session, Turn
 from amgs.types.conversation import Message, ToolCall
 
@@ -65,6 +69,22 @@ class SessionConversation:
         if self.mended:
             told.append(f"Kept as text{_counted(self.mended)}.")
         return tuple(told)
+
+
+def conversations_in(path: Path) -> tuple[SessionConversation, ...]:
+    """The conversations of the sessions in a file, the latest first; none for a file of no format that is known.
+
+    Raises InputError for a file that cannot be read.
+    """
+    if not path.exists():
+        raise unreadable(path, FileNotFoundError(ENOENT, "No such file or directory"))
+    first = first_records(path)
+    known = next((one for one in FORMATS if one.recognises(path, first)), None)
+    if known is None:
+        return ()
+    if known.inside is not None and known.read_one is not None:
+        return tuple(conversation_of(known.read_one(path, id)) for id in known.inside(path))
+    return (conversation_of(known.read(path)),)
 
 
 def conversation_of(session: Session) -> SessionConversation:

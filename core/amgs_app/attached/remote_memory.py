@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -162,16 +162,26 @@ class RemoteExchange(RemotePart):
 
     def load_foreign(
         self,
-        path: Path,
+        path: Path | Sequence[Path],
         format: ForeignFormat | None = None,
         *,
         dry_run: bool = False,
         branches: bool = False,
+        conversations: bool = True,
         progress: Progress | None = None,
     ) -> ForeignImport:
-        """Read what another program exported here, and have it taken in there."""
-        from amgs.exchange.importers.parsing import parse
+        """Read what other programs wrote here, and have it taken in there."""
+        from amgs.exchange.importers.files import named, read_files
 
-        more = {"path": path.name, "dry_run": dry_run, "branches": branches, "progress": progress}
-        told: ForeignImport = self._ask("memory.exchange.load_foreign_document", parse(path), format, **more)
-        return replace(told, path=str(path))
+        paths = [path] if isinstance(path, Path) else list(path)
+        told: ForeignImport = self._ask(
+            "memory.exchange.load_foreign_documents",
+            read_files(paths, format),
+            format,
+            path=paths[0].name if len(paths) == 1 else named(paths),
+            dry_run=dry_run,
+            branches=branches,
+            conversations=conversations,
+            progress=progress,
+        )
+        return replace(told, path=named(paths))

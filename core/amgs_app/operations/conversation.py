@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypedDict, Unpack
 
-from amgs.errors import UsageError
+from amgs.errors import InputError, UsageError
 from amgs.types.mentions import MentionType
 from amgs_app.calls.marks import Arg, Default, Option, Takes
 from amgs_app.calls.operation import operation
@@ -101,7 +101,7 @@ def add(
     conversation: Name,
     file: Annotated[
         Path | None,
-        Arg(metavar="FILE", help="A file of JSON: a list of messages, or a message a line."),
+        Arg(metavar="FILE", help="An agent's session file, or JSON: a list of messages, or one a line."),
         Takes("file"),
     ] = None,
     *,
@@ -114,14 +114,31 @@ def add(
 
     Messages are objects in the style of OpenAI or Anthropic, or `{"speaker": …, "text": …}`. They are kept exactly as
     they are, and taken in as raw blocks; `consolidate` makes them searchable by meaning. `undo` takes them back.
+
+    Of a session file of Claude Code, Codex and other agents, the main conversation is taken: what was said, calls and
+    results of tools, summaries. Notes say what became of every record.
     """
     from amgs.conversation.messages import messages_in
     from amgs.exchange.importers.parsing import parse
+    from amgs.sessions.conversation import conversations_in
 
     if (file is None) == (messages is None):
         raise UsageError("Give either FILE or --messages.", way_out="See `help conversation add`.")
-    data = parse(file) if file is not None else _read(str(messages))
-    return engine.memory.conversation.add(conversation, messages_in(data))
+    if file is None:
+        return engine.memory.conversation.add(conversation, messages_in(_read(str(messages))))
+    sessions = conversations_in(file)
+    if not sessions:
+        return engine.memory.conversation.add(conversation, messages_in(parse(file)))
+    latest = sessions[0]
+    notes = list(latest.notes)
+    if not latest.messages:
+        raise InputError(f"{file} holds no message.", way_out=" ".join(notes))
+    if len(sessions) > 1:
+        notes.append(
+            f"The file holds {len(sessions):,} sessions; this is the latest. `import` takes them all."
+        )
+    added = engine.memory.conversation.add(conversation, [one.message for one in latest.messages])
+    return replace(added, notes=(*notes, *added.notes))
 
 
 @operation(

@@ -57,8 +57,8 @@ def export(
 
 @operation(
     "import",
-    summary="Import an exported memory, or what another memory or chat program exported.",
-    synonyms=("migrate from", "chat history", "transcript"),
+    summary="Import an exported memory, sessions of agents, or what another program exported.",
+    synonyms=("migrate from", "chat history", "transcript", "claude code", "codex"),
     example="import memory.json --dry-run",
     long=True,
     writes=True,
@@ -66,45 +66,54 @@ def export(
 )
 def load(
     engine: Engine,
-    path: Annotated[
-        Path,
-        Arg(metavar="PATH", help="A file that `export` wrote, or one of another program."),
+    paths: Annotated[
+        list[Path],
+        Arg(metavar="PATH", help="A file that `export` wrote; files of other programs, or folders of them."),
         Takes("file"),
     ],
     *,
     source: Annotated[
         Source | None,
         Option(
-            "--from", metavar="FORMAT", help="The program that wrote the file, if its content does not tell."
+            "--from",
+            metavar="FORMAT",
+            help="The program that wrote the files, if their content does not tell.",
         ),
     ] = None,
     dry_run: Annotated[
         bool,
-        Option("--dry-run", help="Only show what another program's file holds, and what it would become."),
+        Option("--dry-run", help="Only show what other programs' files hold, and what it would become."),
     ] = False,
     branches: Annotated[
         bool, Option("--branches", help="From ChatGPT, also import edited questions and regenerated answers.")
     ] = False,
+    conversations: Annotated[
+        bool,
+        Option("--conversations/--no-conversations", help="Keep conversations as conversations, too."),
+    ] = True,
     progress: Progress | None = None,
 ) -> Imported | ForeignImport:
-    """Read a JSON or GraphML export of a memory, or a file of another program.
+    """Read a JSON or GraphML export of a memory, or files of other programs; of a folder, all that are known.
 
     An export goes into an empty store. Every value is checked before the first row is written: either the whole file
     is imported, or nothing.
 
-    Files of mem0, Letta, Zep and graphiti, LangGraph, ChatGPT, Claude and transcripts in the style of OpenAI and
-    Anthropic go into any store, as one ingest that `undo` takes back. They are recognised by what stands in them.
-    What was not taken over is named.
+    Sessions of Claude Code, Codex and other agents, files of mem0, Letta, Zep and graphiti, LangGraph, ChatGPT, Claude
+    and transcripts in the style of OpenAI and Anthropic go into any store, as one ingest that `undo` takes back. They
+    are recognised by what stands in them. What was not taken over is named.
     """
     exchange = engine.memory.exchange
-    if source is not None or not exchange.is_export(path):
-        return exchange.load_foreign(path, source, dry_run=dry_run, branches=branches, progress=progress)
+    file = paths[0] if len(paths) == 1 and not paths[0].is_dir() else None
+    if file is None or source is not None or not exchange.is_export(file):
+        return exchange.load_foreign(
+            paths, source, dry_run=dry_run, branches=branches, conversations=conversations, progress=progress
+        )
     if dry_run:
         raise UsageError(
             "An exported memory cannot be tried out.",
             way_out="Import it into a new store: it is checked whole before anything is written.",
         )
-    return exchange.load(path, progress)
+    return exchange.load(file, progress)
 
 
 @operation(

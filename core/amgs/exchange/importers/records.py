@@ -24,6 +24,8 @@ ForeignFormat = Literal["mem0", "letta", "graphiti", "langgraph", "chatgpt", "cl
 _LARGEST = 16_000
 """Characters of JSON that a record may keep beside its text."""
 _LONGEST_REASON = 200
+_WHOLE = "the document"
+"""The place of what stands in no place of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,8 @@ class ForeignMessage:
 
 @dataclass(frozen=True, slots=True)
 class ForeignConversation:
-    """A conversation that was found. name: as its title, its id or its file has it. messages: each with the ids of its
-    blocks, numbered from 1.
+    """A conversation that was found. name: as its title, its id or its file has it, "" where none does. messages: each
+    with the ids of its blocks, numbered from 1.
     """
 
     name: str
@@ -75,6 +77,27 @@ class ForeignRecords:
     def taken(self, kind: str) -> int:
         """How many records of a kind became blocks."""
         return self.found[kind] - sum(one.count for one in self.left_out if one.kind == kind)
+
+
+def joined(found: Sequence[tuple[str, ForeignRecords]]) -> ForeignRecords:
+    """The records of several files as one; the places in each begin with its path."""
+    counts: Counter[str] = Counter()
+    drafts: dict[str, tuple[RawBlock, ...]] = {}
+    for _, one in found:
+        counts.update(one.found)
+        for kind, more in one.drafts.items():
+            drafts[kind] = drafts.get(kind, ()) + more
+    return ForeignRecords(
+        ", ".join(sorted({one.format for _, one in found if one.format})),
+        dict(counts),
+        drafts,
+        tuple(replace(left, path=_in_file(path, left.path)) for path, one in found for left in one.left_out),
+        tuple(conversation for _, one in found for conversation in one.conversations),
+    )
+
+
+def _in_file(path: str, place: str) -> str:
+    return place if not path else path if place == _WHOLE else f"{path}: {place}"
 
 
 class Records:
@@ -102,11 +125,11 @@ class Records:
     def leave(self, kind: str, path: str, reason: str, count: int = 1) -> None:
         """Name records that become no block."""
         self._found[kind] += count
-        self._left.append(LeftOut(kind, path or "the document", reason[:_LONGEST_REASON], count))
+        self._left.append(LeftOut(kind, path or _WHOLE, reason[:_LONGEST_REASON], count))
 
-    def note(self, kind: str, path: str, reason: str) -> None:
-        """Name a part of a record that is not taken over, though the record is."""
-        self._left.append(LeftOut(kind, path or "the document", reason[:_LONGEST_REASON]))
+    def note(self, kind: str, path: str, reason: str, count: int = 1) -> None:
+        """Name parts of records that are not taken over as they are, though the records are."""
+        self._left.append(LeftOut(kind, path or _WHOLE, reason[:_LONGEST_REASON], count))
 
     def objects(self, kind: str, found: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """The objects of a list with their paths; whatever else stands in it is named."""
@@ -228,8 +251,7 @@ class Records:
             return
         self._found["conversation"] += 1
         spoken = "\n".join(turn.text for turn in turns)
-        known = id or f"conversation {block_id(spoken)[:12]}"
-        source = self.source(known)
+        source = self.source(id or f"conversation {block_id(spoken)[:12]}")
         common = {"kind": "dialogue", "imported_from": self._format} | dict(meta or {})
         if id:
             common["conversation"] = id
@@ -244,7 +266,7 @@ class Records:
             (replace(message, number=n), tuple(block_id(one.content) for one in by_turn.get(turn, ())))
             for n, (message, turn) in enumerate(kept, 1)
         ]
-        self._conversations.append(ForeignConversation(called or title or known, tuple(held)))
+        self._conversations.append(ForeignConversation(called or title or id, tuple(held)))
 
     def _take(self, kind: str, path: str, drafts: Sequence[RawBlock]) -> bool:
         try:

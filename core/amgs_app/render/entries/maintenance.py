@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -237,6 +238,12 @@ def namespace_access(result: NamespaceAccess) -> ResultTable:
 
 
 _MOST_REASONS = 12
+_MOST_NAMES = 5
+_COUNTED = {
+    "record": "Records of sessions that hold no turn",
+    "turn": "Turns of sessions that are no message",
+}
+"""Kinds that are left out by what they are, of which no place says more."""
 
 
 @entry()
@@ -246,15 +253,32 @@ def foreign_import(result: ForeignImport) -> ResultTable:
     if not result.dry_run:
         title = f"{result.format}: {done}" + (f", operation {result.operation}" if result.operation else "")
     reasons: dict[tuple[str, str], tuple[str, int]] = {}
+    counted: dict[str, Counter[str]] = {kind: Counter() for kind in _COUNTED}
     for one in result.left_out:
+        if one.kind in counted:
+            counted[one.kind][one.reason] += one.count
+            continue
         first, count = reasons.get((one.kind, one.reason), (one.path, 0))
         reasons[one.kind, one.reason] = first, count + one.count
     notes = [
+        f"{_COUNTED[kind]}: {', '.join(f'{what} {count:,}' for what, count in found.most_common())}."
+        for kind, found in counted.items()
+        if found
+    ]
+    notes += [
         f"Not taken over: {plural(count, kind)} at {first}{', first' if count > 1 else ''}: {why}."
         for (kind, why), (first, count) in list(reasons.items())[:_MOST_REASONS]
     ]
     if len(reasons) > _MOST_REASONS:
         notes.append(f"{len(reasons) - _MOST_REASONS} more reasons; `--format json` names all.")
+    if result.conversations:
+        names = ", ".join(result.conversations[:_MOST_NAMES])
+        more = (
+            f" and {len(result.conversations) - _MOST_NAMES:,} more"
+            if result.conversations[_MOST_NAMES:]
+            else ""
+        )
+        notes.append(f"{plural(len(result.conversations), 'conversation')}: {names}{more}.")
     if result.undated:
         notes.append(f"{plural(result.undated, 'block')} without a date: the time of the import stands in.")
     if result.superseded:

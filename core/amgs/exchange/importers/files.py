@@ -1,0 +1,111 @@
+"""Files and folders of other programs, read into documents: session files of agents, and JSON of the other formats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.errors import InputError
+from amgs.exchange.importers import registry, sessions
+from amgs.exchange.importers.importer import ImportOptions
+from amgs.exchange.importers.parsing import parse
+from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, LeftOut, joined
+from amgs.sessions.conversation import SessionConversation, conversations_in
+from amgs.sessions.registry import FORMATS
+
+_ENDINGS: Final = frozenset(
+    {".json", ".jsonl", ".ndjson", *(Path(place).suffix for one in FORMATS for place in one.places)}
+)
+"""How the files of a folder end that are looked into."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignDocument:
+    """What was read of a file. data: its JSON. session: a session in it, of a file that holds sessions. left_out: why a
+    file of a folder is not taken.
+    """
+
+    path: str
+    data: Any = None
+    session: SessionConversation | None = None
+    left_out: str = ""
+
+
+def read_files(paths: Sequence[Path], format: ForeignFormat | None = None) -> list[ForeignDocument]:
+    """The documents in files, and in all files below folders, by name.
+
+    format: what the files are, of those that are no session files. A file of a folder that is not taken is named with
+    the reason. Raises InputError for a file that was named itself and cannot be read or is of no known format.
+    """
+    found: list[ForeignDocument] = []
+    for path in paths:
+        if path.is_dir() and not any(one.recognises(path, ()) for one in FORMATS):
+            found += _folder(path, format)
+        else:
+            found += _file(path, format)
+    return found
+
+
+def named(paths: Sequence[Path]) -> str:
+    """What files are called together."""
+    return str(paths[0]) if len(paths) == 1 else f"{len(paths):,} files and folders"
+
+
+def records_of(
+    documents: Sequence[ForeignDocument], options: ImportOptions, format: ForeignFormat | None = None
+) -> ForeignRecords:
+    """The records of documents, as one where they are several; each file is counted then.
+
+    Raises InputError for a document of no known format, or of several, and where nothing in it was found.
+    """
+    taken = [one for one in documents if not one.left_out]
+    found = [(one.path, _records(one, options, format)) for one in taken]
+    if len(documents) == 1 and found:
+        return found[0][1]
+    left = [LeftOut("file", one.path, one.left_out) for one in documents if one.left_out]
+    files = {"file": len({one.path for one in documents})}
+    return joined([*found, ("", ForeignRecords("", files, {"file": ()}, tuple(left)))])
+
+
+def _records(
+    document: ForeignDocument, options: ImportOptions, format: ForeignFormat | None
+) -> ForeignRecords:
+    stem = Path(document.path).stem
+    if document.session is not None:
+        own = document.path.endswith(".jsonl")  # a file of a session; its name is what the user sees
+        return sessions.read(document.session, options, stem if own else document.session.id)
+    found = registry.read(document.data, options, format)
+    named = tuple(replace(one, name=one.name or stem) for one in found.conversations)
+    return replace(found, conversations=named)
+
+
+def _folder(folder: Path, format: ForeignFormat | None) -> Iterator[ForeignDocument]:
+    for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+        if path.suffix not in _ENDINGS:
+            yield ForeignDocument(str(path), left_out="it is of no known format")
+            continue
+        try:
+            documents = _file(path, format)
+            if format is None and documents[0].session is None:
+                registry.recognised(documents[0].data)
+        except InputError as error:
+            told = error.message.removeprefix(f"{path} ").removeprefix("The document ").rstrip(".")
+            yield ForeignDocument(str(path), left_out=told.partition(":")[0])
+        else:
+            yield from documents
+
+
+def _file(path: Path, format: ForeignFormat | None) -> list[ForeignDocument]:
+    found = conversations_in(path)
+    if not any(one.turns for one in found):
+        data = parse(path)
+        if not found or any(one.recognises(data) for one in registry.IMPORTERS):
+            return [ForeignDocument(str(path), data)]
+    if format is not None:
+        raise InputError(
+            f"{path} is a session of {found[0].agent}, and no file of {format}.",
+            way_out="Leave the format out: session files are recognised.",
+        )
+    return [ForeignDocument(str(path), session=one) for one in found]

@@ -26,8 +26,10 @@ _PROGRAMS: Final = re.compile(
     r"(?:npm|yarn|pnpm|bun|pip3?|poetry|uv|conda|git|make|cargo|go|mix|docker|kubectl|terraform|sudo|rm|curl|wget|ssh"
     r"|pytest|jest|vitest|prettier|eslint|black|sed)\b"
 )
-_WITH_ACTS: Final = ("git", "mix", "npm", "docker", "go")
-"""Programs whose second word says what they do."""
+_ACTS: Final = re.compile(
+    r"(?:add|apply|build|commit|deploy|format|install|merge|publish|push|rebase|reset|run|test)$"
+)
+"""Second words that say what a program does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ def _forbidden(turn: Turn) -> Iterator[tuple[str, str]]:
             continue
         words = (found["program"] or found["quoted"]).lower().split()
         if _PROGRAMS.match(words[0]):
-            yield " ".join(sentence.split()), " ".join(words if words[0] in _WITH_ACTS else words[:1])
+            yield " ".join(sentence.split()), " ".join(words if _ACTS.match(words[-1]) else words[:1])
 
 
 def _does(command: str, what: str) -> bool:

@@ -235,7 +235,7 @@ def session_text(result: SessionText) -> ResultTable:
 
 @entry(figure=tabled)
 def session_losses(result: SessionLosses) -> ResultTable:
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for loss in result.losses:
         for one in loss.classes:
             if result.kind in ("", one.kind):
@@ -323,7 +323,7 @@ def session_cache(result: SessionCache) -> ResultTable:
 
 @entry(figure=tabled)
 def session_rules(result: SessionRules) -> ResultTable:
-    rows = [
+    rows: list[tuple[Any, ...]] = [
         ("loaded", one.turn, len(one.text), one.path, " ".join(one.text[:200].split()))
         for one in result.rules
     ]

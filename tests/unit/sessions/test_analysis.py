@@ -1,0 +1,303 @@
+"""What is told of a session: windows, losses, regret and its controls, the cache, rules, the outlook."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from amgs.sessions.cache import cache_line
+from amgs.sessions.controls import at_random, by_kind, harness, instead, recent_only
+from amgs.sessions.findings import action_of, findings_in
+from amgs.sessions.losses import losses
+from amgs.sessions.obedience import broken_rules
+from amgs.sessions.outlook import look_ahead
+from amgs.sessions.regrets import regrets
+from amgs.sessions.review import review
+from amgs.sessions.turn import Session
+from amgs.sessions.windows import characters_a_token, dropped_at, opening_after, requests, window_at
+from tests.unit.sessions.claude_world import LISTING, ClaudeFile
+
+STORE = "/work/orchard/store.py"
+TREES = "/work/orchard/trees.py"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> ClaudeFile:
+    return ClaudeFile(tmp_path / "orchard-1.jsonl")
+
+
+def compacted(file: ClaudeFile, summary: str = "The work on the store went on.") -> ClaudeFile:
+    """A session that read and changed one file, read another, ran a command, and was compacted."""
+    file.say("Mend the store. You must never drop the harvest table of 4711 rows.")
+    file.read(STORE)
+    file.edit(STORE)
+    file.read(TREES, LISTING.replace("step", "tree"))
+    file.run("git log --oneline -5", "4f2a9c1 Plant the pears\n83bd002 Prune the plums in the south field")
+    file.run("make check", "store.py:3: TypeError: harvest is not a table", failed=True)
+    file.compact(summary)
+    return file
+
+
+def kinds(session: Session) -> list[str]:
+    return [one.kind for one in regrets(session)]
+
+
+# --- windows -----------------------------------------------------------------------------------------------
+
+
+def test_a_window_after_a_compaction_begins_with_its_summary(file: ClaudeFile) -> None:
+    compacted(file).answer("Going on.")
+    session = file.open()
+    (boundary,) = session.boundaries
+    last = window_at(session, session.main[-1].number)
+    assert [turn.kind for turn in last.turns] == ["summary", "said"]
+    assert last.tokens == requests(session)[-1].usage.window
+    assert not last.estimated
+    assert not last.has_system
+    assert [turn.kind for turn in opening_after(session, boundary)] == ["summary"]
+    assert len(dropped_at(session, boundary)) == boundary.number - 1
+
+
+def test_what_a_compaction_preserved_stays_in_the_window(file: ClaudeFile) -> None:
+    kept = file.say("The gate stays open.")
+    file.answer("Yes.")
+    file.compact("All was said.", preservedMessages=[kept])
+    session = file.open()
+    (boundary,) = session.boundaries
+    assert [turn.text for turn in opening_after(session, boundary)] == [
+        "The gate stays open.",
+        "All was said.",
+    ]
+    assert [turn.text for turn in dropped_at(session, boundary)] == ["Yes."]
+
+
+def test_characters_a_token_are_those_of_the_file_within_bounds(file: ClaudeFile) -> None:
+    for n in range(20):
+        file.run(f"cat part-{n}.txt", "apple " * 500)
+    assert 2.0 <= characters_a_token(file.open()) <= 5.0
+
+
+# --- losses ------------------------------------------------------------------------------------------------
+
+
+def test_a_loss_is_told_by_class_and_by_how_it_survived(file: ClaudeFile) -> None:
+    summary = f"Changed {STORE}. The rest: trees.py. The check failed: harvest is not a table, a TypeError in store.py."
+    (loss,) = losses(compacted(file, summary).open())
+    told = {one.kind: (one.held, one.verbatim, one.reworded, one.gone) for one in loss.classes}
+    assert told["path"] == (2, 1, 1, 0)
+    assert told["number"] == (1, 0, 0, 1)
+    assert told["constraint"] == (1, 0, 0, 1)
+    assert told["command"] == (2, 0, 0, 2)
+    assert told["error"] == (1, 0, 1, 0)
+    gone = {one.kind: [each.text for each in one.lost] for one in loss.classes}
+    assert gone["number"] == ["4711"]
+    assert gone["constraint"] == ["You must never drop the harvest table of 4711 rows"]
+    assert loss.before == 20_000 + sum(500 + len(r) // 3 for r in _results(file)) - 0
+    assert loss.trigger == "auto"
+
+
+def _results(file: ClaudeFile) -> list[str]:
+    parts = [
+        p for r in file.records for p in (r.get("message") or {}).get("content") or [] if isinstance(p, dict)
+    ]
+    return [part["content"] for part in parts if part["type"] == "tool_result"]
+
+
+def test_a_listing_of_a_file_holds_no_errors(file: ClaudeFile) -> None:
+    file.read(STORE, '12→    raise ValueError("no")\n13→    error: str = ""')
+    session = file.open()
+    assert [one for turn in session.main for one in findings_in(turn) if one.kind == "error"] == []
+
+
+# --- regret ------------------------------------------------------------------------------------------------
+
+
+def test_a_file_that_was_changed_and_is_read_again_is_reopened(file: ClaudeFile) -> None:
+    compacted(file)
+    file.read(STORE)
+    file.read(TREES, LISTING.replace("step", "tree"))
+    session = file.open()
+    found = {one.kind: one for one in regrets(session)}
+    assert set(found) == {"reopened", "reread"}
+    assert session.turn(found["reopened"].before).calls[0].name == "Read"
+    assert found["reopened"].after > session.boundaries[0].number > found["reopened"].before
+    assert found["reopened"].tokens > 200
+    assert found["reopened"].seconds == 20
+
+
+def test_reading_the_second_time_after_a_compaction_is_no_regret(file: ClaudeFile) -> None:
+    compacted(file)
+    file.read(STORE)
+    file.read(STORE)
+    assert kinds(file.open()) == ["reopened"]
+
+
+def test_a_file_that_has_become_another_is_no_regret(file: ClaudeFile) -> None:
+    compacted(file)
+    file.read(STORE, LISTING.replace("value", "other"))
+    assert kinds(file.open()) == []
+
+
+def test_a_file_that_is_changed_first_is_no_regret(file: ClaudeFile) -> None:
+    compacted(file)
+    file.edit(STORE)
+    file.read(STORE)
+    assert kinds(file.open()) == []
+
+
+def test_a_command_run_again_with_the_same_result_is_a_regret_until_a_file_is_changed(
+    file: ClaudeFile,
+) -> None:
+    shown = "4f2a9c1 Plant the pears\n83bd002 Prune the plums in the south field"
+    compacted(file).run("git log --oneline -5", shown)
+    assert kinds(file.open()) == ["rerun"]
+    again = compacted(ClaudeFile(file.path))
+    again.edit(TREES)
+    again.run("git log --oneline -5", shown)
+    assert kinds(again.open()) == []
+
+
+def test_a_search_for_what_was_known_is_a_regret(file: ClaudeFile) -> None:
+    found = "".join(f"store.py:{n}:def step_{n}(value): return value * {n} + {n + 1}\n" for n in (3, 30))
+    compacted(file).call("Grep", found, pattern="step_3")
+    assert kinds(file.open()) == ["searched"]
+
+
+def test_what_the_user_has_to_say_again_is_a_regret(file: ClaudeFile) -> None:
+    compacted(file).say("As I said, never drop the harvest table!")
+    assert kinds(file.open()) == ["repeated"]
+
+
+def test_what_the_new_window_holds_is_no_regret(file: ClaudeFile) -> None:
+    compacted(file, "You must never drop the harvest table of 4711 rows.")
+    file.say("You must never drop the harvest table of 4711 rows.")
+    assert kinds(file.open()) == []
+
+
+def test_a_pause_is_not_counted_as_time(file: ClaudeFile) -> None:
+    compacted(file).wait(90)
+    file.read(STORE)
+    (one,) = regrets(file.open())
+    assert one.seconds is None
+
+
+# --- controls ----------------------------------------------------------------------------------------------
+
+
+def long_session(file: ClaudeFile) -> Session:
+    """A compaction after which a file is opened again, and many steps that repeat nothing."""
+    for n in range(30):
+        file.run(f"make part-{n}", f"built part {n} of the orchard wall, {n * 37} stones")
+    compacted(file).read(STORE)
+    for n in range(30, 60):
+        file.run(f"make part-{n}", f"built part {n} of the orchard wall, {n * 37} stones")
+    return file.open()
+
+
+def test_what_compactions_cause_is_told_beside_what_is_done_again_anyway(file: ClaudeFile) -> None:
+    session = long_session(file)
+    rows = {row.kind: row for row in by_kind(session, regrets(session))}
+    assert rows["reopened"].counted
+    assert rows["reopened"].regrets == 1
+    assert rows["reopened"].rate > 0
+    assert rows["reopened"].elsewhere == 0.0
+
+
+def test_a_way_to_drop_is_judged_by_what_it_kept(file: ClaudeFile) -> None:
+    session = long_session(file)
+    found = regrets(session)
+    whole = harness(session, found)
+    assert whole.regrets == 1
+    everything = instead(session, found, "all", lambda _s, _b, gone, _budget: [turn.number for turn in gone])
+    assert (everything.regrets, everything.dropped, everything.rate) == (0, 0, 0.0)
+    nothing = instead(session, found, "nothing", lambda *_: ())
+    assert nothing.tokens == whole.tokens
+    assert recent_only(session, found).regrets <= 1
+    assert 0 <= at_random(session, found).regrets <= 1
+
+
+# --- the cache, rules, the outlook -------------------------------------------------------------------------
+
+
+def test_a_prefix_read_again_is_told_with_what_the_file_shows(file: ClaudeFile) -> None:
+    file.answer("One.")
+    file.answer("Two.")
+    file.wait(30)
+    file.answer("Three.", cached=0)
+    compacted(file).answer("Four.", cached=8_000)
+    line = cache_line(file.open())
+    assert [one.cause for one in line.missed] == ["pause", "compaction"]
+    assert line.missed[0].lost == 20_000 + 4
+    assert line.missed[0].cost == pytest.approx(1.15 * line.missed[0].lost)
+    assert 0 < line.share < 1
+
+
+def test_a_session_without_counts_has_no_cache_line(file: ClaudeFile) -> None:
+    file.say("Hello.")
+    line = cache_line(file.open())
+    assert (line.requests, line.missed, line.share) == ((), (), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "broken"),
+    [
+        ("Do not push anything.", "git push origin main", True),
+        ("Never use npm here.", "cd web && npm install", True),
+        ("Don't run `mix format`.", "mix format lib", True),
+        ("Never use npm here.", "pnpm install", False),
+        ("Never make promises.", "make all", False),
+    ],
+)
+def test_what_was_forbidden_and_done_is_told(file: ClaudeFile, rule: str, command: str, broken: bool) -> None:
+    file.say(rule)
+    file.compact("Some work was done.")
+    file.run(command, "done")
+    found = broken_rules(file.open())
+    assert bool(found) == broken
+    if broken:
+        assert found[0].dropped is not None
+
+
+def test_a_rule_that_still_stands_in_the_window_was_not_dropped(file: ClaudeFile) -> None:
+    file.say("Do not push anything.")
+    file.run("git push", "done")
+    (one,) = broken_rules(file.open())
+    assert one.dropped is None
+
+
+def test_the_outlook_tells_files_by_when_they_were_spoken_of(file: ClaudeFile) -> None:
+    file.read(STORE)
+    file.read(TREES)
+    file.answer("Next comes store.py.")
+    file.window = 170_000
+    file.answer("Nearly full.")
+    outlook = look_ahead(file.open())
+    assert [one.path for one in outlook.files] == [STORE, TREES]
+    assert outlook.near
+
+
+def test_a_review_holds_every_view(file: ClaudeFile) -> None:
+    compacted(file).read(STORE)
+    told = review(file.open())
+    assert told.price[0] > 0
+    assert [one.compaction for one in told.fills].count(True) == 1
+    assert told.facts.records == len(file.records)
+    assert told.facts.taken == len(file.records)
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "target"),
+    [
+        ("cat src/app.py", "read", "src/app.py"),
+        ("sed -n 1,40p src/app.py", "read", "src/app.py"),
+        ("cd web && rg login", "search", "rg login"),
+        ("cat a.txt > b.txt", "run", "cat a.txt > b.txt"),
+        ("make check", "run", "make check"),
+    ],
+)
+def test_a_command_is_told_by_what_it_does(file: ClaudeFile, command: str, kind: str, target: str) -> None:
+    file.run(command, "shown")
+    action = action_of(file.open().main[0])
+    assert action is not None
+    assert (action.kind, action.target) == (kind, target)

@@ -23,7 +23,7 @@ from amgs.ingest.readers import markdown
 from amgs.text import front_matter, outline
 from benchmarks import measures
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
-from benchmarks.ranked import (
+from benchmarks.references import (
     DEPTH,
     FUSED,
     HYBRID,

@@ -10,12 +10,11 @@ import numpy as np
 
 from amgs.errors import InputError
 from amgs.ingest.raw_blocks import RawBlock
-from amgs.memory import Memory
 from amgs.types import BlockFilter
 from benchmarks import measures
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
-from benchmarks.ranked import HYBRID, METHODS, RankedQuestion, SearchControls
-from benchmarks.stores import STILL, BenchClock, block_ids
+from benchmarks.references import HYBRID, METHODS, RankedQuestion, SearchControls
+from benchmarks.stores import block_ids, open_memory
 
 OWN, OTHER = "own words", "other words"
 BENCH = Bench("facts", {"hit1_own_words": (">=", 0.95), "hit1_other_words": (">=", 0.8)})
@@ -33,7 +32,7 @@ class Fact:
 def run(rig: MemoryRig, facts: Path, among: Path) -> BenchResult:
     """Put the facts of a file among the documents of a folder and ask for each; raises InputError for bad files."""
     given = read_facts(facts)
-    with Memory.open(":memory:", clock=BenchClock(STILL), embedder=rig.embedder) as memory:
+    with open_memory(rig) as memory:
         memory.ingest_folder(among)
         memory.ingest_many([RawBlock(f.statement, meta={"source": _source(i)}) for i, f in enumerate(given)])
         memory.apply_consolidation(memory.plan_consolidation(progress=rig.progress))

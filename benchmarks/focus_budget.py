@@ -22,7 +22,16 @@ from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import assemble
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, Comparator
-from benchmarks.focus_evaluation.budget import counted, focused, model_cost, windowed
+from benchmarks.focus_evaluation.budget import (
+    ChunkRetrieval,
+    counted,
+    focused,
+    model_cost,
+    retrievals,
+    retrieved,
+    tail_of,
+    windowed,
+)
 from benchmarks.focus_evaluation.needles import (
     CHANCE,
     Planted,
@@ -32,9 +41,7 @@ from benchmarks.focus_evaluation.needles import (
     plant,
     room_for_text,
 )
-from benchmarks.focus_evaluation.retrieval import ChunkRetrieval, retrievals, retrieved, tail_of
-from benchmarks.focus_rig import FocusRig
-from benchmarks.ledger import Row
+from benchmarks.focus_rig import FocusRig, Row
 
 BENCH = Bench("focus-budget")
 WINDOWS = (256, 512, 1024)

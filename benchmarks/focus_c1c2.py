@@ -23,10 +23,8 @@ from amgs_focus.window.layout import coarsest
 from amgs_focus.window.scores import Values, aggregate
 from amgs_focus.window.working_context import WorkingContext
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
-from benchmarks.focus_rig import FocusRig
-from benchmarks.focus_texts import TokenCorpus
+from benchmarks.focus_rig import FocusRig, Row, TokenCorpus
 from benchmarks.focus_training.lensnet import LensNetScorer
-from benchmarks.ledger import Row
 
 BENCH = Bench(
     "focus-c1c2",

@@ -24,9 +24,7 @@ from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.model.base_model import BaseModel
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
 from benchmarks.focus_gist import Condition
-from benchmarks.focus_rig import FocusRig
-from benchmarks.focus_texts import Excerpt, TokenCorpus
-from benchmarks.ledger import Row
+from benchmarks.focus_rig import Excerpt, FocusRig, Row, TokenCorpus
 
 
 @dataclass(frozen=True, slots=True)

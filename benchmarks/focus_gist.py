@@ -30,9 +30,7 @@ from amgs_focus.gist.checkpoint import for_model
 from amgs_focus.gist.gistnet import BLOCK, SLOTS, GistEncoder, GistNetEncoder
 from amgs_focus.model.base_model import BaseModel
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
-from benchmarks.focus_rig import FocusRig
-from benchmarks.focus_texts import Excerpt, TokenCorpus
-from benchmarks.ledger import Ledger, Row
+from benchmarks.focus_rig import Excerpt, FocusRig, Ledger, Row, TokenCorpus
 
 BENCH = Bench(
     "focus-gist",

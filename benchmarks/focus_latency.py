@@ -29,8 +29,7 @@ from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.scores import Scores
 from amgs_focus.window.working_context import SINKS
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
-from benchmarks.focus_rig import FocusRig
-from benchmarks.ledger import Row
+from benchmarks.focus_rig import FocusRig, Row
 
 BLOCK = 32
 PARTS = ("ingest", "gist", "lens", "allocate", "prefill", "decode")

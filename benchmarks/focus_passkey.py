@@ -14,7 +14,6 @@ from functools import partial
 
 import numpy as np
 
-from amgs_focus.evaluation.statistics import resampled
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
@@ -29,8 +28,7 @@ from benchmarks.focus_evaluation.needles import (
     plant,
     room_for_text,
 )
-from benchmarks.focus_rig import FocusRig, kept_lifetime
-from benchmarks.ledger import Ledger, Row
+from benchmarks.focus_rig import FocusRig, Ledger, Row, kept_lifetime, say_percent
 
 SIZES: Mapping[str, int] = {"4k": 4096, "32k": 32_768, "256k": 262_144, "1M": 1_048_576}
 BENCH = Bench(
@@ -140,7 +138,7 @@ def _table(rows: Mapping[str, Sequence[Row]], ceiling: Sequence[Row]) -> BenchTa
         "inside",
     )
     lines: list[tuple[str | float, ...]] = [
-        ("in plain sight", str(len(ceiling)), "", _rate(ceiling), "", "", "", "")
+        ("in plain sight", str(len(ceiling)), "", say_percent(ceiling, "answered"), "", "", "", "")
     ]
     for name, asked in rows.items():
         parts = [
@@ -151,10 +149,10 @@ def _table(rows: Mapping[str, Sequence[Row]], ceiling: Sequence[Row]) -> BenchTa
             (
                 name,
                 str(len(asked)),
-                _rate(asked, "expanded"),
-                _rate(asked),
-                *(_rate(part, interval=False) for part in parts[:2]),
-                *(_rate(part, "expanded", interval=False) for part in parts[2:]),
+                say_percent(asked, "expanded"),
+                say_percent(asked, "answered"),
+                *(say_percent(part, "answered", interval=False) for part in parts[:2]),
+                *(say_percent(part, "expanded", interval=False) for part in parts[2:]),
             )
         )
     return BenchTable("Expanded and answered; the last two columns are of expanded", columns, tuple(lines))
@@ -166,19 +164,12 @@ def _depths(rows: Mapping[str, Sequence[Row]]) -> BenchTable:
     for name, asked in rows.items():
         for field in ("expanded", "answered"):
             fifths = [[row for row in asked if int(5 * row["depth"]) == fifth] for fifth in range(5)]
-            lines.append((f"{name} {field}", *(_rate(fifth, field, interval=False) for fifth in fifths)))
+            lines.append(
+                (f"{name} {field}", *(say_percent(fifth, field, interval=False) for fifth in fifths))
+            )
     columns = ("percent by depth", "0–20", "20–40", "40–60", "60–80", "80–100")
     return BenchTable("From the beginning of the lifetime to its end", columns, tuple(lines))
 
 
 def _percent(rows: Sequence[Row], field: str) -> float:
     return 100 * float(np.mean([row[field] for row in rows]))
-
-
-def _rate(rows: Sequence[Row], field: str = "answered", *, interval: bool = True) -> str:
-    """A rate in percent with its interval by key; nothing where there are no rows."""
-    if not rows:
-        return ""
-    found = resampled({"x": [float(row[field]) for row in rows]}, lambda means: means["x"], seed=SEED)
-    said = f"{100 * found.mean:.0f}"
-    return f"{said} [{100 * found.low:.0f}, {100 * found.high:.0f}]" if interval else said

@@ -33,8 +33,7 @@ from amgs_focus.settings import FocusSettings
 from amgs_focus.window.layout import assemble
 from amgs_focus.window.scores import Values
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
-from benchmarks.focus_evaluation.needles import asked
-from benchmarks.focus_evaluation.planted_facts import FactQuestion, plant_facts
+from benchmarks.focus_evaluation.needles import FactQuestion, asked, plant_facts
 from benchmarks.focus_evaluation.policy import (
     FILLED,
     GREEDY,
@@ -52,8 +51,7 @@ from benchmarks.focus_evaluation.policy import (
     by_scorer,
     judge,
 )
-from benchmarks.focus_rig import FocusRig, asked_snapshot_of, snapshot_of
-from benchmarks.ledger import Row
+from benchmarks.focus_rig import FocusRig, Row, asked_snapshot_of, snapshot_of
 from benchmarks.references import Bm25
 
 BENCH = Bench(

@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 
 from amgs.errors import InputError
-from amgs_focus.evaluation.statistics import resampled
 from amgs_focus.lens.question_search import QuestionSearch
 from amgs_focus.protocols import TextEncoder
 from amgs_focus.records import Findings, FoundBlock
@@ -26,9 +25,8 @@ from amgs_focus.search_options import EARLIER, SearchOptions
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
-from benchmarks.focus_evaluation.planted_facts import FactQuestion, PlantedFact, ask_for, plant_facts
-from benchmarks.focus_rig import FocusRig, kept_lifetime
-from benchmarks.ledger import Ledger, Row
+from benchmarks.focus_evaluation.needles import FactQuestion, PlantedFact, ask_for, plant_facts
+from benchmarks.focus_rig import FocusRig, Ledger, Row, kept_lifetime, say_percent
 
 SIZES: Mapping[str, int] = {"7k": 7168, "256k": 262_144}
 BENCH = Bench(
@@ -210,9 +208,9 @@ def _table(rows: Mapping[str, Mapping[str, Sequence[Row]]]) -> BenchTable:
     lines: list[tuple[str | float, ...]] = []
     for name, found in rows.items():
         for system in ("all", "not reread", "no similar words", "words", "meaning", "chance"):
-            cells = [_percent(found[f"{system} {kind}"], "opened") for kind in KINDS]
-            said = [_percent(found[f"{system} {kind}"], "said_nothing") for kind in KINDS]
-            nothing = _percent(found["unrelated"], "said_nothing") if system == "all" else ""
+            cells = [say_percent(found[f"{system} {kind}"], "opened") for kind in KINDS]
+            said = [say_percent(found[f"{system} {kind}"], "said_nothing") for kind in KINDS]
+            nothing = say_percent(found["unrelated"], "said_nothing") if system == "all" else ""
             lines.append((f"{name}, {system}", *cells, *(said if system == "all" else ("", "")), nothing))
     columns = ("lifetime, search", "own words", "other words", "nothing: own", "other", "unrelated")
     return BenchTable(
@@ -227,17 +225,9 @@ def _ranks(rows: Mapping[str, Mapping[str, Sequence[Row]]]) -> BenchTable:
             got = found[f"all {kind}"]
             ranks = [row["rank"] or math.inf for row in got]
             firsts = (f"{100 * np.mean([rank <= most for rank in ranks]):.0f}" for most in (1, 2, 4, 8, 16))
-            edges = _percent([row for row in got if row["across"]], "opened")
-            inside = _percent([row for row in got if not row["across"]], "opened")
+            edges = say_percent([row for row in got if row["across"]], "opened")
+            inside = say_percent([row for row in got if not row["across"]], "opened")
             seconds = f"{np.median([row['seconds'] for row in got]):.2f}"
             lines.append((f"{name}, {kind}", *firsts, edges, inside, seconds))
     columns = ("lifetime, words", "first", "of 2", "of 4", "of 8", "of 16", "across an edge", "inside", "s")
     return BenchTable("Rank of the statement's first block, percent; opened by place", columns, tuple(lines))
-
-
-def _percent(rows: Sequence[Row], field: str) -> str:
-    """In percent with its interval by fact; nothing where there are no rows."""
-    if not rows:
-        return ""
-    found = resampled({"x": [float(row[field]) for row in rows]}, lambda means: means["x"], seed=SEED)
-    return f"{100 * found.mean:.0f} [{100 * found.low:.0f}, {100 * found.high:.0f}]"

@@ -16,30 +16,27 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 
 from amgs_focus.lens.scoring import FocusScorer, LensView
-from amgs_focus.records import BLANK, SpanAbout, SpanSource
+from amgs_focus.records import SpanSource
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.ctx_file import Rows
-from amgs_focus.tree.files import MemoryRows, RowStore
+from amgs_focus.tree.files import MemoryRows, MemoryStore, RowStore
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.journal import Journalled
-from amgs_focus.tree.usage import GistUsage
 from amgs_focus.window.allocator import allocate
 from amgs_focus.window.candidates import AllocatorState
 from amgs_focus.window.layout import lay_out
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
-from benchmarks.focus_rig import FocusRig, kept_lifetime
-from benchmarks.ledger import Row
+from benchmarks.focus_rig import FocusRig, Row, kept_lifetime
 
 
 @dataclass
@@ -88,15 +85,15 @@ class TiledRows:
         """Nothing is open."""
 
 
-class TiledStore:
-    """A lifetime store that repeats another lifetime up to `length` tokens, a multiple of the block size."""
+class TiledStore(MemoryStore):
+    """A lifetime store that repeats another lifetime up to `length` tokens, a multiple of the block size. Questions are
+    searched by their words alone.
+    """
 
     def __init__(self, real: LifetimeTree, length: int) -> None:
         self.reads = Reads()
-        self.usage = GistUsage()
         self._length = length
-        self._version = real.gist.version
-        self._levels: dict[int, RowStore] = {
+        self._tiled: dict[int, RowStore] = {
             0: TiledRows(real.tokens(0, real.count(0) * real.block_size), length, self.reads)
         }
         level = 1
@@ -104,62 +101,21 @@ class TiledStore:
         while (count := length // real.block_size**level) > 0:
             if real.count(level):
                 rows = real.gists(level, 0, real.count(level)).flatten(1).numpy().astype(np.float16)
-            self._levels[level] = TiledRows(rows, count, self.reads)
+            self._tiled[level] = TiledRows(rows, count, self.reads)
             level += 1
-        self._width = rows.shape[1]
+        super().__init__(rows.shape[1], real.gist.version)
 
     def level(self, number: int) -> RowStore:
         """As any store's."""
-        if number not in self._levels:
-            self._levels[number] = TiledRows(np.zeros((0, self._width), np.float16), 0, self.reads)
-        return self._levels[number]
+        return self._tiled[number] if number in self._tiled else super().level(number)
 
     def levels(self) -> tuple[int, ...]:
         """As any store's."""
-        return tuple(sorted(self._levels))
+        return tuple(sorted({*self._tiled, *super().levels()}))
 
     def load(self) -> Journalled:
         """One span from nowhere."""
         return Journalled([SpanSource(0, self._length, None)])
-
-    def note(self, line: Mapping[str, Any]) -> None:
-        """Nothing outlives the measuring."""
-
-    def blank(self, level: int, ranges: Sequence[tuple[int, int]]) -> None:
-        """Nothing is purged while it is measured."""
-
-    @property
-    def vectors(self) -> RowStore | None:
-        """None: questions are searched by their words."""
-        return None
-
-    def begin_vectors(self, encoder: str, dimension: int) -> RowStore:
-        """Rows that nothing keeps."""
-        del encoder
-        return MemoryRows(dimension, np.float16)
-
-    def blank_vectors(self, ranges: Sequence[tuple[int, int]]) -> None:
-        """Nothing is purged while it is measured."""
-
-    def record(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None:
-        """Nothing outlives the measuring."""
-
-    def record_cut(self, length: int, open_tokens: list[int]) -> None:
-        """Nothing outlives the measuring."""
-
-    def gist_version(self, level: int) -> int:
-        """As any store's."""
-        del level
-        return self._version
-
-    def say_version(self, level: int, gist_version: int) -> None:
-        """As any store's."""
-        del level
-        self._version = gist_version
-
-    def close(self) -> None:
-        """Nothing is open."""
-        self._levels.clear()
 
 
 SIZES: Mapping[str, int] = {"10k": 10_240, "1M": 1_048_576, "100M": 104_857_600}

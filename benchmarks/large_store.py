@@ -7,7 +7,8 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,7 +67,6 @@ def prepare(
     *,
     sample: int,
     seed: int,
-    clock: Callable[[], float],
     progress: Progress | None = None,
 ) -> LargeStore:
     """The store of `blocks` blocks in the work folder: kept from before, or filled now."""
@@ -88,11 +88,11 @@ def prepare(
         return LargeStore(path, blocks, int(known["edges"]), 0.0)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    start = clock()
+    start = time.perf_counter()
     vectors = sample_vectors(books, embedder, sample, work, progress)
     edges = fill(path, books, blocks, vectors, embedder, seed, progress)
     note.write_text(json.dumps({"told": told, "edges": edges}), encoding="utf-8")
-    return LargeStore(path, blocks, edges, clock() - start)
+    return LargeStore(path, blocks, edges, time.perf_counter() - start)
 
 
 def fill(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import random
+import statistics
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -67,6 +69,21 @@ def interval(
     means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+def grouped(names: Sequence[str], values: Sequence[float]) -> dict[str, list[float]]:
+    """The values by the name that stands beside each."""
+    by: dict[str, list[float]] = {}
+    for name, value in zip(names, values, strict=True):
+        by.setdefault(name, []).append(value)
+    return by
+
+
+def mean_interval(values: Sequence[float], draws: int = 2000) -> tuple[float, float]:
+    """The 95 % interval of a mean, by drawing values with replacement."""
+    chance = random.Random(1)
+    means = sorted(statistics.mean(chance.choices(values, k=len(values))) for _ in range(draws))
+    return means[int(0.025 * draws)], means[int(0.975 * draws)]
 
 
 def quantile(values: Sequence[float], share: float) -> float:

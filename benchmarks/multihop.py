@@ -18,7 +18,7 @@ from amgs.errors import InputError
 from amgs.ingest.raw_blocks import RawBlock
 from benchmarks import measures
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
-from benchmarks.ranked import DEPTH, HYBRID, METHODS, RankedQuestion, SearchControls
+from benchmarks.references import DEPTH, HYBRID, METHODS, RankedQuestion, SearchControls
 from benchmarks.stores import STILL, SourcedQuestion, block_ids, drafts_store
 
 BENCH = Bench("multihop", {"recall10_hotpotqa": (">=", 95.0), "recall10_musique": (">=", 82.0)})

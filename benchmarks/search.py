@@ -28,7 +28,7 @@ from benchmarks.cold_start import cold_start
 from benchmarks.large_corpus import NOW, Books
 from benchmarks.large_store import RAW, LargeStore, prepare
 from benchmarks.search_beside import Beside, Bm25sAndNumpy, beside, recall
-from benchmarks.stores import BenchClock
+from benchmarks.stores import open_memory
 
 BENCH = Bench("search")
 GOALS_AT = 100_000
@@ -97,14 +97,7 @@ def run(
     found: dict[int, SearchMeasurements] = {}
     for size in sizes:
         store = prepare(
-            books,
-            size,
-            work,
-            rig.embedder,
-            sample=effort.sample,
-            seed=SEED,
-            clock=perf_counter,
-            progress=rig.progress,
+            books, size, work, rig.embedder, sample=effort.sample, seed=SEED, progress=rig.progress
         )
         rig.progress(len(stores), len(sizes), f"measuring a store of {size:,} blocks")
         stores.append(store)
@@ -162,8 +155,7 @@ def _measure(rig: MemoryRig, store: LargeStore, books: Books, effort: Effort) ->
 
 
 def _opened(rig: MemoryRig, store: LargeStore) -> Memory:
-    clock = BenchClock(NOW)
-    return Memory.open(store.path, clock=clock, embedder=rig.embedder, count_tokens=rig.count_tokens)
+    return open_memory(rig, store.path, NOW)
 
 
 def _noted(found: SearchResult, measured: SearchMeasurements) -> None:

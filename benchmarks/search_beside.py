@@ -28,7 +28,7 @@ from benchmarks.bench_results import MemoryRig
 from benchmarks.large_corpus import NOW, Books
 from benchmarks.large_store import LargeStore
 from benchmarks.references import FUSION
-from benchmarks.stores import BenchClock
+from benchmarks.stores import open_memory
 
 PACE = 0.05
 """Seconds between an answer and the next question: nobody asks faster."""
@@ -54,8 +54,7 @@ def beside(
     ]
     with tempfile.TemporaryDirectory(prefix="amgs-bench-") as folder:
         copy = Path(shutil.copytree(store.path.parent, Path(folder) / "store")) / store.path.name
-        clock = BenchClock(NOW)
-        with Memory.open(copy, clock=clock, embedder=rig.embedder, count_tokens=rig.count_tokens) as memory:
+        with open_memory(rig, copy, NOW) as memory:
             memory.ingest_many(drafts)
             memory.search(questions[0])
             return _measured(memory, questions)

@@ -16,6 +16,7 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.text.embedding import Embedder
 from amgs.types import Progress
+from benchmarks.bench_results import MemoryRig
 from benchmarks.locomo_data import ADVERSARIAL, Conversation
 
 STILL = datetime(2026, 1, 1, tzinfo=UTC)
@@ -27,6 +28,25 @@ class BenchClock(FixedClock):
 
     def perf(self) -> float:
         return time.perf_counter()
+
+
+def open_memory(
+    rig: MemoryRig,
+    place: Path | str = ":memory:",
+    now: datetime = STILL,
+    *,
+    index: str = "",
+    read_only: bool = False,
+) -> Memory:
+    """A memory with the models of a rig, whose clock stands still at `now`."""
+    return Memory.open(
+        place,
+        clock=BenchClock(now),
+        embedder=rig.embedder,
+        count_tokens=rig.count_tokens,
+        index=index,
+        read_only=read_only,
+    )
 
 
 @dataclass(frozen=True, slots=True)

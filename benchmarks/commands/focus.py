@@ -236,28 +236,6 @@ def bench_latency(
 
 
 @bench(
-    "focus-reads",
-    summary="Measure what keeping stale keys and values costs.",
-    example="focus-reads --text novel.txt --quick",
-)
-def bench_reads(
-    engine: Engine,
-    *,
-    places: Places = 12,
-    window: Window = 512,
-    progress: Progress,
-    **shared: Unpack[KeptOptions],
-) -> BenchResult:
-    """Read the same refocuses with a full read every 1, 2, 4, 8 and 16 changes, and compare the NLL of what follows,
-    the positions computed, and planted facts that are asked for.
-    """
-    from benchmarks.focus_reads import BENCH, SETTINGS, run
-
-    rig = focus_rig(engine, progress, BENCH, **shared)
-    return run(rig, places=places, settings=SETTINGS.model_copy(update={"window": window}))
-
-
-@bench(
     "focus-scale",
     summary="Measure a refocus over lifetimes of up to 100 million tokens.",
     example="focus-scale --text novel.txt --quick",

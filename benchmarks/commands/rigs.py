@@ -78,8 +78,7 @@ def focus_rig(
     """
     from amgs_app.places.folders import data_folder
     from amgs_focus.lens.question_search import QuestionSearch
-    from benchmarks.focus_rig import FocusRig
-    from benchmarks.focus_texts import held_out_code, read_texts
+    from benchmarks.focus_rig import FocusRig, held_out_code, read_texts
 
     model = engine.load_model(progress)
     corpora = [read_texts(model, text, measured.name)]
@@ -107,7 +106,7 @@ def embedder_of(engine: Engine) -> Embedder:
 def scorers_of(engine: Engine, model: BaseModel, lens: Path | None = None) -> list[FocusScorer]:
     """That of `lens` or of the settings first, then the baseline, where that is another."""
     from amgs_focus.lens.baseline import TailSimilarity
-    from benchmarks.focus_training.lens_checkpoint import for_model
+    from benchmarks.focus_training.lensnet import for_model
 
     own = for_model(model, str(lens) if lens else engine.settings.focus.lens, engine.checkpoints)
     return [own] if own.name == TailSimilarity.name else [own, TailSimilarity()]

@@ -75,9 +75,9 @@ def label(
     N is always the same.
     """
     from amgs_app.models.choice import gist_encoder
-    from benchmarks.focus_training.lens_checkpoint import for_model as lens_for
     from benchmarks.focus_training.lens_labels import label_runs
     from benchmarks.focus_training.lens_runs import LensRuns
+    from benchmarks.focus_training.lensnet import for_model as lens_for
 
     model = engine.load_model(progress)
     runs = LensRuns(

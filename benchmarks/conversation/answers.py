@@ -31,7 +31,7 @@ from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectR
 from benchmarks.conversation.evidence import SHARE, greedy
 from benchmarks.locomo_data import Conversation
 from benchmarks.references import Bm25, with_neighbours
-from benchmarks.stores import BenchClock
+from benchmarks.stores import open_memory
 
 if TYPE_CHECKING:
     from amgs_focus.model.base_model import BaseModel
@@ -220,9 +220,7 @@ def _judge(one: Stretch, rig: MemoryRig, model: BaseModel, wrong: Sequence[str],
     from benchmarks.focus_evaluation.answers import ContextReader
 
     read: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    with Memory.open(
-        ":memory:", clock=BenchClock(one.now), embedder=rig.embedder, count_tokens=rig.count_tokens
-    ) as memory:
+    with open_memory(rig, now=one.now) as memory:
         memory.conversation.add(one.name, one.messages)
         memory.apply_consolidation(memory.plan_consolidation())
         for number, question in enumerate(one.questions):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter, process_time
@@ -31,7 +30,6 @@ from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectR
 from benchmarks.conversation import evidence_data
 from benchmarks.conversation.evidence_data import EvidenceQuestion, QuestionedConversation
 from benchmarks.references import Bm25, with_neighbours
-from benchmarks.stores import BenchClock
 
 SHARE = 7
 GOALS: Mapping[str, tuple[Comparator, float]] = {
@@ -76,7 +74,7 @@ def measure_evidence(rig: MemoryRig, data: Path) -> SubjectResult | None:
         kept = _Kept()
         for place, one in enumerate(conversations):
             rig.progress(place, len(conversations), f"{name} {one.name}")
-            with _store(one, rig) as memory:
+            with evidence_data.opened_conversation(one, rig) as memory:
                 _measure(one, memory, kept, rig.seed, by_tokens=name == "qmsum")
         metrics[f"evidence_kept_7_{name}"] = kept.mean(OURS)
         metrics |= {
@@ -93,17 +91,6 @@ def measure_evidence(rig: MemoryRig, data: Path) -> SubjectResult | None:
     columns = ("corpus", "method", "conversations", "questions", "evidence kept", "95 %")
     table = BenchTable(f"Evidence kept in 1/{SHARE} of the tokens, percent", columns, tuple(rows))
     return SubjectResult(metrics, GOALS, (table,))
-
-
-@contextmanager
-def _store(one: QuestionedConversation, rig: MemoryRig) -> Iterator[Memory]:
-    """A memory of one conversation, consolidated."""
-    with Memory.open(
-        ":memory:", clock=BenchClock(one.now), embedder=rig.embedder, count_tokens=rig.count_tokens
-    ) as memory:
-        memory.conversation.add(one.name, one.messages)
-        memory.apply_consolidation(memory.plan_consolidation())
-        yield memory
 
 
 def _measure(one: QuestionedConversation, memory: Memory, kept: _Kept, seed: int, *, by_tokens: bool) -> None:

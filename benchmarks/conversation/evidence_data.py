@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from amgs.errors import InputError
+from amgs.memory import Memory
 from benchmarks import locomo_data
-from benchmarks.stores import STILL
+from benchmarks.bench_results import MemoryRig
+from benchmarks.stores import STILL, open_memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,15 @@ class QuestionedConversation:
     messages: tuple[Mapping[str, Any], ...]
     questions: tuple[EvidenceQuestion, ...]
     now: datetime
+
+
+@contextmanager
+def opened_conversation(one: QuestionedConversation, rig: MemoryRig) -> Iterator[Memory]:
+    """A memory of one conversation, consolidated."""
+    with open_memory(rig, now=one.now) as memory:
+        memory.conversation.add(one.name, one.messages)
+        memory.apply_consolidation(memory.plan_consolidation())
+        yield memory
 
 
 def read(folder: Path, name: str) -> tuple[QuestionedConversation, ...]:

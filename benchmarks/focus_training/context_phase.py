@@ -30,15 +30,17 @@ from amgs_focus.training.records import Effect
 from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings
 from amgs_focus.training.training_state import Trainable, TrainingState, Weights
 from benchmarks.focus_training.contexts import (
+    HeldOut,
+    HeldOutResult,
     TrainingContext,
     context_rows,
     divergence,
     edge_weights,
+    effect,
     gist_blocks,
     situation,
     teacher_logits,
 )
-from benchmarks.focus_training.held_out import HeldOut, HeldOutResult, effect
 from benchmarks.focus_training.joint_config import ContextPhaseConfig
 
 

@@ -31,7 +31,7 @@ from amgs_focus.training.run_session import RunSession, duration
 from amgs_focus.training.staging import open_corpus
 from amgs_focus.training.trainer import StepReport
 from amgs_focus.training.training_state import saved_step
-from benchmarks.focus_training import lens_checkpoint
+from benchmarks.focus_training import lensnet
 from benchmarks.focus_training.context_phase import (
     ContextPhase,
     GistTrainee,
@@ -39,9 +39,9 @@ from benchmarks.focus_training.context_phase import (
     Trainee,
     train_phase,
 )
-from benchmarks.focus_training.held_out import HeldOut
+from benchmarks.focus_training.contexts import HeldOut
 from benchmarks.focus_training.joint_config import JointRunConfig
-from benchmarks.focus_training.lens_phase import train_lens_phase
+from benchmarks.focus_training.lens_run import train_lens_phase
 
 
 def joint_card(config: JointRunConfig, record: RunRecord, corpus: TrainingCorpus, kept: Sequence[str]) -> str:
@@ -191,7 +191,7 @@ class _JointRun:
         self._corpus = open_corpus(config.data, self._model, progress)
         self._trio = Trio(
             starting_gists(config, self._model),
-            lens_checkpoint.for_model(self._model, config.focus.lens),
+            lensnet.for_model(self._model, config.focus.lens),
         )
         self._record = RunRecord.open(config.out, config, self._model.card, schedule.kind)
         self._judge, self._stopper = (self._held_out(half) for half in (1, 0))
@@ -325,7 +325,7 @@ class _JointRun:
         if phase == "b1":
             self._trio.gist = load_checkpoint(path, self._model)
         elif phase == "b2":
-            self._trio.scorer = lens_checkpoint.load_checkpoint(path, self._model)
+            self._trio.scorer = lensnet.load_checkpoint(path, self._model)
         else:
             self._adapter().load_weights(dict(read_adapter(path).weights))
 

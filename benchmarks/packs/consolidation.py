@@ -30,7 +30,8 @@ from benchmarks import locomo_data
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.conversation import evidence_data
 from benchmarks.locomo_data import Conversation, LocomoQuestion
-from benchmarks.stores import BenchClock
+from benchmarks.measures import grouped, interval
+from benchmarks.stores import open_memory
 
 SESSIONS = 20
 AGAIN = 5
@@ -103,9 +104,7 @@ def _measure(one: Conversation, messages: Sequence[Mapping[str, Any]], rig: Memo
     ]
 
     def opened() -> Memory:
-        return Memory.open(
-            ":memory:", clock=BenchClock(one.now), embedder=rig.embedder, count_tokens=rig.count_tokens
-        )
+        return open_memory(rig, now=one.now)
 
     with opened() as memory:
         so_far: list[str] = []
@@ -382,7 +381,7 @@ def _result(found: Mapping[str, _Found]) -> SubjectResult:
         for name, pairs in own.answers.items():
             against = own.answers["recall before"] if name.startswith("recall") else base
             gains = [b - a for (_, a), (_, b) in zip(against, pairs, strict=True)]
-            low, high = _interval([who for who, _ in pairs], gains)
+            low, high = interval(grouped([who for who, _ in pairs], gains), draws=_RESAMPLES)
             mean = 100.0 * float(np.mean([share for _, share in pairs]))
             answered.append((corpus, name, len(pairs), mean, f"[{100 * low:+.1f}, {100 * high:+.1f}]"))
             metrics[f"learnings_read_{name.replace(',', '').replace(' ', '_')}_{corpus}"] = mean
@@ -411,18 +410,3 @@ def _result(found: Mapping[str, _Found]) -> SubjectResult:
         ),
     )
     return SubjectResult(metrics, GOALS, tables)
-
-
-def _interval(names: Sequence[str], gains: Sequence[float]) -> tuple[float, float]:
-    """The 95 % interval of a mean, by drawing conversations."""
-    by: dict[str, list[float]] = {}
-    for name, gain in zip(names, gains, strict=True):
-        by.setdefault(name, []).append(gain)
-    groups = list(by.values())
-    draw = np.random.default_rng(0)
-    means = [
-        float(np.mean(np.concatenate([groups[n] for n in draw.integers(len(groups), size=len(groups))])))
-        for _ in range(_RESAMPLES)
-    ]
-    low, high = np.quantile(means, [0.025, 0.975])
-    return float(low), float(high)

@@ -18,6 +18,7 @@ from statistics import mean
 
 from amgs.packs.continuum import needed
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
+from benchmarks.measures import mean_interval
 
 DAYS = 365.0
 _PACKS = 100
@@ -25,7 +26,6 @@ _WORLDS = 6
 _FIRST_SEED = 100
 """The worlds that the model was chosen on had seeds below."""
 _HORIZON = 30.0
-_RESAMPLES = 2_000
 KINDS = ("mixed", "projects", "steady", "intervals")
 SHARES = (0.5, 0.2)
 GOALS: dict[str, tuple[Comparator, float]] = {"continuum_of_belady": (">=", 0.95)}
@@ -83,7 +83,7 @@ def measure_continuum(rig: MemoryRig, data: Path) -> SubjectResult:
             best = mean(found["Belady"])
             for name, each in found.items():
                 gain = [ours - theirs for ours, theirs in zip(found["amgs"], each, strict=True)]
-                low, high = _interval(gain)
+                low, high = mean_interval(gain)
                 rows.append(
                     (
                         kind,
@@ -97,7 +97,7 @@ def measure_continuum(rig: MemoryRig, data: Path) -> SubjectResult:
             mark = "" if (kind, share) == ("mixed", 0.5) else f"_{kind}_{round(100 * share)}"
             metrics[f"continuum_of_belady{mark}"] = mean(found["amgs"]) / best
             beside = [[a - b for a, b in zip(found["amgs"], found[name], strict=True)] for name in _BESIDE]
-            metrics[f"continuum_ahead_least{mark}"] = min(_interval(gain)[0] for gain in beside)
+            metrics[f"continuum_ahead_least{mark}"] = min(mean_interval(gain)[0] for gain in beside)
     table = BenchTable(
         f"Packs there when they were read, {_WORLDS} invented years of {_PACKS} packs",
         ("world", "room", "rule", "there", "of Belady", "amgs ahead of it by"),
@@ -164,10 +164,3 @@ def _held(one: YearPack, day: float, chance: random.Random) -> PackState:
     future = one.reads[seen] if seen < len(one.reads) else float("inf")
     last = reads[-1] - one.born if reads else 0.0
     return PackState(day - one.born, reads, last, one.tokens, future, chance.random())
-
-
-def _interval(values: Sequence[float]) -> tuple[float, float]:
-    """The 95 % interval of a mean, by drawing worlds."""
-    chance = random.Random(1)
-    means = sorted(mean(chance.choices(values, k=len(values))) for _ in range(_RESAMPLES))
-    return means[int(0.025 * _RESAMPLES)], means[int(0.975 * _RESAMPLES)]

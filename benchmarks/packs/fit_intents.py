@@ -24,9 +24,7 @@ def main() -> None:
     folder = parser.parse_args().data
     every = [(one.name, *each) for one in dialogues(folder, "locomo") for each in asked(one)]
     labels = np.array([INTENTS.index(intent) for _, _, intent in every], dtype=np.int64)
-    questions = IntentQuestions(
-        [text for _, text, _ in every], np.zeros((len(every), 0)), labels, [name for name, _, _ in every]
-    )
+    questions = IntentQuestions([text for _, text, _ in every], labels, [name for name, _, _ in every])
     model = fit_intents(questions)
     held = {"weights": {name: list(row) for name, row in sorted(model.weights.items())}}
     sys.stdout.write(json.dumps(held, indent=0) + "\n")

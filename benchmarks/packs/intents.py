@@ -25,7 +25,6 @@ _LEAST = 5
 """Questions that must show a sign for it to have weights."""
 _RIDGE = 1e-3
 _TEMPERATURES = [0.5 * 1.1**n for n in range(20)]
-_COMPONENTS = 32
 _WORDS = ("word ", "first ")
 _BINS = 10
 _DRAWS = 2_000
@@ -37,16 +36,15 @@ Method = Callable[["IntentQuestions", "IntentQuestions"], Chances]
 
 
 class IntentQuestions:
-    """Questions with their vectors (n, d), intents (n,) by place in INTENTS, and conversations."""
+    """Questions with their intents (n,), by place in INTENTS, and conversations."""
 
     def __init__(
         self,
         texts: Sequence[str],
-        vectors: NDArray[np.float64],
         labels: NDArray[np.int64],
         conversations: Sequence[str],
     ) -> None:
-        self.texts, self.vectors, self.labels = list(texts), vectors, labels
+        self.texts, self.labels = list(texts), labels
         self.conversations = np.array(conversations)
 
     def only(self, kept: NDArray[np.bool_]) -> IntentQuestions:
@@ -54,7 +52,6 @@ class IntentQuestions:
         places = np.flatnonzero(kept).tolist()
         return IntentQuestions(
             [self.texts[n] for n in places],
-            self.vectors[places],
             self.labels[places],
             [str(one) for one in self.conversations[places]],
         )
@@ -112,7 +109,8 @@ def _surprise(scores: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
 
 def measure_intents(rig: MemoryRig, data: Path) -> SubjectResult | None:
     """Macro-F1, accuracy and calibration error by method; None where there is no LoCoMo."""
-    seen, beyond = _read(rig, data, "locomo"), _read(rig, data, "realtalk")
+    del rig
+    seen, beyond = _read(data, "locomo"), _read(data, "realtalk")
     if seen is None or len(set(seen.conversations.tolist())) < 2:
         return None
     forms = [("LoCoMo", "", seen, {name: _left_out(method, seen) for name, method in METHODS.items()})]
@@ -142,14 +140,13 @@ def _among(chances: Chances, labels: NDArray[np.int64]) -> Chances:
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
-def _read(rig: MemoryRig, data: Path, corpus: str) -> IntentQuestions | None:
+def _read(data: Path, corpus: str) -> IntentQuestions | None:
     found = [(text, intent, one.name) for one in dialogues(data, corpus) for text, intent in asked(one)]
     if not found:
         return None
     texts = [text for text, _, _ in found]
     labels = np.array([INTENTS.index(intent) for _, intent, _ in found], dtype=np.int64)
-    vectors = np.asarray(rig.embedder.embed(texts), dtype=np.float64)
-    return IntentQuestions(texts, vectors, labels, [name for _, _, name in found])
+    return IntentQuestions(texts, labels, [name for _, _, name in found])
 
 
 # --- methods ----------------------------------------------------------------------------------------------
@@ -162,7 +159,7 @@ def _ours(taught: IntentQuestions, given: IntentQuestions) -> Chances:
 
 def _shuffled(taught: IntentQuestions, given: IntentQuestions) -> Chances:
     mixed = np.random.default_rng(0).permutation(taught.labels)
-    return _ours(IntentQuestions(taught.texts, taught.vectors, mixed, taught.conversations.tolist()), given)
+    return _ours(IntentQuestions(taught.texts, mixed, taught.conversations.tolist()), given)
 
 
 def _majority(taught: IntentQuestions, given: IntentQuestions) -> Chances:
@@ -181,50 +178,20 @@ def _ruled(taught: IntentQuestions, given: IntentQuestions) -> Chances:
     return np.array([shares[INTENTS.index(rule(text))] for text in given.texts])
 
 
-def _by_values(
-    values: Callable[[IntentQuestions, IntentQuestions], tuple[Chances, Chances]], ridge: float
-) -> Method:
-    def method(taught: IntentQuestions, given: IntentQuestions) -> Chances:
-        own, theirs = values(taught, given)
-        weights = fit_classes(own, taught.labels, len(INTENTS), ridge=ridge)
-        scores = theirs @ weights
-        likely = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(likely / likely.sum(axis=1, keepdims=True))
-
-    return method
-
-
-def _meaning(taught: IntentQuestions, given: IntentQuestions) -> tuple[Chances, Chances]:
-    """The vectors' first components, and a constant."""
-    mean = taught.vectors.mean(axis=0)
-    axes = np.linalg.svd(taught.vectors - mean, full_matrices=False)[2][:_COMPONENTS].T
-    own, theirs = (taught.vectors - mean) @ axes, (given.vectors - mean) @ axes
-    scale = float(own.std(axis=0).mean()) or 1.0
-    return _with_one(own / scale), _with_one(theirs / scale)
-
-
-def _signs(taught: IntentQuestions, given: IntentQuestions, *, ruled: bool) -> tuple[Chances, Chances]:
-    names = [name for name in _fitted(taught)[0] if ruled or name == BIAS or name.startswith(_WORDS)]
-    return _values(taught.texts, names), _values(given.texts, names)
-
-
-def _both(taught: IntentQuestions, given: IntentQuestions) -> tuple[Chances, Chances]:
-    pairs = zip(_signs(taught, given, ruled=True), _meaning(taught, given), strict=True)
-    own, theirs = (np.concatenate(pair, axis=1) for pair in pairs)
-    return own, theirs
-
-
-def _with_one(values: Chances) -> Chances:
-    return np.concatenate([values, np.ones((len(values), 1))], axis=1)
+def _by_words(taught: IntentQuestions, given: IntentQuestions) -> Chances:
+    """The signs without what the rule says."""
+    names = [name for name in _fitted(taught)[0] if name == BIAS or name.startswith(_WORDS)]
+    weights = fit_classes(_values(taught.texts, names), taught.labels, len(INTENTS), ridge=_RIDGE)
+    scores = _values(given.texts, names) @ weights
+    likely = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(likely / likely.sum(axis=1, keepdims=True))
 
 
 OURS, RULE = "amgs", "word rule"
 METHODS: Mapping[str, Method] = {
     OURS: _ours,
     RULE: _ruled,
-    "words, without the rule": _by_values(lambda a, b: _signs(a, b, ruled=False), _RIDGE),
-    "meaning": _by_values(_meaning, _RIDGE),
-    "amgs and meaning": _by_values(_both, _RIDGE),
+    "words, without the rule": _by_words,
     "majority": _majority,
     "amgs, labels shuffled": _shuffled,
 }

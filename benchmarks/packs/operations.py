@@ -26,6 +26,7 @@ from amgs.types import Block
 from amgs.types.packs import Pack, PackMember, PackProposal, PackUsage
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.conversation import evidence_data
+from benchmarks.measures import mean_interval
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 _YEAR = 365.0
@@ -177,7 +178,6 @@ class _World:
 
 _WORLDS = 4
 """Invented for each conversation."""
-_RESAMPLES = 2_000
 GOALS: dict[str, tuple[Comparator, float]] = {"false_delete_merge": ("<=", 1.0)}
 Proposals = Sequence[PackProposal]
 POLICIES: Mapping[str, Callable[[OperationsWorld], Proposals]] = {
@@ -204,7 +204,7 @@ def measure_operations(rig: MemoryRig, data: Path) -> SubjectResult | None:
         found = {name: _values(worlds, policy) for name, policy in POLICIES.items()}
         for name, (each, counts) in found.items():
             gain = [a - b for a, b in zip(each, found["the rule"][0], strict=True)]
-            low, high = _interval(gain)
+            low, high = mean_interval(gain)
             told = f"{mean(gain):+.2f} [{low:+.2f}, {high:+.2f}]"
             rows.append(
                 (corpus, name, mean(each), *(f"{counts[a][1]} of {counts[a][0]}" for a in COST), told)
@@ -246,10 +246,3 @@ def _values(
             each.append(total)
         values.append(mean(each))
     return values, {str(action): count for action, count in counts.items()}
-
-
-def _interval(values: Sequence[float]) -> tuple[float, float]:
-    """The 95 % interval of a mean, by drawing conversations."""
-    chance = random.Random(1)
-    means = sorted(mean(chance.choices(values, k=len(values))) for _ in range(_RESAMPLES))
-    return means[int(0.025 * _RESAMPLES)], means[int(0.975 * _RESAMPLES)]

@@ -23,8 +23,9 @@ from amgs.types import Block, Span
 from amgs.types.packs import PackRole
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.evidence import evidence
+from benchmarks.measures import grouped, interval
 from benchmarks.packs.questioned import AskedQuestion, QuestionedPacks, questioned_packs
-from benchmarks.packs.routing import interval
+from benchmarks.packs.routing import RESAMPLES
 from benchmarks.references import Bm25
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def _recall_table(
         for name in METHODS:
             own = recalls[corpus, name]
             gain = [100.0 * (a - b) for a, b in zip(recalls[corpus, OURS], own, strict=True)]
-            low, high = interval(of, gain)
+            low, high = interval(grouped(of, gain), draws=RESAMPLES)
             mean = 100.0 * float(np.mean(own))
             spent = float(np.mean(tokens[corpus, name]))
             rows.append((corpus, name, len(own), mean, f"[{low:+.1f}, {high:+.1f}]", spent))
@@ -206,7 +207,7 @@ def _nats_table(
         for name in (NOTHING, *METHODS, SHUFFLED):
             own = nats[corpus, name]
             gain = [b - a for a, b in zip(nats[corpus, OURS], own, strict=True)]
-            low, high = interval(of, gain)
+            low, high = interval(grouped(of, gain), draws=RESAMPLES)
             rows.append((corpus, name, len(own), float(np.mean(own)), f"[{low:+.2f}, {high:+.2f}]"))
             metrics[f"pipeline_{corpus}_nats_{_WORDS[name]}"] = float(np.mean(own))
             if name == SESSION:

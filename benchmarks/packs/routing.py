@@ -17,13 +17,13 @@ from amgs.packs.facets import Facets
 from amgs.packs.routing import RouteItem, route
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.conversation import evidence_data
-from benchmarks.conversation.evidence_data import QuestionedConversation
-from benchmarks.stores import BenchClock
+from benchmarks.conversation.evidence_data import QuestionedConversation, opened_conversation
+from benchmarks.measures import grouped, interval
 
 BUDGETS = (512, 1024)
 OURS = "amgs"
 _ROW = 6
-_RESAMPLES = 1_000
+RESAMPLES = 1_000
 GOALS: Mapping[str, tuple[Comparator, float]] = {"routing_ahead_of_best": (">=", 0.0)}
 
 Choice = Callable[[Facets, int], list[str]]
@@ -46,7 +46,7 @@ def measure_routing(rig: MemoryRig, data: Path) -> SubjectResult | None:
     for (corpus, budget, method), found in by.items():
         ours = [recall for _, recall in by[corpus, budget, OURS]]
         gain = [a - b for a, (_, b) in zip(ours, found, strict=True)]
-        low, high = interval([name for name, _ in found], gain)
+        low, high = interval(grouped([name for name, _ in found], gain), draws=RESAMPLES)
         mean = 100.0 * float(np.mean([recall for _, recall in found]))
         rows.append((corpus, budget, method, len(found), mean, f"[{100 * low:+.1f}, {100 * high:+.1f}]"))
         if method == OURS:
@@ -85,10 +85,7 @@ _BESIDE = tuple(name for name in METHODS if name != OURS)
 
 
 def _measured(one: QuestionedConversation, rig: MemoryRig) -> list[tuple[int, str, float]]:
-    clock = BenchClock(one.now)
-    with Memory.open(":memory:", clock=clock, embedder=rig.embedder, count_tokens=rig.count_tokens) as memory:
-        memory.conversation.add(one.name, one.messages)
-        memory.apply_consolidation(memory.plan_consolidation())
+    with opened_conversation(one, rig) as memory:
         pack_of = packed(one, memory)
         found: list[tuple[int, str, float]] = []
         chance = random.Random(rig.seed)
@@ -122,18 +119,3 @@ def packed(one: QuestionedConversation, memory: Memory) -> dict[int, str]:
                 pack_of |= {stored[n].message.number: name for n in row}
             row = []
     return pack_of
-
-
-def interval(names: Sequence[str], gains: Sequence[float]) -> tuple[float, float]:
-    """The 95 % interval of a mean, by drawing conversations."""
-    by: dict[str, list[float]] = {}
-    for name, gain in zip(names, gains, strict=True):
-        by.setdefault(name, []).append(gain)
-    groups = list(by.values())
-    draw = np.random.default_rng(0)
-    means = []
-    for _ in range(_RESAMPLES):
-        picked = [groups[n] for n in draw.integers(len(groups), size=len(groups))]
-        means.append(float(np.mean(np.concatenate(picked))))
-    low, high = np.quantile(means, [0.025, 0.975])
-    return float(low), float(high)

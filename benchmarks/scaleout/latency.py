@@ -14,7 +14,7 @@ from benchmarks.large_corpus import NOW, Books
 from benchmarks.large_store import fill, sample_vectors
 from benchmarks.measures import quantile
 from benchmarks.scaleout.setup import SEED, ScaleoutSetup
-from benchmarks.stores import BenchClock
+from benchmarks.stores import open_memory
 
 WARM_UP = 10
 
@@ -68,11 +68,7 @@ def _asked(
         first = questions.pop()
         for store, place in places.items():
             begun = time.perf_counter()
-            memory = stack.enter_context(
-                Memory.open(
-                    place, clock=BenchClock(NOW), embedder=rig.embedder, count_tokens=rig.count_tokens
-                )
-            )
+            memory = stack.enter_context(open_memory(rig, place, NOW))
             memory.search(first)
             opened[store] = time.perf_counter() - begun
             memories[store] = memory

@@ -16,7 +16,7 @@ from benchmarks.large_corpus import NOW, Books
 from benchmarks.large_store import fill, sample_vectors
 from benchmarks.measures import quantile
 from benchmarks.scaleout.setup import SEED, ScaleoutSetup
-from benchmarks.stores import BenchClock
+from benchmarks.stores import open_memory
 
 if TYPE_CHECKING:
     from benchmarks.scaleout.trial_role import TrialRole
@@ -55,14 +55,7 @@ def measure_policies(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult | No
                 grant(place, role.name)
             else:
                 role.use(place)
-            memories[store] = stack.enter_context(
-                Memory.open(
-                    role.address(place),
-                    clock=BenchClock(NOW),
-                    embedder=rig.embedder,
-                    count_tokens=rig.count_tokens,
-                )
-            )
+            memories[store] = stack.enter_context(open_memory(rig, role.address(place), NOW))
         questions = books.queries(setup.effort.questions + setup.effort.frames + WARM_UP, SEED + size)
         framed = [questions.pop() for _ in range(setup.effort.frames)]
         acts: Mapping[str, tuple[Callable[[Memory, str], object], Sequence[str]]] = {

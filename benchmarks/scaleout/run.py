@@ -8,10 +8,9 @@ from pathlib import Path
 from amgs.errors import UsageError
 from benchmarks.bench_results import Bench, BenchResult, MemoryRig, SubjectResult, joined, measured
 from benchmarks.scaleout.centrality import measure_centrality
-from benchmarks.scaleout.database_kills import measure_database_kills
 from benchmarks.scaleout.index_hits import measure_index_hits
 from benchmarks.scaleout.indexer import measure_indexer
-from benchmarks.scaleout.kills import measure_kills
+from benchmarks.scaleout.kills import measure_database_kills, measure_kills
 from benchmarks.scaleout.latency import measure_latency
 from benchmarks.scaleout.migration import measure_migration
 from benchmarks.scaleout.parity import measure_parity
@@ -19,11 +18,11 @@ from benchmarks.scaleout.policies import measure_policies
 from benchmarks.scaleout.server import running_server
 from benchmarks.scaleout.servers import measure_servers, measure_tenants
 from benchmarks.scaleout.setup import ScaleoutEffort, ScaleoutSetup
-from benchmarks.scaleout.sizes import measure_sizing
+from benchmarks.scaleout.sizing import measure_sizing
 from benchmarks.scaleout.skew import measure_skew
 from benchmarks.scaleout.tier import measure_tier
 from benchmarks.scaleout.workers import measure_workers
-from benchmarks.scaleout.writers import measure_writers
+from benchmarks.scaleout.writer import measure_writers
 
 BENCH = Bench("scaleout")
 DEFAULT = ScaleoutEffort()

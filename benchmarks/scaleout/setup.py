@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +15,11 @@ if TYPE_CHECKING:
 
 SEED = 7
 """Of what every subject draws from the books."""
+
+
+def in_namespace(server: str, name: str) -> str:
+    """The address of a namespace of a server."""
+    return f"{server}{'&' if '?' in server else '?'}namespace={name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,7 @@ class ScaleoutSetup:
 
     def place(self, name: str) -> str:
         """The address of a namespace of the bench."""
-        joint = "&" if "?" in self.server else "?"
-        return f"{self.server}{joint}namespace=bench_{name}"
+        return in_namespace(self.server, f"bench_{name}")
 
     @contextmanager
     def namespace(self, name: str) -> Iterator[str]:
@@ -77,12 +80,5 @@ class ScaleoutSetup:
         from benchmarks.large_store import prepare
 
         return prepare(
-            books,
-            size,
-            self.work,
-            rig.embedder,
-            sample=self.effort.sample,
-            seed=SEED,
-            clock=time.perf_counter,
-            progress=rig.progress,
+            books, size, self.work, rig.embedder, sample=self.effort.sample, seed=SEED, progress=rig.progress
         )

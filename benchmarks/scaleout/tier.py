@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from amgs.memory import Memory
 from benchmarks.bench_results import BenchTable, MemoryRig, SubjectResult
 from benchmarks.large_corpus import NOW, Books
 from benchmarks.large_store import fill, sample_vectors
 from benchmarks.measures import quantile
 from benchmarks.scaleout.setup import SEED, ScaleoutSetup
-from benchmarks.stores import BenchClock
+from benchmarks.stores import open_memory
 
 WARM_UP = 10
 TOP_K = 10
@@ -56,7 +55,7 @@ def measure_tier(rig: MemoryRig, setup: ScaleoutSetup) -> SubjectResult | None:
         with setup.namespace(f"tier_{size}") as place:
             fill(place, books, size, vectors, rig.embedder, SEED, rig.progress)
             begun = time.perf_counter()
-            with Memory.open(place, clock=BenchClock(NOW), embedder=rig.embedder, index=str(index)) as memory:
+            with open_memory(rig, place, NOW, index=str(index)) as memory:
                 memory.index.build(progress=rig.progress)
             metrics[f"tier_build_s_{size}"] = time.perf_counter() - begun
             metrics[f"tier_bytes_a_block_{size}"] = _bytes(index) / size
@@ -131,9 +130,7 @@ def _opened_anew(rig: MemoryRig, place: str, index: Path, books: Books, size: in
         folder.rename(folder.with_name("aside"))
     try:
         begun = time.perf_counter()
-        with Memory.open(
-            place, clock=BenchClock(NOW), embedder=rig.embedder, index=str(index), read_only=True
-        ) as memory:
+        with open_memory(rig, place, NOW, index=str(index), read_only=True) as memory:
             memory.search(question)
             return time.perf_counter() - begun
     finally:
@@ -153,9 +150,7 @@ def _asked(
     hits: dict[str, list[set[str]]] = {}
     for way, at in ((INDEX, index), (OWN, "")):
         begun = time.perf_counter()
-        with Memory.open(
-            place, clock=BenchClock(NOW), embedder=rig.embedder, index=at, read_only=True
-        ) as memory:
+        with open_memory(rig, place, NOW, index=at, read_only=True) as memory:
             memory.search(first)
             found[way], hits[way] = TierSearches(time.perf_counter() - begun), []
             for number, question in enumerate(questions):

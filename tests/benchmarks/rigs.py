@@ -14,8 +14,7 @@ from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.model.tiny import TinyModel
 from benchmarks.bench_results import MemoryRig
-from benchmarks.focus_rig import FocusRig
-from benchmarks.focus_texts import TokenCorpus
+from benchmarks.focus_rig import FocusRig, TokenCorpus
 
 
 def focus_rig(

@@ -29,15 +29,13 @@ from benchmarks import (
     focus_passkey,
     focus_policy,
     focus_questions,
-    focus_reads,
     focus_scale,
 )
 from benchmarks.__main__ import run as run_benchmark
 from benchmarks.bench_results import BenchResult
 from benchmarks.focus_ceiling import CeilingPlan, continuations, optimised_gists
-from benchmarks.focus_evaluation.planted_facts import FactQuestion
-from benchmarks.focus_texts import TokenCorpus, read_texts
-from benchmarks.ledger import Ledger
+from benchmarks.focus_evaluation.needles import FactQuestion
+from benchmarks.focus_rig import Ledger, TokenCorpus, read_texts
 from tests.benchmarks.rigs import focus_rig
 
 torch.set_num_threads(1)
@@ -274,19 +272,6 @@ def test_the_latency_bench_splits_a_block_into_its_parts(text: Path, tmp_path: P
     assert refocuses == {"32/0": 8, "64/0": 4, "32, in full/0": 4}
     anew = {row["key"]: row["dirty"] for row in rows}
     assert anew["32/0"] < anew["32, in full/0"]
-
-
-def test_the_bench_of_stale_reads_compares_the_same_refocuses(text: Path, tmp_path: Path) -> None:
-    rig = focus_rig(tmp_path, read_texts(TinyModel(), text, "focus-reads"))
-    settings = FocusSettings(window=384)
-    found = focus_reads.run(rig, places=2, every=(1, 3), lifetime=1300, parts=8, settings=settings)
-    assert found.metrics["computed_share_3"] < 100
-    assert abs(found.metrics["stale_nats_3"]) < 1
-    prose, ages, asked = found.tables
-    assert [row[0] for row in prose.rows] == ["1", "3"] and prose.rows[0][2] == ""
-    by_age = {str(row[0]): row[-1] for row in ages.rows}
-    assert set(by_age) <= {"0", "1", "2"} and by_age["0"] == "+0.0000"
-    assert [row[0] for row in asked.rows][-1] == "difference"
 
 
 def test_a_refocus_reads_no_more_of_a_lifetime_a_hundred_times_as_long(text: Path, tmp_path: Path) -> None:

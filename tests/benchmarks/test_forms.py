@@ -17,7 +17,7 @@ from benchmarks import documents, facts, inference, multihop
 from benchmarks.__main__ import run as run_benchmark
 from benchmarks.documents import read_projects
 from benchmarks.inference import retold
-from benchmarks.ranked import METHODS
+from benchmarks.references import METHODS
 from tests.benchmarks.rigs import memory_rig
 
 LONG = (
@@ -164,7 +164,7 @@ def test_a_sentence_told_again_differs_by_its_value_or_by_its_name_or_by_neither
         ("documents", "--data"),
         ("multihop", "--data"),
         ("conversation", "--data"),
-        ("facts", "--among"),
+        ("facts", "--facts"),
         ("inference", "--data"),
     ],
 )

@@ -28,14 +28,15 @@ from amgs_focus.training.run_config import RunConfig as PlainConfig
 from amgs_focus.training.run_config import parse_as, read_as
 from benchmarks.focus_training import context_phase, joint_run
 from benchmarks.focus_training.contexts import (
+    HeldOutResult,
     context_rows,
     edge_weights,
+    effect,
     following_nll,
     full_rows,
     plain_rows,
     situation,
 )
-from benchmarks.focus_training.held_out import HeldOutResult, effect
 from benchmarks.focus_training.joint_config import JointRunConfig as RunConfig
 from benchmarks.focus_training.joint_run import train_joint, train_lora
 from tests.focus.focus_world import StillClock

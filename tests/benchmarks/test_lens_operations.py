@@ -13,7 +13,7 @@ import benchmarks.__main__
 from amgs.types import Progress
 from amgs_focus.lens.baseline import TailSimilarity
 from benchmarks import focus_c1c2
-from benchmarks.focus_texts import TokenCorpus
+from benchmarks.focus_rig import TokenCorpus
 from tests.benchmarks.lens_samples import scorer
 from tests.benchmarks.rigs import focus_rig
 from tests.focus.focus_world import MODEL

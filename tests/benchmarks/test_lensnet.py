@@ -22,8 +22,15 @@ from amgs_focus.runtime.replay import header_of
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import assemble, coarsest
 from amgs_focus.window.scores import aggregate
-from benchmarks.focus_training.lens_checkpoint import for_model, load_checkpoint, save_checkpoint
-from benchmarks.focus_training.lensnet import LensNet, LensNetScorer, LensReader, TailGistCache
+from benchmarks.focus_training.lensnet import (
+    LensNet,
+    LensNetScorer,
+    LensReader,
+    TailGistCache,
+    for_model,
+    load_checkpoint,
+    save_checkpoint,
+)
 from tests.benchmarks.lens_samples import SHAPE, net, scorer
 from tests.focus.focus_world import MODEL, notes, small_runtime, small_tree
 from tests.focus.test_linear_lens import WEIGHTS, lens, views

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from amgs.errors import InputError, StoreError, UsageError
 from amgs.storage.opening import open_storage, remove
 from benchmarks.__main__ import run as run_benchmark
-from benchmarks.scaleout import sizing, skew, writers
+from benchmarks.scaleout import sizing, skew, writer
 from benchmarks.scaleout.kills import measure_kills
 from benchmarks.scaleout.migration import measure_migration
 from benchmarks.scaleout.parity import measure_parity
@@ -66,9 +66,9 @@ def test_a_worker_of_a_file_that_is_killed_loses_nothing_either(tmp_path: Path) 
 def test_writers_are_counted_by_what_they_acknowledged(
     postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writers, "WRITERS", 2)
+    monkeypatch.setattr(writer, "WRITERS", 2)
     setup = ScaleoutSetup(postgres, tmp_path, effort=ScaleoutEffort(seconds=0.3, rounds=1))
-    found = writers.measure_writers(memory_rig(), setup).metrics
+    found = writer.measure_writers(memory_rig(), setup).metrics
     assert found["writes_per_s_1"] > 0 and found["writes_per_s_file"] > 0
     assert found["writers_scale_8_over_1"] == found["writes_per_s_8"] / found["writes_per_s_1"]
 

@@ -16,8 +16,8 @@ from amgs.settings import Settings
 from amgs.storage.opening import open_storage
 from amgs.text.embedding import HashingEmbedder
 from benchmarks.scaleout import indexer
-from benchmarks.scaleout.database_kills import measure_database_kills
-from benchmarks.scaleout.indexer_process import TagsFirst
+from benchmarks.scaleout.indexer import TagsFirst
+from benchmarks.scaleout.kills import measure_database_kills
 from benchmarks.scaleout.setup import ScaleoutEffort, ScaleoutSetup
 from tests.benchmarks.rigs import memory_rig
 from tests.postgres_server import namespace

@@ -64,9 +64,7 @@ def test_a_sampled_paragraph_keeps_its_real_vector(data: Path) -> None:
 def test_a_prepared_store_is_sound_and_is_not_made_twice(data: Path, tmp_path: Path) -> None:
     def made() -> float:
         books, embedder = Books(data), HashingEmbedder(32)
-        return prepare(
-            books, 400, tmp_path, embedder, sample=20, seed=1, clock=iter(range(99)).__next__
-        ).built
+        return prepare(books, 400, tmp_path, embedder, sample=20, seed=1).built
 
     assert made() > 0 and made() == 0
     with Memory.open(

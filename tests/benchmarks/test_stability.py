@@ -13,8 +13,8 @@ from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from benchmarks import focus_stability
 from benchmarks.bench_results import Stopwatch
+from benchmarks.focus_rig import TokenCorpus
 from benchmarks.focus_stability import Adversary, steadiness, stream
-from benchmarks.focus_texts import TokenCorpus
 from tests.benchmarks.rigs import focus_rig
 
 TEXT = "".join(

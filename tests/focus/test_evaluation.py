@@ -19,13 +19,10 @@ from amgs_focus.model.base_model import turns_keys
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
-from benchmarks.focus_evaluation.budget import ModelCost, counted, focused
+from benchmarks.focus_evaluation.budget import ChunkRetrieval, ModelCost, counted, focused
 from benchmarks.focus_evaluation.needles import CHOICES, choose, facts, pass_keys, plant
-from benchmarks.focus_evaluation.retrieval import ChunkRetrieval
-from benchmarks.focus_reads import stale_answer, stale_reads
 from benchmarks.focus_rig import lifetime_of
 from benchmarks.focus_scale import TiledStore
-from tests.focus.focus_world import MODEL, SMALL, Told, small_tree
 
 torch.set_num_threads(1)
 
@@ -229,25 +226,5 @@ def test_a_model_that_turns_its_keys_otherwise_is_found_out() -> None:
     assert not turns_keys(Failing())
 
 
-def test_stale_reads_compute_less_and_differ_only_where_something_was_kept() -> None:
-    tree = small_tree(400)
-    chosen = SMALL.model_copy(update={"window": 64})
-    future = [int(token) for token in small_tree(80, seed=5).tokens(0, 80)]
-    full, some, most = stale_reads(tree, Told({}), chosen, future, (1, 3, 64), StillClock())
-    assert tree.length == 400
-    assert len(full.nll) == len(future) // chosen.cadence - 1
-    assert set(full.since) == {0} and set(some.since) == {0, 1, 2} and max(most.since) > 2
-    assert sum(full.computed) > sum(some.computed) > sum(most.computed)
-    for ours, theirs, since in zip(some.nll, full.nll, some.since, strict=True):
-        assert (ours == pytest.approx(theirs, abs=1e-9)) == (since == 0)
 
 
-def test_a_fact_is_asked_for_with_both_reads() -> None:
-    words = "a lamp stands on the old pier, and the keeper of it reads at night. " * 12
-    tokens, planted = plant(MODEL, MODEL.encode(words), facts(1, 0), 700, 4, 0)
-    tree = LifetimeTree(MODEL, PointerEncoder(), block_size=4)
-    tree.append(tokens)
-    chosen = SMALL.model_copy(update={"window": 300})
-    found = stale_answer(tree, TailSimilarity(), chosen, planted[0], StillClock())
-    assert tree.length == len(tokens)
-    assert found.computed[0] > found.computed[1] > 0

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amgs_app import operations
+from amgs_app.panes.layout import PANES
 from amgs_tui.panes.row_sifting import FILTER
-from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.completion_cache import complete, explain
 
 if TYPE_CHECKING:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from types import MappingProxyType
+from typing import Final
 
-ACTS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
+from amgs_tui.wing_panes import wing_panes
+
+_ACTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
     {
         "a": ("compare with another way of doing it", ("frame.compare", "conversation.compare")),
         "b": (
             "change how much: a budget, a number of bins",
-            ("calibration.bins", "conversation.budget", "packs.budget"),
+            ("calibration.bins", "conversation.budget"),
         ),
         "c": (
             "carry out: what is drafted, or the pane's own step",
@@ -20,7 +24,7 @@ ACTS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
             "draft a change, or discard the draft",
             ("inbox.plan", "graph.discard", "calibration.drop"),
         ),
-        "e": ("ask a question", ("frame.ask", "conversation.ask", "packs.ask")),
+        "e": ("ask a question", ("frame.ask", "conversation.ask")),
         "f": (
             "choose which one is shown",
             ("frame.choose", "graph.filter", "calibration.groups", "conversation.strategy"),
@@ -32,7 +36,7 @@ ACTS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
         "s": ("where it came from", ("inbox.sources", "focus.source", "conversation.exchanges")),
         "u": (
             "say yes: useful, right, accepted",
-            ("frame.useful", "graph.confirm", "calibration.useful", "focus.force", "packs.useful"),
+            ("frame.useful", "graph.confirm", "calibration.useful", "focus.force"),
         ),
         "v": (
             "view it another way",
@@ -54,12 +58,11 @@ ACTS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
                 "graph.cut",
                 "calibration.useless",
                 "focus.forbid",
-                "packs.useless",
             ),
         ),
         "r": ("look again", ()),
         "p": ("read the selected block", ()),
-        "K": ("keep for later", ("conversation.keep", "packs.keep")),
+        "K": ("keep for later", ("conversation.keep",)),
         "L": ("go to the live end", ("focus.live", "conversation.live")),
         "U": ("undo the last change", ("calibration.undo", "overview.undo")),
         "enter": (
@@ -113,11 +116,18 @@ ACTS: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType(
         "equals_sign": ("more of it", ("inbox.surer", "frame.heavier", "graph.heavier", "focus.zoom_in")),
     }
 )
+
+ACTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
+    {
+        key: (act, (*names, *chain.from_iterable(each.acts.get(key, ()) for each in wing_panes().values())))
+        for key, (act, names) in _ACTS.items()
+    }
+)
 """By key what it means, and the actions of panes that are meant by it. A key that stands here in one pane alone, as r
 and p, means that everywhere else. What only one pane has may be any other key.
 """
 
-EXCEPTIONS: Mapping[str, str] = MappingProxyType(
+EXCEPTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "inbox.review": "the queue of findings is the inbox seen by what contradicts what",
         "frame.missed": "the measure of a frame is the fact that it lacks",
@@ -131,12 +141,10 @@ EXCEPTIONS: Mapping[str, str] = MappingProxyType(
         "focus.resume": "the pane looks again by itself after each step",
         "conversation.restore": "the pane looks again by itself; r restores",
         "conversation.single": "what is measured there stands beside each message",
-        "packs.use": "the pane looks again by itself; r reads, and logs it",
-        "packs.back": "← leaves a pack, as → opens it",
         "frame.part": "the weights lie beside each other",
         "inbox.category": "a draft has no question; e edits its category",
         "conversation.summary": "a conversation has no settings of its own; S reads its summary",
-        "packs.open": "→ opens a pack, as ← leaves it",
+        **dict(chain.from_iterable(each.exceptions.items() for each in wing_panes().values())),
     }
 )
 """By the id of an action that has a key of another act: why."""

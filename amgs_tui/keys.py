@@ -13,7 +13,7 @@ from typing import Any, Final
 from textual.binding import Binding
 from textual.keys import REPLACED_KEYS, Keys
 
-from amgs_tui.widgets.arrangement import PANES
+from amgs_app.panes.layout import PANES
 from amgs_tui.widgets.tabs import TITLES
 
 SWALLOWED: Final = frozenset(

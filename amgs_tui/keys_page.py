@@ -6,7 +6,7 @@ from typing import Any
 
 from amgs_tui.grammar import ACTS, EXCEPTIONS
 from amgs_tui.keys import EVERYWHERE
-from amgs_tui.panes import PANE_TYPES
+from amgs_tui.panes.by_key import PANE_TYPES
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.widgets.keybar import sign
 from amgs_tui.widgets.tabs import TITLES

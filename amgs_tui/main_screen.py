@@ -15,12 +15,13 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from amgs_app.panes.layout import PANES
 from amgs_app.panes.row_filter import ListFilter
-from amgs_tui.panes import PANE_TYPES
 from amgs_tui.panes.base import Pane
+from amgs_tui.panes.by_key import PANE_TYPES
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.focus import FocusPane
-from amgs_tui.widgets.arrangement import LEAST_HEIGHT, LEAST_WIDTH, PANES
+from amgs_tui.widgets.arrangement import LEAST_HEIGHT, LEAST_WIDTH
 from amgs_tui.widgets.body import Body
 from amgs_tui.widgets.header import HeaderFacts, HeaderLine
 from amgs_tui.widgets.keybar import KeyBar

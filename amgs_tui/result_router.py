@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from amgs.wing_registry import WINGS
 from amgs_app import operations
+from amgs_app.panes.layout import PANES
 from amgs_app.terminal.exit_codes import ExitCode
 from amgs_tui.dispatcher import ASKING, WHEN_DUE
 from amgs_tui.engine_worker import OPEN
 from amgs_tui.panes.exchange_following import EXCHANGES
 from amgs_tui.panes.graph import GraphPane
-from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.status import seconds
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ class ResultRouter:
                 self._dispatcher.ask(exchanges, slot=AS_SERVED, origin="screen")
             if block := self._kept_selection(self._state.place):
                 self._dispatcher.ask(operations.block.select(block), slot=AS_LEFT, origin="screen")
-        for name in ("conversation", "packs"):
+        for name in ("conversation", *WINGS):
             self._screen.pane(name).look()  # it has no place before it knows that there is one
 
     def _pass_over_an_empty_inbox(self) -> None:

@@ -21,6 +21,7 @@ PUBLISHED = (
     "LICENSE",
     "docs",
     "tests/golden",
+    "tests/wings",
     "themes",
     "constraints.txt",
     ":!sample_corpus",

@@ -67,7 +67,7 @@ def _signatures() -> str:
         if there.writes:
             writing.add(row.answered)
         lines.append(f'"{key}": lambda {ast.unparse(_arguments(row))}: locals(),')
-    return _formatted(
+    return formatted(
         "\n".join(
             [
                 f'"""{inspect.getdoc(signatures)}\n"""',
@@ -153,13 +153,13 @@ def _stub(module: ModuleType, client: type, prefix: str) -> str:
     lines += [f"class {client.__name__}({base.__name__}):", *_doc(inspect.getdoc(client) or "", 4)]
     lines += _methods(MEMORY, prefix, imports)
     for name, part in PARTS.items():
-        lines += _property(name, prefix + part.kind, part.about)
+        lines += property_lines(name, prefix + part.kind, part.about)
     for name, (other, about) in ALIASES.items():
-        lines += _property(name, prefix + PARTS[other].kind, about)
+        lines += property_lines(name, prefix + PARTS[other].kind, about)
     heads = [f"from {home} import {name}" for name, home in imports.items()]
     written = f'"""{inspect.getdoc(module)}\n\nMade by `scripts/client_stubs.py`.\n"""'
     path = Path(str(module.__file__)).with_suffix(".pyi")
-    return _formatted("\n".join([written, "", *heads, "", *lines, ""]), path)
+    return formatted("\n".join([written, "", *heads, "", *lines, ""]), path)
 
 
 def _methods(requests: Mapping[str, Request], prefix: str, imports: dict[str, str]) -> Iterator[str]:
@@ -216,7 +216,8 @@ def _same(name: str, *homes: str) -> bool:
     return all(each is first for each in others)
 
 
-def _property(name: str, kind: str, about: str) -> list[str]:
+def property_lines(name: str, kind: str, about: str) -> list[str]:
+    """A property without a body, indented as in a class."""
     return ["    @property", f"    def {name}(self) -> {kind}:", *_doc(about, 8)]
 
 
@@ -228,7 +229,7 @@ def _doc(told: str, indent: int) -> list[str]:
     return textwrap.indent(quoted, " " * indent).splitlines()
 
 
-def _formatted(text: str, path: Path) -> str:
+def formatted(text: str, path: Path) -> str:
     """The text as `make format` leaves it."""
     for command in (["check", "--fix", "--quiet", "--select", "I"], ["format"]):
         done = subprocess.run(

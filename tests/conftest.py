@@ -29,7 +29,8 @@ settings.register_profile("reseeded", deadline=None, max_examples=60)
 settings.register_profile("explore", deadline=None, max_examples=200, print_blob=True)
 settings.load_profile("workstation")
 HOSTILE_DRAWS = 60
-SCHEDULED = frozenset(ROOT / "tests" / name for name in ("tui", "service", "gateway", "golden"))
+SCHEDULED = frozenset(("tui", "service", "gateway", "golden"))
+"""Folders of such tests, those of wings too."""
 REAL, BUSY = 30, 4
 """How many plain tests one with a real model is as long as, and one that drives a screen or a server, about."""
 
@@ -68,7 +69,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     several processes share the files, the long ones come first, so that they end together."""
     lengths = Counter[Path]()
     for item in items:
-        scheduled = not SCHEDULED.isdisjoint(item.path.parents)
+        scheduled = not SCHEDULED.isdisjoint(item.path.relative_to(ROOT).parts)
         if scheduled:
             item.add_marker(pytest.mark.flaky(reruns=1))
         lengths[item.path] += REAL if item.get_closest_marker("real") else BUSY if scheduled else 1

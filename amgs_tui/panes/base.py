@@ -17,6 +17,7 @@ from textual.widget import Widget
 
 from amgs.errors import UsageError
 from amgs_app import operations
+from amgs_app.panes.layout import PANES
 from amgs_app.panes.row_filter import said
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
@@ -34,7 +35,6 @@ from amgs_tui.panes.picture_lines import (
     with_mark,
 )
 from amgs_tui.panes.row_sifting import FILTER, RowSifting
-from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.tabs import TITLES
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-PANES = ("inbox", "frame", "graph", "decay", "calibration", "focus", "overview", "conversation", "packs")
-"""The panes in the order of their keys 1 to 9."""
+from amgs_app.panes.layout import PANES
+from amgs_tui.wing_panes import wing_panes
 
 COMPANIONS: dict[str, tuple[str, str, str]] = {
     "inbox": ("overview", "graph", "decay"),
@@ -18,7 +18,7 @@ COMPANIONS: dict[str, tuple[str, str, str]] = {
     "focus": ("frame", "graph", "decay"),
     "overview": ("inbox", "calibration", "graph"),
     "conversation": ("graph", "decay", "frame"),
-    "packs": ("frame", "graph", "decay"),
+    **{name: each.companions for name, each in wing_panes().items()},
 }
 """The panes that stand under a large one where there is room: what its question leads to."""
 
@@ -103,11 +103,13 @@ def _split(
 
 
 def _tiled(width: int, height: int, main: str, empty: Collection[str]) -> dict[str, Box]:
-    """All but those that are empty; the working context, the conversation and the packs share the foot, which keeps
-    a few lines where none of them has anything to show.
+    """All but those that are empty; the working context, the conversation and the wings' panes share the foot, which
+    keeps a few lines where none of them has anything to show.
     """
     gone = {*empty} - {main}
-    shared = _left(("focus", "conversation", "packs"), (0.36, 0.32, 0.32), gone)
+    wings = wing_panes()
+    shares = (0.36, 0.32, *(each.share for each in wings.values()))
+    shared = _left(("focus", "conversation", *wings), shares, gone)
     says_little = {*shared[0]} <= {*empty}
     foot = EMPTY_HEIGHT if says_little else height - round(height * 0.34) - round(height * 0.28)
     top = round((height - foot) * 0.34 / (0.34 + 0.28))

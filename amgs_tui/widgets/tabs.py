@@ -8,7 +8,8 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from amgs_tui.widgets.arrangement import PANES
+from amgs_app.panes.layout import PANES
+from amgs_tui.wing_panes import wing_panes
 
 TITLES: dict[str, tuple[str, str]] = {
     "inbox": ("Inbox", "Inbox"),
@@ -19,7 +20,7 @@ TITLES: dict[str, tuple[str, str]] = {
     "focus": ("Working context", "Context"),
     "overview": ("Overview", "Over"),
     "conversation": ("Conversation", "Conv"),
-    "packs": ("Packs", "Pack"),
+    **{name: each.titles for name, each in wing_panes().items()},
 }
 """Full and short title of each pane."""
 

@@ -20,12 +20,12 @@ from amgs.conversation.slots import ELEMENT_CLASSES, EXACT
 from amgs.conversation.survival import Element, holds
 from amgs.identity import block_id
 from amgs.memory import Memory
-from amgs.packs import partition
-from amgs.packs.consolidation import is_learning
-from amgs.packs.keeping import origins_of
-from amgs.packs.learnings import SHARE, LearningText, findings, in_time, learnings
 from amgs.text.sentences import units
 from amgs.types import Block, Vector
+from amgs.wings.packs.engine import partition
+from amgs.wings.packs.engine.consolidation import is_learning
+from amgs.wings.packs.engine.keeping import origins_of
+from amgs.wings.packs.engine.learnings import SHARE, LearningText, findings, in_time, learnings
 from benchmarks import locomo_data
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.conversation import evidence_data

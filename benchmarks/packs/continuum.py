@@ -16,7 +16,7 @@ from math import exp, log1p
 from pathlib import Path
 from statistics import mean
 
-from amgs.packs.continuum import needed
+from amgs.wings.packs.engine.continuum import needed
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.measures import mean_interval
 

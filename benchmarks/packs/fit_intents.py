@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from amgs.types.packs import INTENTS
+from amgs.wings.packs.values import INTENTS
 from benchmarks.packs.intents import IntentQuestions, asked, dialogues, fit_intents
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.packs.intents import BIAS, IntentModel, rule, signs
-from amgs.types.packs import INTENTS, QuestionIntent
+from amgs.wings.packs.engine.intents import BIAS, IntentModel, rule, signs
+from amgs.wings.packs.values import INTENTS, QuestionIntent
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.listwise import fit_classes
 from benchmarks.locomo_data import ADVERSARIAL, CATEGORIES, Conversation, read_folder

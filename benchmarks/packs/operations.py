@@ -19,11 +19,11 @@ from statistics import mean
 
 from amgs.decay import PROFILES, relevance_at
 from amgs.identity import block_id
-from amgs.packs.continuum import ReadTogether, needed, together
-from amgs.packs.keeping import pack_id
-from amgs.packs.proposals import COST, PackView, candidates, proposed
 from amgs.types import Block
-from amgs.types.packs import Pack, PackMember, PackProposal, PackUsage
+from amgs.wings.packs.engine.continuum import ReadTogether, needed, together
+from amgs.wings.packs.engine.keeping import pack_id
+from amgs.wings.packs.engine.proposals import COST, PackView, candidates, proposed
+from amgs.wings.packs.values import Pack, PackMember, PackProposal, PackUsage
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.conversation import evidence_data
 from benchmarks.measures import mean_interval

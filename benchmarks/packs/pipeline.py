@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from amgs.packs.facets import likely
-from amgs.packs.pruning import PackSentence, Worths, prune
 from amgs.types import Block, Span
-from amgs.types.packs import PackRole
+from amgs.wings.packs.engine.facets import likely
+from amgs.wings.packs.engine.pruning import PackSentence, Worths, prune
+from amgs.wings.packs.values import PackRole
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.evidence import evidence
 from benchmarks.measures import grouped, interval

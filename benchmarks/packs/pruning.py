@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from amgs.identity import block_id
 from amgs.memory import Memory
-from amgs.packs.pruning import PackSentence, choose
-from amgs.packs.sentence_relevance import WEIGHTS, SearchRelevance, SentenceWords, sentence_title
+from amgs.wings.packs.engine.pruning import PackSentence, choose
+from amgs.wings.packs.engine.sentence_relevance import WEIGHTS, SearchRelevance, SentenceWords, sentence_title
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.packs.questioned import PruningQuestion, read_questions
 from benchmarks.stores import STILL, drafts_store

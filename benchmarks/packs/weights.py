@@ -11,8 +11,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from amgs.packs.outcome_weights import weights
-from amgs.types.packs import PackUse
+from amgs.wings.packs.engine.outcome_weights import weights
+from amgs.wings.packs.values import PackUse
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 
 _WORLDS = 20

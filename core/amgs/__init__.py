@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from amgs.api.gateway import GatewayLog as GatewayLog
     from amgs.api.graph import Graph as Graph
     from amgs.api.lifecycle import Lifecycle as Lifecycle
-    from amgs.api.packs import Packs as Packs
     from amgs.api.search_index import SearchIndex as SearchIndex
     from amgs.api.simulation import Simulation as Simulation
     from amgs.api.sources import SourceLibrary as SourceLibrary
@@ -61,7 +60,6 @@ if TYPE_CHECKING:
     from amgs.errors import UnknownConversationError as UnknownConversationError
     from amgs.errors import UnknownEntityError as UnknownEntityError
     from amgs.errors import UnknownFrameError as UnknownFrameError
-    from amgs.errors import UnknownPackError as UnknownPackError
     from amgs.errors import UnreachableError as UnreachableError
     from amgs.errors import UsageError as UsageError
     from amgs.errors import WeightsError as WeightsError
@@ -156,26 +154,6 @@ if TYPE_CHECKING:
     from amgs.types.mentions import ConversationEntity as ConversationEntity
     from amgs.types.mentions import ConversationResolved as ConversationResolved
     from amgs.types.mentions import ResolvedMention as ResolvedMention
-    from amgs.types.packs import Learning as Learning
-    from amgs.types.packs import Pack as Pack
-    from amgs.types.packs import PackAssembly as PackAssembly
-    from amgs.types.packs import PackContent as PackContent
-    from amgs.types.packs import PackDifference as PackDifference
-    from amgs.types.packs import PackKept as PackKept
-    from amgs.types.packs import PackLearned as PackLearned
-    from amgs.types.packs import PackLink as PackLink
-    from amgs.types.packs import PackMember as PackMember
-    from amgs.types.packs import PackProposal as PackProposal
-    from amgs.types.packs import PackRole as PackRole
-    from amgs.types.packs import PackRoute as PackRoute
-    from amgs.types.packs import PackStage as PackStage
-    from amgs.types.packs import PackStageChange as PackStageChange
-    from amgs.types.packs import PackText as PackText
-    from amgs.types.packs import PackUsage as PackUsage
-    from amgs.types.packs import PackUse as PackUse
-    from amgs.types.packs import PackWeight as PackWeight
-    from amgs.types.packs import PackWeights as PackWeights
-    from amgs.types.packs import RoutedPack as RoutedPack
     from amgs.types.question_case import QuestionCase as QuestionCase
     from amgs.types.tasks import Task as Task
     from amgs.types.tasks import WorkerList as WorkerList
@@ -200,7 +178,6 @@ _HOMES = {
     "amgs.api.changes": ("Changes",),
     "amgs.api.conversation": ("Conversations",),
     "amgs.api.gateway": ("GatewayLog",),
-    "amgs.api.packs": ("Packs",),
     "amgs.api.tasks": ("Tasks",),
     "amgs.conversation.agent": ("AgentConversation",),
     "amgs.conversation.summaries": ("AbstractiveSummariser",),
@@ -235,7 +212,6 @@ _HOMES = {
         "UnknownConversationError",
         "UnknownEntityError",
         "UnknownFrameError",
-        "UnknownPackError",
         "UnreachableError",
         "UsageError",
         "WeightsError",
@@ -330,28 +306,6 @@ _HOMES = {
         "ResolvedMention",
     ),
     "amgs.types.causes": ("KeptCause", "KeptCauses"),
-    "amgs.types.packs": (
-        "Learning",
-        "Pack",
-        "PackAssembly",
-        "PackContent",
-        "PackDifference",
-        "PackKept",
-        "PackLearned",
-        "PackLink",
-        "PackMember",
-        "PackProposal",
-        "PackRole",
-        "PackRoute",
-        "PackStage",
-        "PackStageChange",
-        "PackText",
-        "PackUsage",
-        "PackUse",
-        "PackWeight",
-        "PackWeights",
-        "RoutedPack",
-    ),
     "amgs.types.tasks": ("Task", "WorkerList", "WorkerState"),
     "amgs.types.topology": ("IndexLag", "NamespaceSize", "StoreTopology"),
     "amgs.workers": ("Worker",),

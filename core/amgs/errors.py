@@ -11,7 +11,6 @@ line prints them and maps them to an exit code.
     │   ├── UnknownFrameError               no frame is registered under this name
     │   ├── FrameCycleError                 a composite would contain itself
     │   ├── UnknownConversationError        no conversation has this name, or no message this handle
-    │   ├── UnknownPackError                no pack has this name, or no such version
     │   ├── WeightsError                    scoring weights do not sum to one
     │   └── BudgetError                     a token budget that holds nothing
     │       └── ImpossibleBudgetError       one that does not hold even what must be kept
@@ -122,12 +121,6 @@ class UnknownConversationError(UsageError):
     """No conversation has this name, or it has no message under this handle."""
 
     title = "No such conversation"
-
-
-class UnknownPackError(UsageError):
-    """No pack has this name, or it has no such version."""
-
-    title = "No such pack"
 
 
 class InputError(AmgsError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -132,11 +133,11 @@ def test_a_search_by_words_imports_no_other_command_and_shows_its_result_alone(t
         "amgs.types.entities",
         "amgs.api.tasks",
         "amgs.api.frames",
-        "amgs.storage.packs",
         "amgs.storage.messages",
         "amgs.text.prose",
     }
     assert found & others == set()
+    assert [name for name in found if re.match(r"amgs\.wings\.\w+\.", name)] == []
 
 
 @pytest.mark.parametrize("word", [*operations.FIRST_WORDS, "verify", "focus"])

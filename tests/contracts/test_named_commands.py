@@ -12,6 +12,7 @@ import pytest
 from textual.binding import Binding
 
 from amgs import Memory
+from amgs.wing_registry import loaded, wings
 from amgs_app import cli
 from amgs_app.calls.declared import returned_by
 from amgs_app.command_line.global_options import EVERYWHERE, flag_of
@@ -22,7 +23,7 @@ from amgs_app.operations.standard import standard
 from amgs_app.reference import glossary
 from amgs_app.settings import every_setting
 from amgs_tui.keys import EVERYWHERE as KEYS
-from amgs_tui.panes import PANE_TYPES
+from amgs_tui.panes.by_key import PANE_TYPES
 from amgs_tui.widgets.keybar import named
 
 ROOT = Path(__file__).parents[2]
@@ -161,6 +162,8 @@ def _of_a_memory(name: str) -> bool:
     """Whether it is an attribute of an open memory, as Python names it: `memory.packs.keep`."""
     first, part, *method = name.split(".")
     found = getattr(Memory, part, None) if first == "memory" else None
+    if part in wings() and method:
+        return hasattr(loaded(wings()[part].part), method[0])
     if isinstance(found, property) and method:
         assert found.fget is not None
         found = getattr(returned_by(found.fget), method[0], None)

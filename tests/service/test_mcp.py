@@ -59,8 +59,6 @@ async def use_it(client: Client) -> None:
     assert "Heron" in text_of(await client.call_tool("why", {"query": "Heron berth", "id": block}))
     assert "1 raw" in text_of(await client.call_tool("status", {}))
     assert "<memory>" in text_of(await client.call_tool("assemble", {"query": "berth", "frame": "INBOX"}))
-    kept = text_of(await client.call_tool("assemble", {"query": "berth", "packs": True, "budget": 200}))
-    assert "No pack" in kept and kept.endswith("</memory>")
     wrong = await client.call_tool("feedback", {"id": "ffffffff", "useful": True})
     assert wrong.is_error
     assert "No such block" in text_of(wrong)
@@ -69,16 +67,6 @@ async def use_it(client: Client) -> None:
 async def test_an_agent_uses_the_memory_over_http(address: str) -> None:
     async with Client(f"{address}/mcp") as client:
         await use_it(client)
-
-
-async def test_an_agent_gets_a_text_made_of_packs_where_it_asks_for_one(address: str) -> None:
-    async with Client(f"{address}/mcp") as client:
-        said = text_of(await client.call_tool("ingest", {"text": "The tern nests on the north pier."}))
-        asked = {"name": "birds", "block": [said.split()[-1].rstrip(".")]}
-        assert httpx2.post(f"{address}/v1/operations/pack_keep", json=asked).is_success
-        given = {"query": "Where does the tern nest?", "packs": True, "budget": 150}
-        made = text_of(await client.call_tool("assemble", given))
-        assert "The tern nests on the north pier." in made and made.count("</memory>") == 1
 
 
 @pytest.mark.real

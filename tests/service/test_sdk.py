@@ -17,6 +17,7 @@ from amgs.api.sources import SourceLibrary
 from amgs.client import async_memory_client, memory_client
 from amgs.client.ask import Ask
 from amgs.client.methods import ClientMethod
+from amgs.wing_registry import loaded, wings
 from tests.service.serving import served
 
 
@@ -190,7 +191,6 @@ def test_the_client_has_every_name_of_memory_with_the_same_arguments(name: str) 
         (amgs.Conversations, "ConversationsCalls"),
         (amgs.GatewayLog, "GatewayLogCalls"),
         (amgs.Tasks, "TasksCalls"),
-        (amgs.Packs, "PacksCalls"),
         (amgs.Graph, "GraphCalls"),
         (amgs.Lifecycle, "LifecycleCalls"),
         (amgs.Calibration, "CalibrationCalls"),
@@ -198,6 +198,7 @@ def test_the_client_has_every_name_of_memory_with_the_same_arguments(name: str) 
         (SourceLibrary, "SourcesCalls"),
         (amgs.Diagnosing, "DiagnosisCalls"),
         (amgs.SearchIndex, "IndexCalls"),
+        *((loaded(wing.part), wing.calls) for wing in wings().values()),
     ],
 )
 def test_where_a_part_of_memory_has_a_name_its_arguments_are_the_same(engine: type, client: str) -> None:

@@ -12,11 +12,11 @@ from textual import events
 from textual.widgets import Input
 
 from amgs.errors import StoreCorruptError, StoreError, StoreLockedError, StoreTooNewError
+from amgs_app.panes.layout import PANES
 from amgs_app.terminal.themes import shipped_folder
 from amgs_tui.dialogs.dialog import Confirm, Fatal
 from amgs_tui.dialogs.finder import Finder
 from amgs_tui.dialogs.reader import TextReader
-from amgs_tui.widgets.arrangement import PANES
 from amgs_tui.widgets.keybar import KeyBar
 from amgs_tui.widgets.prompt import Prompt
 from amgs_tui.widgets.tabs import TITLES

@@ -14,13 +14,13 @@ import amgs
 import amgs_focus
 from amgs_app import cli
 from amgs_app.operations.standard import standard
+from amgs_app.panes.layout import PANES
 from amgs_app.reference import glossary
 from amgs_app.terminal.themes import load, shipped_folder
 from amgs_tui.docs_pages import built, pages
 from amgs_tui.keys import EVERYWHERE, remapped
 from amgs_tui.keys_page import page
-from amgs_tui.panes import PANE_TYPES
-from amgs_tui.widgets.arrangement import PANES
+from amgs_tui.panes.by_key import PANE_TYPES
 
 DOCS = Path(__file__).parents[2] / "docs"
 COOKBOOK = (DOCS / "cookbook.md").read_text(encoding="utf-8")
@@ -98,7 +98,10 @@ def test_operations_named_in_the_pages_of_the_panes_exist() -> None:
 def test_each_test_that_the_list_of_mended_defects_names_exists() -> None:
     listed = (DOCS / "results" / "mend.md").read_text(encoding="utf-8")
     named = set(
-        re.findall(r"`((?:contracts|engine|focus|golden|hostile|tui|unit)/\w+\.py)(?:::(\w+))?`", listed)
+        re.findall(
+            r"`((?:contracts|engine|focus|golden|hostile|tui|unit|wings/\w+/\w+)/\w+\.py)(?:::(\w+))?`",
+            listed,
+        )
     )
     assert len(named) > 80
     for file, test in named:

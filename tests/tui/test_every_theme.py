@@ -8,10 +8,11 @@ from itertools import cycle
 
 import pytest
 
+from amgs.wing_registry import WINGS
+from amgs_app.panes.layout import PANES
 from amgs_app.render.figures import calibration, decay, focus, frame, graph, inbox, overview, recalibration
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.terminal.themes import READABLE, contrast, load_all, shipped_folder
-from amgs_tui.widgets.arrangement import PANES
 from tests.tui import figure_samples as samples
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
@@ -65,7 +66,7 @@ async def test_every_pane_is_drawn_in_every_theme() -> None:
     async with drive(judged(), (200, 60), theme=THEMES[0]) as driven:
         await lived_in(driven)
         shown = driven.app.main.body.shown
-        assert set(shown) == set(PANES) - {"conversation", "packs"}
+        assert set(shown) == set(PANES) - {"conversation", *WINGS}
         grounds = set()
         for theme in THEMES:
             driven.app.theme = theme
@@ -98,13 +99,10 @@ DIALOGS: dict[str, tuple[str, ...]] = {
 }
 
 
-async def test_dialogs_conversation_and_packs_can_be_read_in_every_theme() -> None:
+async def test_dialogs_and_conversation_can_be_read_in_every_theme() -> None:
     world = World(consolidated=8)
     with world.open() as session:
-        memory = session.engine.memory
-        memory.conversation.add("night", TALK)
-        for name, question in (("dome", "why did the dome stall?"), ("encoder", "who sends the encoder?")):
-            memory.packs.keep(name, query=question)
+        session.engine.memory.conversation.add("night", TALK)
     weak: dict[tuple[str, str], set[str]] = {}
     async with drive(world, (80, 24), theme=THEMES[0]) as driven:
 
@@ -118,9 +116,6 @@ async def test_dialogs_conversation_and_packs_can_be_read_in_every_theme() -> No
         await driven.press("8")
         assert "encoder slipped" in driven.text
         await looked_at("conversation")
-        await driven.press("9", "v", "v")
-        assert "dome" in driven.text
-        await looked_at("packs")
         await driven.press("2", "e")
         await driven.type("why did the dome stall?", "enter")
         await looked_at("frame")
@@ -130,7 +125,7 @@ async def test_dialogs_conversation_and_packs_can_be_read_in_every_theme() -> No
             await looked_at(what)
             while driven.app.screen is not driven.app.main:
                 await driven.press("escape")
-        driven.app.notices.error("No such pack", "There is none of that name. " * 5)
+        driven.app.notices.error("No such block", "There is none of that name. " * 5)
         await looked_at("a notice")
     assert not weak
 

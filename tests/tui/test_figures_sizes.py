@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
 import pytest
 from rich.cells import cell_len
-from rich.text import Text
 
 from amgs.lifecycle.plan_editing import PlanDraft
 from amgs_app.render.figures import (
@@ -23,17 +19,21 @@ from amgs_app.render.figures import (
     header,
     inbox,
     overview,
-    pack_proposals,
-    pack_route,
-    packs,
     plan,
     recalibration,
 )
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.terminal.screen import Symbols
-from amgs_app.terminal.themes import Palette
 from tests.tui import figure_samples as samples
-from tests.tui import pack_samples
+from tests.tui.picture_checks import (
+    SIZES,
+    SMALL,
+    Draw,
+    fills_its_canvas,
+    hides_no_text,
+    is_drawn_the_same_again,
+    keeps_to_its_signs,
+)
 
 VIEW = samples.focus_view(24_000)
 CHOSEN = VIEW.entries[17]
@@ -45,9 +45,7 @@ COMPARED = samples.comparison()
 ODD = samples.block(
     1, content="漢字 \x1b[31mred\x1b[0m\tnote 👩‍👩‍👧 with\na very\r\nlong" + "g" * 300 + " word\x00"
 )
-KEPT = pack_samples.content()
 
-Draw = Callable[[Canvas], Text]
 PICTURES: dict[str, Draw] = {
     "inbox": lambda c: inbox.inbox(RAW, c, now=samples.NOW, selected=RAW[15].id, tokens=len, total=37),
     "inbox odd": lambda c: inbox.inbox((ODD, *RAW[:2]), c, now=samples.NOW, selected=ODD.id),
@@ -120,18 +118,6 @@ PICTURES: dict[str, Draw] = {
         TALK, c, cursor=9, total=300, said="It was built in 1900.", about="request 3"
     ).render(),
     "conversation compared": lambda c: conversation_comparison.figure(COMPARED, c, cursor=2).render(),
-    "packs": lambda c: packs.packs_figure(
-        pack_samples.listed(),
-        c,
-        cursor=4,
-        now=samples.NOW,
-        beside=lambda region: packs.draw_content(region, KEPT, samples.NOW),
-    ).render(),
-    "pack": lambda c: packs.members_figure(KEPT, packs.members_of(KEPT), c, cursor=1).render(),
-    "pack route": lambda c: pack_route.route(pack_samples.route(), c),
-    "pack proposals": lambda c: pack_proposals.proposals_figure(
-        pack_samples.proposals(), c, cursor=3, titles=samples.TITLES
-    ).render(),
     "overview early": lambda c: overview.overview(samples.status(0), c),
 }
 EMPTY: dict[str, Draw] = {
@@ -147,55 +133,29 @@ EMPTY: dict[str, Draw] = {
     "calibration": lambda c: calibration.calibration(samples.EMPTY_RELIABILITY, c, now=samples.NOW),
     "focus": lambda c: focus.focus(None, c),
     "overview": lambda c: overview.overview(None, c),
-    "packs": lambda c: packs.packs(pack_samples.listed(0), c),
-    "pack proposals": lambda c: pack_proposals.proposals((), c),
 }
-SIZES = [(80, 24), (120, 40), (200, 60), (60, 15)]
-SMALL = [(60, 5), (40, 12), (24, 6), (3, 2)]
-
-
-def _whole(text: Text, width: int, height: int) -> None:
-    lines = text.plain.split("\n")
-    assert len(lines) == height
-    assert {cell_len(line) for line in lines} == {width}
 
 
 @pytest.mark.parametrize("size", [*SIZES, *SMALL], ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("name", [*PICTURES, *(f"empty {name}" for name in EMPTY)])
 def test_every_picture_fills_its_canvas_exactly(name: str, size: tuple[int, int]) -> None:
-    draw = PICTURES[name] if name in PICTURES else EMPTY[name.removeprefix("empty ")]
-    _whole(draw(Canvas(*size)), *size)
+    fills_its_canvas(PICTURES[name] if name in PICTURES else EMPTY[name.removeprefix("empty ")], *size)
 
 
 @pytest.mark.parametrize("symbols", ["block", "ascii"])
 @pytest.mark.parametrize("name", [*PICTURES])
 def test_every_picture_keeps_to_the_signs_it_may_use(name: str, symbols: Symbols) -> None:
-    text = PICTURES[name](Canvas(100, 30, symbols=symbols))
-    _whole(text, 100, 30)
-    if symbols == "ascii":
-        assert text.plain.isascii()
-    else:
-        assert not any("\u2800" < sign <= "\u28ff" for sign in text.plain)
+    keeps_to_its_signs(PICTURES[name], symbols)
 
 
 @pytest.mark.parametrize("name", [*PICTURES])
 def test_the_same_result_gives_the_same_picture(name: str) -> None:
-    canvas = Canvas(90, 28)
-    first, second = PICTURES[name](canvas), PICTURES[name](canvas)
-    assert first.plain == second.plain
-    assert first.spans == second.spans
+    is_drawn_the_same_again(PICTURES[name])
 
 
 @pytest.mark.parametrize("name", [*PICTURES])
 def test_no_text_is_hidden_in_its_own_background(name: str) -> None:
-    """Only the level signs may be solid, and not where hue carries nothing."""
-    palette = replace(Palette(), monochrome=True)
-    text = PICTURES[name](Canvas(120, 40, palette))
-    for span in text.spans:
-        style = span.style
-        assert not isinstance(style, str)
-        if style.color is not None and style.color == style.bgcolor:
-            assert not text.plain[span.start : span.end].strip()
+    hides_no_text(PICTURES[name])
 
 
 @pytest.mark.parametrize("name", [*EMPTY])
@@ -210,8 +170,6 @@ def test_an_empty_pane_names_the_verb_that_fills_it(name: str) -> None:
         "block",
         "decay",
         "amgs",
-        "pack keep",
-        "pack use",
     )
     assert any(verb in plain for verb in verbs)
 
@@ -219,7 +177,7 @@ def test_an_empty_pane_names_the_verb_that_fills_it(name: str) -> None:
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 def test_the_header_is_one_line_and_keeps_the_state(width: int) -> None:
     text = header.header(Canvas(width, 30), status=samples.status(), model="SmolLM2-135M", threshold=0.05)
-    _whole(text, width, 1)
+    assert cell_len(text.plain) == width and "\n" not in text.plain
     assert "amgs" in text.plain
     assert "● live" in text.plain
     assert "449 blocks" in text.plain

@@ -86,18 +86,6 @@ def test_an_import_that_is_only_tried_out_leaves_nothing_behind(amgs: Amgs, tmp_
     assert (tried["added"], tried["known"]) == (0, 1)
 
 
-def test_a_pack_is_written_as_the_text_that_it_is(amgs: Amgs) -> None:
-    assert amgs("pack", "keep", "dome", "why did the dome stall?") == 0
-    assert amgs("pack", "use", "dome", "--format", "json") == 0
-    text = json.loads(amgs.out)["text"]
-    assert amgs("pack", "use", "dome") == 0
-    title, *written = amgs.out.splitlines()
-    assert title.startswith("dome@1: ") and len(text.splitlines()) > 2
-    assert "\n".join(written) == text.rstrip()
-    assert amgs("pack", "use", "dome", "--format", "csv") == 0
-    assert [row["text"] for row in csv.DictReader(io.StringIO(amgs.out))] == [text]
-
-
 @pytest.mark.parametrize("command", [["status"], ["search", "dome"], ["verify"], ["consolidate"], ["undo"]])
 def test_a_mistyped_store_is_an_error_and_is_not_made(amgs: Amgs, tmp_path: Path, command: list[str]) -> None:
     amgs.store = tmp_path / "new.duckdb"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -215,21 +214,3 @@ def test_a_memory_moves_to_another_store(amgs: Amgs, tmp_path: Path, form: str) 
     amgs.store = tmp_path / "other.duckdb"
     assert amgs("import", str(path)) == amgs("verify") == 0
     assert asked(amgs, "search", "dome")["hits"]
-
-
-def test_the_page_of_packs_runs_as_it_stands(
-    amgs: Amgs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    page = (Path(__file__).parents[2] / "docs" / "packs.md").read_text(encoding="utf-8")
-    before, _, tour = page.partition("## One pack's life\n")  # which the golden script runs
-    lines = [
-        line.split(maxsplit=1)[1]
-        for line in f"{before}{tour.partition('## ')[2]}".splitlines()
-        if line[:9] == "    amgs "
-    ]
-    assert len(lines) >= 10
-    for line in lines:
-        assert amgs(*shlex.split(line)) == 0, (line, amgs.err)
-    assert [one["pack"]["name"] for one in asked(amgs, "pack", "list")["packs"]] == ["dome", "goat", "theirs"]
-    assert len(asked(amgs, "pack", "show", "dome")["readings"]) >= 3

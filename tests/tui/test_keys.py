@@ -10,8 +10,8 @@ from amgs_tui.grammar import ACTS, EXCEPTIONS
 from amgs_tui.help import help_page
 from amgs_tui.keys import EVERYWHERE, own_commands, remapped
 from amgs_tui.opening import Opening
-from amgs_tui.panes import PANE_TYPES
 from amgs_tui.panes.base import Pane
+from amgs_tui.panes.by_key import PANE_TYPES
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.widgets.prompt import LineInput

@@ -11,14 +11,13 @@ from amgs.api.health import of_graph
 from amgs.types.conversation import RelevanceLayer, SpanReason
 from amgs_app.agents.states import AgentList, AgentState
 from amgs_app.render.catalogue import entry_of
-from amgs_app.render.figures import inbox, packs
-from amgs_app.render.figures.canvas import Canvas, Region
+from amgs_app.render.figures import inbox
+from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.format import short_ids
 from amgs_app.render.sheet import to_lines
 from amgs_tui.dialogs.dialog import Confirm
 from amgs_tui.dialogs.finder import Finder
 from tests.tui import figure_samples as samples
-from tests.tui import pack_samples
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World
 
@@ -48,19 +47,6 @@ async def test_a_lone_pane_opens_on_the_overview_where_the_inbox_is_empty() -> N
         assert driven.app.main.body.shown == ("inbox",)
 
 
-def test_readings_of_a_pack_tell_their_age_whole() -> None:
-    used = replace(pack_samples.uses()[0], at=samples.NOW - timedelta(minutes=27))
-    content = replace(pack_samples.content(), readings=(used,))
-
-    def draw(region: Region) -> None:
-        packs.draw_content(region, content, samples.NOW)
-
-    drawn = packs.packs_figure(
-        pack_samples.listed(), Canvas(80, 24), cursor=2, now=samples.NOW, beside=draw
-    ).render()
-    assert "27 min ago" in drawn.plain
-
-
 def test_why_a_message_is_kept_leaves_out_what_counts_for_nothing() -> None:
     layers: tuple[tuple[RelevanceLayer, float], ...] = (
         ("semantic", 3.0),
@@ -75,13 +61,13 @@ def test_why_a_message_is_kept_leaves_out_what_counts_for_nothing() -> None:
 async def test_no_notice_lies_over_a_question() -> None:
     async with drive(World(consolidated=3), (80, 24)) as driven:
         await driven.press("colon")
-        await driven.type("pack show " + "none" * 30, "enter")
-        assert "No such pack" in driven.text
+        await driven.type("block show " + "none" * 30, "enter")
+        assert "No such block" in driven.text
         await driven.press("R", "q")
         assert isinstance(driven.app.screen, Confirm)
         box = driven.dialog
         asked = "\n".join(line[box.x : box.right] for line in driven.lines[box.y : box.bottom])
-        assert "y yes    n no" in asked and "No such pack" not in asked and "nonenone" not in asked
+        assert "y yes    n no" in asked and "No such block" not in asked and "nonenone" not in asked
 
 
 async def test_a_block_is_told_by_the_start_of_its_id_in_what_was_run() -> None:

@@ -17,7 +17,7 @@ eval "$(_AMGS_COMPLETE=source_bash amgs)"
 complete -p amgs
 function_of=$(complete -p amgs); function_of=${function_of#*-F }; function_of=${function_of%% *}
 try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); $function_of amgs; echo "${COMPREPLY[*]}"; }
-try amgs pack u
+try amgs decay f
 try amgs show fr
 """
 
@@ -36,16 +36,16 @@ def test_the_script_for_bash_completes_in_a_bash(tmp_path: Path) -> None:
     done = subprocess.run(
         ["bash", "--norc", "-c", TRIED], capture_output=True, text=True, env=surroundings, check=True
     )
-    registered, uses, panes = done.stdout.splitlines()
+    registered, forecasts, panes = done.stdout.splitlines()
     assert "-F" in registered and registered.endswith(" amgs")
-    assert (uses.split(), panes) == (["use"], "frame")
+    assert (forecasts.split(), panes) == (["forecast"], "frame")
 
 
 @pytest.mark.parametrize(
     ("shell", "typed", "how"),
     [
-        ("zsh", "amgs pack l", {}),
-        ("fish", "amgs pack l", {"_TYPER_COMPLETE_FISH_ACTION": "get-args"}),
+        ("zsh", "amgs decay c", {}),
+        ("fish", "amgs decay c", {"_TYPER_COMPLETE_FISH_ACTION": "get-args"}),
     ],
 )
 def test_other_shells_are_answered_in_their_own_way(
@@ -61,9 +61,9 @@ def test_other_shells_are_answered_in_their_own_way(
     with pytest.raises(SystemExit, match="0"):
         run([])
     told = capsys.readouterr().out
-    for word in ("list", "learn"):
+    for word in ("curve", "categories"):
         assert word in told
-    assert "keep" not in told
+    assert "forecast" not in told
 
 
 @pytest.mark.parametrize(

@@ -44,11 +44,10 @@ def test_help_alone_is_a_short_overview_that_names_the_first_word_of_every_comma
     ("word", "first", "further"),
     [
         ("erase", "block delete", "conversation clear"),
-        ("forget", "block delete", "pack retire"),
-        ("forget", "prune", "pack retire"),
+        ("forget", "block delete", "focus forget"),
         ("forget", "prune", "focus forget"),
         ("delete", "block delete", "frame delete"),
-        ("export", "export", "pack export"),
+        ("export", "export", ""),
         ("remember", "ingest", ""),
         ("ask", "search", "test"),
         ("duplicates", "enhance", "review scan"),

@@ -90,7 +90,8 @@ from amgs.types.diagnosis import Diagnosis, DiagnosisArguments, FixApplied
 from amgs.types.entities import EntityKnowledge, EntitySummary, EntityType
 from amgs.types.gateway import GatewayExchange
 from amgs.types.mentions import ConversationEntities, ConversationResolved, MentionType, ResolvedMention
-from amgs.types.packs import (
+from amgs.types.tasks import Task, TaskKind, WorkerList
+from amgs.wings.packs.values import (
     PackAssembly,
     PackContent,
     PackDifference,
@@ -104,7 +105,6 @@ from amgs.types.packs import (
     PackUse,
     PackWeights,
 )
-from amgs.types.tasks import Task, TaskKind, WorkerList
 
 class FramesCalls(ClientPart):
     """What can be assembled, and what has been."""
@@ -322,63 +322,6 @@ class TasksCalls(ClientPart):
         """
     def retry(self) -> tuple[Task, ...]:
         """Have the tasks that failed wait again; gives them."""
-
-class PacksCalls(ClientPart):
-    """Frames that are kept under a name, versioned, read again, and judged."""
-    def keep(
-        self,
-        name: str,
-        *,
-        query: str = "",
-        frame: str = "SESSION",
-        budget: int | None = None,
-        blocks: Sequence[str] = (),
-        title: str = "",
-        keywords: Sequence[str] = (),
-    ) -> PackKept:
-        """Keep what a frame selects for a query, or the blocks that are named, as the next version of a
-        pack.
-        """
-    def show(self, pack: str) -> PackContent:
-        """A pack, `NAME` or `NAME@VERSION`, with its members as they are now."""
-    def diff(self, left: str, right: str = "") -> PackDifference:
-        """From one version to another; the latest of the same name unless given."""
-    def use(
-        self, pack: str, query: str = "", *, budget: int | None = None, prune: bool = False, session: str = ""
-    ) -> PackText:
-        """A pack as a text in at most `budget` tokens; that it was read is logged."""
-    def route(self, query: str, *, budget: int | None = None, role: PackRole | None = None) -> PackRoute:
-        """The packs that a question should be given, whole, within `budget` tokens; writes nothing."""
-    def learn(
-        self, pack: str, *, others: Sequence[str] = (), share: float = 0.25, dry_run: bool = False
-    ) -> PackLearned:
-        """Make learnings of the sources of a pack that are in none yet, and keep the next version, with
-        both.
-        """
-    def assemble(
-        self, query: str, *, budget: int | None = None, role: PackRole | None = None, session: str = ""
-    ) -> PackAssembly:
-        """All packs as one text for a question, in at most `budget` tokens; what was read of each is
-        logged.
-        """
-    def judge(self, use: int, *, useful: bool) -> PackUse:
-        """Note whether what was read was useful."""
-    def weights(self) -> PackWeights:
-        """What judged readings taught: shared weights of what is known before one, and a small offset of
-        each pack.
-        """
-    def proposals(self) -> tuple[PackProposal, ...]:
-        """What could be done with packs, what is worth most first; changes nothing."""
-    def accept(self, proposal: str) -> JournalEntry:
-        """Carry a proposal out, as one change that `undo` takes back."""
-    def reject(self, proposal: str) -> JournalEntry:
-        """Say that a proposal is not wanted; it is not made again while its packs stay as they are."""
-    def retire(self, *names: str) -> JournalEntry:
-        """Retire packs: they are no longer listed or used; their versions and their log stay."""
-    def list(self, *, retired: bool = False, keep: int | None = None) -> tuple[PackUsage, ...]:
-        """The latest version of each pack, by name, with what its log says; keep: mark what to do without
-        to fit.
-        """
 
 class EntitiesCalls(ClientPart):
     """People, organisations, places, projects and topics that the memory names."""
@@ -680,6 +623,112 @@ class SimulationCalls(ClientPart):
         each pace.
         """
 
+class PacksCalls(ClientPart):
+    """Frames that are kept under a name, versioned, read again, and judged."""
+    def keep(
+        self,
+        name: str,
+        *,
+        query: str = "",
+        frame: str = "SESSION",
+        budget: int | None = None,
+        blocks: Sequence[str] = (),
+        title: str = "",
+        keywords: Sequence[str] = (),
+    ) -> PackKept:
+        """Keep what a frame selects for a query, or the blocks that are named, as the next version of a
+        pack.
+
+        query: assembled without a trace; a frame takes the nearest there is, so the result says how
+        likely the memory holds an answer. blocks: ids, in place of a query. keywords: those that tell
+        its members from the rest of the memory unless given. Where the latest version says the same,
+        nothing is written. Raises UsageError for neither or both of query and blocks, or where nothing
+        was found.
+        """
+    def list(self, *, retired: bool = False, keep: int | None = None) -> tuple[PackUsage, ...]:
+        """The latest version of each pack, by name, with what its log says and how likely it is read
+        within 30 days.
+
+        retired: those that are retired, too. keep: mark those to do without so that the others take at
+        most so many tokens, the least needed first. Writes nothing.
+        """
+    def show(self, pack: str) -> PackContent:
+        """A pack, `NAME` or `NAME@VERSION`, with its members as they are now, its readings, and what links
+        it to other packs.
+        """
+    def diff(self, left: str, right: str = "") -> PackDifference:
+        """From one version to another; the latest of the same name unless given."""
+    def use(
+        self, pack: str, query: str = "", *, budget: int | None = None, prune: bool = False, session: str = ""
+    ) -> PackText:
+        """A pack as a text in at most `budget` tokens (2,048 unless given); that it was read is logged.
+
+        prune: the sentences that answer the query, in place of whole members; " … " where something is
+        left out. session: a name that joins what is read for one task. Raises UsageError for a pack
+        that is retired, or to prune without a query.
+        """
+    def route(self, query: str, *, budget: int | None = None, role: PackRole | None = None) -> PackRoute:
+        """The packs that a question should be given, whole, within `budget` tokens (2,048 unless given).
+
+        Writes nothing. role: only the members of this role are read. Raises UsageError for a question
+        without words.
+        """
+    def learn(
+        self, pack: str, *, others: Sequence[str] = (), share: float = 0.25, dry_run: bool = False
+    ) -> PackLearned:
+        """Make learnings of the sources of a pack that are in none yet, and keep the next version, with
+        both.
+
+        Sources that speak of one thing, eight at most, give one learning: the sentence that weighs
+        most, what was decided, further sentences, and names, dates, numbers, paths, commands and ids
+        that these do not tell. All of it is cited word for word, and the sources stay members. Nothing
+        is learned from learnings, and none is ever rewritten: where nothing is new, nothing happens.
+        Raw sources wait.
+
+        others: packs whose sources, and learnings, it takes over. share: of the sources' tokens, for
+        sentences; further findings take as many at most. dry_run: the plan; nothing is written. Raises
+        UsageError for a pack that is retired.
+        """
+    def assemble(
+        self, query: str, *, budget: int | None = None, role: PackRole | None = None, session: str = ""
+    ) -> PackAssembly:
+        """All packs as one text for a question, in at most `budget` tokens (2,048 unless given).
+
+        Packs are chosen within four times as many, and the sentences of their members written that
+        answer it. What stands in several packs is read once. The ledger says what each stage left out,
+        and why.
+
+        What was read of each pack is logged. role: only the members of this role are read. session: a
+        name that joins what is read for one task. Raises UsageError for a question without words.
+        """
+    def judge(self, use: int, *, useful: bool) -> PackUse:
+        """Note whether what was read was useful; raises NotFoundError for a use that is not logged."""
+    def weights(self) -> PackWeights:
+        """What judged readings taught of each pack. Explains only: nothing that chooses packs asks it.
+        Where all packs of a session got one verdict, it is not counted for any of them.
+        """
+    def proposals(self) -> tuple[PackProposal, ...]:
+        """What could be done with packs, what is worth most first, without what was decided of the same
+        versions.
+
+        MERGE: two packs whose members say the same. UPDATE: members that were superseded. DELETE: packs
+        that are hardly needed any more. ADD: packs that sessions read together become one. Changes
+        nothing.
+        """
+    def accept(self, proposal: str) -> JournalEntry:
+        """Carry a proposal out, as one change that `undo` takes back; proposal: its id, or the start of
+        it.
+
+        Raises UsageError for one that is not made, which may be because one of its packs was changed
+        since.
+        """
+    def reject(self, proposal: str) -> JournalEntry:
+        """Say that a proposal is not wanted; it is not made again while its packs stay as they are."""
+    def retire(self, *names: str) -> JournalEntry:
+        """Retire packs, as one change: they are no longer listed or used; their versions and their log
+        stay. Raises UsageError for no name, or where one is retired already.
+        """
+
 class MemoryClient(BlockingTransport):
     """A served memory, by the names that `Memory` has in the process.
 
@@ -921,9 +970,6 @@ class MemoryClient(BlockingTransport):
     def tasks(self) -> TasksCalls:
         """What workers are asked to do, who does it, and what came of it."""
     @property
-    def packs(self) -> PacksCalls:
-        """Frames that are kept under a name, versioned, read again, and judged."""
-    @property
     def entities(self) -> EntitiesCalls:
         """People, organisations, places, projects and topics that the memory names."""
     @property
@@ -953,6 +999,9 @@ class MemoryClient(BlockingTransport):
     @property
     def simulation(self) -> SimulationCalls:
         """What may become of the memory, drawn many times; each needs the right to operate."""
+    @property
+    def packs(self) -> PacksCalls:
+        """Frames that are kept under a name, versioned, read again, and judged."""
     @property
     def frame(self) -> FramesCalls:
         """The same as `frames`, by the name that the REST paths have."""

@@ -1,4 +1,5 @@
-"""The table of both clients, once: which request stands behind each name, on the client itself and on its parts.
+"""The table of both clients, once: which request stands behind each name, on the client itself and on its parts. The
+rows of a wing stand with the wing.
 
 A row says which operation answers a method of `Memory`, or of a part of it. What the method takes, gives and says is
 found there: `scripts/client_stubs.py` writes from both `signatures.py`, by which arguments are read, and
@@ -9,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
-from amgs.client import own_requests, pack_calls, service_terms
+from amgs.client import own_requests, service_terms
 from amgs.client.derived import Request, derive, placed
 from amgs.client.transport import call
+from amgs.wing_registry import loaded, wings
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,24 +30,6 @@ class PartNames:
 def part(kind: str, about: str, home: str, /, **requests: Request) -> PartNames:
     """Requests on one subject. home: the class whose methods they are derived from; "" where none is."""
     return PartNames(kind, about, placed(home, **requests))
-
-
-def requests(*given: ModuleType | Request, **renamed: Request) -> Mapping[str, Request]:
-    """Requests by the names that they have, those of modules too, or by the name that each is given."""
-    found: dict[str, Request] = {}
-    for each in given:
-        if isinstance(each, ModuleType):
-            own = (value for value in vars(each).values() if _makes_a_request(value, each))
-            found |= {one.__name__: one for one in own if one not in renamed.values()}
-        else:
-            found[each.__name__] = each
-    return found | renamed
-
-
-def _makes_a_request(value: Any, module: ModuleType) -> bool:
-    if getattr(value, "__module__", None) != module.__name__ or value.__name__.startswith("_"):
-        return False
-    return str(getattr(value, "__annotations__", {}).get("return")).startswith("Ask[")
 
 
 _PLAN: Final = {"dry_run": True}
@@ -154,11 +137,6 @@ PARTS: Final[Mapping[str, PartNames]] = {
         list=derive("workers_list"),
         enqueue=derive("workers_enqueue", "tasks"),
         retry=derive("workers_enqueue", "tasks", also={"failed": True}),
-    ),
-    "packs": PartNames(
-        "PacksCalls",
-        "Frames that are kept under a name, versioned, read again, and judged.",
-        requests(pack_calls, list=pack_calls.list_packs),
     ),
     "entities": part(
         "EntitiesCalls",
@@ -287,6 +265,7 @@ PARTS: Final[Mapping[str, PartNames]] = {
         insert=derive("montecarlo", also={"simulation": "insert"}, without=("seed",)),
         stability=derive("montecarlo", also={"simulation": "stability"}, without=("seed",), paces="pace"),
     ),
+    **{name: PartNames(wing.calls, wing.about, loaded(wing.requests)) for name, wing in wings().items()},
 }
 """By the name on the client."""
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from amgs.api.context import MemoryContext
-from amgs.api.part import MemoryPart
 from amgs.clock import Clock
+from amgs.memory.wing_parts import WingParts
 from amgs.settings import Settings
 from amgs.storage.store import Storage
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from amgs.api.gateway import GatewayLog
     from amgs.api.graph import Graph
     from amgs.api.lifecycle import Lifecycle
-    from amgs.api.packs import Packs
     from amgs.api.search_index import SearchIndex
     from amgs.api.simulation import Simulation
     from amgs.api.sources import SourceLibrary
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from amgs.diagnosis.diagnosing import Diagnosing
 
 
-class OpenMemory(MemoryPart):
+class OpenMemory(WingParts):
     """One open memory. A part is imported when it is asked for: a command that asks one question and ends pays for no
     other.
     """
@@ -109,13 +108,6 @@ class OpenMemory(MemoryPart):
         from amgs.api.changes import Changes
 
         return Changes(self._context)
-
-    @property
-    def packs(self) -> Packs:
-        """Frames that are kept under a name, versioned, read again, and judged."""
-        from amgs.api.packs import Packs
-
-        return Packs(self._context)
 
     @property
     def graph(self) -> Graph:

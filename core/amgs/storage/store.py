@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from amgs.storage.mentions import MentionStorage
     from amgs.storage.messages import MessageStorage
     from amgs.storage.monitors import MonitorStorage
-    from amgs.storage.packs import PackStorage
     from amgs.storage.prepared_vectors import PreparedVectorStorage
     from amgs.storage.reinforcements import ReinforcementStorage
     from amgs.storage.reviews import ReviewStorage
@@ -69,12 +68,6 @@ class Storage(SqlConnection):
         from amgs.storage.messages import MessageStorage
 
         return MessageStorage(self)
-
-    @cached_property
-    def packs(self) -> PackStorage:
-        from amgs.storage.packs import PackStorage
-
-        return PackStorage(self)
 
     @cached_property
     def mentions(self) -> MentionStorage:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from amgs.wing_registry import loaded
+from amgs_app.wing_views import views
+
 RETIRED: dict[str, str] = {
     **{
         f"conversation {view}": f"use `conversation show NAME --view {view}`"
@@ -46,20 +49,7 @@ RETIRED: dict[str, str] = {
         f"focus train {kind}": f"it is trained from the repository, with `python -m benchmarks train-{kind}`"
         for kind in ("lensnet", "lora", "joint")
     },
-    "pack accept": "use `pack proposals --accept ID`",
-    "pack course": "`pack list` says how likely each pack is needed now",
-    "pack credit": "`pack judge N` says of each reading whether it was useful",
-    "pack forecast": "use `pack list`, with --keep TOKENS for what would have to go",
-    "pack forget": "`pack list --keep TOKENS` says which packs to give to `pack retire`",
-    "pack graph": "`pack show NAME` says what links a pack to others",
-    "pack habits": "`pack proposals` offers to join packs that are read together",
-    "pack intent": "`pack route QUESTION` says what a question seems to ask for",
-    "pack policy": "a rule makes the proposals, and `pack proposals` says why each is made",
-    "pack propose": "use `pack proposals`",
-    "pack reject": "use `pack proposals --reject ID`",
-    "pack restore": "the sources of a learning are members beside it, as `pack show NAME` lists them",
-    "pack sentences": "`pack use NAME QUESTION --prune` reads the sentences that answer",
-    "pack uses": "`pack show NAME` lists when a pack was read",
+    **{name: told for view in views().values() for name, told in loaded(view.retired).items()},
     "bench": "the benchmarks are run from the repository, with `python -m benchmarks NAME`",
 }
 """What follows "`NAME` is gone: ", by the name: one clause without a full stop. A name of one word stands for every

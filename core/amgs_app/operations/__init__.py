@@ -28,7 +28,6 @@ NOUNS = (
     "frame",
     "frame_definitions",
     "conversation",
-    "pack",
     "graph",
     "decay",
     "calibration",
@@ -48,7 +47,7 @@ NOUNS = (
     "workspace",
     "utility",
 )
-"""The modules with operations, in the order in which `help` lists them."""
+"""The modules with operations, in the order in which `help` lists them; the wings' own come after them."""
 
 FIRST_WORDS = {
     "search": ("search",),
@@ -88,7 +87,6 @@ if TYPE_CHECKING:
     from amgs_app.operations import lifecycle as lifecycle
     from amgs_app.operations import maintenance as maintenance
     from amgs_app.operations import montecarlo as montecarlo
-    from amgs_app.operations import pack as pack
     from amgs_app.operations import question as question
     from amgs_app.operations import scale as scale
     from amgs_app.operations import script as script

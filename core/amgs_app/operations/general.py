@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 from amgs.errors import UsageError
+from amgs.wing_registry import loaded
 from amgs_app import operations
 from amgs_app.calls.call import Call
 from amgs_app.calls.marks import Arg, Option, Takes
@@ -16,9 +17,10 @@ from amgs_app.results.memory import SettingsList
 from amgs_app.results.overview import Overview
 from amgs_app.results.session import CommandGroups, HelpList, Shown, ThemeSet, VerbHelp
 from amgs_app.terminal.line import nearness
+from amgs_app.wing_views import views
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from amgs.types import Health
     from amgs_app.calls.registry import Registry
@@ -118,8 +120,9 @@ def _call_of(operator: Operator, pane: Pane) -> Call[Any] | None:
             return operations.focus.view()
         case "conversation":
             return None if pane in operator.panes else operations.conversation.conversations()
-        case "packs":
-            return operations.pack.packs()
+        case _:
+            look: Callable[[], Call[Any]] = loaded(views()[pane].look)
+            return look()
 
 
 @operation(
@@ -180,7 +183,7 @@ def settings(
     place="here",
     summary="List the commands, explain one, or find those that a word means.",
     synonyms=("commands", "manual"),
-    example="help pack keep",
+    example="help frame assemble",
     keys=("f1", "question_mark"),
 )
 def help_command(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from amgs_app.wing_views import views
+
 FRONT_ENDS = "Ways to work"
 
 PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -21,7 +23,7 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "test",
             "frame",
             "conversation",
-            "pack",
+            *(view.word for view in views().values()),
             "block",
             "entity",
             "edge",
@@ -79,7 +81,7 @@ NOUNS: Mapping[str, str] = MappingProxyType(
         "edge": "Add, remove and weigh edges by hand.",
         "frame": "Assemble, define, compare and replay frames.",
         "conversation": "Keep conversations, and choose what of one a model reads.",
-        "pack": "Keep frames as packs, read them again, and see what became of that.",
+        **{view.word: view.about for view in views().values()},
         "graph": "Explore the graph: neighbours, paths, communities, counts.",
         "index": "Build the search index outside the process, and show how far it is behind.",
         "decay": "Show how relevance falls, and preview other rates.",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from amgs_app import operations
 from amgs_app.calls.registry import Registry
+from amgs_app.wing_views import views
 
 if TYPE_CHECKING:
     from amgs_app.session.operator import Operator
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
 @lru_cache(maxsize=1)
 def standard() -> Registry:
     """The registry of the workstation."""
-    return Registry.of_modules(getattr(operations, noun) for noun in operations.NOUNS)
+    own = (getattr(operations, noun) for noun in operations.NOUNS)
+    of_wings = (import_module(view.operations) for view in views().values())
+    return Registry.of_modules((*own, *of_wings))
 
 
 def beginning_with(word: str) -> Registry | None:

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from amgs.wing_registry import WINGS
+
+PANES: Final = (
+    "inbox",
+    "frame",
+    "graph",
+    "decay",
+    "calibration",
+    "focus",
+    "overview",
+    "conversation",
+    *WINGS,
+)
+"""The panes in the order of their keys, from 1 on."""
 
 if TYPE_CHECKING:
     from amgs_app.panes.row_filter import ListFilter
 
-Pane = Literal[
-    "inbox", "frame", "graph", "decay", "calibration", "focus", "overview", "conversation", "packs"
-]
-PANES: tuple[Pane, ...] = get_args(Pane)
+    Pane = str
+else:  # which there are is known when the program runs; what a user gives is checked against them
+    Pane = Literal[PANES]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from amgs.wing_registry import loaded
 from amgs_app.panes.row_filter import ListFilter, Listing, Row, places
+from amgs_app.wing_views import views
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
     from amgs.lifecycle.plan_editing import PlanDraft
     from amgs.types import Block, Candidate, Fate, Forecast, ForecastCase, Frame, JournalEntry, Neighbourhood
     from amgs.types.conversation import ContextSpan, FateChange
-    from amgs.types.packs import PackProposal, PackRoute, PackUsage
     from amgs_app.panes.layout import Pane
     from amgs_focus.views import EntryView
 
@@ -64,11 +65,7 @@ LISTINGS: dict[Pane, Listing] = {
         ("worth", "tokens", "shown", "messages", "first"),
         ("worth", "tokens", "fate"),
     ),
-    "packs": Listing(
-        ("name", "keywords", "state"),
-        ("needed", "gain", "uses", "useful", "tokens", "members", "days"),
-        ("needed", "gain", "uses", "days", "tokens", "name"),
-    ),
+    **{name: loaded(view.listing) for name, view in views().items()},
 }
 """The panes that hold a list, and the fields of its rows."""
 
@@ -326,53 +323,6 @@ def of_changes(changes: Sequence[FateChange]) -> list[Row]:
             "first": one.first,
         }
         for one in changes
-    ]
-
-
-def of_packs(packs: Sequence[PackUsage], now: datetime) -> list[Row]:
-    """The rows of the packs. days: since it was read last. state: would go, where others are to fit."""
-    return [
-        {
-            "name": one.pack.name,
-            "keywords": " ".join(one.pack.keywords),
-            "state": "would go" if one.forget else "",
-            "needed": one.needed,
-            "uses": one.uses,
-            "useful": one.success,
-            "tokens": one.pack.tokens,
-            "members": len(one.pack.members),
-            "days": None if one.last_used is None else (now - one.last_used).total_seconds() / 86400,
-        }
-        for one in packs
-    ]
-
-
-def of_routed(result: PackRoute) -> list[Row]:
-    """The rows of the packs for a question. state: in or out. gain: what each adds to all terms."""
-    return [
-        {
-            "name": one.pack.name,
-            "keywords": " ".join(one.pack.keywords),
-            "state": state,
-            "gain": one.gain,
-            "tokens": one.tokens,
-            "members": len(one.pack.members),
-        }
-        for state, routed in (("in", result.packs), ("out", result.left_out))
-        for one in routed
-    ]
-
-
-def of_proposals(proposals: Sequence[PackProposal]) -> list[Row]:
-    """The rows of proposals about packs. name: of the packs. state: the action. keywords: why. needed: how sure."""
-    return [
-        {
-            "name": " + ".join(one.packs),
-            "keywords": one.because,
-            "state": one.action,
-            "needed": one.sure,
-        }
-        for one in proposals
     ]
 
 

@@ -12,6 +12,8 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from amgs_app.wing_views import views
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -27,7 +29,6 @@ NOUNS = (
     "calibration",
     "consolidation",
     "conversation",
-    "packs",
     "decay",
     "diagnosis",
     "focus",
@@ -116,7 +117,8 @@ def include(module: str) -> None:
 def entries() -> Mapping[str, ResultEntry[Any]]:
     """Every entry, by the name of its type."""
     found: dict[str, ResultEntry[Any]] = {}
-    for module in (*(_module(noun) for noun in NOUNS), *_INCLUDED):
+    of_wings = (view.entries for view in views().values())
+    for module in (*(_module(noun) for noun in NOUNS), *of_wings, *_INCLUDED):
         for kind, each in _entries_in(module).items():
             if found.setdefault(kind, each) is not each:
                 raise ValueError(f"{kind} has two entries.")

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from amgs.types.edge_draft import EdgeDraft
     from amgs.types.gateway import GatewayExchange
     from amgs.types.mentions import ResolvedMention
-    from amgs.types.packs import PackProposal, PackUsage
     from amgs.types.question_case import CaseComparison, CaseOutcome, QuestionCase
     from amgs.types.tasks import Task
     from amgs_app.results.service_event import ServiceEvent
@@ -49,31 +48,6 @@ class ConversationList:
     """`conversation list`: the conversations that are held, by name."""
 
     conversations: tuple[ConversationSummary, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PackList:
-    """`pack list`: the latest version of each pack, by name. keep: tokens that those which stay are to fit in."""
-
-    packs: tuple[PackUsage, ...]
-    keep: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PackProposalList:
-    """`pack proposals`: what is worth most first. decided: the verdict that was just given on one, None for none."""
-
-    proposals: tuple[PackProposal, ...]
-    decided: JournalEntry | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PackExported:
-    """`pack export`: where the pack was written."""
-
-    path: str
-    name: str
-    members: int
 
 
 @dataclass(frozen=True, slots=True)

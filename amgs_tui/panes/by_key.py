@@ -1,0 +1,27 @@
+"""The panes, in the order of their keys."""
+
+from __future__ import annotations
+
+from amgs.wing_registry import loaded
+from amgs_tui.panes.base import Pane
+from amgs_tui.panes.calibration import CalibrationPane
+from amgs_tui.panes.conversation import ConversationPane
+from amgs_tui.panes.decay import DecayPane
+from amgs_tui.panes.focus import FocusPane
+from amgs_tui.panes.frame import FramePane
+from amgs_tui.panes.graph import GraphPane
+from amgs_tui.panes.inbox import InboxPane
+from amgs_tui.panes.overview import OverviewPane
+from amgs_tui.wing_panes import wing_panes
+
+PANE_TYPES: tuple[type[Pane], ...] = (
+    InboxPane,
+    FramePane,
+    GraphPane,
+    DecayPane,
+    CalibrationPane,
+    FocusPane,
+    OverviewPane,
+    ConversationPane,
+    *(loaded(each.pane) for each in wing_panes().values()),
+)

@@ -1,0 +1,32 @@
+"""What the wings bring to the screen: a pane each, found by the names of the wings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from amgs.wing_registry import WINGS, loaded
+
+
+@dataclass(frozen=True, slots=True)
+class WingPane:
+    """The pane of a wing; `PANE` of its package.
+
+    pane: its class, as `MODULE:NAME`, imported when the screen is made. titles: full and short. companions: the panes
+    that stand under it where there is room. share: of the foot's width, where all panes are shown. acts: by key the ids
+    of the actions that mean there what the key means everywhere; exceptions: by the id of one that does not, why.
+    """
+
+    pane: str
+    titles: tuple[str, str]
+    companions: tuple[str, str, str]
+    share: float
+    acts: Mapping[str, tuple[str, ...]]
+    exceptions: Mapping[str, str]
+
+
+@cache
+def wing_panes() -> Mapping[str, WingPane]:
+    """The pane of every wing, by the wing's name, which is the pane's."""
+    return {name: loaded(f"amgs_tui.panes.{name}:PANE") for name in WINGS}

@@ -1,0 +1,14 @@
+"""The parts that wings add to a memory.
+
+Made by `scripts/wing_stubs.py`.
+"""
+
+from amgs.api.part import MemoryPart
+from amgs.wings.packs.api.packs import Packs
+
+class WingParts(MemoryPart):
+    """One property for each wing, under its name. The wing's own code is imported when it is asked for."""
+
+    @property
+    def packs(self) -> Packs:
+        """Frames that are kept under a name, versioned, read again, and judged."""

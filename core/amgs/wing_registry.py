@@ -1,0 +1,43 @@
+"""The wings of this program, by name. A wing is the folders `amgs/wings/NAME`, `amgs_app/views/NAME` and
+`amgs_tui/panes/NAME`. Without them and its line here the program does everything else as before.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+WINGS: Final[tuple[str, ...]] = (
+    "packs",
+)  # fmt: skip
+"""The folders of the wings, in the order in which they are offered: a line each, so that one can be taken out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wing:
+    """What a wing brings to a memory under its name, on `Memory` and on both clients; `WING` of its package.
+
+    Places are written `MODULE:NAME`, and imported when they are asked for. about: one sentence. part: the class of
+    `memory.NAME`, made of a `MemoryContext`. calls: the name of the class of `client.NAME`. requests: its methods, by
+    name, as rows of the table in `amgs.client.parts`.
+    """
+
+    about: str
+    part: str
+    calls: str
+    requests: str
+
+
+@cache
+def wings() -> Mapping[str, Wing]:
+    """Every wing by its name, in order."""
+    return {name: loaded(f"amgs.wings.{name}:WING") for name in WINGS}
+
+
+def loaded(place: str) -> Any:
+    """What stands at `MODULE:NAME`."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)

@@ -1,0 +1,106 @@
+"""Keeping packs: versions under a name, none of which is ever written over."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from amgs.decay import hours_between
+from amgs.errors import UsageError
+from amgs.types import Block
+from amgs.wings.packs.engine import continuum
+from amgs.wings.packs.errors import UnknownPackError
+from amgs.wings.packs.store import PackStorage
+from amgs.wings.packs.values import Pack, PackMember, PackRole, PackUsage, PackUse
+
+HORIZON = 30.0
+"""Days within which a pack is said to be needed."""
+_LONGEST_NAME = 80
+_MERGED = "derived_from"
+
+
+def pack_id(title: str, keywords: Sequence[str], members: Sequence[PackMember]) -> str:
+    """SHA-256 of what a pack says, in a canonical form."""
+    said = [title, list(keywords), [[one.block, one.role] for one in members]]
+    return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()
+
+
+def next_version(versions: Sequence[Pack], pack: Pack) -> Pack:
+    """A pack with its id, as the version after these of its name; the last of them where that says the same."""
+    own = pack_id(pack.title, pack.keywords, pack.members)
+    if versions and versions[-1].id == own and not versions[-1].retired:
+        return versions[-1]
+    return replace(pack, id=own, version=versions[-1].version + 1 if versions else 1)
+
+
+def role_of(block: Block) -> PackRole:
+    """A block that was made of others is a learning."""
+    return "learning" if block.meta.get(_MERGED) else "source"
+
+
+def origins_of(block: Block) -> tuple[str, ...]:
+    """Ids of the blocks that a learning was made of."""
+    made_of = block.meta.get(_MERGED)
+    return tuple(map(str, made_of)) if isinstance(made_of, list | tuple) else ()
+
+
+def check_name(name: str) -> None:
+    """Raise UsageError for a name that cannot be one."""
+    if name.strip() != name or not 0 < len(name) <= _LONGEST_NAME or "@" in name or not name.isprintable():
+        raise UsageError(
+            f"{name[:40]!r} is no name for a pack.",
+            way_out=f"Use up to {_LONGEST_NAME} printable characters without @.",
+        )
+
+
+def find(storage: PackStorage, reference: str) -> Pack:
+    """The pack that `NAME`, its latest version, or `NAME@VERSION` means; raises UnknownPackError."""
+    name, at, number = reference.partition("@")
+    versions = storage.versions(name)
+    if not versions:
+        known = [one.name for one in storage.latest() if not one.retired]
+        told = (
+            f"The packs are: {', '.join(known[:5])}{', …' if len(known) > 5 else ''}."
+            if known
+            else "None is kept."
+        )
+        raise UnknownPackError(f"There is no pack {name[:60]!r}.", way_out=told)
+    if not at:
+        return versions[-1]
+    found = next((one for one in versions if str(one.version) == number), None)
+    if found is None:
+        numbers = ", ".join(str(one.version) for one in versions[-5:])
+        raise UnknownPackError(
+            f"{name!r} has no version {number[:20]!r}.", way_out=f"Its latest versions are {numbers}."
+        )
+    return found
+
+
+def usage(pack: Pack, uses: Sequence[PackUse], born: datetime, now: datetime) -> PackUsage:
+    """A pack with what its log says. uses: of its name, the newest first. born: when it was kept first."""
+    age = max(hours_between(born, now), 0.0) / 24.0
+    last = min(max(hours_between(born, uses[0].at), 0.0) / 24.0, age) if uses else 0.0
+    judged = [one.outcome for one in uses if one.outcome is not None]
+    return PackUsage(
+        pack,
+        len(uses),
+        uses[0].at if uses else None,
+        len(judged),
+        sum(judged) / len(judged) if judged else None,
+        continuum.needed(len(uses), last, age, HORIZON),
+    )
+
+
+def find_standing(storage: PackStorage, reference: str) -> Pack:
+    """Like `find`; raises UsageError for a pack that is retired."""
+    found = find(storage, reference)
+    if found.retired:
+        raise UsageError(
+            f"{found.name}@{found.version} is retired.",
+            title="A retired pack",
+            way_out="Undo that, keep it anew, or use another.",
+        )
+    return found

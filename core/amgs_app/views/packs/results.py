@@ -1,0 +1,35 @@
+"""The frozen results of commands on packs that the engine has no type for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from amgs.types import JournalEntry
+    from amgs.wings.packs.values import PackProposal, PackUsage
+
+
+@dataclass(frozen=True, slots=True)
+class PackList:
+    """`pack list`: the latest version of each pack, by name. keep: tokens that those which stay are to fit in."""
+
+    packs: tuple[PackUsage, ...]
+    keep: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PackProposalList:
+    """`pack proposals`: what is worth most first. decided: the verdict that was just given on one, None for none."""
+
+    proposals: tuple[PackProposal, ...]
+    decided: JournalEntry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PackExported:
+    """`pack export`: where the pack was written."""
+
+    path: str
+    name: str
+    members: int

@@ -1,0 +1,75 @@
+"""Packs on the command line: what is printed, the page of the documents, help and the service's client."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amgs_app.operations.general import found_by
+from amgs_app.operations.standard import standard
+from tests.tui.headless_world import Amgs, make, prepare
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return prepare(tmp_path_factory.mktemp("prepared"))
+
+
+@pytest.fixture
+def amgs(tmp_path: Path, prepared: Path, capsys: pytest.CaptureFixture[str]) -> Amgs:
+    return make(tmp_path, capsys, prepared)
+
+
+def asked(amgs: Amgs, *words: str) -> Any:
+    """The result of a command on packs, as JSON."""
+    assert amgs("--format", "json", "pack", *words) == 0, amgs.err
+    return json.loads(amgs.out)
+
+
+def test_a_pack_is_written_as_the_text_that_it_is(amgs: Amgs) -> None:
+    assert amgs("pack", "keep", "dome", "why did the dome stall?") == 0
+    assert amgs("pack", "use", "dome", "--format", "json") == 0
+    text = json.loads(amgs.out)["text"]
+    assert amgs("pack", "use", "dome") == 0
+    title, *written = amgs.out.splitlines()
+    assert title.startswith("dome@1: ") and len(text.splitlines()) > 2
+    assert "\n".join(written) == text.rstrip()
+    assert amgs("pack", "use", "dome", "--format", "csv") == 0
+    assert [row["text"] for row in csv.DictReader(io.StringIO(amgs.out))] == [text]
+
+
+def test_the_page_of_packs_runs_as_it_stands(
+    amgs: Amgs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[4] / "docs" / "packs.md").read_text(encoding="utf-8")
+    before, _, tour = page.partition("## One pack's life\n")  # which the golden script runs
+    lines = [
+        line.split(maxsplit=1)[1]
+        for line in f"{before}{tour.partition('## ')[2]}".splitlines()
+        if line[:9] == "    amgs "
+    ]
+    assert len(lines) >= 10
+    for line in lines:
+        assert amgs(*shlex.split(line)) == 0, (line, amgs.err)
+    assert [one["pack"]["name"] for one in asked(amgs, "list")["packs"]] == ["dome", "goat", "theirs"]
+    assert len(asked(amgs, "show", "dome")["readings"]) >= 3
+
+
+@pytest.mark.parametrize(
+    ("word", "first", "further"),
+    [
+        ("forget", "block delete", "pack retire"),
+        ("forget", "prune", "pack retire"),
+        ("export", "export", "pack export"),
+    ],
+)
+def test_help_finds_commands_on_packs_behind_those_on_the_memory(word: str, first: str, further: str) -> None:
+    found = [each.name for each in found_by(standard(), word)]
+    assert first in found[:3] and found.index(further) > found.index(first)

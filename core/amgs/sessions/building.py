@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from amgs.sessions.lines import Line
+from amgs.sessions.lines import Line, line_at, lines_of
 from amgs.sessions.turn import Place, Rules, Session, Turn, TurnKind
 from amgs.types.conversation import Role, ToolCall
 
@@ -92,6 +92,42 @@ class SessionBuilder:
             read_again=read_again,
             **self.facts,
         )
+
+
+class LineReading(Protocol):
+    """What a format does with its lines. made: the session so far."""
+
+    made: SessionBuilder
+
+    def take(self, line: Line) -> None:
+        """One line: turns, or a count of what it is."""
+        ...
+
+    def finish(self) -> None:
+        """What only the whole file tells."""
+        ...
+
+
+def read_lines(path: Path, begin: Callable[[int | None], LineReading], end: int | None = None) -> Session:
+    """The session in a file of lines. begin: starts a reading that holds so many characters of a turn. end: only the
+    last so many bytes, from the beginning of a line on. Raises InputError for a file that cannot be read.
+    """
+    reading = begin(limit_of(path))
+    start = 0 if end is None else max(0, path.stat().st_size - end)
+    for line in lines_of(path, start):
+        if start and line.place.offset == start:
+            continue  # it begins before
+        reading.take(line)
+    reading.finish()
+
+    def read_again(turn: Turn) -> str:
+        once = begin(None)
+        once.take(Line(turn.place, line_at(path, turn.place)))
+        found = once.made.turns[turn.part : turn.part + 1]
+        return found[0].text if found else turn.text
+
+    reading.made.know(partial=start > 0)
+    return reading.made.session(read_again)
 
 
 def limit_of(path: Path) -> int | None:

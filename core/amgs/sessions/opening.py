@@ -13,6 +13,8 @@ from amgs.sessions.lines import Record, items, lines_of, parse_object
 from amgs.sessions.registry import FORMATS
 from amgs.sessions.turn import Session
 
+END: Final = 8 * 1024 * 1024
+"""Bytes of a large file that are shown at once, in a third of a second, while the rest is read."""
 _FIRST: Final = 40
 """Records that are looked at to recognise a format."""
 _WHOLE: Final = 64 * 1024 * 1024
@@ -33,6 +35,16 @@ def open_session(path: Path, id: str | None = None) -> Session:
             f"{path} holds no session {id}.", way_out=f"It is the session {session.id}; leave the id out."
         )
     return session
+
+
+def open_end(path: Path, size: int = END) -> Session:
+    """The session in the last so many bytes of a large file, marked as partial; the whole where it is smaller or its
+    format has no lines. Raises InputError as `open_session` does.
+    """
+    one = format_of(path)
+    if one.read_end is None or path.is_dir() or path.stat().st_size <= 2 * size:
+        return one.read(path)
+    return one.read_end(path, size)
 
 
 def sessions_in(path: Path) -> Sequence[str]:

@@ -9,11 +9,12 @@ file holds neither the system prompt nor the definitions of tools.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from amgs.sessions.anthropic_messages import parts_of, turns_of_part, usage_of, window_of
-from amgs.sessions.building import SessionBuilder, limit_of
+from amgs.sessions.building import SessionBuilder, read_lines
 from amgs.sessions.format import SessionFormat
 from amgs.sessions.lines import (
     Line,
@@ -23,8 +24,6 @@ from amgs.sessions.lines import (
     fields,
     instant,
     items,
-    line_at,
-    lines_of,
     text,
 )
 from amgs.sessions.turn import Boundary, Place, Rules, Session, Turn, TurnKind
@@ -212,20 +211,11 @@ def _abandoned(turns: Sequence[Turn]) -> list[Turn]:
     return [turn for turn in main if turn.id in left]
 
 
-def read(path: Path) -> Session:
-    """The session in a file; see the module. Raises InputError for a file that cannot be read."""
-    reading = _Reading(path, limit_of(path))
-    for line in lines_of(path):
-        reading.take(line)
-    reading.finish()
-
-    def read_again(turn: Turn) -> str:
-        once = _Reading(path, None)
-        once.take(Line(turn.place, line_at(path, turn.place)))
-        found = once.made.turns[turn.part : turn.part + 1]
-        return found[0].text if found else turn.text
-
-    return reading.made.session(read_again)
+def read(path: Path, end: int | None = None) -> Session:
+    """The session in a file, or in its last so many bytes; see the module. Raises InputError for a file that cannot be
+    read.
+    """
+    return read_lines(path, partial(_Reading, path), end)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
@@ -245,4 +235,5 @@ FORMAT: Final = SessionFormat(
     recognises,
     read,
     (b'"role":"user"', b'"subtype":"compact_boundary"'),
+    read_end=read,
 )

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.sessions.building import SessionBuilder, limit_of
+from amgs.sessions.building import SessionBuilder, read_lines
 from amgs.sessions.format import SessionFormat
 from amgs.sessions.lines import (
     Line,
@@ -25,8 +26,6 @@ from amgs.sessions.lines import (
     fields,
     instant,
     items,
-    line_at,
-    lines_of,
     parse_object,
     text,
 )
@@ -75,6 +74,9 @@ class _Reading:
         if len(self.made.turns) == before:
             inner = text(payload.get("type")) if wrapped else ""
             self.made.note(f"{kind}: {inner}" if inner else kind)
+
+    def finish(self) -> None:
+        """Nothing: each line tells all that it has to tell."""
 
     def _meta(self, payload: Record) -> None:
         self.made.know(
@@ -181,19 +183,11 @@ def _output(given: Any) -> tuple[str, bool]:
     return told, found is not None and found[1] != "0"
 
 
-def read(path: Path) -> Session:
-    """The session in a file; see the module. Raises InputError for a file that cannot be read."""
-    reading = _Reading(path, limit_of(path))
-    for line in lines_of(path):
-        reading.take(line)
-
-    def read_again(turn: Turn) -> str:
-        once = _Reading(path, None)
-        once.take(Line(turn.place, line_at(path, turn.place)))
-        found = once.made.turns[turn.part : turn.part + 1]
-        return found[0].text if found else turn.text
-
-    return reading.made.session(read_again)
+def read(path: Path, end: int | None = None) -> Session:
+    """The session in a file, or in its last so many bytes; see the module. Raises InputError for a file that cannot be
+    read.
+    """
+    return read_lines(path, partial(_Reading, path), end)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
@@ -213,4 +207,5 @@ FORMAT: Final = SessionFormat(
     recognises,
     read,
     (b'"type":"user_message"', b'"type":"compacted"'),
+    read_end=read,
 )

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from amgs.api.exchange import ForeignImport
 from amgs.errors import InputError
+from amgs.exchange.importers.files import read_files
 from amgs.exchange.importers.importer import ImportOptions
 from amgs.exchange.importers.records import ForeignFormat, ForeignRecords
 from amgs.exchange.importers.registry import IMPORTERS, read
@@ -71,6 +72,13 @@ def adds_up(result: ForeignImport) -> bool:
 @pytest.mark.parametrize("name", sorted(SAMPLES))
 def test_a_format_is_recognised_by_its_content_and_by_no_other_importer(name: str) -> None:
     assert [one.name for one in IMPORTERS if one.recognises(SAMPLES[name])] == [name]
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_an_export_is_not_taken_for_a_session_of_an_agent(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "export.json"
+    file.write_text(json.dumps(SAMPLES[name]), encoding="utf-8")
+    assert [one.session for one in read_files([file])] == [None]
 
 
 @pytest.mark.parametrize("name", sorted(SAMPLES))

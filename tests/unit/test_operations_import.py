@@ -1,0 +1,204 @@
+"""`import` and `conversation add` as an operator types them: session files, several files, folders."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amgs.api.exchange import ForeignImport
+from amgs.errors import AmgsError, InputError
+from amgs.types import Block
+from amgs_app.engine import Engine, Options
+from amgs_app.operations.standard import standard
+from amgs_app.render.catalogue import table_of
+from amgs_app.render.encode import to_json
+from amgs_app.session.operator import Operator
+from tests.engine.foreign_samples import CHATGPT, OPENAI
+from tests.engine.memory_world import NOW
+from tests.engine.session_samples import CLAUDE_CODE, CODEX, claude_line, write_lines
+
+THOUGHT = claude_line(1, "assistant", [{"type": "thinking", "thinking": "Hm."}])
+"""A record in which nobody says anything."""
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Operator]:
+    opened = Operator(Engine(Options(store=str(tmp_path / "s.duckdb"), model="tiny", now=NOW, own=True)))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two sessions, an export of ChatGPT, and what is of no known format."""
+    made = tmp_path / "logs"
+    write_lines(made / "home" / "claude.jsonl", CLAUDE_CODE)
+    write_lines(made / "rollout-1.jsonl", CODEX)
+    (made / "conversations.json").write_text(json.dumps(CHATGPT), encoding="utf-8")
+    (made / "settings.json").write_text('{"theme": "dark"}', encoding="utf-8")
+    (made / "broken.json").write_text('{"theme": ', encoding="utf-8")
+    (made / "notes.txt").write_text("A note.", encoding="utf-8")
+    return made
+
+
+def do(session: Operator, *words: str) -> Any:
+    """The result of a line, which must be printable as a table and as JSON."""
+    call = standard().parse(shlex.join(words))
+    assert call is not None
+    result = session.run(call)
+    assert table_of(result).title
+    assert to_json(result)
+    return result
+
+
+def blocks(session: Operator) -> list[Block]:
+    """Every block there is, by its text."""
+    return sorted(session.engine.memory.find(""), key=lambda block: block.content)
+
+
+def names(session: Operator) -> dict[str, int]:
+    """The conversations that are held, with the number of their messages."""
+    return {one.name: one.messages for one in do(session, "conversation", "list").conversations}
+
+
+def counts(done: ForeignImport) -> dict[str, tuple[int, int]]:
+    """(found, taken) by kind; what was left out is counted in full."""
+    for one in done.records:
+        assert one.found == one.taken + one.left_out
+        assert one.left_out == sum(left.count for left in done.left_out if left.kind == one.kind)
+    return {one.kind: (one.found, one.taken) for one in done.records}
+
+
+def test_a_session_of_claude_code_is_filed_under_who_said_what(session: Operator, tmp_path: Path) -> None:
+    done = do(session, "import", str(write_lines(tmp_path / "session.jsonl", CLAUDE_CODE)))
+    assert done.format == "claude-code"
+    assert counts(done) == {"record": (12, 11), "turn": (13, 10), "message": (9, 9), "conversation": (1, 1)}
+    told = [block.content for block in blocks(session)]
+    assert "Tool Bash (failed): Exit code 1" in told
+    assert "Summary by the model: The module is called dome.py." in told
+    assert 'Assistant: I run the tests.\n\nBash({"command": "make test"})' in told
+    assert [one for one in told if one.startswith("User:")] == [
+        "User: Rename the dome module.",
+        "User: Stop. Who wrote it?",
+    ]
+    assert names(session) == {"session": 9}
+
+
+def test_a_rollout_of_codex_is_imported_as_a_conversation(session: Operator, tmp_path: Path) -> None:
+    done = do(session, "import", str(write_lines(tmp_path / "rollout-2026.jsonl", CODEX)))
+    assert (done.format, done.conversations) == ("codex", ("rollout-2026",))
+    assert "Tool shell: 1904" in [block.content for block in blocks(session)]
+    shown = do(session, "conversation", "show", "rollout-2026").messages
+    assert [one.role for one in shown] == ["user", "assistant", "tool", "assistant"]
+
+
+def test_a_folder_is_imported_with_what_is_known_in_it_and_one_undo_takes_all_back(
+    session: Operator, folder: Path
+) -> None:
+    tried = do(session, "import", str(folder), "--dry-run")
+    assert (tried.operation, names(session)) == (None, {})
+    done = do(session, "import", str(folder))
+    assert done.format == "chatgpt, claude-code, codex"
+    assert counts(done)["file"] == (6, 3) and counts(done)["conversation"] == (3, 3)
+    left = {Path(one.path).name: one.reason for one in done.left_out if one.kind == "file"}
+    assert left == {
+        "broken.json": "cannot be imported",
+        "notes.txt": "it is of no known format",
+        "settings.json": "is of no known format",
+    }
+    assert names(session) == {"claude": 9, "rollout-1": 4, "Telescope": 4}
+    assert tried.conversations == done.conversations
+    assert session.engine.memory.verify().ok
+    do(session, "undo", str(done.operation))
+    assert names(session) == {} and not [b for b in blocks(session) if b.status != "archived"]
+
+
+def test_several_files_are_one_operation_and_importing_them_again_changes_nothing(
+    session: Operator, folder: Path
+) -> None:
+    given = [str(folder / "rollout-1.jsonl"), str(folder / "conversations.json")]
+    done = do(session, "import", *given)
+    assert counts(done)["file"] == (2, 2) and done.operation is not None
+    again = do(session, "import", *given)
+    assert (again.added, again.operation, again.conversations) == (0, None, ())
+
+
+def test_a_session_that_went_on_is_continued_and_another_of_the_same_name_is_not(
+    session: Operator, tmp_path: Path
+) -> None:
+    path = write_lines(tmp_path / "a" / "log.jsonl", CODEX)
+    do(session, "import", str(path))
+    more = {
+        **CODEX[1],
+        "payload": {**CODEX[1]["payload"], "content": [{"type": "input_text", "text": "Why?"}]},
+    }
+    write_lines(path, [*CODEX, more])
+    assert do(session, "import", str(path)).conversations == ("log",)
+    other = write_lines(tmp_path / "b" / "log.jsonl", [claude_line(1, "user", "Hello.")])
+    assert do(session, "import", str(other)).conversations == ("log (2)",)
+    assert names(session) == {"log": 5, "log (2)": 1}
+
+
+def test_conversations_are_kept_unless_they_are_not_wanted(session: Operator, tmp_path: Path) -> None:
+    file = tmp_path / "chat.json"
+    file.write_text(json.dumps(OPENAI), encoding="utf-8")
+    done = do(session, "import", str(file), "--no-conversations")
+    assert done.added == 5 and names(session) == {}
+    assert do(session, "import", str(file)).conversations == ("thread-1",)
+    shown = do(session, "conversation", "show", "thread-1").messages
+    assert [one.role for one in shown] == ["system", "user", "assistant", "tool", "assistant"]
+    assert (shown[1].speaker, shown[3].answers) == ("Ilse", "c")
+
+
+@pytest.mark.parametrize(
+    ("records", "words", "told"),
+    [
+        ([THOUGHT], (), "Nothing of "),
+        (CODEX, ("--from", "openai"), "is a session of Codex"),
+        ([{"theme": "dark"}], (), "no session of Claude Code"),
+    ],
+)
+def test_an_import_that_takes_nothing_is_an_error_that_says_why(
+    session: Operator, tmp_path: Path, records: list[dict[str, Any]], words: tuple[str, ...], told: str
+) -> None:
+    path = write_lines(tmp_path / "x.jsonl", records)
+    counter = session.engine.memory.change_counter
+    with pytest.raises(InputError) as caught:
+        do(session, "import", str(path), *words)
+    assert told in caught.value.message and caught.value.way_out
+    assert session.engine.memory.change_counter == counter
+
+
+def test_a_session_is_added_to_a_conversation_and_the_notes_count_its_records(
+    session: Operator, tmp_path: Path
+) -> None:
+    path = write_lines(tmp_path / "rollout-1.jsonl", CODEX)
+    done = do(session, "conversation", "add", "dome", str(path))
+    assert done.last == 4 and done.operation is not None
+    assert done.notes == (
+        "Records of Codex: 6, of which 4 hold turns and 2 do not (session_meta 1, event_msg: agent_message 1).",
+        "Turns: 4, of which 4 became 4 messages and 0 were left out.",
+    )
+    shown = do(session, "conversation", "show", "dome").messages
+    assert [(one.role, one.text) for one in shown] == [
+        ("user", "How old is the dome?"),
+        ("assistant", ""),
+        ("tool", "1904"),
+        ("assistant", "From 1904."),
+    ]
+    do(session, "undo", str(done.operation))
+    assert names(session) == {}
+
+
+def test_a_session_in_which_nothing_was_said_is_refused_with_what_stands_in_it(
+    session: Operator, tmp_path: Path
+) -> None:
+    path = write_lines(tmp_path / "s.jsonl", [THOUGHT])
+    with pytest.raises(AmgsError, match="holds no message") as caught:
+        do(session, "conversation", "add", "dome", str(path))
+    assert "thinking 1" in caught.value.way_out

@@ -265,7 +265,10 @@ PARTS: Final[Mapping[str, PartNames]] = {
         insert=derive("montecarlo", also={"simulation": "insert"}, without=("seed",)),
         stability=derive("montecarlo", also={"simulation": "stability"}, without=("seed",), paces="pace"),
     ),
-    **{name: PartNames(wing.calls, wing.about, loaded(wing.requests)) for name, wing in wings().items()},
+    **{
+        name: part(wing.calls, wing.about, wing.part, **loaded(wing.requests))
+        for name, wing in wings().items()
+    },
 }
 """By the name on the client."""
 

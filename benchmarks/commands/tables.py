@@ -48,6 +48,4 @@ def label_report(result: LabelReport) -> ResultTable:
         ("snapshots in the folder", result.snapshots),
         ("labels in the folder", result.labels),
     ]
-    if result.screen == result.screen:  # not NaN: something was screened
-        rows.append(("rank correlation of screen and measurement", f"{result.screen:.2f}"))
     return sheet(f"Labels in {result.folder}", "what* value:n", rows)

@@ -62,10 +62,6 @@ def label(
     facts: Annotated[
         float, Option("--facts", min=0, max=1, help="Share of made-up facts with a question.")
     ] = 0.3,
-    screened: Annotated[
-        bool,
-        Option("--screen/--no-screen", help="Measure the best of a gated pass instead of a random choice."),
-    ] = False,
     progress: Progress | None = None,
 ) -> LabelReport:
     """Draw runs over the texts, stop each at a snapshot, and measure by exact recomputation what candidates for
@@ -96,7 +92,6 @@ def label(
         snapshots=snapshots,
         exact=exact,
         together=together,
-        screened=screened,
         progress=progress,
     )
 

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from amgs_focus.errors import TextError
-from amgs_focus.evaluation.statistics import spearman
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
@@ -36,7 +34,6 @@ from amgs_focus.utility import (
 from amgs_focus.window.working_context import Entry, WorkingContext, gist_entry
 from benchmarks.focus_evaluation.exact_allocation import with_open
 from benchmarks.focus_training.lens_runs import LensRuns, LensSnapshot, LensText, snapshot_at
-from benchmarks.focus_training.screening import screen
 
 FORMAT = "amgs-lens-labels-1"
 
@@ -52,7 +49,6 @@ _LABEL = pa.struct(
         ("positions", pa.int32()),
         ("span_width", pa.int64()),
         ("distance_to_cursor", pa.int64()),
-        ("screened", pa.float64()),
     ]
 )
 _JOINT = pa.struct(
@@ -85,17 +81,12 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class LabelReport:
-    """What is in a folder of labels. done: snapshots measured now.
-
-    screen: rank correlation of the gated pass and the exact measurement, of the snapshots measured now; NaN
-    where nothing was screened.
-    """
+    """What is in a folder of labels. done: snapshots measured now."""
 
     folder: str
     done: int
     snapshots: int
     labels: int
-    screen: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +98,13 @@ class JointLabel(Gained):
 
 @dataclass(frozen=True, slots=True)
 class LabelledSnapshot:
-    """A snapshot as it was read back, and its labels. screened: the gated pass's estimates, where there are.
-    joint: of several blocks together.
-    """
+    """A snapshot as it was read back, and its labels. joint: of several blocks together."""
 
     number: int
     document: str
     group: str
     snapshot: LabelSnapshot
     labels: tuple[Label, ...]
-    screened: tuple[float | None, ...]
     asked: tuple[int, int]
     joint: tuple[JointLabel, ...] = ()
 
@@ -132,19 +120,16 @@ def label_runs(
     snapshots: int,
     exact: int = 12,
     together: int = 0,
-    screened: bool = False,
     progress: ProgressCallback | None = None,
 ) -> LabelReport:
     """Label snapshots 0 to `snapshots` − 1, each with up to `exact` candidates; those on disk are kept.
 
     together: sets of blocks of each snapshot without a question whose detail is measured as a whole.
-    screened: half of the candidates are the best by one gated pass over all of them, and the pass's estimates
-    are kept; else chance chooses. What `progress` raises cancels; every finished snapshot is then on disk.
+    What `progress` raises cancels; every finished snapshot is then on disk.
     Raises TextError when a text is too short, FocusError when the model gives no numbers.
     """
     folder.mkdir(parents=True, exist_ok=True)
     done = labels = 0
-    agreed: list[float] = []
     for number in range(snapshots):
         path = folder / f"{number:06d}.parquet"
         if path.exists():
@@ -154,19 +139,15 @@ def label_runs(
             progress(number, snapshots, "labels")
         drawn = snapshot_at(number, texts, runs, model, gist, scorer)
         found = candidates(drawn.snapshot.context, drawn.snapshot.tree)
-        guesses = screen(drawn.snapshot, found) if screened else None
-        chosen = choose(drawn, found, exact, random.Random(f"{runs.seed}:{number}:candidates"), guesses)
+        chosen = choose(drawn, found, exact, random.Random(f"{runs.seed}:{number}:candidates"))
         measured = counterfactuals(drawn.snapshot, [found[at] for at in chosen], progress)
-        kept = None if guesses is None else [guesses[at] for at in chosen]
         asked = bool(drawn.snapshot.question)
         sets = [] if asked else joint_sets(drawn, together, random.Random(f"{runs.seed}:{number}:joint"))
         jointly = joint(drawn.snapshot, sets)
-        write(path, drawn, measured, kept, jointly)
-        if kept is not None:
-            agreed.append(spearman(kept, [label.gain for label in measured]))
+        write(path, drawn, measured, jointly)
         done, labels = done + 1, labels + len(measured)
     total = len(list(folder.glob("*.parquet")))
-    return LabelReport(str(folder), done, total, labels, float(np.mean(agreed)) if agreed else float("nan"))
+    return LabelReport(str(folder), done, total, labels)
 
 
 def joint(snapshot: LabelSnapshot, sets: Sequence[Sequence[NodeRef]]) -> tuple[JointLabel, ...]:
@@ -202,10 +183,9 @@ def choose(
     found: Sequence[LabelledAction],
     exact: int,
     generator: random.Random,
-    guesses: Sequence[float] | None = None,
 ) -> list[int]:
     """Which candidates are measured, in order of time: all that touch the fact asked about, those above level 1,
-    then, of what is left, half the best by `guesses` where there are any, and the rest by chance.
+    then any of what is left.
     """
     if len(found) <= exact:
         return list(range(len(found)))
@@ -215,10 +195,6 @@ def choose(
     taken += [at for at, one in enumerate(found) if one.node.level > 1 and at not in taken]
     taken = taken[:exact]
     rest = [at for at in range(len(found)) if at not in taken]
-    if guesses is not None:
-        best = sorted(rest, key=lambda at: -guesses[at])[: (exact - len(taken)) // 2]
-        taken += best
-        rest = [at for at in rest if at not in best]
     return sorted(taken + generator.sample(rest, exact - len(taken)))
 
 
@@ -244,7 +220,6 @@ def write(
     path: Path,
     drawn: LensSnapshot,
     labels: Sequence[Label],
-    screened: Sequence[float] | None = None,
     jointly: Sequence[JointLabel] = (),
 ) -> None:
     """One snapshot with its labels, in one rename."""
@@ -279,9 +254,8 @@ def write(
                 "positions": label.positions,
                 "span_width": tree.span(label.node)[1] - tree.span(label.node)[0],
                 "distance_to_cursor": -(-(tree.length - tree.span(label.node)[1]) // tree.block_size),
-                "screened": None if screened is None else screened[at],
             }
-            for at, label in enumerate(labels)
+            for label in labels
         ],
         "joint": [
             {
@@ -343,7 +317,6 @@ def read(path: Path, model: BaseModel, gist: GistEncoder) -> LabelledSnapshot:
         group=row["group"],
         snapshot=LabelSnapshot(context, tree, tuple(row["future"]), tuple(row["question"])),
         labels=labels,
-        screened=tuple(one["screened"] for one in row["labels"]),
         asked=(row["asked_start"], row["asked_end"]),
         joint=tuple(
             JointLabel(

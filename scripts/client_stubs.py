@@ -51,21 +51,21 @@ def _signatures() -> str:
     Raises ValueError for a row whose operation is not there, or does not take what the method gives it.
     """
     every = [each for part in PARTS.values() for each in part.requests.values()]
-    rows = {each.key: each for each in (*MEMORY.values(), *every) if isinstance(each, DerivedRequest)}
+    rows = {each.place: each for each in (*MEMORY.values(), *every) if isinstance(each, DerivedRequest)}
     operations = {each.identifier: each for each in standard()}
     writing = set()
     lines = []
     for key, row in sorted(rows.items()):
-        if row.answered not in operations:
-            raise ValueError(f"{key}: there is no operation {row.answered}.")
-        there = operations[row.answered]
-        taken = _taken(row)
-        unknown = {row.name_there(name) for name in taken} | set(row.also)
-        unknown -= {each.name for each in there.parameters}
-        if unknown and row.change is None:
-            raise ValueError(f"{key}: {row.answered} has no {', '.join(sorted(unknown))}.")
-        if there.writes:
-            writing.add(row.answered)
+        if not row.answered.startswith("/"):
+            if row.answered not in operations:
+                raise ValueError(f"{key}: there is no operation {row.answered}.")
+            there = operations[row.answered]
+            unknown = {row.name_there(name) for name in _taken(row)} | set(row.also)
+            unknown -= {each.name for each in there.parameters}
+            if unknown and row.change is None:
+                raise ValueError(f"{key}: {row.answered} has no {', '.join(sorted(unknown))}.")
+            if there.writes:
+                writing.add(row.answered)
         lines.append(f'"{key}": lambda {ast.unparse(_arguments(row))}: locals(),')
     return formatted(
         "\n".join(
@@ -171,7 +171,12 @@ def _methods(requests: Mapping[str, Request], prefix: str, imports: dict[str, st
             assert isinstance(answer, ast.Subscript) and ast.unparse(answer.value) == "Ask"
             answer = answer.slice
         names = _Names(_module(described))
-        given, answer = names.visit(copy.deepcopy(function.args)), names.visit(copy.deepcopy(answer))
+        given = names.visit(copy.deepcopy(function.args))
+        if isinstance(described, DerivedRequest) and described.gives:
+            home, _, kind = described.gives.partition(":")
+            names.homes[kind], answer = home, ast.Name(kind)
+        else:
+            answer = names.visit(copy.deepcopy(answer))
         for used, home in names.homes.items():
             if imports.setdefault(used, home) != home and not _same(used, home, imports[used]):
                 raise ValueError(f"{used} is of {imports[used]} and of {home}: rename one.")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Final, cast
 
-from amgs.client.ask import Ask, Read, operation, part, whole
+from amgs.client.ask import Ask, Read, operation, part, sending, whole
 from amgs.client.signatures import TAKES, WRITES
 
 Request = Callable[..., Ask[Any]]
@@ -32,11 +32,13 @@ for _method, _taken in TAKES.items():
 class DerivedRequest:
     """A request whose arguments are those of a method.
 
-    answered: the identifier of the operation. read: the field of the answer that is given, or what reads it; "" for the
-    whole answer. also: arguments of the operation that are the same each time. names: the operation's name of an
-    argument, where it is another; `block_id` is `block` there without being told. change: what makes the arguments such
-    as the operation takes; it may refuse them. without: arguments of the method that the service does not take.
-    note: what is true of the service besides the method's docstring. method: where it is, `module:Class.name`.
+    answered: the identifier of the operation, or the path of a plan that the service keeps. read: the field of the
+    answer that is given, or what reads it; "" for the whole answer. also: arguments of the operation that are the same
+    each time. names: the operation's name of an argument, where it is another; `block_id` is `block` there without
+    being told. change: what makes the arguments such as the operation takes; it may refuse them. without: arguments of
+    the method that the service does not take. says: the docstring, with {} where that of the method stands. gives: the
+    type of what is given, `module:Name`; "" for that of the method. method: where it is, `module:Class.name`. place:
+    where the client has it, `Class.name`.
     """
 
     answered: str
@@ -45,13 +47,15 @@ class DerivedRequest:
     names: Mapping[str, str]
     change: Callable[[Arguments], Arguments] | None
     without: tuple[str, ...]
-    note: str
+    says: str
+    gives: str
     method: str
+    place: str = ""
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Ask[Any]:
         """The request with these arguments; raises TypeError for those that the method does not take."""
         taken = self.__signature__.parameters
-        given = TAKES[self.key](*args, **kwargs)
+        given = TAKES[self.place](*args, **kwargs)
         for name in [name for name in given if taken[name].kind is inspect.Parameter.VAR_KEYWORD]:
             given |= given.pop(name)
         defaults = {name: each.default for name, each in taken.items()}
@@ -59,19 +63,16 @@ class DerivedRequest:
         if self.change is not None:
             given = self.change(given)
         sent = {self.name_there(name): value for name, value in given.items()} | dict(self.also)
+        read = part(self.read) if isinstance(self.read, str) and self.read else self.read or whole
+        if self.answered.startswith("/"):
+            return sending("POST", self.answered, read, repeatable=True, **sent)
         writes = self.answered in WRITES and not any(sent.get(name) for name in _LOOKS)
-        read = self.read or whole
-        return operation(self.answered, part(read) if isinstance(read, str) else read, writes=writes, **sent)
-
-    @property
-    def key(self) -> str:
-        """The name of the method with its class."""
-        return self.method.partition(":")[2]
+        return operation(self.answered, read, writes=writes, **sent)
 
     @property
     def __signature__(self) -> inspect.Signature:
         """What it takes, without types, which the stubs have."""
-        return inspect.signature(TAKES[self.key])
+        return inspect.signature(TAKES[self.place])
 
     def name_there(self, argument: str) -> str:
         """What the operation calls an argument."""
@@ -84,11 +85,11 @@ class DerivedRequest:
         return cast("Callable[..., Any]", getattr(getattr(import_module(module), kind), name))
 
     def doc(self) -> str:
-        """The method's docstring without what the service does not take, and the note. Imports the engine."""
+        """What it says, without what the service does not take. Imports the engine."""
         told = inspect.getdoc(self.function()) or ""
         for name in (*self.without, ELSEWHERE):
             told = re.sub(rf"\s*\b{name}:\s.*?\.(?=\s|\Z)", "", told, flags=re.DOTALL)
-        return f"{told} {self.note}".rstrip()
+        return self.says.replace("{}", told)
 
 
 def _is_left_out(value: Any, default: Any) -> bool:
@@ -104,24 +105,26 @@ def derive(
     also: Mapping[str, Any] | None = None,
     change: Callable[[Arguments], Arguments] | None = None,
     without: tuple[str, ...] = (),
-    note: str = "",
+    says: str = "{}",
+    gives: str = "",
     of: str = "",
     **names: str,
 ) -> DerivedRequest:
-    """A row of the table; see `DerivedRequest`. of: the method's own name, where the client has another one for it."""
-    return DerivedRequest(answered, read, also or {}, names, change, without, note, of)
-
-
-def placed(home: str, /, **requests: Request) -> dict[str, Request]:
-    """Requests by the names that the client has. home: the class of the methods that they are derived from, as
-    `module:Class`.
+    """A row of the table; see `DerivedRequest`. of: the method's own name, where the client has it under another one,
+    with its place where that is not the part's.
     """
-    return {
-        name: replace(each, method=f"{home}.{each.method or name}")
-        if isinstance(each, DerivedRequest) and ":" not in each.method
-        else each
-        for name, each in requests.items()
-    }
+    return DerivedRequest(answered, read, also or {}, names, change, without, says, gives, of)
+
+
+def placed(kind: str, home: str, /, **requests: Request) -> dict[str, Request]:
+    """Requests by the names that the client has. kind: the class that they stand on. home: the class of the methods
+    that they are derived from, `module:Class`.
+    """
+    for name, each in requests.items():
+        if isinstance(each, DerivedRequest) and not each.place:
+            method = each.method if ":" in each.method else f"{home}.{each.method or name}"
+            requests[name] = replace(each, method=method, place=f"{kind}.{name}")
+    return requests
 
 
 def doc_of(described: Request) -> str:

@@ -1,6 +1,4 @@
-"""Requests that no method of `Memory` describes, or that differ from the method of their name: texts, plans that the
-service keeps, and what is planned and carried out at once.
-"""
+"""Requests that no method of `Memory` describes, or that differ from the method of their name."""
 
 from __future__ import annotations
 
@@ -13,18 +11,7 @@ from amgs.client.ask import Ask, asking, operation, part, sending
 from amgs.errors import UsageError
 
 if TYPE_CHECKING:
-    from amgs.calibration.recalibrate import Method
-    from amgs.calibration.results import Calibrated
-    from amgs.lifecycle.prune import Pruned
-    from amgs.lifecycle.revision import Revision
-    from amgs.types import (
-        Block,
-        IngestReceipt,
-        JournalEntry,
-        JournalPage,
-        PlanApplied,
-        ServedPlan,
-    )
+    from amgs.types import Block, IngestReceipt, JournalPage, PlanApplied, ServedPlan
 
 
 # --- texts -----------------------------------------------------------------------------------------------
@@ -94,36 +81,6 @@ def _item(text: str, at: datetime | None, meta: Mapping[str, Any]) -> dict[str, 
     }
 
 
-# --- planned and carried out at once ---------------------------------------------------------------------
-
-
-def enhance(*, kinds: Sequence[str] = (), limit: int | None = None) -> Ask[JournalEntry]:
-    """Carry out what `plan_enhancement` proposes, in one journal entry."""
-    return operation("enhance", part("operation"), writes=True, kind=list(kinds) or None, limit=limit)
-
-
-def prune(
-    *, limit: int | None = None, threshold: float | None = None, lowest: float | None = None
-) -> Ask[Pruned]:
-    """Mark what is faded, peripheral, unused and of low confidence as pruned; `undo` brings it back."""
-    return operation("prune", writes=True, limit=limit, threshold=threshold, lowest=lowest)
-
-
-def calibrate(method: Method = "isotonic") -> Ask[Calibrated]:
-    """Recalibrate the forecasts from their outcomes; `undo` takes it back."""
-    return operation("calibrate", writes=True, method=method)
-
-
-def update_source(name: str, text: str) -> Ask[Revision]:
-    """Take in a source's new text, and end what it no longer says; `undo` takes it back."""
-    return operation("source_update", writes=True, source=name, text=text)
-
-
-def delete_sources(names: Sequence[str]) -> Ask[Revision]:
-    """Take sources out: what no other source holds is archived; `undo` brings it back."""
-    return operation("source_delete", writes=True, source=list(names))
-
-
 def reinforce(ids: Sequence[str]) -> Ask[tuple[Block, ...]]:
     """Restart the decay clock of blocks, one logged event each; gives the blocks as they are then."""
     return operation("block_reinforce", part("blocks"), writes=True, blocks=list(ids))
@@ -132,30 +89,9 @@ def reinforce(ids: Sequence[str]) -> Ask[tuple[Block, ...]]:
 # --- plans and the journal -------------------------------------------------------------------------------
 
 
-def hold_consolidation(*, limit: int | None = None) -> Ask[ServedPlan]:
-    """Plan a consolidation of the inbox, which the service keeps for an hour; changes nothing."""
-    return _plan("consolidate", limit=limit)
-
-
-def hold_enhancement(*, kinds: Sequence[str] = (), limit: int | None = None) -> Ask[ServedPlan]:
-    """Plan what could be better, which the service keeps for an hour; changes nothing."""
-    return _plan("enhance", kind=list(kinds) or None, limit=limit)
-
-
-def hold_pruning(
-    *, limit: int | None = None, threshold: float | None = None, lowest: float | None = None
-) -> Ask[ServedPlan]:
-    """Plan a pruning, which the service keeps for an hour; changes nothing."""
-    return _plan("prune", limit=limit, threshold=threshold, lowest=lowest)
-
-
 def hold_revision(source: str, text: str) -> Ask[ServedPlan]:
     """Plan what a source's new text would change, which the service keeps for an hour; changes nothing."""
-    return _plan("revision", source=source, text=text)
-
-
-def _plan(name: str, /, **arguments: Any) -> Ask[ServedPlan]:
-    return sending("POST", f"/v1/plans/{name}", repeatable=True, **arguments)
+    return sending("POST", "/v1/plans/revision", repeatable=True, source=source, text=text)
 
 
 def apply_plan(plan: ServedPlan, *, even_if_changed: bool = False) -> Ask[PlanApplied]:

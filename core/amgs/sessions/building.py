@@ -123,8 +123,9 @@ def read_lines(path: Path, begin: Callable[[int | None], LineReading], end: int 
     def read_again(turn: Turn) -> str:
         once = begin(None)
         once.take(Line(turn.place, line_at(path, turn.place)))
-        found = once.made.turns[turn.part : turn.part + 1]
-        return found[0].text if found else turn.text
+        size = len(turn.text) + turn.cut
+        told = (one.text for one in once.made.turns if len(one.text) == size)
+        return next((text for text in told if text.startswith(turn.text)), turn.text)
 
     reading.made.know(partial=start > 0)
     return reading.made.session(read_again)

@@ -60,10 +60,9 @@ def _blocks(path: Path) -> Iterator[_Block]:
     for number, raw in enumerate(raw_lines, 1):
         line = text(raw.decode("utf-8-sig", "replace").rstrip())
         speaker, said = _speaker(line, fence)
+        # Nothing marks a blank line, nor the further lines of what the program says.
         if block is not None and speaker == "model" and (not line or (block.speaker == "program" and before)):
-            speaker = (
-                block.speaker
-            )  # nothing marks a blank line, nor the further lines of what the program says
+            speaker = block.speaker
         if speaker == "start":
             fence = ""
         elif speaker == "model" and (found := _FENCE.match(line)):

@@ -49,6 +49,8 @@ class _Reading:
         self._requests = 0
         self._total = -1
         self._last = Usage()
+        self._messages: dict[int, str] = {}
+        """The number of a message's turn, by the hash of its whole text."""
 
     def take(self, line: Line) -> None:
         """One line: turns, or a count of what it is."""
@@ -106,6 +108,7 @@ class _Reading:
                 self.made.turn(place, "user", "injected" if put_in else "said", told, **common)
             else:
                 self.made.turn(place, "system", "injected", told, **common)
+            self._messages[hash(told)] = str(len(self.made.turns))
         elif kind == "reasoning":
             told = content_text(item.get("summary")) or content_text(item.get("content"))
             self._paid(self.made.turn(place, "assistant", "thinking", told, **common))
@@ -154,9 +157,8 @@ class _Reading:
         self, place: Place, at: Any, summary: str, *, sealed: bool, history: Sequence[Record] = ()
     ) -> None:
         """A compaction, and what stands in its window from the beginning: what it kept is found by its words."""
-        words = {turn.text: str(turn.number) for turn in self.made.turns if turn.kind in ("said", "injected")}
         told = [content_text(one.get("content")) for one in history if one.get("type") == "message"]
-        kept = tuple(words[one] for one in told if one in words)
+        kept = tuple(self._messages[hash(one)] for one in told if hash(one) in self._messages)
         self.made.turn(
             place,
             "system",
@@ -167,7 +169,7 @@ class _Reading:
                 "", self._last.window + self._last.output or None, None, kept, (), True, sealed
             ),
         )
-        new = [one for one in told if one not in words and one.strip()]
+        new = [one for one in told if hash(one) not in self._messages and one.strip()]
         for one in [summary, *(one for one in new if one != summary)]:
             if one:
                 self.made.turn(place, "assistant", "summary", one, at=instant(at))

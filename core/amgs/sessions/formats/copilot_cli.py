@@ -11,10 +11,11 @@ Source: `session-events.schema.json` in the github/copilot-sdk repository.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.sessions.building import SessionBuilder, limit_of
+from amgs.sessions.building import SessionBuilder, read_lines
 from amgs.sessions.documents import document_at
 from amgs.sessions.format import SessionFormat
 from amgs.sessions.lines import (
@@ -26,8 +27,6 @@ from amgs.sessions.lines import (
     fields,
     instant,
     items,
-    line_at,
-    lines_of,
     text,
 )
 from amgs.sessions.turn import Boundary, Place, Session, Turn, Usage
@@ -70,6 +69,11 @@ class _Reading:
             self._put_in(kind, data, told, line.place, more)
         if len(self.made.turns) == before:
             self.made.note(kind or "without a type")
+
+    def finish(self) -> None:
+        """The session's id, where no event tells it."""
+        path = self.made.path
+        self.made.know(id=path.parent.name if path.name == "events.jsonl" else "")
 
     def _session(self, kind: str, data: Record, place: Place, more: dict[str, Any]) -> None:
         if kind in ("session.start", "session.resume", "session.context_changed"):
@@ -207,21 +211,16 @@ def _usage(data: Record) -> Usage:
 
 def read(path: Path) -> Session:
     """The session in a file; see the module. Raises InputError for a file that cannot be read, or is no JSON."""
-    reading = _Reading(path, limit_of(path))
-    if path.suffix == ".json":
-        reading.document(fields(document_at(path)))
-        return reading.made.session()
-    for line in lines_of(path):
-        reading.take(line)
-    reading.made.know(id=path.parent.name if path.name == "events.jsonl" else "")
+    if path.suffix != ".json":
+        return read_end(path, None)
+    reading = _Reading(path, None)
+    reading.document(fields(document_at(path)))
+    return reading.made.session()
 
-    def read_again(turn: Turn) -> str:
-        once = _Reading(path, None)
-        once.take(Line(turn.place, line_at(path, turn.place)))
-        found = once.made.turns[turn.part : turn.part + 1]
-        return found[0].text if found else turn.text
 
-    return reading.made.session(read_again)
+def read_end(path: Path, end: int | None) -> Session:
+    """The session in the last so many bytes of a file of events, or in all of it. Raises InputError as `read` does."""
+    return read_lines(path, partial(_Reading, path), end)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
@@ -241,4 +240,5 @@ FORMAT: Final = SessionFormat(
     recognises,
     read,
     (b'"type":"user.message"', b'"type":"session.compaction_complete"'),
+    read_end=read_end,
 )

@@ -1,0 +1,589 @@
+"""Readers of session files: what each finds in a small file of its format, and that no damage stops one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amgs.errors import InputError
+from amgs.sessions import building
+from amgs.sessions.formats import gemini_cli, opencode
+from amgs.sessions.opening import first_records, open_session, sessions_in
+from amgs.sessions.registry import FORMATS
+from amgs.sessions.turn import Boundary, Session, Turn, Usage
+from tests.unit.sessions.mutations import mutated
+
+FIXTURES = Path(__file__).parent / "fixtures"
+ASKED = "Water the beds every 9 hours, never at noon."
+SUMMARY = "The user waters the beds every 9 hours."
+FILES = {
+    "claude-bodies": "claude_bodies",
+    "opencode": "opencode.json",
+    "claude-code": "claude_code.jsonl",
+    "codex": "codex.jsonl",
+    "gemini-cli": "gemini_cli.jsonl",
+    "copilot-cli": "copilot_cli.jsonl",
+    "atif": "atif.json",
+    "cline": "cline.json",
+    "aider": "aider.md",
+}
+KEYS = sorted(FILES)
+LINES = ("claude-code", "codex", "copilot-cli", "gemini-cli")
+
+
+def session_of(key: str) -> Session:
+    return open_session(FIXTURES / FILES[key])
+
+
+def told(turns: Sequence[Turn]) -> list[tuple[str, str]]:
+    """(kind, first line of what it says) of turns."""
+    return [(turn.kind, turn.words.split("\n")[0]) for turn in turns]
+
+
+def the(session: Session, kind: str) -> Turn:
+    """The one turn of the main conversation of a kind."""
+    (found,) = [turn for turn in session.main if turn.kind == kind]
+    return found
+
+
+# --- which format ------------------------------------------------------------------------------------------
+
+
+def test_every_format_has_a_file() -> None:
+    assert {one.key for one in FORMATS} == {*FILES}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_file_is_recognised_by_its_own_format_alone(key: str, tmp_path: Path) -> None:
+    path = FIXTURES / FILES[key]
+    renamed = tmp_path / f"file{path.suffix}"
+    (shutil.copytree if path.is_dir() else shutil.copyfile)(path, renamed)
+    for one in (path, renamed):
+        first = first_records(one)
+        assert [form.key for form in FORMATS if form.recognises(one, first)] == [key]
+
+
+def test_a_file_of_no_format_names_the_known_ones(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"wind": 3}')
+    (tmp_path / "folder").mkdir()
+    for name in ("a.json", "folder"):
+        with pytest.raises(InputError) as raised:
+            open_session(tmp_path / name)
+        assert "Aider" in raised.value.way_out
+
+
+# --- what is found -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_what_every_format_tells(key: str) -> None:
+    session = session_of(key)
+    assert session.format == key
+    assert any(" ".join(turn.text.split()) == ASKED for turn in session.main if turn.kind == "said")
+    assert [turn.text for turn in session.turns if turn.role == "assistant"][-1] in (
+        "At 18:00.",
+        "Valve 3 is at the gate.",
+    )
+    assert any(turn.failed for turn in session.turns if turn.kind == "result")
+    assert session.boundaries and session.model
+    if key != "aider":  # which has no records of other kinds, no end that can be torn, and no summaries
+        assert session.unread
+        assert session.evidence
+        assert SUMMARY[:-1] in the(session, "summary").text
+
+
+def test_claude_code() -> None:
+    session = session_of("claude-code")
+    assert (session.id, session.project, session.branch, session.version, session.window) == (
+        "s-garden",
+        "/home/ada/garden",
+        "main",
+        "2.1.40",
+        200_000,
+    )
+    assert the(session, "boundary").boundary == Boundary("auto", 3_260, 900, ("u5",))
+    assert told([turn for turn in session.turns if turn.abandoned]) == [
+        ("said", "Forget it, plant roses."),
+        ("said", "Roses are planted."),
+    ]
+    assert [(turn.agent, turn.text) for turn in session.turns if turn.agent] == [
+        ("ab12", "Valve 3 is at the gate.")
+    ]
+    assert session.evidence == Counter({"file-history-snapshot": 1, "weather-report": 1})
+    assert session.unread == ((19, "torn: the file ends within it"),)
+
+
+def test_codex() -> None:
+    session = session_of("codex")
+    assert (session.id, session.system, session.window) == ("x-garden", "You are a coding agent.", 272_000)
+    assert told(session.main)[1:5] == [
+        ("said", ASKED),
+        ("thinking", "Look at the schedule."),
+        ("call", 'shell({"command":["cat","schedule.txt"]})'),
+        ("result", "no such file"),
+    ]
+    assert the(session, "boundary").boundary == Boundary("", 1_080, None, ("2",))
+    assert session.turn(4).usage == Usage(400, 0, 600, 80)
+    assert session.evidence["wind_report: north"] == 1
+
+
+def test_claude_bodies() -> None:
+    session = session_of("claude-bodies")
+    assert (session.id, session.model, session.window) == ("b-garden-1", "claude-sonnet-4-5", 200_000)
+    assert session.system and session.system.endswith("You are Claude Code.")
+    assert session.tools and json.loads(session.tools)[0]["name"] == "Read"
+    assert told(session.main) == [
+        ("injected", "<system-reminder>Be brief.</system-reminder>"),
+        ("said", ASKED),
+        ("thinking", "Look at it."),
+        ("said", "I read the schedule."),
+        ("call", 'Read({"file_path": "schedule.txt"})'),
+        ("result", "no such file"),
+        ("said", "There is no schedule."),
+        ("said", "Make the schedule then."),
+        ("said", "The schedule is made."),
+        ("boundary", ""),
+        ("said", "Thank you."),
+        ("said", "You are welcome."),
+        ("injected", "Write a summary of the conversation so far."),
+        ("injected", "The user waters the beds every 9 hours. A schedule was made."),
+        ("boundary", ""),
+        ("injected", "<system-reminder>Be brief.</system-reminder>"),
+        (
+            "summary",
+            "This session is being continued from a previous conversation. "
+            "The user waters the beds every 9 hours. A schedule was made.",
+        ),
+        ("said", "When is the next watering?"),
+        ("said", "At 18:00."),
+    ]
+    small, whole = [turn.boundary for turn in session.main if turn.boundary]
+    assert small == Boundary("", 1_059, 860, (), ("c1",), whole=False)
+    assert whole == Boundary("", 965, 400)
+    assert told([turn for turn in session.turns if turn.abandoned]) == [
+        ("said", "Plant roses."),
+        ("said", "Roses are planted."),
+    ]
+    assert {turn.agent for turn in session.turns} == {"", "generate_session_title", "agent:explore"}
+    assert session.turn(7).usage == Usage(10, 890, 0, 40)
+    assert [why for _, why in session.unread] == ["torn: the file ends within it", "not a JSON object"]
+
+
+def test_bodies_without_an_index_go_by_the_times_of_their_files(tmp_path: Path) -> None:
+    folder = shutil.copytree(FIXTURES / "claude_bodies", tmp_path / "bodies")
+    (folder / "index.jsonl").unlink()
+    (folder / "aj.request.json").unlink()
+    for number, one in enumerate(sorted(folder.glob("*.request.json"))):
+        for at, path in enumerate((one, folder / f"req_{one.name.replace('request', 'response')}")):
+            os.utime(path, (1_772_614_800 + 2 * number + at,) * 2)
+    session = open_session(folder)
+    assert session.id == "b-garden-1"
+    assert told(session.main) == told(session_of("claude-bodies").main)
+    assert {turn.agent for turn in session.turns} == {"", "side 1", "side 2"}
+
+
+def test_opencode() -> None:
+    session = session_of("opencode")
+    assert (session.id, session.title, session.version) == ("ses_garden", "Watering", "1.2.10")
+    assert told(session.main)[:9] == [
+        ("said", ASKED),
+        ("injected", "The plan mode is off."),
+        ("injected", "[file beds.txt]"),
+        ("thinking", "Look at it."),
+        ("said", "I read the schedule."),
+        ("call", 'read({"filePath": "schedule.txt"})'),
+        ("result", "no such file"),
+        ("call", 'task({"prompt": "Find the valve"})'),
+        ("result", "Valve 3 is at the gate."),
+    ]
+    small, whole = [turn.boundary for turn in session.main if turn.boundary]
+    assert small == Boundary("auto", dropped=("c2",), whole=False)
+    assert whole == Boundary("auto", 960, 400, ("msg_30",))
+    assert session.turn(5).usage == Usage(500, 100, 300, 60)
+    assert told([turn for turn in session.turns if turn.abandoned]) == [("said", "Plant roses.")]
+    assert session.evidence["part: wind"] == 1
+
+
+def database(path: Path) -> Path:
+    """The fixture of opencode as a database, with a session of a subagent and an older session."""
+    whole = json.loads((FIXTURES / "opencode.json").read_text())
+    rows = [("ses_garden", None, 2), ("ses_valve", "ses_garden", 3), ("ses_old", None, 1)]
+    info = whole["info"]
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute(
+            "CREATE TABLE session (id, parent_id, directory, title, version, revert, time_created, time_updated)"
+        )
+        connection.execute("CREATE TABLE message (id, session_id, time_created, data)")
+        connection.execute("CREATE TABLE part (id, message_id, session_id, data)")
+        for id, parent, at in rows:
+            connection.execute(
+                "INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    id,
+                    parent,
+                    info["directory"],
+                    info["title"],
+                    info["version"],
+                    json.dumps(info["revert"]),
+                    at,
+                    at,
+                ),
+            )
+        for number, message in enumerate(whole["messages"]):
+            one, parts = message["info"] or {}, message["parts"]
+            id = one.get("id", f"msg_9{number}")
+            data = json.dumps({key: value for key, value in one.items() if key not in ("id", "sessionID")})
+            connection.execute("INSERT INTO message VALUES (?, ?, ?, ?)", (id, "ses_garden", number, data))
+            for at, part in enumerate(parts):
+                connection.execute(
+                    "INSERT INTO part VALUES (?, ?, ?, ?)",
+                    (f"{id}{at:03}", id, "ses_garden", json.dumps(part)),
+                )
+        said = {"role": "assistant", "time": {"created": 1_772_614_900_000}}
+        connection.execute("INSERT INTO message VALUES ('msg_v', 'ses_valve', 0, ?)", (json.dumps(said),))
+        part = {"type": "text", "text": "Valve 3."}
+        connection.execute("INSERT INTO part VALUES ('p', 'msg_v', 'ses_valve', ?)", (json.dumps(part),))
+    return path
+
+
+def folders(root: Path) -> Path:
+    """The fixture of opencode as the folders of JSON of older versions."""
+    whole = json.loads((FIXTURES / "opencode.json").read_text())
+    storage = root / "storage"
+    path = storage / "session/p1/ses_garden.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(whole["info"]))
+    for number, message in enumerate(whole["messages"]):
+        id = (message["info"] or {}).get("id", f"msg_9{number}")
+        (storage / "message/ses_garden").mkdir(parents=True, exist_ok=True)
+        (storage / f"message/ses_garden/{id}.json").write_text(json.dumps(message["info"]))
+        (storage / f"part/{id}").mkdir(parents=True)
+        for at, part in enumerate(message["parts"]):
+            (storage / f"part/{id}/prt_{at:03}.json").write_text(json.dumps(part))
+    return path
+
+
+def test_opencode_reads_a_database_as_it_reads_an_export(tmp_path: Path) -> None:
+    path = database(tmp_path / "opencode.db")
+    assert sessions_in(path) == ("ses_garden", "ses_old")
+    session = open_session(path)
+    assert told(session.main) == told(session_of("opencode").main)
+    assert [(turn.agent, turn.text) for turn in session.turns if turn.agent] == [("ses_valve", "Valve 3.")]
+    assert open_session(path, "ses_old").turns == ()
+    with pytest.raises(InputError):
+        open_session(path, "ses_none")
+    assert {one.name for one in tmp_path.iterdir()} == {"opencode.db"}
+
+
+def test_opencode_reads_folders_as_it_reads_an_export(tmp_path: Path) -> None:
+    session = open_session(folders(tmp_path))
+    assert told(session.main) == told(session_of("opencode").main)
+    assert session.records == session_of("opencode").records
+
+
+def test_gemini_cli(tmp_path: Path) -> None:
+    session = session_of("gemini-cli")
+    assert told(session.main) == [
+        ("injected", "<session_context>"),
+        ("said", ASKED),
+        ("thinking", "Schedule"),
+        ("said", "I read the schedule."),
+        ("call", 'read_file({"path": "schedule.txt"})'),
+        ("result", "no such file"),
+        ("said", "Make the schedule then."),
+        ("call", 'codebase_investigator({"objective": "Find the valve"})'),
+        ("result", "Valve 3 is at the gate."),
+        ("boundary", ""),
+        ("summary", "<state_snapshot>"),
+        ("said", "Got it. Thanks for the additional context!"),
+        ("said", "When is the next watering?"),
+        ("said", "At 18:00."),
+    ]
+    assert the(session, "boundary").boundary == Boundary("", 1_230, None, ("m1",))
+    assert session.turn(3).usage == Usage(600, 0, 300, 60)
+    assert told([turn for turn in session.turns if turn.abandoned]) == [
+        ("said", "Forget it, plant roses."),
+        ("said", "Roses are planted."),
+    ]
+    assert session.evidence["message, written again later"] == 1
+    # the older form, one document; and a checkpoint, which is what the API takes
+    lines = [json.loads(line) for line in (FIXTURES / "gemini_cli.jsonl").read_text().splitlines()[:-1]]
+    messages = [line for line in lines if "type" in line]
+    chats = tmp_path / "chats"
+    chats.mkdir()
+    (tmp_path / ".project_root").write_text("/home/ada/garden\n")
+    (chats / "session-1.json").write_text(json.dumps({**lines[0], "messages": messages}))
+    older = open_session(chats / "session-1.json")
+    assert (older.id, older.project, older.records) == ("g-garden", "/home/ada/garden", len(messages))
+    window = [
+        {"role": "user", "parts": [{"text": ASKED}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "read_file", "args": {}}}]},
+        {
+            "role": "user",
+            "parts": [{"functionResponse": {"name": "read_file", "response": {"error": "none"}}}],
+        },
+    ]
+    (tmp_path / "checkpoint-a.json").write_text(json.dumps(window))
+    assert [turn.kind for turn in open_session(tmp_path / "checkpoint-a.json").turns] == [
+        "said",
+        "call",
+        "result",
+    ]
+
+
+def test_gemini_cli_tells_results_that_went_from_a_compaction(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in (FIXTURES / "gemini_cli.jsonl").read_text().splitlines()[:6]]
+    messages = [lines[1], lines[2], json.loads(json.dumps(lines[5]))]
+    messages[2]["toolCalls"][0]["result"] = [{"text": "[masked]"}]
+    path = tmp_path / "session-1.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in [*lines, {"$set": {"messages": messages}}]))
+    session = gemini_cli.read(path)
+    assert the(session, "boundary").boundary == Boundary("", 960, dropped=("c1",), whole=False)
+
+
+def test_copilot_cli(tmp_path: Path) -> None:
+    session = session_of("copilot-cli")
+    assert (session.id, session.version, session.system) == ("p-garden", "1.0.9", "You are the Copilot CLI.")
+    assert told(session.main) == [
+        ("said", "You are the Copilot CLI."),
+        ("said", ASKED),
+        ("thinking", "Look at it."),
+        ("said", "I read the schedule."),
+        ("call", 'view({"path": "schedule.txt"})'),
+        ("result", "no such file"),
+        ("boundary", ""),
+        ("summary", SUMMARY),
+        ("said", "When is the next watering?"),
+        ("said", "At 18:00."),
+    ]
+    assert the(session, "boundary").boundary == Boundary("auto", 1_300, 400)
+    assert session.turn(3).usage == Usage(500, 100, 300, 40)
+    assert len([turn for turn in session.turns if turn.abandoned]) == 2
+    assert [turn.agent for turn in session.turns if turn.agent] == ["c2"]
+    assert session.evidence["wind.changed"] == 1
+    call = {"id": "c1", "function": {"name": "view", "arguments": '{"path":"a"}'}}
+    older = {
+        "sessionId": "h",
+        "chatMessages": [
+            {"role": "user", "content": ASKED},
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": "no such file"},
+            7,
+        ],
+        "timeline": [{"type": "tool_call_completed"}],
+    }
+    (tmp_path / "h.json").write_text(json.dumps(older))
+    session = open_session(tmp_path / "h.json")
+    assert told(session.turns) == [
+        ("said", ASKED),
+        ("call", 'view({"path":"a"})'),
+        ("result", "no such file"),
+    ]
+    assert (session.records, len(session.unread)) == (5, 1)
+
+
+def test_atif() -> None:
+    session = session_of("atif")
+    assert (session.id, session.version, session.system) == (
+        "t-garden",
+        "gardener 2.0",
+        "You are a gardener.",
+    )
+    assert told(session.main)[3:8] == [
+        ("said", "I read the schedule."),
+        ("call", 'read({"path": "schedule.txt"})'),
+        ("result", "no such file"),
+        ("call", "delegate({})"),
+        ("result", "[subagent t-2]"),
+    ]
+    assert the(session, "boundary").boundary == Boundary("", 940, 400)
+    assert session.turn(3).usage == Usage(500, 100, 300, 40)
+    assert {turn.agent for turn in session.turns} == {"", "t-2"}
+    assert session.evidence == Counter({"step: wind": 1})
+
+
+def test_cline_and_roo_code(tmp_path: Path) -> None:
+    session = session_of("cline")
+    assert told(session.main) == [
+        ("said", ASKED),
+        ("injected", "<environment_details>"),
+        ("thinking", "Look at it."),
+        ("said", "I read the schedule."),
+        ("call", 'read_file({"path": "schedule.txt"})'),
+        ("result", "The tool execution failed with the following error:"),
+        ("injected", "<environment_details>"),
+        ("call", 'new_task({"message": "Find the valve"})'),
+        ("result", "The task was cancelled."),
+        ("boundary", ""),
+        ("summary", SUMMARY),
+        ("said", "When is the next watering?"),
+        ("injected", "<environment_details>"),
+        ("said", "At 18:00."),
+    ]
+    assert the(session, "boundary").boundary == Boundary(preserved=("message 0",))
+    call, result = session.turn(5), session.turn(6)
+    assert result.answers == call.calls[0].id and result.failed
+    assert session.turn(4).usage == Usage(600, 0, 300, 40)
+    assert session.evidence == Counter({"message: weather": 1})
+    # Cline keeps everything, and tells beside it what it leaves out of the window
+    task = tmp_path / "17"
+    task.mkdir()
+    messages = [
+        {"role": role, "content": f"{number}"} for number, role in enumerate(("user", "assistant") * 3)
+    ]
+    (task / "api_conversation_history.json").write_text(json.dumps(messages))
+    shown: list[dict[str, Any]] = [
+        {"say": "text", "conversationHistoryIndex": 1},
+        {"say": "text", "conversationHistoryIndex": 4, "conversationHistoryDeletedRange": [2, 3]},
+        {"say": "text", "conversationHistoryIndex": 5, "conversationHistoryDeletedRange": [2, 3]},
+    ]
+    (task / "ui_messages.json").write_text(json.dumps(shown))
+    session = open_session(task / "api_conversation_history.json")
+    assert [turn.text for turn in session.turns] == ["0", "1", "2", "3", "4", "", "5"]
+    assert the(session, "boundary").boundary == Boundary(preserved=("message 0", "message 1", "message 4"))
+    # newer versions of it
+    (tmp_path / "s1.json").write_text(
+        json.dumps({"session_id": "s1", "cwd": "/home/ada/garden", "model": "m"})
+    )
+    (tmp_path / "s1.messages.json").write_text(json.dumps({"messages": messages}))
+    session = open_session(tmp_path / "s1.messages.json")
+    assert (session.id, session.project, session.model, len(session.turns)) == (
+        "s1",
+        "/home/ada/garden",
+        "m",
+        6,
+    )
+
+
+def test_aider() -> None:
+    path = FIXTURES / FILES["aider"]
+    assert sessions_in(path) == ("2026-03-04T09:00:00", "2026-03-03T08:00:00")
+    session = open_session(path)
+    assert (session.id, session.model, session.version) == (
+        "2026-03-04T09:00:00",
+        "claude-sonnet-4-5",
+        "0.86.2",
+    )
+    assert told(session.main) == [
+        ("said", "Water the beds every 9 hours,"),
+        ("said", "I write the schedule."),
+        ("result", "Tokens: 1.2k sent, 300 cache hit, 40 received."),
+        ("said", "Once more, then."),
+        ("result", "Tokens: 1.4k sent, 50 received. Cost: $0.01 message, $0.02 session."),
+        ("injected", "/run cat schedule.txt"),
+        ("call", "run(cat schedule.txt)"),
+        ("boundary", "/clear"),
+        ("said", "When is the next watering?"),
+        ("said", "At 18:00."),
+    ]
+    assert session.turn(3).failed and not session.turn(5).failed
+    assert "> never at noon" in session.turn(2).text
+    assert session.turn(2).usage == Usage(900, 0, 300, 40)
+    assert session.evidence == Counter({"words of the program": 3, "session": 1})
+    assert [turn.text for turn in open_session(path, "2026-03-03T08:00:00").turns] == [
+        "Hello",
+        "Good morning.",
+    ]
+
+
+@pytest.mark.parametrize("key", LINES)
+def test_long_texts_of_a_large_file_stay_in_it(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = session_of(key)
+    monkeypatch.setattr(building, "LARGE", 0)
+    monkeypatch.setattr(building, "KEPT_OF_LARGE", 5)
+    cut = session_of(key)
+    if key != "gemini-cli":  # whose messages are written again, so that it keeps them all
+        assert any(turn.cut for turn in cut.turns)
+    assert [cut.text(turn) for turn in cut.turns] == [turn.text for turn in whole.turns]
+
+
+# --- damage ------------------------------------------------------------------------------------------------
+
+
+def check(session: Session) -> None:
+    """What holds of every session, whatever its file holds."""
+    assert [turn.number for turn in session.turns] == [*range(1, len(session.turns) + 1)]
+    assert len({turn.place.line for turn in session.turns}) == session.taken
+    for turn in session.turns:
+        (turn.words + turn.id + turn.agent + turn.answers).encode()
+        assert (turn.kind == "call") == (len(turn.calls) == 1)
+        assert (turn.kind == "boundary") == (turn.boundary is not None)
+    assert [*session.boundaries] == [turn for turn in session.main if turn in session.boundaries]
+    assert (session.started is None) == (session.ended is None)
+
+
+def records_in(key: str, path: Path) -> int | None:
+    """How many records a file has, counted without the reader; None where only the reader can tell."""
+    raw = path.read_bytes() if path.is_file() else b""
+    if key in LINES:
+        return sum(1 for line in raw.split(b"\n") if line.strip())
+    if key == "cline":
+        value = json.loads(raw.decode("utf-8-sig", "replace"))
+        return len(value) if isinstance(value, list) else None
+    return None
+
+
+@pytest.mark.parametrize("key", KEYS)
+@given(seed=st.integers(0, 2**32))
+def test_no_damage_stops_a_reader_and_each_record_is_accounted_for(
+    key: str, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    form = next(one for one in FORMATS if one.key == key)
+    source = FIXTURES / FILES[key]
+    path = tmp_path_factory.mktemp("damage", numbered=True) / source.name
+    if source.is_dir():
+        shutil.copytree(source, path)
+        files = sorted(path.iterdir())
+        hurt = files[seed % len(files)]
+        hurt.write_bytes(mutated(hurt.read_bytes(), seed))
+    else:
+        path.write_bytes(mutated(source.read_bytes(), seed))
+    form.recognises(path, first_records(path))
+    try:
+        session = form.read(path)
+    except InputError:
+        assert key not in LINES
+        return
+    check(session)
+    counted = records_in(key, path)
+    assert counted is None or counted == session.records
+
+
+@given(seed=st.integers(0, 2**32))
+def test_no_damage_to_a_database_stops_its_reader(
+    seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("database", numbered=True)
+    path = database(folder / "opencode.db")
+    raw = path.read_bytes()
+    path.write_bytes(raw[:100] + mutated(raw[100:], seed))
+    try:
+        check(opencode.read(path))
+    except InputError:
+        return
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_what_is_not_there_or_empty_is_an_input_error_or_an_empty_session(key: str, tmp_path: Path) -> None:
+    form = next(one for one in FORMATS if one.key == key)
+    with pytest.raises(InputError):
+        form.read(tmp_path / "none" / FILES[key])
+    empty = tmp_path / f"empty{Path(FILES[key]).suffix}"
+    empty.write_bytes(b"")
+    if key in LINES:
+        assert form.read(empty).records == 0
+    else:
+        with pytest.raises(InputError):
+            form.read(empty)

@@ -9,23 +9,24 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from amgs.clock import Clock, FixedClock, parse_instant
-from amgs.errors import AmgsError, StoreError, StoreLockedError, UsageError
+from amgs.clock import Clock, FixedClock
+from amgs.errors import StoreError, StoreLockedError, UsageError
 from amgs.extras import explained
 from amgs_app.gc_tuning import uncollected_imports
 from amgs_app.models.choice import TINY
 from amgs_app.models.loaded import LoadedModels
 from amgs_app.open_context import OpenContext
 from amgs_app.places.corpus import Corpus, CorpusClock, open_corpus, sample_corpus
+from amgs_app.places.corpus_year import CorpusYear
 from amgs_app.places.folders import data_folder
-from amgs_app.places.paths import check_place
 from amgs_app.places.served_address import ENDING, address_at
+from amgs_app.places.store_place import OWN_STORE, find_store
 from amgs_app.results.overview import EngineFacts
 
 if TYPE_CHECKING:
@@ -78,13 +79,6 @@ class Options:
     read_only: bool = False
 
 
-OWN_STORE = "memory.duckdb"
-"""The user's own memory in the data folder: what commands work on that name neither a store nor a corpus."""
-_CLOCK = "clock"
-"""The name under which a store keeps the instant that its corpus's year has reached."""
-_WORTH_KEEPING = timedelta(minutes=1)
-
-
 class Engine:
     """What an operation works on. It knows nothing of what anybody looks at.
 
@@ -102,6 +96,7 @@ class Engine:
         self.corpus: Corpus = sample_corpus() if options.corpus is None else open_corpus(options.corpus)
         self.seed = options.seed
         self.clock: Clock = CorpusClock() if options.now is None else FixedClock(options.now)
+        self._year = CorpusYear(self.clock)
         self._store_path: Path | str | None = None
         self.fed_back: FocusRuntime | None = None
         self.traffic: Callable[[], tuple[ServiceEvent, ...]] | None = None
@@ -112,7 +107,6 @@ class Engine:
         self.warn: Callable[[str], None] = lambda _line: None
         self._lock = threading.RLock()
         self._settings: WorkstationSettings | None = None
-        self._last_event: datetime | None = None
         self._memory: Memory | None = None
         self._models = LoadedModels(lambda: self.settings, options.model)
         self._open = OpenContext(
@@ -171,7 +165,13 @@ class Engine:
         memory once there is one, else the sample's.
         """
         if self._store_path is None:
-            self._store_path = self._place_of_store()
+            self._store_path = find_store(
+                self.options.store,
+                self.corpus,
+                self.settings.paths,
+                own=self.options.own,
+                corpus_is_named=self.options.corpus is not None,
+            )
         return self._store_path
 
     @property
@@ -190,20 +190,6 @@ class Engine:
             from amgs.storage.opening import MEMORY
 
             self._store_path = MEMORY
-
-    def _place_of_store(self) -> Path | str:
-        if self.options.store is not None:
-            from amgs.storage.opening import MEMORY, is_address
-
-            if self.options.store == MEMORY or is_address(self.options.store):
-                return self.options.store
-            check_place(Path(self.options.store), example="notes")
-            return Path(self.options.store)
-        folder = data_folder(self.settings.paths)
-        own = folder / OWN_STORE
-        if self.options.corpus is None and (self.options.own or own.exists()):
-            return own
-        return folder / self.corpus.store_name
 
     @property
     def is_own(self) -> bool:
@@ -346,7 +332,7 @@ class Engine:
         with self._lock:
             self._open.let_go()
             if self._memory is not None:
-                self._keep_clock(self._memory)
+                self._year.keep(self._memory)
                 self._memory.close()
                 self._memory = None
 
@@ -355,7 +341,7 @@ class Engine:
         with self._lock:
             self._open.let_go()
             if self._memory is not None:
-                self._keep_clock(self._memory)
+                self._year.keep(self._memory)
                 self._memory.discard()
                 self._memory = None
 
@@ -373,27 +359,14 @@ class Engine:
 
     def enter_corpus(self) -> None:
         """Move to the year of the corpus, if it lives in its own; a run with --now stays where it is."""
-        if isinstance(self.clock, CorpusClock) and not self.clock.shifted and self.corpus.now is not None:
-            self._last_event = latest = None if self._memory is None else _latest_event(self._memory)
-            self.clock.start_at(self.corpus.now if latest is None else max(self.corpus.now, latest))
+        self._year.enter(self.corpus.now, self._memory)
 
     @property
     def sample_time(self) -> bool:
         """Whether the clock shows the year of a corpus instead of the real one."""
-        return isinstance(self.clock, CorpusClock) and self.clock.shifted
+        return self._year.is_entered
 
     # --- inside -----------------------------------------------------------------------------------------
-
-    def _keep_clock(self, memory: Memory) -> None:
-        """Have the store remember how far its corpus's year has come, so that the next session goes on there."""
-        if self.sample_time:
-            now = self.clock.now()
-            if self._last_event is not None and now - self._last_event < _WORTH_KEEPING:
-                return  # what was done since is younger still
-            latest = _latest_event(memory)
-            if latest is None or now - latest >= _WORTH_KEEPING:
-                with suppress(AmgsError):  # a full disk must not keep anyone from leaving
-                    memory.keep(_CLOCK, now.isoformat())
 
     def _open_memory(self) -> Memory:
         # Left out of the search for garbage when the process ends, too. DuckDB is imported later and is not: its
@@ -477,13 +450,3 @@ class Engine:
         known = self.corpus.landmarks() if self.corpus.now is not None else ()
         # Notes are seldom cut into parts, which the slower look finds too.
         return memory.has_source(known) or any(memory.resolve_source(source) for source in known)
-
-
-def _latest_event(memory: Memory) -> datetime | None:
-    """The last instant at which something was done: time must not run backwards between two sessions.
-
-    Not the dates of blocks: a file that is taken in may be younger than the corpus's year.
-    """
-    known = [done] if (done := memory.last_event()) is not None else []
-    known += [parse_instant(kept) for name, kept in memory.kept(_CLOCK).items() if name == _CLOCK]
-    return max(known, default=None)

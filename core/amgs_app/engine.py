@@ -59,10 +59,9 @@ class Options:
     """What the command line says of a run; None everywhere it says nothing.
 
     store: a path, or ":memory:". own: without a store or a corpus, the user's own memory even where it is not there
-    yet. model: an id, a path, or "tiny" for no real model at all. now: the instant
-    the whole run stands at. settings: a TOML file. index: where the search
-    index lies. connect: the address of a served memory, instead of a store; token: the token for it. read_only: the
-    store is opened for reading, so that several programs may have it open at once.
+    yet. model: an id, a path, or "tiny" for no real model at all. now: the instant the whole run stands at. settings: a
+    TOML file. index: where the search index lies. connect: the address of a served memory, instead of a store; token:
+    the token for it. read_only: the store is opened for reading, so that several programs may have it open at once.
     """
 
     store: str | None = None
@@ -263,8 +262,6 @@ class Engine:
     @property
     def loads_ahead(self) -> bool:
         """Whether models are worth loading before they are asked for: real ones, unless the settings say otherwise."""
-        from amgs_app.models.choice import TINY
-
         return self.settings.screen.load_ahead and self.model_spec != TINY
 
     def load_ahead(self, progress: Progress) -> None:

@@ -5,6 +5,7 @@ Everything else (commands, help, errors in the options) is left to `amgs_app.cli
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +19,10 @@ GLOBALS: Final = frozenset(
     {"store", "corpus", "model", "now", "seed", "theme", "settings", "index", "connect", "token"}
 )
 """Options of the screen that take a value; `--format` is not for a screen."""
+CRASHED: Final = 1
+"""What Textual ends with after a fault of the program."""
+QUIT_PATIENCE_SECONDS: Final = 1.0
+"""Seconds after which leaving says what it waits for."""
 
 
 def main() -> None:
@@ -90,9 +95,6 @@ def _is_folder(word: str) -> bool:
 
 
 def _open_screen(given: dict[str, Any]) -> int:
-    with uncollected_imports():
-        from amgs_tui.app import run as run_app
-
     def open_session() -> Any:
         """In the engine's thread: what is heavy is imported there."""
         from amgs_app.attached import engine_of
@@ -102,16 +104,52 @@ def _open_screen(given: dict[str, Any]) -> int:
         return Operator(engine_of(Globals(**given).options()))
 
     store = given.get("store") or given.get("connect")
-    return run_app(open_session, store_name=Path(store).name if store else "", theme=given.get("theme"))
+    return run_workstation(
+        open_session, store_name=Path(store).name if store else "", theme=given.get("theme")
+    )
+
+
+def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
+    """Run the workstation until the operator leaves; gives the exit code.
+
+    open_session: makes the Session; called in the engine's thread. options: store_name, theme,
+    theme_folders, symbols."""
+    with uncollected_imports():
+        from amgs_app.gc_tuning import settling, short_pauses
+        from amgs_app.terminal.exit_codes import ExitCode
+        from amgs_tui.app import Workstation
+        from amgs_tui.kept_state import KeptState, file_of_user
+        from amgs_tui.leaving import drafts_on, what_is_kept
+        from amgs_tui.request_execution import run_through_registry
+
+    kept = KeptState(file_of_user())
+    app = Workstation(
+        open_session, execute=settling(run_through_registry), kept=kept, collects=True, **options
+    )
+    with short_pauses():
+        try:
+            app.run()
+        finally:
+            app.keep_state()
+            if not app.engine.close(timeout=QUIT_PATIENCE_SECONDS):
+                sys.stderr.write("amgs: stopping what is still running …\n")
+                app.engine.close()
+    for words in what_is_kept(app.lifetime, drafts_on(app.main), app.state):
+        sys.stderr.write(f"{words}\n")
+    code = ExitCode.FAILED if app.return_code == CRASHED else app.return_code or ExitCode.SUCCESS
+    if app.engine.loads_ahead:
+        # All is closed. A thread within a library's import would keep the process, or take it down with a message.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
 
 
 class TextualScreen:
     """The screen as the command line asks for it; Textual is imported with the first call."""
 
     def open(self, open_session: Callable[[], Any], **options: Any) -> int:
-        from amgs_tui.app import run as run_app
-
-        return run_app(open_session, **options)
+        return run_workstation(open_session, **options)
 
     def serve(self, words: Sequence[str], port: int) -> int:
         with extras.explained():

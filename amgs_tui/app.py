@@ -5,37 +5,35 @@ of an operation."""
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from textual import events, work
+from textual import events
 from textual.actions import SkipAction
 from textual.app import App
 from textual.filter import LineFilter
 from textual.screen import Screen
 
 from amgs_app import operations
-from amgs_app.gc_tuning import settling, short_pauses
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.terminal.exit_codes import ExitCode
 from amgs_app.terminal.printable import printable, printable_line
 from amgs_app.terminal.screen import Symbols
 from amgs_app.terminal.themes import Palette, to_textual
 from amgs_tui import main_screen
 from amgs_tui.appearance import Appearance
+from amgs_tui.clipboard import Copying
 from amgs_tui.command_line import CommandLine
 from amgs_tui.command_log import CommandLog
+from amgs_tui.dialogs.questions import confirm
 from amgs_tui.dispatcher import Dispatcher
 from amgs_tui.engine_worker import EngineWorker
-from amgs_tui.hang_up import lasting, leave_when_hung_up
+from amgs_tui.hang_up import leave_when_hung_up, make_lasting
 from amgs_tui.idle_collection import IdleCollection, end_with_widgets
-from amgs_tui.kept_state import KeptState, file_of_user
-from amgs_tui.keys import EVERYWHERE, unfinished
-from amgs_tui.leaving import drafts_on, what_is_kept, would_be_lost
+from amgs_tui.kept_state import KeptState
+from amgs_tui.keys import EVERYWHERE
+from amgs_tui.leaving import would_be_lost
 from amgs_tui.main_screen import MainScreen
 from amgs_tui.messages import EngineEvent, EngineReport, EngineRequest, Follow, Origin, Overheard
 from amgs_tui.notices import Notices
@@ -55,7 +53,6 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from amgs.types import Block, Frame
-    from amgs_app.attached.remote_engine import RemoteEngine
     from amgs_app.calls.call import Call
     from amgs_app.results.overview import Overview
     from amgs_focus.views import FocusView
@@ -67,10 +64,6 @@ CLOCK_SECONDS: Final = 15.0
 """How often the header's hour is redrawn."""
 DUE_SECONDS: Final = 60.0
 """How often it is asked whether a consolidation, or a look for what may be pruned, is due."""
-CRASHED: Final = 1
-"""What Textual ends with after a fault of the program."""
-QUIT_PATIENCE_SECONDS: Final = 1.0
-"""Seconds after which leaving says what it waits for."""
 
 _PRINTABLE, _ASCII = PrintableOnly(), AsciiOnly()
 
@@ -113,7 +106,7 @@ class Workstation(App[None], inherit_bindings=False):
     ) -> None:
         super().__init__()
         end_with_widgets()
-        self._collection = IdleCollection(self._engine_works) if collects else None
+        self._collection = IdleCollection(lambda: self.engine.works) if collects else None
         self.kept = kept or KeptState()
         self.state = ScreenState(store_name, now)
         self.main = MainScreen(self, self.state)
@@ -125,19 +118,16 @@ class Workstation(App[None], inherit_bindings=False):
             folders=theme_folders,
             symbols=symbols,
         )
-        self.engine = EngineWorker(
-            open_session,
-            execute,
-            self._deliver,
-            kind_of=kind_of,
-        )
+        self.engine = EngineWorker(open_session, execute, self._deliver, kind_of=kind_of)
         self.runs = RunStatus(self.main.status)
         self.notices = Notices(self, self.main.status, self.runs)
         self.dispatcher = Dispatcher(self.engine, self.main, self.runs, self.notices)
         self.layouts = SavedLayout(self.main, self.appearance, self.dispatcher)
         self.pages = Pages(self, self)
+        self.copying = Copying(self, self.main)
         self.history = CommandLog(self.now)
         self.command_line = CommandLine(self.main, self.state, self.dispatcher, self.notices)
+        self.watch_service = ServiceWatch(self, self.dispatcher, self.notices, self.pages)
         self.router = ResultRouter(
             screen=self.main,
             state=self.state,
@@ -148,10 +138,9 @@ class Workstation(App[None], inherit_bindings=False):
             command_line=self.command_line,
             pages=self.pages,
             use_keys=self.use_keys,
-            follow=self.follow,
-            kept_selection=self.kept.selected_in,
+            follow=self.watch_service.follow,
+            kept_selection=self.kept.find_selected,
         )
-        self.watch_service = ServiceWatch(self, self.dispatcher, self.notices, self.pages)
 
     # --- Textual ------------------------------------------------------------------------------------------
 
@@ -184,15 +173,12 @@ class Workstation(App[None], inherit_bindings=False):
             leave_when_hung_up(self)
 
     def get_driver_class(self) -> type[Driver]:
-        return lasting(super().get_driver_class())
+        return make_lasting(super().get_driver_class())
 
     async def on_event(self, event: events.Event) -> None:
         if self._collection is not None and isinstance(event, events.InputEvent):
-            self._collection.acted()
+            self._collection.note_act()
         await super().on_event(event)
-
-    def _engine_works(self) -> bool:
-        return self.engine.running is not None or self.engine.loads_ahead
 
     def on_main_screen_painted(self) -> None:
         self.begin()
@@ -206,14 +192,7 @@ class Workstation(App[None], inherit_bindings=False):
         """Have what has waited long enough consolidated, and what may be pruned proposed, where the settings ask for
         it.
         """
-        overview = self.state.overview
-        if overview is None:
-            return
-        held = overview.store.blocks
-        self.dispatcher.submit_when_due(
-            consolidates=self.state.consolidates and held.get("raw", 0) > 0,
-            proposes=self.state.proposes and held.get("consolidated", 0) > 0,
-        )
+        self.dispatcher.ask_when_due(self.state)
 
     def on_resize(self) -> None:
         self.call_later(self.main.rearrange)  # the app learns its new size after this handler
@@ -222,22 +201,16 @@ class Workstation(App[None], inherit_bindings=False):
         """Called in the engine's threads."""
         self.post_message(EngineReport(event))
 
-    def follow(self, engine: RemoteEngine) -> None:
-        """Begin to hear what happens in the memory that is served elsewhere."""
-        self.watch_service.follow(
-            engine.events, engine.connection.client, lambda what: self.post_message(Overheard(what))
-        )
-
     def on_overheard(self, heard: Overheard) -> None:
         if self.main.ready:
-            self.watch_service.heard(heard.what)
+            self.watch_service.hear(heard.what)
 
     def on_unmount(self) -> None:
         self.watch_service.close()
 
     def on_engine_report(self, report: EngineReport) -> None:
         self.dispatcher.receive(report.event, self.router)
-        if self.main.ready and (entry := self.history.heard(report.event)) is not None:
+        if self.main.ready and (entry := self.history.hear(report.event)) is not None:
             self.pages.add_to_history(entry)
 
     def on_key(self, event: events.Key) -> None:
@@ -350,7 +323,7 @@ class Workstation(App[None], inherit_bindings=False):
         self.command_line.open(start)
 
     def ask_line(self, topic: str, label: str, value: str = "", **how: Any) -> None:
-        self.command_line.ask_line(topic, label, value, **how)
+        self.main.open_prompt(topic, label, value, **how)
 
     def give_way(self) -> None:
         self.main.give_way()
@@ -402,36 +375,11 @@ class Workstation(App[None], inherit_bindings=False):
 
     def action_copy_marked(self) -> None:
         """Copy what is marked with the mouse; with nothing marked, the key has its other meaning."""
-        if not self._copy_marked():
+        if not self.copying.copy_marked():
             raise SkipAction
 
     def action_copy_pane(self) -> None:
-        """Copy what is marked with the mouse, else what the focused pane holds."""
-        if not self._copy_marked() and (pane := self.main.focused_pane) is not None:
-            self._copy(pane.copy_text)
-
-    def _copy_marked(self) -> bool:
-        marked = self.main.get_selected_text()
-        if not marked:
-            return False
-        self.main.clear_selection()
-        self._copy(lambda: marked)
-        return True
-
-    @work(thread=True)
-    def _copy(self, held: Callable[[], str]) -> None:
-        """Put a text on the terminal's clipboard and on the machine's."""
-        from amgs_tui import clipboard
-
-        text = held()
-        taken = clipboard.copy(text)
-        self.call_from_thread(self.copy_to_clipboard, text)
-        words = (
-            f"{len(text):,} characters, by {taken} and the terminal"
-            if taken
-            else f"{len(text):,} characters, by the terminal"
-        )
-        self.call_from_thread(self.notify, words, title="Copied", timeout=3)
+        self.copying.copy_pane()
 
     def action_bookmark(self) -> None:
         """Put a bookmark on the selected block, or take it off."""
@@ -449,13 +397,7 @@ class Workstation(App[None], inherit_bindings=False):
         self.pages.history(self.history.entries)
 
     def action_own_command(self, number: int) -> None:
-        """Run a command of the operator's own, or open the command line with its beginning."""
-        line = self.appearance.commands[number].description
-        start = unfinished(line)
-        if start is None:
-            self.command_line.carry_out(line)
-        else:
-            self.command(start)
+        self.command_line.carry_out_own(self.appearance.commands[number].description)
 
     def action_undo(self) -> None:
         """Undo the last change; the workstation asks first."""
@@ -476,7 +418,7 @@ class Workstation(App[None], inherit_bindings=False):
 
     def actions(self) -> list[Action]:
         """Everything that the operator can do."""
-        from amgs_tui.actions import actions_of
+        from amgs_tui.dialogs.palette import actions_of
 
         return actions_of(self, self, self.main, self.appearance, self.command_line.registry)
 
@@ -486,7 +428,7 @@ class Workstation(App[None], inherit_bindings=False):
 
         def chose(action: Action | None) -> None:
             if action is not None:
-                self.kept.used(action.id)
+                self.kept.note_use(action.id)
                 action.run()
 
         self.push_screen(ActionPalette(self.actions(), self.kept.recent), chose)
@@ -496,42 +438,12 @@ class Workstation(App[None], inherit_bindings=False):
     async def action_quit(self) -> None:
         """Leave; asks first where something would be lost."""
         lost = would_be_lost(self.main, self.state, self.dispatcher)
-        if not lost:
+        if lost:
+            confirm(self, "Quit now?", "\n".join(lost), self.exit)
+        else:
             self.exit()
-            return
-        from amgs_tui.dialogs.dialog import Confirm
-
-        self.push_screen(Confirm("Quit now?", "\n".join(lost)), lambda yes: self.exit() if yes else None)
 
     def keep_state(self) -> None:
         """Keep for the next start what the screen is left with."""
         self.kept.theme = self.appearance.chosen_theme or self.kept.theme
         self.kept.write(self.state.place, self.selected or "")
-
-
-def run(open_session: Callable[[], Any], **options: Any) -> int:
-    """Run the workstation until the operator leaves; gives the exit code.
-
-    open_session: makes the Session; called in the engine's thread. options: store_name, theme,
-    theme_folders, symbols."""
-    kept = KeptState(file_of_user())
-    app = Workstation(
-        open_session, execute=settling(run_through_registry), kept=kept, collects=True, **options
-    )
-    with short_pauses():
-        try:
-            app.run()
-        finally:
-            app.keep_state()
-            if not app.engine.close(timeout=QUIT_PATIENCE_SECONDS):
-                sys.stderr.write("amgs: stopping what is still running …\n")
-                app.engine.close()
-    for words in what_is_kept(app.lifetime, drafts_on(app.main), app.state):
-        sys.stderr.write(f"{words}\n")
-    code = ExitCode.FAILED if app.return_code == CRASHED else app.return_code or ExitCode.SUCCESS
-    if app.engine.loads_ahead:
-        # All is closed. A thread within a library's import would keep the process, or take it down with a message.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    return code

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.terminal.screen import Symbols
 from amgs_app.terminal.themes import Palette, load_all, shipped_folder, to_textual
-from amgs_tui.keys import own_commands, remapped
+from amgs_tui.keys import own_commands, remap
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -126,7 +126,7 @@ class Appearance:
         while it has the focus.
         """
         panes = [tuple(bindings) for bindings in offered]
-        self.keys, problems = remapped(keys, panes)
+        self.keys, problems = remap(keys, panes)
         self.commands, more = own_commands(commands, panes, self.keys)
         self._app.set_keymap(dict(self.keys))
         return (*problems, *more)

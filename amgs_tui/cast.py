@@ -100,7 +100,7 @@ class Recorder:
         await self._until(self._asks)
         for count, character in enumerate(line, 1):
             await self._pilot.press(character)
-            await self._until(lambda count=count: self._typed() == line[:count])  # type: ignore[misc]
+            await self._until(lambda count=count: self._read_typed() == line[:count])  # type: ignore[misc]
             self._keep(CHARACTER)
         self._at += KEY
         await self._pilot.press("enter")
@@ -111,7 +111,7 @@ class Recorder:
     def _asks(self) -> bool:
         return isinstance(self._app.focused, LineInput)
 
-    def _typed(self) -> str:
+    def _read_typed(self) -> str:
         return self._app.focused.value if isinstance(self._app.focused, LineInput) else ""
 
     async def _until(self, holds: Callable[[], bool]) -> None:

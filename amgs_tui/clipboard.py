@@ -1,9 +1,18 @@
-"""Texts for the clipboard of this machine, where there is one; the terminal's own is asked by the screen."""
+"""Copying from the screen: to the terminal's clipboard, and to that of this machine, where there is one."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import App
+
+    from amgs_tui.main_screen import MainScreen
 
 COMMANDS = (
     ("wl-copy",),
@@ -35,3 +44,37 @@ def copy(text: str) -> str:
         if done.returncode == 0:
             return command[0]
     return ""
+
+
+@dataclass(eq=False)
+class Copying:
+    """Copies what is marked with the mouse, else what the focused pane holds."""
+
+    app: App[Any]
+    screen: MainScreen
+
+    def copy_marked(self) -> bool:
+        """Copy what is marked; whether anything was."""
+        marked = self.screen.get_selected_text()
+        if not marked:
+            return False
+        self.screen.clear_selection()
+        self._start(lambda: marked)
+        return True
+
+    def copy_pane(self) -> None:
+        """Copy what is marked, else what the focused pane holds."""
+        if not self.copy_marked() and (pane := self.screen.focused_pane) is not None:
+            self._start(pane.copy_text)
+
+    def _start(self, held: Callable[[], str]) -> None:
+        """Put a text on both clipboards, in a thread: another program may take its time with it."""
+        self.app.run_worker(lambda: self._copy(held()), thread=True)
+
+    def _copy(self, text: str) -> None:
+        taken = copy(text)
+        self.app.call_from_thread(self.app.copy_to_clipboard, text)
+        by = f"{taken} and the terminal" if taken else "the terminal"
+        self.app.call_from_thread(
+            self.app.notify, f"{len(text):,} characters, by {by}", title="Copied", timeout=3
+        )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from amgs_app import operations
 from amgs_app.panes.layout import PANES
+from amgs_tui.keys import read_beginning
 from amgs_tui.panes.row_sifting import FILTER
 from amgs_tui.widgets.completion_cache import complete, explain
 
@@ -20,22 +22,20 @@ if TYPE_CHECKING:
     from amgs_tui.state import ScreenState
 
 
+@dataclass(eq=False)
 class CommandLine:
     """Opens the line, and gives what was typed to whoever asked for it."""
 
-    def __init__(
-        self, screen: MainScreen, state: ScreenState, dispatcher: Dispatcher, notices: Notices
-    ) -> None:
-        self._screen = screen
-        self._state = state
-        self._dispatcher = dispatcher
-        self._notices = notices
-        self._pipes: dict[int, Pipe] = {}
+    screen: MainScreen
+    state: ScreenState
+    dispatcher: Dispatcher
+    notices: Notices
+    _pipes: dict[int, Pipe] = field(init=False, default_factory=dict)
 
     @property
     def registry(self) -> Registry | None:
         """The operations, once the session is open: the screen does not wait for its thread."""
-        if self._state.overview is None:
+        if self.state.overview is None:
             return None
         from amgs_app.operations.standard import standard
 
@@ -43,34 +43,30 @@ class CommandLine:
 
     def open(self, start: str = "") -> None:
         """Open the line for a command, with a beginning."""
-        self._screen.open_prompt(
+        self.screen.open_prompt(
             "command",
             ":",
             start,
-            complete=lambda line: complete(self.registry, line, self._state.cache),
+            complete=lambda line: complete(self.registry, line, self.state.cache),
             explain=lambda line: explain(self.registry, line),
         )
-
-    def ask_line(self, topic: str, label: str, value: str = "", **how: Any) -> None:
-        """Ask the operator for one line; the answer goes to the pane that the topic names."""
-        self._screen.open_prompt(topic, label, value, **how)
 
     def ask_for_recording(self) -> None:
         """Ask where to write what was recorded."""
         hint = "enter saves everything since R as a script for `amgs run`; esc continues recording."
-        self._screen.open_prompt("record", "save as", "recording.amgs", hint=hint)
+        self.screen.open_prompt("record", "save as", "recording.amgs", hint=hint)
 
     def take_answer(self, topic: str, line: str) -> None:
         """The operator entered a line."""
-        self._screen.close_prompt()
+        self.screen.close_prompt()
         if topic == "command":
             self.carry_out(line)
         elif topic == "record":
-            self._dispatcher.ask(operations.script.save(Path(line)))
+            self.dispatcher.ask(operations.script.save(Path(line)))
         elif topic in PANES:
-            self._screen.pane(topic).take_answer(line)
+            self.screen.pane(topic).take_answer(line)
         else:
-            self._screen.pane(topic.removesuffix(FILTER)).take_filter(line)
+            self.screen.pane(topic.removesuffix(FILTER)).take_filter(line)
 
     def carry_out(self, line: str) -> None:
         """Carry out a typed line: its pipe says how the result is seen, the rest is a call."""
@@ -80,11 +76,19 @@ class CommandLine:
         try:
             rest, pipe = piped(line)
         except LineError as error:
-            self._notices.error(error.title, error.message, error.way_out)
+            self.notices.error(error.title, error.message, error.way_out)
             return
-        request = self._dispatcher.run_line(rest)
+        request = self.dispatcher.run_line(rest)
         if request is not None and pipe != AS_CHOSEN:
             self._pipes[request.id] = pipe
+
+    def carry_out_own(self, line: str) -> None:
+        """Carry out a command of the operator's own, or open the line with its beginning."""
+        start = read_beginning(line)
+        if start is None:
+            self.carry_out(line)
+        else:
+            self.open(start)
 
     def pipe_of(self, request: EngineRequest) -> Pipe | None:
         """The form that this request's line was piped into, told once."""

@@ -37,7 +37,7 @@ class CommandLog:
         """The newest first."""
         return tuple(self._entries)
 
-    def heard(self, event: EngineEvent) -> RunCommand | None:
+    def hear(self, event: EngineEvent) -> RunCommand | None:
         """Keep what came of a command of the operator's; None for every other report."""
         entry = self._entry(event)
         if entry is not None:

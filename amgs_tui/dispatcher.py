@@ -4,7 +4,7 @@ A report on a request that a newer one has replaced is dropped."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from amgs_app import operations
 from amgs_tui.engine_worker import EngineWorker
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from amgs_tui.main_screen import MainScreen
     from amgs_tui.messages import EngineEvent, Follow, Origin
     from amgs_tui.notices import Notices
+    from amgs_tui.result_router import ResultRouter
+    from amgs_tui.state import ScreenState
 
 ASKING: Final = "asking"
 """The slot of a plan that the operator is asked about before it is carried out."""
@@ -31,22 +33,6 @@ WHEN_DUE: Final = "when due"
 """The slot of a consolidation that nobody asked for."""
 ASK_FIRST: Final = frozenset({"undo"})
 """The commands that ask first, known here without loading the registry."""
-
-
-class Receiver(Protocol):
-    """Gets what is still wanted of the engine's reports."""
-
-    def finished(self, event: Finished) -> None:
-        """A request was carried out."""
-
-    def failed(self, failure: Failed, *, stale: bool) -> None:
-        """A request ended in an error; stale: a newer request has replaced it."""
-
-    def cancelled(self, event: RequestCancelled) -> None:
-        """The operator stopped a request."""
-
-    def models_loading(self, event: ModelsLoading) -> None:
-        """A model is loaded before anybody asked for it."""
 
 
 class Dispatcher:
@@ -97,18 +83,19 @@ class Dispatcher:
             # What a pane asks because of an answer belongs to the moment in which the operator asked for that.
             self.unanswered[request.id] = self._screen.moves if self._asked_at is None else self._asked_at
             if request.origin == "operator" and self._asked_at is None:
-                self._notices.acted()
+                self._notices.drop_error()
                 self._waiting = request
         return request
 
-    def submit_when_due(self, *, consolidates: bool, proposes: bool) -> None:
+    def ask_when_due(self, state: ScreenState) -> None:
         """Run what knows by the session's clock when it is due, unless something runs: the next look comes soon."""
-        if self.engine.running is not None:
+        if self.engine.running is not None or state.overview is None:
             return
-        if consolidates:
+        held = state.overview.store.blocks
+        if state.consolidates and held.get("raw", 0):
             consolidate = operations.lifecycle.consolidate(if_due=True)
             self.ask(consolidate, slot=f"{WHEN_DUE}: inbox", origin="screen")
-        if proposes:
+        if state.proposes and held.get("consolidated", 0):
             prune = operations.maintenance.prune(propose=True, if_due=True)
             self.ask(prune, slot=f"{WHEN_DUE}: pruning", origin="screen")
 
@@ -131,31 +118,31 @@ class Dispatcher:
 
     # --- in -----------------------------------------------------------------------------------------------
 
-    def receive(self, event: EngineEvent, receiver: Receiver) -> None:
+    def receive(self, event: EngineEvent, receiver: ResultRouter) -> None:
         """Keep account of a report and give the receiver what is still wanted of it."""
         if not self._screen.ready:
             return  # the screen is being taken down; nobody is left to hear the engine's last reports
         if isinstance(event, ModelsLoading):
-            receiver.models_loading(event)
+            receiver.take_models(event)
         elif isinstance(event, Started):
-            self._started(event.request)
+            self._begin(event.request)
         elif isinstance(event, Progressed):
-            self._runs.progressed(event)
+            self._runs.update(event)
             self.tick()
         else:
             asked_at = self.unanswered.pop(event.request.id, self._screen.moves)
             if isinstance(event, RequestCancelled) and event.superseded:
                 return
-            self._ended(event.request)
+            self._end(event.request)
             self._asked_at = asked_at
             try:
                 if isinstance(event, Finished):
                     if not self.engine.is_stale(event.request):
-                        receiver.finished(event)
+                        receiver.take_result(event)
                 elif isinstance(event, Failed):
-                    receiver.failed(event, stale=self.engine.is_stale(event.request))
+                    receiver.take_failure(event, stale=self.engine.is_stale(event.request))
                 else:
-                    receiver.cancelled(event)
+                    receiver.take_cancel(event)
             finally:
                 self._asked_at = None
 
@@ -164,19 +151,19 @@ class Dispatcher:
         """Whether the operator is where they were when they asked for what is answered now, and types nothing."""
         return self._screen.in_front and self._asked_at in (None, self._screen.moves)
 
-    def _started(self, request: EngineRequest) -> None:
-        self._runs.started(request)
+    def _begin(self, request: EngineRequest) -> None:
+        self._runs.add(request)
         if self._waiting is not None and self._waiting.id == request.id:
             self._waiting = None
         for pane in self._screen.panes_of(request.command):
-            pane.started(request)
+            pane.begin_request(request)
         self.tick()
 
-    def _ended(self, request: EngineRequest) -> None:
-        self._runs.ended(request)
+    def _end(self, request: EngineRequest) -> None:
+        self._runs.remove(request)
         for pane in self._screen.panes:
             if pane.busy is not None and pane.busy.id == request.id:
-                pane.ended()
+                pane.end_request()
         self.tick()
 
     def tick(self) -> None:

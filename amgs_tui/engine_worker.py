@@ -198,6 +198,11 @@ class EngineWorker:
         """Whether a model is being loaded that nobody has asked for yet. That cannot be broken off, only left."""
         return self._ahead is not None and self._ahead.is_alive()
 
+    @property
+    def works(self) -> bool:
+        """Whether anything is carried out or loaded."""
+        return self.running is not None or self.loads_ahead
+
     # --- in the engine's threads --------------------------------------------------------------------------
 
     def _work(self) -> None:

@@ -40,7 +40,7 @@ def leave_when_hung_up(app: App[Any]) -> None:
         app.set_interval(LOOK_SECONDS, lambda: leave() if is_gone(0) else None)
 
 
-def lasting(kind: type[Driver]) -> type[Driver]:
+def make_lasting(kind: type[Driver]) -> type[Driver]:
     """The driver that outlives its terminal in the place of Textual's own; that of Windows or a browser as it is."""
     if kind.__name__ != "LinuxDriver":
         return kind

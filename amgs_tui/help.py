@@ -13,7 +13,7 @@ from amgs_app.render.figures.glyphs import wrap
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.base import Pane
 from amgs_tui.panes.lists import ListPane
-from amgs_tui.widgets.keybar import named
+from amgs_tui.widgets.keybar import name_key
 
 GENERAL: Final = """\
 One block is selected at a time, and every pane shows it. Most keys run a command; the command line (:), the palette
@@ -106,7 +106,7 @@ def _keys(bindings: Iterable[ActiveBinding], width: int) -> Page:
             group.insert(
                 0 if binding.key.split("_")[0] in FIRST or binding.key in FIRST else len(group), binding.id
             )
-        keys.setdefault(binding.id, []).append(named(binding.key))
+        keys.setdefault(binding.id, []).append(name_key(binding.key))
         texts[binding.id] = binding.tooltip or binding.description
     return _rows([(" ".join(keys[name]), texts[name]) for group in groups.values() for name in group], width)
 

@@ -37,7 +37,7 @@ class IdleCollection:
         self._acted = perf()
         self._pause = 0.0
 
-    def acted(self) -> None:
+    def note_act(self) -> None:
         """The operator pressed a key or moved the mouse."""
         self._acted = self._perf()
 

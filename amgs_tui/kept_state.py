@@ -37,11 +37,11 @@ class KeptState:
         self.theme: str = told["theme"]
         self._selected: dict[str, str] = told["selected"]
 
-    def used(self, action: str) -> None:
+    def note_use(self, action: str) -> None:
         """An action was chosen in the palette."""
         self.recent = [action, *(each for each in self.recent if each != action)][:MOST_RECENT]
 
-    def selected_in(self, store: str) -> str:
+    def find_selected(self, store: str) -> str:
         """The block that was selected when this store was left; "" for none."""
         return self._selected.get(store, "")
 

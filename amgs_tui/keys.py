@@ -87,7 +87,7 @@ EVERYWHERE: list[Any] = [
 ]
 
 
-def remapped(
+def remap(
     wanted: Mapping[str, str], offered: Collection[Collection[Binding]]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """The keymap of the settings, and a sentence for each entry that cannot be used.
@@ -122,9 +122,7 @@ def remapped(
             held[name] = _split(keys)
     if not problems:
         return keymap, ()
-    keymap, more = remapped(
-        keymap, offered
-    )  # what was refused keeps its keys, which others may have counted on
+    keymap, more = remap(keymap, offered)  # what was refused keeps its keys, which others may have counted on
     return keymap, (*problems, *more)
 
 
@@ -133,7 +131,7 @@ def own_commands(
 ) -> tuple[list[Binding], tuple[str, ...]]:
     """Bindings that run the commands of the settings, and a sentence for each entry that cannot be used.
 
-    wanted: lines by key. offered: as in remapped; no pane may use the key for something else. keymap: the keys that the
+    wanted: lines by key. offered: as in remap; no pane may use the key for something else. keymap: the keys that the
     settings gave to other actions.
     """
     from amgs_app.operations.standard import standard
@@ -149,7 +147,7 @@ def own_commands(
     problems: list[str] = []
     for key, line in wanted.items():
         fault = "one key is wanted" if len(_split(key)) != 1 else _fault(_split(key), held)
-        start = unfinished(line)
+        start = read_beginning(line)
         if not fault and start is None:
             try:
                 if standard().parse(piped(line)[0]) is None:
@@ -167,7 +165,7 @@ def own_commands(
     return found, tuple(problems)
 
 
-def unfinished(line: str) -> str | None:
+def read_beginning(line: str) -> str | None:
     """What the command line opens with for a line that ends in … and is to be completed; None for a whole one."""
     for mark in ("…", "..."):
         if line.endswith(mark):

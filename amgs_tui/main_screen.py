@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -258,16 +258,9 @@ class MainScreen(Screen[Any], inherit_bindings=False):
     def use_layout(self, layout: Layout) -> None:
         """Arrange the panes, filter and sort their lists."""
         self.body.beside, self.body.maximised = layout.beside, layout.large
-        self.use_sifts(
-            {pane.NAME: layout.sifts.get(cast("Any", pane.NAME), ListFilter()) for pane in self.panes}
-        )
-        self.go(layout.pane)
-
-    def use_sifts(self, sifts: Mapping[str, ListFilter]) -> None:
-        """Filter and sort the lists of these panes."""
         for pane in self.panes:
-            if pane.NAME in sifts:
-                pane.use_sift(sifts[pane.NAME])
+            pane.use_sift(layout.sifts.get(pane.sifting.pane, ListFilter()))
+        self.go(layout.pane)
 
     # --- focus --------------------------------------------------------------------------------------------
 

@@ -142,20 +142,18 @@ RequestEvent = Started | Progressed | Finished | Failed | RequestCancelled
 EngineEvent = RequestEvent | ModelsLoading
 
 
+@dataclass
 class Overheard(Message):
     """Brings what happens in a served memory to the screen."""
 
-    def __init__(self, what: ServiceEvent | Reach) -> None:
-        super().__init__()
-        self.what = what
+    what: ServiceEvent | Reach
 
 
+@dataclass
 class EngineReport(Message):
     """Brings an event of the engine's thread to the screen."""
 
-    def __init__(self, event: EngineEvent) -> None:
-        super().__init__()
-        self.event = event
+    event: EngineEvent
 
     def can_replace(self, message: Message) -> bool:
         """Of two reports on the same request's progress only the newer is worth drawing."""

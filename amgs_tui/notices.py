@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
@@ -26,59 +27,63 @@ MOST_REFUSALS: Final = 4
 """Refused inputs that a toast names."""
 
 
+@dataclass(eq=False)
 class Notices:
     """Sentences in the status line, which fade; toasts for what is longer; dialogs for what is fatal."""
 
-    def __init__(self, app: App[Any], line: StatusLine, runs: RunStatus) -> None:
-        self._app = app
-        self._line = line
-        self._runs = runs
-        self._said_at = 0.0
-        self._overheard = ""
+    app: App[Any]
+    line: StatusLine
+    runs: RunStatus
+    _said_at: float = field(default=0.0, init=False)
+    _overheard: str = field(default="", init=False)
 
     def say(self, text: str, kind: Kind = "note") -> None:
         """Put a sentence into the status line, for a while; it stands before what is running."""
-        self._line.said, self._said_at = Said(text, kind), time.perf_counter()
-        self._line.over = bool(self._runs)
+        self.line.said, self._said_at = Said(text, kind), time.perf_counter()
+        self.line.over = bool(self.runs)
 
     def overhear(self, text: str) -> None:
         """What somebody else does, where nothing is said or runs that the operator waits for."""
-        free = self._line.said.text in ("", self._overheard)
-        if free and not self._runs.keeps_the_line:
+        free = self.line.said.text in ("", self._overheard)
+        if free and not self.runs.keeps_the_line:
             self._overheard = text
             self.say(text)
 
-    def acted(self) -> None:
+    def drop_error(self) -> None:
         """The operator has begun something new: an error of the action before has been read."""
-        if self._line.said.kind in ("bad", "warn"):
-            self._line.said = Said("")
+        if self.line.said.kind in ("bad", "warn"):
+            self.line.said = Said("")
 
     def fade(self) -> None:
         """What was said gives way to what runs, and after a while to nothing."""
         age = time.perf_counter() - self._said_at
-        if self._line.over and age >= OVER_SECONDS:
-            self._line.over = False
-        if self._line.said.text and age >= FADES_SECONDS:
-            self._line.said = Said("")
+        if self.line.over and age >= OVER_SECONDS:
+            self.line.over = False
+        if self.line.said.text and age >= FADES_SECONDS:
+            self.line.said = Said("")
 
     def error(self, title: str, message: str, way_out: str = "") -> None:
         """Say once what went wrong and what to do: in the status line where that has the room, else in a toast."""
         line = f"{title}: {message} {way_out}".rstrip()
         # The line spans the screen, and has no width of its own while a prompt stands in its place.
-        if len(line) < self._app.size.width and "\n" not in line and not self._runs.keeps_the_line:
+        if len(line) < self.app.size.width and "\n" not in line and not self.runs.keeps_the_line:
             self.say(line, "bad")
         else:
             words = f"{message}\n{way_out}".rstrip()
-            self._app.notify(words, title=title, severity="error", timeout=12)
+            self.app.notify(words, title=title, severity="error", timeout=12)
 
     def warn(self, title: str, words: str, seconds: float = 10) -> None:
         """A toast that stands for so many seconds."""
-        self._app.notify(words, title=title, severity="warning", timeout=seconds)
+        self.app.notify(words, title=title, severity="warning", timeout=seconds)
 
-    def refusals(self, result: Any) -> None:
+    def refusals(self, result: object) -> None:
         """Inputs that were not taken in, or not as they were meant, are named, not just counted."""
-        for name, title in (("refused", "not taken in"), ("warnings", "not read as meant")):
-            told = getattr(result, name, ())
+        from amgs.lifecycle.revision import RevisionPlan
+        from amgs.types import IngestReport
+
+        if not isinstance(result, IngestReport | RevisionPlan):
+            return
+        for told, title in ((result.refused, "not taken in"), (result.warnings, "not read as meant")):
             if told:
                 lines = [f"{each.source}: {each.reason}" for each in told[:MOST_REFUSALS]]
                 more = len(told) - len(lines)
@@ -107,11 +112,11 @@ class Notices:
         from amgs_tui.dialogs.reader import TextReader
 
         words = f"{failure.message}\n\n{failure.way_out}\n\n{failure.detail}"
-        self._app.push_screen(TextReader(failure.title, Content(printable(words))))
+        self.app.push_screen(TextReader(failure.title, Content(printable(words))))
 
     def fatal(self, failure: Failed) -> None:
         """An error after which nothing can go on, said once."""
         from amgs_tui.dialogs.dialog import Fatal
 
-        if not isinstance(self._app.screen, Fatal):
-            self._app.push_screen(Fatal(failure))
+        if not isinstance(self.app.screen, Fatal):
+            self.app.push_screen(Fatal(failure))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
 
 from amgs_app import operations
+from amgs_tui.dialogs.questions import confirm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,15 +28,15 @@ LATEST: Final = 14
 """Blocks that the finder offers before anything is typed: what a screen of 24 lines has room for."""
 
 
+@dataclass(eq=False)
 class Pages:
     """Opens them; the block finder, while it is open, gets what was found."""
 
-    def __init__(self, app: App[Any], host: Host) -> None:
-        self._app = app
-        self._host = host
-        self._finder: Finder | None = None
-        self._traffic: Traffic | None = None
-        self._history: CommandHistory | None = None
+    app: App[Any]
+    host: Host
+    _finder: Finder | None = field(default=None, init=False)
+    _traffic: Traffic | None = field(default=None, init=False)
+    _history: CommandHistory | None = field(default=None, init=False)
 
     def read(self, title: str, result: Any) -> None:
         """Show a result on a page of its own; that of a block and of a diagnosis has keys."""
@@ -45,16 +47,16 @@ class Pages:
         from amgs_tui.dialogs.result_pages import BlockPage, DiagnosisPage
 
         def draw(width: int) -> RenderableType:
-            return page_of(result, self._host.canvas(width, 1), self._host.now())
+            return page_of(result, self.host.canvas(width, 1), self.host.now())
 
         match result:
             case BlockDetail():
-                page: TextReader = BlockPage(self._host, result.block, draw)
+                page: TextReader = BlockPage(self.host, result.block, draw)
             case Diagnosis():
-                page = DiagnosisPage(self._host, result, draw)
+                page = DiagnosisPage(self.host, result, draw)
             case _:
                 page = TextReader(title, draw, needs=page_width(result))
-        self._app.push_screen(page)
+        self.app.push_screen(page)
 
     def read_as(self, title: str, result: Any, pipe: Pipe) -> None:
         """Show a result in the form that its line was piped into."""
@@ -63,19 +65,19 @@ class Pages:
         from amgs_tui.dialogs.reader import TextReader
 
         words = to_json(result) if pipe.form == "json" else as_text(result, pipe.form or "table")
-        self._app.push_screen(TextReader(title, Content(words)))
+        self.app.push_screen(TextReader(title, Content(words)))
 
     def traffic(self, events: Sequence[ServiceEvent]) -> None:
         """Show who asks the memory what; the block of the line that is chosen becomes the selection."""
         from amgs_tui.dialogs.newest_first import Traffic
 
-        def ended(block_id: str | None) -> None:
+        def end(block_id: str | None) -> None:
             self._traffic = None
             if block_id is not None:
-                self._host.pick(block_id)
+                self.host.pick(block_id)
 
         self._traffic = Traffic(events)
-        self._app.push_screen(self._traffic, ended)
+        self.app.push_screen(self._traffic, end)
 
     def add_traffic(self, event: ServiceEvent) -> None:
         """Put what was heard on top of the open page."""
@@ -86,13 +88,13 @@ class Pages:
         """Show what was run; the line that is chosen comes into the command line."""
         from amgs_tui.dialogs.newest_first import CommandHistory
 
-        def ended(line: str | None) -> None:
+        def end(line: str | None) -> None:
             self._history = None
             if line is not None:
-                self._host.command(line)
+                self.host.command(line)
 
         self._history = CommandHistory(entries)
-        self._app.push_screen(self._history, ended)
+        self.app.push_screen(self._history, end)
 
     def add_to_history(self, entry: RunCommand) -> None:
         """Put what was run meanwhile on top of the open page."""
@@ -107,50 +109,47 @@ class Pages:
         from amgs_tui.dialogs.finder import Finder
 
         def search(text: str) -> None:
-            self._host.ask(operations.block.find(text), slot="finder", origin="screen")
+            self.host.ask(operations.block.find(text), slot="finder", origin="screen")
 
-        def ended(block_id: str | None) -> None:
+        def end(block_id: str | None) -> None:
             self._finder = None
             if block_id is not None:
                 chosen(block_id)
 
         self._finder = Finder(search, title, first)
-        self._app.push_screen(self._finder, ended)
+        self.app.push_screen(self._finder, end)
         if not first:
-            self._host.ask(operations.block.find(limit=LATEST), slot="finder", origin="screen")
+            self.host.ask(operations.block.find(limit=LATEST), slot="finder", origin="screen")
 
     def type_ahead(self, letter: str) -> bool:
         """Give the block finder a letter that was typed before its line was there; False when it is closed."""
-        if self._finder is None or self._app.screen is not self._finder:
+        if self._finder is None or self.app.screen is not self._finder:
             return False
         self._finder.type_ahead(letter)
         return True
 
-    def offered(self, blocks: tuple[Block, ...]) -> bool:
+    def offer_latest(self, blocks: tuple[Block, ...]) -> bool:
         """Give the block finder the latest blocks; False when it is closed."""
         if self._finder is None:
             return False
         self._finder.offer(blocks)
         return True
 
-    def found(self, blocks: tuple[Block, ...]) -> bool:
+    def show_found(self, blocks: tuple[Block, ...]) -> bool:
         """Give the block finder what was found; False when it is closed."""
         if self._finder is None:
             return False
-        self._finder.found(blocks)
+        self._finder.show_found(blocks)
         return True
 
     def ask_to_undo(self, plan: UndoPlan) -> None:
         """Say what an undo will take back and do it after a yes; one that others build on is refused by the engine."""
         from amgs_app.render.figures.format import undoing
-        from amgs_tui.dialogs.dialog import Confirm
 
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self._host.ask(operations.lifecycle.undo(plan.operation.id, yes=True))
+        def undo() -> None:
+            self.host.ask(operations.lifecycle.undo(plan.operation.id, yes=True))
 
         if plan.later:
-            answered(True)
+            undo()
         else:
-            words = undoing(plan, self._host.now())
-            self._app.push_screen(Confirm("Undo this change?", words), answered)
+            confirm(self.app, "Undo this change?", undoing(plan, self.host.now()), undo)

@@ -6,6 +6,7 @@ dialog when nothing can go on."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from amgs.wing_registry import WINGS
@@ -42,6 +43,7 @@ WORTH_SAYING: Final = 0.1
 """How many seconds an action must take for its time to be told."""
 
 
+@dataclass(eq=False)
 class ResultRouter:
     """Receives what the engine's threads report and brings it where it belongs.
 
@@ -49,76 +51,61 @@ class ResultRouter:
     served memory. kept_selection: the block that was selected when a store was left.
     """
 
-    def __init__(
-        self,
-        *,
-        screen: MainScreen,
-        state: ScreenState,
-        appearance: Appearance,
-        layout: SavedLayout,
-        dispatcher: Dispatcher,
-        notices: Notices,
-        command_line: CommandLine,
-        pages: Pages,
-        use_keys: Callable[[Mapping[str, str], Mapping[str, str]], None],
-        follow: Callable[[RemoteEngine], None],
-        kept_selection: Callable[[str], str],
-    ) -> None:
-        self._screen = screen
-        self._state = state
-        self._appearance = appearance
-        self._layout = layout
-        self._dispatcher = dispatcher
-        self._notices = notices
-        self._command_line = command_line
-        self._pages = pages
-        self._use_keys = use_keys
-        self._follow = follow
-        self._kept_selection = kept_selection
+    screen: MainScreen
+    state: ScreenState
+    appearance: Appearance
+    layout: SavedLayout
+    dispatcher: Dispatcher
+    notices: Notices
+    command_line: CommandLine
+    pages: Pages
+    use_keys: Callable[[Mapping[str, str], Mapping[str, str]], None]
+    follow: Callable[[RemoteEngine], None]
+    kept_selection: Callable[[str], str]
 
     # --- results ------------------------------------------------------------------------------------------
 
-    def finished(self, event: Finished) -> None:
+    def take_result(self, event: Finished) -> None:
         """Learn from a result, show it, and where the operator asked for it, say what came of it."""
         if event.command == OPEN:
-            self._opened(event.result)
+            self._take_opening(event.result)
             return
         if event.request.slot.startswith(WHEN_DUE):
             self._done_when_due(event)
             return
         by_operator = event.request.origin == "operator"
-        self._state.cache.learn(event.result, listed=by_operator)
+        self.state.cache.learn(event.result, listed=by_operator)
         self._take(event)
         self._show(event)
-        for pane in self._screen.panes_of(event.command):
-            pane.finished(event.command, event.result, event.answer.looks)
+        for pane in self.screen.panes_of(event.command):
+            pane.receive(event.command, event.result, event.answer.looks)
             if pane.NAME in ("focus", "decay"):
-                self._screen.draw_header()  # the model, the threshold
+                self.screen.draw_header()  # the model, the threshold
         if by_operator:
             self._operator_finished(event)
         elif event.command == "layout use":
-            self._screen.look_at_stale()
+            self.screen.look_at_stale()
 
-    def _opened(self, opening: Opening) -> None:
+    def _take_opening(self, opening: Opening) -> None:
         """The session is there: its clock, the operator's own palettes, the theme that was asked for."""
-        if self._state.clock is None and opening.clock is not None:
-            self._state.clock = opening.clock.now
-        self._state.consolidates = opening.consolidates
+        if self.state.clock is None and opening.clock is not None:
+            self.state.clock = opening.clock.now
+        self.state.consolidates = opening.consolidates
         if opening.attached is not None:
-            self._state.attached = True
-            self._follow(opening.attached)
-        self._state.proposes = opening.proposes
-        looks = self._appearance
-        self._notices.skipped_themes(looks.add_folders(opening.theme_folders))
-        self._notices.ignored_settings(opening.ignored)
+            self.state.attached = True
+            self.follow(opening.attached)
+        self.state.proposes = opening.proposes
+        looks = self.appearance
+        self.notices.skipped_themes(looks.add_folders(opening.theme_folders))
+        self.notices.ignored_settings(opening.ignored)
         looks.use_symbols(opening.symbols)
-        self._use_keys(opening.keys, opening.commands)
+        self.use_keys(opening.keys, opening.commands)
         asked = looks.asked_theme or opening.theme
         if asked in looks.palettes:
             looks.set_theme(asked)
         elif asked:
             words = f"There is no theme {asked!r}. Available: {', '.join(looks.palettes)}."
-            self._notices.warn("Unknown theme", words, 5)
+            self.notices.warn("Unknown theme", words, 5)
         if opening.drafts is not None:
             self._go_on_with(opening.drafts)
 
@@ -132,10 +119,10 @@ class ResultRouter:
                 f"Corrections to {plural(len(drafts.items), 'block')}: d in pane 1 goes on with them."
             )
         if drafts.edges:
-            self._screen.pane_of(GraphPane).edges.take_draft(drafts.edges, self._state.now())
+            self.screen.pane_of(GraphPane).edges.take_draft(drafts.edges, self.state.now())
             words.append(f"Corrections to {plural(len(drafts.edges), 'edge')}: c in pane 3 applies them.")
         if words:
-            self._notices.warn("Kept from last time", "\n".join(words), 12)
+            self.notices.warn("Kept from last time", "\n".join(words), 12)
 
     def _done_when_due(self, event: Finished) -> None:
         """Say what was done without being asked, and have the panes look; nothing where it was not due."""
@@ -143,8 +130,8 @@ class ResultRouter:
         from amgs_app.results.memory import Untouched
 
         if not isinstance(event.result, Untouched):
-            self._notices.say(f"{sentence_of(event.result)}, as it was due", "good")
-            self._dispatcher.look()
+            self.notices.say(f"{sentence_of(event.result)}, as it was due", "good")
+            self.dispatcher.look()
 
     def _take(self, event: Finished) -> None:
         """Results that concern the whole screen."""
@@ -154,12 +141,12 @@ class ResultRouter:
         from amgs_app.results.overview import Overview
         from amgs_app.results.session import Recording, Saved, SelectedBlock, Shown, Sifted, ThemeSet
 
-        state, result, slot = self._state, event.result, event.request.slot
+        state, result, slot = self.state, event.result, event.request.slot
         by_operator = event.request.origin == "operator"
         match result:
             case Overview():
                 first, state.overview = state.overview is None, result
-                self._screen.draw_header()
+                self.screen.draw_header()
                 if first:
                     self._welcome()
             case Frame():
@@ -167,94 +154,94 @@ class ResultRouter:
             case LastFrame():
                 state.last_frame = state.last_frame or result.frame
             case UndoPlan() if slot == ASKING:
-                self._screen.once_typed(lambda: self._pages.ask_to_undo(result))
+                self.screen.once_typed(lambda: self.pages.ask_to_undo(result))
             case SelectedBlock():
                 if slot != AS_LEFT:
-                    self._screen.select(result.block.id)
+                    self.screen.select(result.block.id)
                 elif state.selected is None:
-                    self._screen.select(result.block.id)
-                    self._notices.say(f"Selected as you left it: {result.block.title} · p reads it")
+                    self.screen.select(result.block.id)
+                    self.notices.say(f"Selected as you left it: {result.block.title} · p reads it")
             case ThemeSet():
-                if result.name != self._appearance.theme:
-                    self._layout.choose_theme(result.name)
+                if result.name != self.appearance.theme:
+                    self.layout.choose_theme(result.name)
             case Shown():
-                self._screen.go(result.pane)
+                self.screen.go(result.pane)
             case Layout() if by_operator:
                 if event.command != "layout save":
-                    self._layout.use(result)
-            case Layout() if event.command == "layout use" and self._screen.untouched:
-                self._layout.use(result)  # how the last session left the screen
+                    self.layout.use(result)
+            case Layout() if event.command == "layout use" and self.screen.untouched:
+                self.layout.use(result)  # how the last session left the screen
                 self._pass_over_an_empty_inbox()
             case ExchangeList() if slot == AS_SERVED:
                 self._open_on_what_is_served(gateway=result.served)
             case Sifted():
-                self._screen.use_sifts({result.pane: result.sift})
+                self.screen.pane(result.pane).use_sift(result.sift)
             case Recording() | Saved():
                 state.recording = isinstance(result, Recording)
-                self._screen.draw_header()
+                self.screen.draw_header()
 
     def _welcome(self) -> None:
         """The first look at the store: an empty one that belongs to a corpus takes it in by itself, unless others use
         it too.
         """
-        overview = self._state.overview
+        overview = self.state.overview
         empty = overview is not None and overview.corpus and not sum(overview.store.blocks.values())
-        if empty and not self._state.attached:
-            self._dispatcher.ask(operations.lifecycle.ingest())
-            self._screen.look_at_stale()
+        if empty and not self.state.attached:
+            self.dispatcher.ask(operations.lifecycle.ingest())
+            self.screen.look_at_stale()
         else:
-            self._dispatcher.ask(operations.workspace.layout_use(), slot="layout", origin="screen")
-            if self._state.attached:
+            self.dispatcher.ask(operations.workspace.layout_use(), slot="layout", origin="screen")
+            if self.state.attached:
                 exchanges = operations.traffic.exchanges(limit=EXCHANGES)
-                self._dispatcher.ask(exchanges, slot=AS_SERVED, origin="screen")
-            if block := self._kept_selection(self._state.place):
-                self._dispatcher.ask(operations.block.select(block), slot=AS_LEFT, origin="screen")
+                self.dispatcher.ask(exchanges, slot=AS_SERVED, origin="screen")
+            if block := self.kept_selection(self.state.place):
+                self.dispatcher.ask(operations.block.select(block), slot=AS_LEFT, origin="screen")
         for name in ("conversation", *WINGS):
-            self._screen.pane(name).look()  # it has no place before it knows that there is one
+            self.screen.pane(name).look()  # it has no place before it knows that there is one
 
     def _pass_over_an_empty_inbox(self) -> None:
         """Where one pane has all the room and it is an inbox without a block, the overview says more."""
-        overview, body = self._state.overview, self._screen.body
+        overview, body = self.state.overview, self.screen.body
         if overview is None or body.maximised or body.shown != (PANES[0],):
             return
         if overview.store.blocks.get("consolidated", 0) and not overview.store.blocks.get("raw", 0):
-            self._screen.go("overview")
+            self.screen.go("overview")
 
     def _open_on_what_is_served(self, *, gateway: bool) -> None:
         """Where the operator has gone nowhere yet: what agents ask through a gateway; else, with an empty inbox, the
         overview.
         """
-        overview = self._state.overview
+        overview = self.state.overview
         held = overview.store.blocks if overview is not None else {}
-        if not self._screen.untouched:
+        if not self.screen.untouched:
             return
         if gateway:
-            self._screen.go("conversation")
+            self.screen.go("conversation")
         elif held.get("consolidated", 0) and not held.get("raw", 0):
-            self._screen.go("overview")
+            self.screen.go("overview")
 
     def _show(self, event: Finished) -> None:
         """Results that are shown in front of the panes."""
-        pipe = self._command_line.pipe_of(event.request)
+        pipe = self.command_line.pipe_of(event.request)
         if pipe is not None:
-            self._screen.once_typed(lambda: self._pages.read_as(event.request.title, event.result, pipe))
+            self.screen.once_typed(lambda: self.pages.read_as(event.request.title, event.result, pipe))
             return
         from amgs_app.results.memory import BlockList, TrafficList
 
         result, by_screen = event.result, event.request.origin == "screen"
         if isinstance(result, TrafficList) and result.served:
-            self._screen.once_typed(lambda: self._pages.traffic(result.events))
+            self.screen.once_typed(lambda: self.pages.traffic(result.events))
             return
         if isinstance(result, BlockList) and event.command == "block find":
-            give = self._pages.offered if by_screen and not result.text else self._pages.found
+            give = self.pages.offer_latest if by_screen and not result.text else self.pages.show_found
             if give(result.blocks):
                 return
-        in_a_pane = any(True for _ in self._screen.panes_of(event.command))
+        in_a_pane = any(True for _ in self.screen.panes_of(event.command))
         if event.request.origin == "operator" and not in_a_pane:
             from amgs_app.render.catalogue import entry_of
 
             if not entry_of(type(event.result)).quiet:
-                self._screen.once_typed(lambda: self._pages.read(event.command.capitalize(), event.result))
+                self.screen.once_typed(lambda: self.pages.read(event.command.capitalize(), event.result))
 
     def _operator_finished(self, event: Finished) -> None:
         """Say what came of it, show the pane that has it, and have the others look again."""
@@ -264,54 +251,50 @@ class ResultRouter:
         took = f", in {seconds(event.elapsed)}" if event.elapsed >= WORTH_SAYING else ""
         pane = None if entry_of(type(event.result)).stays else event.answer.pane
         there = ""
-        if pane is not None and self._dispatcher.operator_stayed:
-            self._screen.bring(pane)
-        elif pane is not None and pane not in self._screen.body.shown:
+        if pane is not None and self.dispatcher.operator_stayed:
+            self.screen.bring(pane)
+        elif pane is not None and pane not in self.screen.body.shown:
             there = f" · {PANES.index(pane) + 1} shows it"
         words = sentence_of(event.result) or f"{event.answer.line}: done"
-        overview = self._state.overview
+        overview = self.state.overview
         lacks = hint_by_keys(event.result, overview.store.blocks) if overview is not None else ""
-        self._notices.say(
-            f"{f'{lacks} · ' if lacks else ''}{words}{took}{there}", "warn" if lacks else "good"
-        )
-        self._notices.refusals(event.result)
-        for shower in self._screen.panes_of(event.command):
+        self.notices.say(f"{f'{lacks} · ' if lacks else ''}{words}{took}{there}", "warn" if lacks else "good")
+        self.notices.refusals(event.result)
+        for shower in self.screen.panes_of(event.command):
             shower.show_to_operator(event.command, event.result)
         if event.command.startswith("focus "):
-            self._screen.pane(
-                "overview"
-            ).repaint()  # the memory is as it was; the loop's figure counts tokens
+            self.screen.pane("overview").repaint()  # the memory is as it was; the loop's figure counts tokens
         elif event.answer.writes:
-            self._dispatcher.look()
+            self.dispatcher.look()
 
-    def models_loading(self, event: ModelsLoading) -> None:
+    def take_models(self, event: ModelsLoading) -> None:
         """The header says how far the models are; what is amiss is said once, and again where one is needed."""
-        self._state.models = event
-        self._screen.draw_header()
+        self.state.models = event
+        self.screen.draw_header()
         if event.trouble:
-            self._notices.say(event.trouble, "warn")
+            self.notices.say(event.trouble, "warn")
 
     # --- errors -------------------------------------------------------------------------------------------
 
-    def failed(self, failure: Failed, *, stale: bool) -> None:
+    def take_failure(self, failure: Failed, *, stale: bool) -> None:
         """Show an error in the panes that wait for the result, and say it where the operator asked."""
         # Before the first look at the store any error of it is the end.
-        if failure.fatal or (self._state.overview is None and failure.exit_code == ExitCode.STORE):
-            self._notices.fatal(failure)
+        if failure.fatal or (self.state.overview is None and failure.exit_code == ExitCode.STORE):
+            self.notices.fatal(failure)
             return
         if stale:
             return
-        for pane in self._screen.panes_of(failure.request.command):
-            pane.failed(failure)
+        for pane in self.screen.panes_of(failure.request.command):
+            pane.receive_failure(failure)
         if failure.request.command == "layout use":
-            self._screen.look_at_stale()
+            self.screen.look_at_stale()
         if failure.request.origin == "operator" or failure.request.slot == ASKING:
             if failure.detail:
-                self._screen.once_typed(lambda: self._notices.fault(failure))
+                self.screen.once_typed(lambda: self.notices.fault(failure))
             else:
-                self._notices.error(failure.title, failure.message, failure.way_out)
+                self.notices.error(failure.title, failure.message, failure.way_out)
 
-    def cancelled(self, event: RequestCancelled) -> None:
+    def take_cancel(self, event: RequestCancelled) -> None:
         """Say that an action was stopped; what it has done so far is looked at."""
-        self._notices.say(f"Stopped: {event.request.title}. {event.message}", "warn")
-        self._dispatcher.look()
+        self.notices.say(f"Stopped: {event.request.title}. {event.message}", "warn")
+        self.dispatcher.look()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
 from typing import Final
 
 from amgs_tui.engine_worker import OPEN
@@ -13,14 +14,14 @@ PATIENCE_SECONDS: Final = 0.5
 """A look that the screen takes by itself is not spoken of before it takes this long."""
 
 
+@dataclass(eq=False)
 class RunStatus:
     """The requests that the engine's threads are busy with, drawn into the status line."""
 
-    def __init__(self, line: StatusLine) -> None:
-        self._line = line
-        self._begun: dict[int, tuple[EngineRequest, float]] = {}
-        self._progress: dict[int, Progressed] = {}
-        self.stopping = False
+    line: StatusLine
+    _begun: dict[int, tuple[EngineRequest, float]] = field(init=False, default_factory=dict)
+    _progress: dict[int, Progressed] = field(init=False, default_factory=dict)
+    stopping: bool = False
 
     def __bool__(self) -> bool:
         """Whether anything runs."""
@@ -33,14 +34,14 @@ class RunStatus:
             request.origin == "operator" or request.command == OPEN for request, _ in self._begun.values()
         )
 
-    def started(self, request: EngineRequest) -> None:
+    def add(self, request: EngineRequest) -> None:
         self._begun[request.id] = request, time.perf_counter()
         self.stopping = False
 
-    def progressed(self, event: Progressed) -> None:
+    def update(self, event: Progressed) -> None:
         self._progress[event.request.id] = event
 
-    def ended(self, request: EngineRequest) -> None:
+    def remove(self, request: EngineRequest) -> None:
         self._begun.pop(request.id, None)
         self._progress.pop(request.id, None)
         self.stopping = False
@@ -51,13 +52,13 @@ class RunStatus:
         waiting: how many of the operator's requests wait.
         """
         now = time.perf_counter()
-        shown = self._shown(now)
+        shown = self._pick(now)
         if shown is None:
-            self._line.doing = None
+            self.line.doing = None
             return 0.0
         request, begun = shown
         seen = self._progress.get(request.id)
-        self._line.doing = Doing(
+        self.line.doing = Doing(
             title="opening the session" if request.command == OPEN else request.title,
             doing=seen.doing if seen else "",
             done=seen.done if seen else 0,
@@ -68,10 +69,10 @@ class RunStatus:
             stopping=self.stopping,
             stoppable=request.origin == "operator",
         )
-        self._line.frame += 1
+        self.line.frame += 1
         return now - begun
 
-    def _shown(self, now: float) -> tuple[EngineRequest, float] | None:
+    def _pick(self, now: float) -> tuple[EngineRequest, float] | None:
         """What is worth a line: the operator's own before the screen's looks, the older before the newer."""
         worth = [
             (request, begun)
@@ -82,7 +83,7 @@ class RunStatus:
 
     def __str__(self) -> str:
         """What is running and how long it still takes: `consolidate, about 40 s left`; empty while nothing runs."""
-        shown = self._shown(time.perf_counter())
+        shown = self._pick(time.perf_counter())
         if shown is None:
             return ""
         request, _ = shown

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from amgs_app import operations
 
@@ -13,31 +14,31 @@ if TYPE_CHECKING:
     from amgs_tui.main_screen import MainScreen
 
 
+@dataclass(eq=False)
 class SavedLayout:
     """Uses a layout, and has the store remember the present one."""
 
-    def __init__(self, screen: MainScreen, appearance: Appearance, dispatcher: Dispatcher) -> None:
-        self._screen = screen
-        self._appearance = appearance
-        self._dispatcher = dispatcher
+    screen: MainScreen
+    appearance: Appearance
+    dispatcher: Dispatcher
 
     def use(self, layout: Layout) -> None:
         """Arrange the screen so."""
-        self._appearance.use_remembered(layout.theme)
-        self._screen.use_layout(layout)
+        self.appearance.use_remembered(layout.theme)
+        self.screen.use_layout(layout)
 
     def remember(self) -> None:
         """Have the store remember how the screen is arranged now."""
-        body = self._screen.body
+        body = self.screen.body
         layout = operations.workspace.layout_set(
-            cast("Any", body.main),
+            body.main,
             beside=",".join(name for name in body.beside if name != body.main),
             large=body.maximised,
-            theme=self._appearance.chosen_theme,
+            theme=self.appearance.chosen_theme,
         )
-        self._dispatcher.ask(layout, slot="layout", origin="screen")
+        self.dispatcher.ask(layout, slot="layout", origin="screen")
 
     def choose_theme(self, name: str) -> None:
         """Use a theme because the operator wants it, and remember it."""
-        self._appearance.choose_theme(name)
+        self.appearance.choose_theme(name)
         self.remember()

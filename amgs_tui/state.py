@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from amgs_tui.messages import ModelsLoading
 
 
+@dataclass(eq=False)
 class ScreenState:
     """The store's name and clock, its overview, the last frame, the selection, and the blocks seen so far.
 
@@ -22,18 +24,17 @@ class ScreenState:
     due. attached: the memory is served elsewhere. models: how far those are that are loaded ahead; None where none are.
     """
 
-    def __init__(self, store_name: str = "", clock: Callable[[], datetime] | None = None) -> None:
-        self.store_name = store_name
-        self.clock = clock
-        self.overview: Overview | None = None
-        self.last_frame: Frame | None = None
-        self.selected: str | None = None
-        self.recording = False
-        self.consolidates = False
-        self.attached = False
-        self.proposes = False
-        self.models: ModelsLoading | None = None
-        self.cache = CompletionCache()
+    store_name: str = ""
+    clock: Callable[[], datetime] | None = None
+    overview: Overview | None = None
+    last_frame: Frame | None = None
+    selected: str | None = None
+    recording: bool = False
+    consolidates: bool = False
+    attached: bool = False
+    proposes: bool = False
+    models: ModelsLoading | None = None
+    cache: CompletionCache = field(default_factory=CompletionCache)
 
     def now(self) -> datetime:
         """The session's time; the latest one known while the session is being opened."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Finder(ModalScreen[str | None]):
-    """Hands what is typed to `search` and lists what `found` is told; ends with a block's id, or None.
+    """Hands what is typed to `search` and lists what `show_found` is told; ends with a block's id, or None.
 
     first: the neighbours that are offered before anything is typed; where there are none, what `offer` is told.
     """
@@ -104,10 +104,8 @@ class Finder(ModalScreen[str | None]):
     def offer(self, latest: Sequence[Block]) -> None:
         """Show the latest blocks until something is typed; an empty memory has none."""
         self._first = tuple(latest)
-        self._offered = (
-            f"The latest {plural(len(latest), 'block')}" if len(latest) > 1 else "The latest block"
-        )
-        self._offered = self._offered if latest else ""
+        counted = f"The latest {plural(len(latest), 'block')}" if len(latest) > 1 else "The latest block"
+        self._offered = counted if latest else ""
         if not self._asked:
             self._offer()
 
@@ -118,7 +116,7 @@ class Finder(ModalScreen[str | None]):
         if blocks:
             listed.highlighted = 0
 
-    def found(self, blocks: tuple[Block, ...]) -> None:
+    def show_found(self, blocks: tuple[Block, ...]) -> None:
         """Show what was found, the best first; it answers what was searched for last."""
         if not self.query_one(Input).value.strip():
             return

@@ -57,13 +57,7 @@ class TextReader(ModalScreen[None]):
         ),
     ]
 
-    def __init__(
-        self,
-        title: str,
-        page: Page,
-        hint: str = "↑ ↓ scroll · esc closes",
-        needs: int = 0,
-    ) -> None:
+    def __init__(self, title: str, page: Page, hint: str = "↑ ↓ scroll · esc closes", needs: int = 0) -> None:
         super().__init__()
         self.heading = title
         self._page = page

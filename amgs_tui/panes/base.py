@@ -5,6 +5,7 @@ next.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rich.text import Text
@@ -70,12 +71,11 @@ class Pane(Widget, can_focus=True):
     Pane:focus { border: heavy $accent; border-title-color: $accent; border-title-style: bold; }
     """
 
+    @dataclass
     class Picked(Message):
         """The operator picked a block: it becomes the selection of every pane."""
 
-        def __init__(self, block_id: str) -> None:
-            super().__init__()
-            self.block_id = block_id
+        block_id: str
 
     def __init__(self, host: Host) -> None:
         super().__init__(id=self.NAME)
@@ -101,11 +101,11 @@ class Pane(Widget, can_focus=True):
         """What the pane looks at by itself to be up to date."""
         return ()
 
-    def take(self, result: Any) -> None:
+    def take(self, result: object) -> None:
         """Keep the result of one of the commands in SHOWS; the pane is redrawn afterwards."""
         raise NotImplementedError
 
-    def take_look(self, result: Any) -> None:
+    def take_look(self, result: object) -> None:
         """Keep a look that followed a result."""
         self.take(result)
 
@@ -240,19 +240,23 @@ class Pane(Widget, can_focus=True):
         return self.host.canvas(size.width, size.height)
 
     def ask(
-        self,
-        call: Call[Any],
-        *,
-        slot: str = "",
-        origin: Origin = "operator",
-        follow: Follow | None = None,
+        self, call: Call[Any], *, slot: str = "", origin: Origin = "operator", follow: Follow | None = None
     ) -> None:
         """Hand a call to the engine; a look of the screen replaces the one before it.
 
         follow: the looks that are taken with the result; the pane takes them together with it.
         """
-        slot = slot or (f"{self.NAME}:{call.operation.name}" if origin == "screen" else "")
-        self.host.ask(call, slot=slot, origin=origin, follow=follow)
+        slot = slot or (f"{self.NAME}:{self.slot_of(call)}" if origin == "screen" else "")
+        self.host.ask(call, slot=slot, origin=origin, follow=follow or self.follow_up(call))
+
+    def slot_of(self, call: Call[Any]) -> str:
+        """What a look of the screen is looked for by: a newer look of the same slot replaces it."""
+        return call.operation.name
+
+    def follow_up(self, call: Call[Any]) -> Follow | None:
+        """The looks that are taken with what a call gives, where none are given with it."""
+        del call
+        return None
 
     def look(self) -> None:
         """Ask for everything the pane shows, now if it is on the screen, else when it comes there.
@@ -283,16 +287,16 @@ class Pane(Widget, can_focus=True):
     def take_answer(self, line: str) -> None:
         """The operator answered what the pane had asked with `ask_line`."""
 
-    def show_to_operator(self, command: str, result: Any) -> None:
+    def show_to_operator(self, command: str, result: object) -> None:
         """The operator asked for this result: more than redrawing may be due."""
 
-    def started(self, request: EngineRequest) -> None:
+    def begin_request(self, request: EngineRequest) -> None:
         if request.origin == "operator":
             self.screen.clear_selection()  # ctrl+c is to stop it
         self.busy = request if request.origin == "operator" else None
         self._say(same_figure=True)
 
-    def finished(self, command: str, result: Any, looks: Iterable[Any] = ()) -> None:
+    def receive(self, command: str, result: object, looks: Iterable[object] = ()) -> None:
         """A result arrived that is still wanted, with the looks that followed it."""
         if self.trouble is not None and self.trouble.request.command == command:
             self.trouble = None
@@ -305,14 +309,14 @@ class Pane(Widget, can_focus=True):
         self.refresh_bindings()
         self.host.give_way()
 
-    def failed(self, failure: Failed) -> None:
+    def receive_failure(self, failure: Failed) -> None:
         """An action of this pane failed: said in the pane only where nothing else can be shown."""
         self.busy = None
         self.trouble = failure if failure.request.origin == "screen" else None
         self._say()
         self.repaint()
 
-    def ended(self) -> None:
+    def end_request(self) -> None:
         """The request the pane was busy with is over, whatever came of it."""
         self.busy = None
         self._say()

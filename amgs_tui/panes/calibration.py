@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from amgs_app.panes.row_filter import Row
     from amgs_app.results.memory import ForecastList
     from amgs_tui.host import Host
-    from amgs_tui.messages import Failed, Follow, Origin
+    from amgs_tui.messages import Failed, Follow
 
 BINS = (5, 10, 20)
 LATEST = 500
@@ -125,23 +125,14 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
                 "forecasts", bins=self.bins, bin=self.bin + 1, state="settled", by=by, value=value
             )
 
-    def ask(
-        self,
-        call: Call[Any],
-        *,
-        slot: str = "",
-        origin: Origin = "operator",
-        follow: Follow | None = None,
-    ) -> None:
-        """Hand a call to the engine; a list of forecasts brings along what was done last."""
-        view = call.arguments.get("view", "")
-        if follow is None and view == "forecasts":
-            follow = latest_changes
-        if not slot and view and origin == "screen":
-            slot = f"{self.NAME}:{view}"
-        super().ask(call, slot=slot, origin=origin, follow=follow)
+    def slot_of(self, call: Call[Any]) -> str:
+        return call.arguments.get("view") or super().slot_of(call)
 
-    def take(self, result: Any) -> None:
+    def follow_up(self, call: Call[Any]) -> Follow | None:
+        """A list of forecasts brings along what was done last."""
+        return latest_changes if call.arguments.get("view") == "forecasts" else None
+
+    def take(self, result: object) -> None:
         from amgs.calibration.results import Calibrated, CalibrationPlan
         from amgs.types import Outcome, Reliability
         from amgs_app.results.memory import ForecastList, OperationList
@@ -169,8 +160,8 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         keep = wanted if wanted is not None else held.outcome.prediction_id if held is not None else ""
         if wanted is None and held is not None and held.outcome.actual is not None and not self.has_focus:
             keep = self._open_of(held.outcome.block_id) or keep
-        here = (n for n, case in enumerate(self.cases) if case.outcome.prediction_id == keep)
-        self.cursor = next(here, max(0, min(self.cursor, self.rows - 1)))
+        self.clip_cursor()
+        self.place_on(case.outcome.prediction_id == keep for case in self.cases)
         if wanted is not None:
             self.follow_cursor()
 
@@ -179,8 +170,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         was = self.last.id if self.last is not None and self.last.kind == "feedback" else None
         self.last = next((one for one in changes if not one.undone and one.kind in UNDONE_HERE), None)
         if self._judged is not None and any(one.undone and one.id == was for one in changes):
-            ids = [case.outcome.prediction_id for case in self.cases]
-            self.cursor = ids.index(self._judged) if self._judged in ids else self.cursor
+            self.place_on(case.outcome.prediction_id == self._judged for case in self.cases)
             self._judged = None
             self.follow_cursor()
 
@@ -197,8 +187,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
     @property
     def _case(self) -> ForecastCase | None:
         """The forecast under the cursor."""
-        cases = self.cases
-        return cases[self.cursor] if self.plan is None and self.cursor < len(cases) else None
+        return self.at_cursor(self.cases) if self.plan is None else None
 
     def all_rows(self) -> Sequence[Row]:
         return of_forecasts(self._every)
@@ -297,8 +286,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
     def selection_changed(self, block_id: str | None) -> None:
         case = self._case
         if self.plan is None and (case is None or case.outcome.block_id != block_id):
-            here = (n for n, each in enumerate(self.cases) if each.outcome.block_id == block_id)
-            self.cursor = next(here, self.cursor)
+            self.place_on(case.outcome.block_id == block_id for case in self.cases)
             self.repaint()
         self.refresh_bindings()
 
@@ -351,10 +339,10 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
             operations.calibration.feedback(verdict, block=judged.block_id, forecast=judged.prediction_id)
         )
 
-    def failed(self, failure: Failed) -> None:
+    def receive_failure(self, failure: Failed) -> None:
         if failure.request.command == "feedback":
             self._next = None
-        super().failed(failure)
+        super().receive_failure(failure)
 
     def action_calibrate(self) -> None:
         """The plan first; with the plan on the screen, carry it out."""
@@ -376,7 +364,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
     def action_group(self) -> None:
         self.ask(operations.calibration.calibration("groups"))
 
-    def show_to_operator(self, command: str, result: Any) -> None:
+    def show_to_operator(self, command: str, result: object) -> None:
         """The groups are a list to choose from, each with its figures."""
         del command
         from amgs.calibration.results import OutcomeGroups

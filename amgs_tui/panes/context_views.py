@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from amgs_app import operations
 
@@ -18,23 +19,29 @@ VIEWS: Final = (SAID, "survival", "topics", "open", "entities", "memories")
 """The views in their order."""
 
 
-def view_of(result: object) -> str:
-    """The view that shows a result, "" for none."""
+@runtime_checkable
+class OfConversation(Protocol):
+    """A result that is of one conversation."""
+
+    @property
+    def conversation(self) -> str: ...
+
+
+def view_of(result: object, conversation: str | None = None) -> str:
+    """The view that shows a result, "" for none. conversation: only where it is of this one."""
     from amgs.types import conversation_views as views
     from amgs.types.mentions import ConversationEntities
 
-    match result:
-        case views.ConversationSurvival():
-            return "survival"
-        case views.ConversationTopics():
-            return "topics"
-        case views.ConversationActs():
-            return "open"
-        case ConversationEntities():
-            return "entities"
-        case views.ConversationMemories():
-            return "memories"
-    return ""
+    shown_by = {
+        views.ConversationSurvival: "survival",
+        views.ConversationTopics: "topics",
+        views.ConversationActs: "open",
+        views.ConversationMemories: "memories",
+        ConversationEntities: "entities",
+    }
+    view = shown_by.get(type(result), "")
+    of = isinstance(result, OfConversation) and conversation in (None, result.conversation)
+    return view if of else ""
 
 
 def title_of(result: object) -> str:
@@ -43,19 +50,31 @@ def title_of(result: object) -> str:
     return f"Conversation {'summary' if kind == 'extract' else 'messages' if kind == 'shown' else kind}"
 
 
+@dataclass(eq=False)
 class ContextView:
     """What stands beside the spans of a context. name: of the view; result: what it shows, None where that is what was
     said, or is still to come.
     """
 
-    def __init__(self) -> None:
-        self.name = SAID
-        self.result: Any = None
+    name: str = SAID
+    result: Any = None
 
     @property
     def next(self) -> str:
         """The view after this one."""
         return VIEWS[(VIEWS.index(self.name) + 1) % len(VIEWS)]
+
+    def take(self, result: object, conversation: str) -> None:
+        """Keep what the view shows, where it is of this conversation."""
+        if view_of(result, conversation) == self.name:
+            self.result = result
+
+    def turn_to(self, result: object, conversation: str) -> bool:
+        """Go to the view that shows a result, where it is of this conversation; whether it is one."""
+        view = view_of(result, conversation)
+        if view:
+            self.name, self.result = view, result
+        return bool(view)
 
     def turn(self) -> None:
         """Go on to the next view."""

@@ -12,13 +12,12 @@ from amgs_app import operations
 from amgs_app.panes.row_fields import of_changes, of_spans
 from amgs_app.render.figures.canvas import Canvas, Figure
 from amgs_app.render.figures.empty_state import notice
-from amgs_tui.panes.context_dialogs import ContextDialogs
+from amgs_tui.panes.context_asking import ContextAsking
 from amgs_tui.panes.context_views import ContextView, title_of, view_of
 from amgs_tui.panes.context_wish import ContextWish, last_of
 from amgs_tui.panes.conversation_keys import BINDINGS
 from amgs_tui.panes.exchange_following import EXCHANGES, GatewayFollower, explain_untouched
 from amgs_tui.panes.lists import ListPane
-from amgs_tui.panes.span_restoring import SpanRestoring
 
 if TYPE_CHECKING:
     from amgs.types.conversation import (
@@ -89,19 +88,16 @@ follows the agents: what the model had in front of it when it answered, and what
         """What words of the originals mean."""
         self.beside = ContextView()
         self.gateway = GatewayFollower(self)
-        self.dialogs = ContextDialogs(
-            self, lambda: self.wish, self.want, lambda: self.context, lambda: self.span
-        )
-        self.restoring = SpanRestoring(
+        self.asking = ContextAsking(
             self,
             lambda: self.wish,
             self.want,
+            lambda: self.context,
             lambda: self.span,
             lambda: self.gateway.exchange,
-            lambda: self.context,
         )
-        for part in (self.gateway, self.dialogs, self.restoring):
-            self.adopt(part)
+        self.adopt(self.gateway)
+        self.adopt(self.asking)
 
     @property
     def held(self) -> ConversationSummary | None:
@@ -137,7 +133,7 @@ follows the agents: what the model had in front of it when it answered, and what
     @property
     def span(self) -> ContextSpan | FateChange | None:
         """The span under the cursor."""
-        return self.spans[self.cursor] if 0 <= self.cursor < len(self.spans) else None
+        return self.at_cursor(self.spans)
 
     # --- what is looked at ----------------------------------------------------------------------------------
 
@@ -151,7 +147,7 @@ follows the agents: what the model had in front of it when it answered, and what
             self.originals = ()  # what their words mean may be known by now
             self.ask(operations.conversation.conversations(), origin="screen")
 
-    def take(self, result: Any) -> None:
+    def take(self, result: object) -> None:
         from amgs.types.conversation import ContextComparison, OptimisedContext
         from amgs.types.gateway import GatewayExchange
         from amgs_app.results.memory import ConversationList, ConversationShown, ExchangeList
@@ -169,8 +165,8 @@ follows the agents: what the model had in front of it when it answered, and what
                 self.take_context(result.b, result)
             case ConversationShown():
                 self._take_originals(result)
-            case _ if view_of(result) == self.beside.name and result.conversation == self.wish.conversation:
-                self.beside.result = result
+            case _:
+                self.beside.take(result, self.wish.conversation)
 
     def _take_list(self, result: ConversationList) -> None:
         self.listed = result
@@ -207,14 +203,14 @@ follows the agents: what the model had in front of it when it answered, and what
         if result.conversation != self.wish.conversation:  # the operator typed it
             self.wish = ContextWish(result.conversation, result.query, result.budget, result.strategy)
         self.wish = self.stood = replace(self.wish, other=compared.a.strategy if compared else None)
-        self.restoring.tell(self.context if compared is None else None, result)
+        self.asking.tell_restored(self.context if compared is None else None, result)
         self.place_cursor(result, compared)
 
-    def failed(self, failure: Failed) -> None:
-        self.restoring.asked = ""
+    def receive_failure(self, failure: Failed) -> None:
+        self.asking.restores = ""
         if failure.request.slot == "conversation:context" and failure.request.origin == "operator":
             self.wish = self.stood
-        super().failed(failure)
+        super().receive_failure(failure)
 
     def place_cursor(self, result: OptimisedContext | None, compared: ContextComparison | None) -> None:
         """Take another context; the cursor stays with the message on which it stands."""
@@ -222,16 +218,16 @@ follows the agents: what the model had in front of it when it answered, and what
         self.context, self.comparison = result, compared
         same = result is not None and before is not None and result.conversation == before.conversation
         if same:
-            self.place_on(span.first if span is not None else 0)
+            self.place_on_message(span.first if span is not None else 0)
         else:
             self.cursor = 0
             self.follow_cursor()
         self._ask_view()
 
-    def place_on(self, number: int) -> None:
+    def place_on_message(self, number: int) -> None:
         """Put the cursor on the row that has a message; where none has, it stays in its place."""
-        here = (n for n, each in enumerate(self.spans) if each.first <= number <= each.last)
-        self.cursor = next(here, min(self.cursor, max(0, self.rows - 1)))
+        self.clip_cursor()
+        self.place_on(each.first <= number <= each.last for each in self.spans)
         self.follow_cursor()
 
     # --- what is asked for -----------------------------------------------------------------------------------
@@ -364,10 +360,10 @@ follows the agents: what the model had in front of it when it answered, and what
     # --- what the keys do -----------------------------------------------------------------------------------
 
     def take_answer(self, line: str) -> None:
-        self.dialogs.take_answer(line)
+        self.asking.take_answer(line)
 
     def action_choose(self) -> None:
-        self.dialogs.choose_conversation(self.listed.conversations if self.listed is not None else ())
+        self.asking.choose_conversation(self.listed.conversations if self.listed is not None else ())
 
     def action_scrub(self, by: int) -> None:
         """The context as it stood some messages earlier or later; where a request is looked at, another request."""
@@ -390,7 +386,7 @@ follows the agents: what the model had in front of it when it answered, and what
         """List each message, or neighbours with the same fate as one; the cursor stays with its message."""
         span = self.span
         self.single = not self.single
-        self.place_on(span.first if span is not None else 0)
+        self.place_on_message(span.first if span is not None else 0)
         self._say()
         self.repaint()
 
@@ -427,7 +423,7 @@ follows the agents: what the model had in front of it when it answered, and what
         self._say()
         self.repaint()
 
-    def show_to_operator(self, command: str, result: Any) -> None:
+    def show_to_operator(self, command: str, result: object) -> None:
         """What the operator typed themselves is shown, whatever the pane does with it."""
         from amgs_app.results.memory import ConversationList, ExchangeList
 
@@ -435,8 +431,7 @@ follows the agents: what the model had in front of it when it answered, and what
             self.action_choose()
         elif isinstance(result, ExchangeList) and result.exchanges:
             self.gateway.action_exchanges()
-        elif view_of(result) and result.conversation == self.wish.conversation:
-            self.beside.name, self.beside.result = view_of(result), result
+        elif self.beside.turn_to(result, self.wish.conversation):
             self.repaint()
         elif command == "conversation show" or view_of(result):
             self.host.show_page(title_of(result), result)

@@ -11,6 +11,7 @@ from amgs_app import operations
 from amgs_app.panes.row_fields import of_falling
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
+from amgs_tui.dialogs.questions import confirm
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.lists import ListPane
 
@@ -117,7 +118,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         """Whether a pin is supposed."""
         return self.supposed == "pinned"
 
-    def take(self, result: Any) -> None:
+    def take(self, result: object) -> None:
         from amgs.lifecycle.decay_forecast import DecayPreview
         from amgs.types import CategoryCurves, DecayCurve, Forecast
 
@@ -129,10 +130,10 @@ decay profile of the selected block, c applies it. Moving in the list selects th
             case CategoryCurves():
                 self.curves = result
             case Forecast():
-                chosen = self.listed[self.cursor].block.id if self.cursor < self.rows else None
+                chosen = self.at_cursor(self.listed)
                 self.forecast = result
-                ids = [row.block.id for row in self.listed]
-                self.cursor = ids.index(chosen) if chosen in ids else max(0, min(self.cursor, self.rows - 1))
+                self.clip_cursor()
+                self.place_on(chosen is not None and row.block.id == chosen.block.id for row in self.listed)
 
     # --- the list -------------------------------------------------------------------------------------------
 
@@ -161,7 +162,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
             self.post_message(self.Picked(self.listed[self.cursor].block.id))
 
     def selection_changed(self, block_id: str | None) -> None:
-        self.cursor = next((n for n, row in enumerate(self.listed) if row.block.id == block_id), self.cursor)
+        self.place_on(row.block.id == block_id for row in self.listed)
         was_supposed, self.supposed, self.preview = self.supposed, "", None
         if block_id is None or not self.has_place:
             self.stale = True
@@ -262,23 +263,20 @@ decay profile of the selected block, c applies it. Moving in the list selects th
 
     def action_make_so(self) -> None:
         """Ask, then set what was supposed; it is in the journal like any change."""
-        from amgs_tui.dialogs.dialog import Confirm
-
         block, pace = self.host.selected, self.supposed
         if block is None or not pace:
             return
         title = self.host.titles.get(block, block[:12])
         words = f"“{title}” changes from {self._present} to {pace}. `undo` reverts it."
 
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self.supposed, self.preview = "", None
-                if pace == "pinned":
-                    self.ask(operations.block.set_block(block, pin=True))
-                else:
-                    self.ask(operations.block.set_block(block, profile=pace))
+        def apply() -> None:
+            self.supposed, self.preview = "", None
+            if pace == "pinned":
+                self.ask(operations.block.set_block(block, pin=True))
+            else:
+                self.ask(operations.block.set_block(block, profile=pace))
 
-        self.app.push_screen(Confirm("Apply this decay profile?", words), answered)
+        confirm(self.app, "Apply this decay profile?", words, apply)
 
     def action_view(self) -> None:
         self.view = CURVES[(CURVES.index(self.view) + 1) % len(CURVES)]

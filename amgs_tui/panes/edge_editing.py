@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from amgs.text.plural import plural
@@ -66,6 +67,7 @@ EDITING: Final[list[Any]] = [
 ]
 
 
+@dataclass(eq=False)
 class EdgeDrafting:
     """The corrections of the edges around a block, and which of the edges the keys mean.
 
@@ -74,17 +76,11 @@ class EdgeDrafting:
     cursor, the strongest first.
     """
 
-    def __init__(
-        self,
-        pane: ListPane,
-        found: Callable[[], Neighbourhood | None],
-        neighbours: Callable[[], Sequence[str]],
-    ) -> None:
-        self._pane = pane
-        self._found = found
-        self._neighbours = neighbours
-        self.draft: EdgeDraft | None = None
-        self.edge = 0
+    pane: ListPane
+    found: Callable[[], Neighbourhood | None]
+    neighbours: Callable[[], Sequence[str]]
+    draft: EdgeDraft | None = None
+    edge: int = 0
 
     def __str__(self) -> str:
         """What is drafted; "" for nothing."""
@@ -101,14 +97,14 @@ class EdgeDrafting:
         from amgs.types.edge_draft import EdgeDraft
 
         self.draft = EdgeDraft(edits, at)
-        self._pane.redraw()
+        self.pane.redraw()
 
     # --- the edge that keys mean --------------------------------------------------------------------------
 
     @property
     def edges_at_cursor(self) -> list[Edge]:
         """The edges between the centre and the neighbour under the cursor, the strongest first, drafted ones last."""
-        found, ids, cursor = self._found(), self._neighbours(), self._pane.cursor
+        found, ids, cursor = self.found(), self.neighbours(), self.pane.cursor
         if found is None or not 0 <= cursor < len(ids):
             return []
         ends = {found.center.id, ids[cursor]}
@@ -157,20 +153,20 @@ class EdgeDrafting:
             case "apply" | "discard":
                 return self.draft is not None
             case "add_edge":
-                return self._found() is not None
+                return self.found() is not None
             case "walk_edges":
-                return bool(self._neighbours())
+                return bool(self.neighbours())
         return None
 
     # --- what the keys do -----------------------------------------------------------------------------------
 
     def action_walk_edges(self, by: int) -> None:
         """The next edge of the neighbour; past the last one, the next neighbour."""
-        pane, edges = self._pane, len(self.edges_at_cursor)
+        pane, edges = self.pane, len(self.edges_at_cursor)
         place = min(self.edge, max(0, edges - 1)) + by
         if 0 <= place < edges:
             self.edge = place
-        elif 0 <= pane.cursor + by < len(self._neighbours()):
+        elif 0 <= pane.cursor + by < len(self.neighbours()):
             pane.move_to(pane.cursor + by)
             self.edge = 0 if by > 0 else max(0, len(self.edges_at_cursor) - 1)
         pane.show_change()
@@ -178,7 +174,7 @@ class EdgeDrafting:
     def _edit(self, edge: Edge | None, **how: Any) -> None:
         """Draft something for an edge; None for no edge."""
         if edge is not None:
-            self._pane.ask(
+            self.pane.ask(
                 operations.edge.edit(edge.source_id, edge.target_id, kind=edge.relation_type, **how)
             )
 
@@ -204,40 +200,38 @@ class EdgeDrafting:
         self._edit(self.edge_at_cursor, reset=True)
 
     def action_apply(self) -> None:
-        self._pane.ask(operations.edge.apply())
+        self.pane.ask(operations.edge.apply())
 
     def action_discard(self) -> None:
-        self._pane.ask(operations.edge.discard())
+        self.pane.ask(operations.edge.discard())
 
     def action_add_edge(self) -> None:
         """Find the other block, the neighbours first, then choose what joins the two."""
-        found = self._found()
+        found = self.found()
         if found is not None:
             start = found.center
-            self._pane.host.find_block(
-                f"New edge from “{start.title}” to",
-                lambda goal: self._choose_kind(start.id, goal),
-                self.rest,
+            self.pane.host.find_block(
+                f"New edge from “{start.title}” to", lambda goal: self._choose_kind(start.id, goal), self.rest
             )
 
     @property
     def rest(self) -> list[Block]:
         """The neighbours from the cursor on, then those before it."""
-        found, cursor = self._found(), self._pane.cursor
+        found, cursor = self.found(), self.pane.cursor
         by_id = {block.id: block for block in found.blocks} if found is not None else {}
-        near = [by_id[each] for each in self._neighbours()]
+        near = [by_id[each] for each in self.neighbours()]
         return near[cursor:] + near[:cursor]
 
     def _choose_kind(self, start: str, goal: str) -> None:
-        found = self._found()
+        found = self.found()
         here = sorted({live.edge.relation_type for live in found.edges}) if found is not None else []
         choices = [Choice(name, name) for name in dict.fromkeys((*KINDS, *here))]
         own = Choice(OWN, "other …", "a type of your own")
 
         def join(kind: str) -> None:
             if kind == OWN:
-                self._pane.host.command(f"edge edit {start[:12]} {goal[:12]} --kind ")
+                self.pane.host.command(f"edge edit {start[:12]} {goal[:12]} --kind ")
             else:
-                self._pane.ask(operations.edge.edit(start, goal, kind=kind))
+                self.pane.ask(operations.edge.edit(start, goal, kind=kind))
 
-        self._pane.choose("What joins them?", [*choices, own], join)
+        self.pane.choose("What joins them?", [*choices, own], join)

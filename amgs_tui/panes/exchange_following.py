@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from amgs.text.plural import plural
@@ -21,6 +21,7 @@ EXCHANGES: Final = 50
 """Requests through a gateway that can be gone through."""
 
 
+@dataclass(eq=False)
 class GatewayFollower:
     """Which request is looked at.
 
@@ -29,13 +30,12 @@ class GatewayFollower:
     since a context was asked for.
     """
 
-    def __init__(self, pane: Pane) -> None:
-        self._pane = pane
-        self.through: ExchangeList | None = None
-        self.exchange: GatewayExchange | None = None
-        self.number = 0
-        self.follows = True
-        self.late = False
+    pane: Pane
+    through: ExchangeList | None = None
+    exchange: GatewayExchange | None = None
+    number: int = 0
+    follows: bool = True
+    late: bool = False
 
     @property
     def requests(self) -> Sequence[GatewayExchange]:
@@ -58,20 +58,20 @@ class GatewayFollower:
         if number is not None:
             self.follows = follow
             self._ask(number)
-            self._pane.show_change()
+            self.pane.show_change()
 
     def _ask(self, number: int) -> None:
         """Ask for a request, unless it is there already; it is looked at from now on."""
         missing = number != self.number or self.exchange is None
         self.number = number
         if missing:
-            self._pane.ask(operations.traffic.exchange(number), slot="conversation:exchange", origin="screen")
+            self.pane.ask(operations.traffic.exchange(number), slot="conversation:exchange", origin="screen")
 
     def action_exchanges(self) -> None:
         """Choose a request; where it is the newest, newer ones take its place."""
         every = self.requests
         if not every:
-            self._pane.notify("No agent has asked anything yet.", title="No requests")
+            self.pane.notify("No agent has asked anything yet.", title="No requests")
             return
         choices = [
             Choice(
@@ -83,7 +83,7 @@ class GatewayFollower:
             for one in every
         ]
         newest = str(every[0].number)
-        self._pane.choose(
+        self.pane.choose(
             "Which request?", choices, lambda number: self.go_to(int(number), follow=number == newest)
         )
 

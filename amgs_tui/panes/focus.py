@@ -15,7 +15,7 @@ from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
 from amgs_tui.keys import hide, show
 from amgs_tui.panes.base import Pane
-from amgs_tui.panes.map_cursor import Axis, MapCursor, ReadTokens, entry_holding, view_in
+from amgs_tui.panes.map_cursor import Axis, MapCursor, entry_holding, view_in
 from amgs_tui.panes.run_controls import STEERING, STEERS, RunSteering
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from amgs_focus.trace.lineage import TraceSummary
     from amgs_focus.views import EntryExplanation, EntryView, FocusView
     from amgs_tui.host import Host
-    from amgs_tui.messages import Failed, Follow, Origin
+    from amgs_tui.messages import Failed, Follow
 
 AXES: tuple[Axis, ...] = ("lifetime", "log", "context")
 NEEDS_VIEW = frozenset(
@@ -137,7 +137,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
     def asks(self) -> Iterable[Call[Any]]:
         return [operations.focus.view()]
 
-    def take(self, result: Any) -> None:
+    def take(self, result: object) -> None:
         from amgs_app.results.focus import LastRun, Opened, Resumed
         from amgs_focus.records import TokenSpan
         from amgs_focus.views import EntryExplanation
@@ -158,37 +158,30 @@ what you do in the past begins a branch, and two branches can be compared. Opene
                 if fresh:
                     self.zoom, self.pan, self.playing = 1.0, 0, False
 
-    def take_look(self, result: Any) -> None:
+    def take_look(self, result: object) -> None:
         from amgs_focus.views import EntryExplanation
 
         # Where the operator has moved the cursor since, the explanation is of another entry.
         if not isinstance(result, EntryExplanation) or result.entry.position == self.cursor:
             self.take(result)
 
-    def finished(self, command: str, result: Any, looks: Iterable[Any] = ()) -> None:
+    def receive(self, command: str, result: object, looks: Iterable[object] = ()) -> None:
         from amgs_app.results.focus import Stepped
         from amgs_focus.records import TokenSpan
         from amgs_focus.views import EntryExplanation
 
-        super().finished(command, result, looks)
+        super().receive(command, result, looks)
         if self.has_place and not isinstance(result, EntryExplanation | TokenSpan):
             self._look_closer(explain=self.why is None)
         if self.playing and isinstance(result, Stepped) and result.refocus is None:
             self._play_on()
 
-    def ask(
-        self,
-        call: Call[Any],
-        *,
-        slot: str = "",
-        origin: Origin = "operator",
-        follow: Follow | None = None,
-    ) -> None:
-        """Hand a call to the engine; what changes the map brings the inspector's part of the new one along."""
+    def follow_up(self, call: Call[Any]) -> Follow | None:
+        """What changes the map brings the inspector's part of the new one along."""
         name = call.operation.name
-        if follow is None and name not in LOOKS and self.has_place:
-            follow = MapCursor(None, self.axis, 1.0, 0) if name in FRESH else self._map_cursor
-        super().ask(call, slot=slot, origin=origin, follow=follow)
+        if name in LOOKS or not self.has_place:
+            return None
+        return MapCursor(None, self.axis, 1.0, 0) if name in FRESH else self._map_cursor
 
     @property
     def _map_cursor(self) -> MapCursor:
@@ -209,11 +202,12 @@ what you do in the past begins a branch, and two branches can be compared. Opene
         elif self.tokens is not None and self._tokens_of is self.view:
             missing = (self.tokens.start, self.tokens.end) != (seen[0], min(seen[1], self.view.lifetime))
             seen = seen if missing else None
+        why = operations.focus.why(str(self.cursor))
+        read = operations.focus.tokens(seen[0], seen[1] - seen[0]) if seen is not None else None
         if explain:
-            follow = ReadTokens(*seen) if seen is not None else None
-            self.ask(operations.focus.why(str(self.cursor)), origin="screen", follow=follow)
-        elif seen is not None:
-            self.ask(operations.focus.tokens(seen[0], seen[1] - seen[0]), origin="screen")
+            self.ask(why, origin="screen", follow=None if read is None else lambda _: [read])
+        elif read is not None:
+            self.ask(read, origin="screen")
 
     @property
     def empty(self) -> bool:
@@ -276,9 +270,9 @@ what you do in the past begins a branch, and two branches can be compared. Opene
             tokens=self.tokens,
         )
 
-    def failed(self, failure: Failed) -> None:
+    def receive_failure(self, failure: Failed) -> None:
         self.playing = False
-        super().failed(failure)
+        super().receive_failure(failure)
         self.trouble = None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
@@ -287,7 +281,7 @@ what you do in the past begins a branch, and two branches can be compared. Opene
             return self.view is None and self.left is not None and self.left.trace is not None
         return self.view is not None or action not in NEEDS_VIEW | STEERS
 
-    def show_to_operator(self, command: str, result: Any) -> None:
+    def show_to_operator(self, command: str, result: object) -> None:
         """What was asked for with enter is explained on a page of its own: the inspector may have cut it."""
         del command
         from amgs_focus.views import EntryExplanation

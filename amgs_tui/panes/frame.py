@@ -79,7 +79,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     def asks(self) -> Iterable[Call[Any]]:
         return [operations.frame.frames(), operations.frame.last()]
 
-    def take(self, result: Any) -> None:
+    def take(self, result: object) -> None:
         from amgs.types import Frame, SearchResult
         from amgs_app.results.memory import FrameList, LastFrame
 
@@ -101,8 +101,9 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     def _take_rows(self, held: Candidate | None) -> None:
         """Begin at the top of new rows, or with the block that the cursor was on."""
         self.text_offset = 0
-        keys = [] if held is None else [_key(each) for each in self.candidates]
-        self.cursor = keys.index(_key(held)) if held is not None and _key(held) in keys else 0
+        self.cursor = 0
+        if held is not None:
+            self.place_on(_key(each) == _key(held) for each in self.candidates)
         self.follow_cursor()
 
     def _take_last(self, result: LastFrame) -> None:
@@ -133,8 +134,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     @property
     def _row(self) -> Candidate | None:
         """The candidate under the cursor."""
-        rows = self.candidates
-        return rows[self.cursor] if self.cursor < len(rows) else None
+        return self.at_cursor(self.candidates)
 
     @property
     def candidates(self) -> Sequence[Candidate]:
@@ -177,8 +177,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         """Go to the selected block, unless the cursor stands on it: a composite may list it once a part."""
         row = self._row
         if row is None or row.block.id != block_id:
-            here = (n for n, one in enumerate(self.candidates) if one.block.id == block_id)
-            self.cursor = next(here, self.cursor)
+            self.place_on(one.block.id == block_id for one in self.candidates)
             self.repaint()
 
     def rows_on_screen(self) -> Mapping[int, int] | None:
@@ -357,6 +356,6 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         self.repaint()
 
 
-def _key(row: Candidate | None) -> tuple[str, str]:
+def _key(row: Candidate) -> tuple[str, str]:
     """What tells one row of a frame from another: a block may be a candidate of several parts."""
-    return ("", "") if row is None else (row.child, row.block.id)
+    return row.child, row.block.id

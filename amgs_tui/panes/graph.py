@@ -83,7 +83,7 @@ strongest path to any other block."""
         only = None if self.relation is None else [self.relation]
         return [operations.graph.neighbours(selected, hops=self.hops, relation=only)]
 
-    def take(self, result: Any) -> None:
+    def take(self, result: object) -> None:
         from amgs.types import GraphStats, Neighbourhood
         from amgs.types.edge_draft import EdgeDraft
         from amgs_app.results.memory import EdgesApplied, Inspection

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
@@ -37,14 +38,14 @@ DRAFTED = 2000
 """Blocks that one draft holds at most: what an operator may still look through."""
 
 
+@dataclass(eq=False)
 class RevisionRows:
     """A revision in the place of the raw blocks, until the operator goes back; one that only adds texts is not worth
     it. plan: None for none.
     """
 
-    def __init__(self) -> None:
-        self.plan: RevisionPlan | None = None
-        self._carried_out: int | None = None
+    plan: RevisionPlan | None = None
+    _carried_out: int | None = field(default=None, init=False)
 
     def take(self, result: object) -> None:
         """Keep a plan, or what was carried out of one; anything else lets the raw blocks be seen."""
@@ -148,7 +149,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
             )
         ]
 
-    def take(self, result: Any) -> None:
+    def take(self, result: object) -> None:
         from amgs.lifecycle.plan_editing import PlanDraft
         from amgs.lifecycle.revision import Revision, RevisionPlan
         from amgs.types import ConsolidationPlan, IngestReport
@@ -166,7 +167,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
             case ConsolidationPlan() | Consolidated() | Untouched():
                 self.correcting.look_at(result if isinstance(result, ConsolidationPlan) else None)
                 self.revision.plan, self.cursor = None, 0
-        self.cursor = max(0, min(self.cursor, self.rows - 1))
+        self.clip_cursor()
         if isinstance(result, Inbox) and self.draft is None and self.revision.plan is None:
             if result.total and not result.blocks:  # the list became shorter than where it was read from
                 self.look()
@@ -207,7 +208,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
     @property
     def item(self) -> ConsolidationItem | None:
         """What the draft proposes for the block under the cursor."""
-        return self.items[self.cursor] if self.draft is not None and self.rows else None
+        return self.at_cursor(self.items)
 
     @property
     def _place(self) -> int:
@@ -265,10 +266,9 @@ one transaction, which the overview can undo. s lists the sources; what one says
         if self.revision.plan is not None:
             return
         if self.draft is not None:
-            items = enumerate(self.items)
-            place = next((place for place, item in items if item.block.id == block_id), self.cursor)
-            if place != self.cursor:
-                self.correcting.edge, self.cursor = None, place
+            before = self.cursor
+            self.place_on(item.block.id == block_id for item in self.items)
+            self.correcting.edge = self.correcting.edge if self.cursor == before else None
         elif self.inbox is not None:
             here = enumerate(self.inbox.blocks, self.inbox.offset)
             self.cursor = next((place for place, block in here if block.id == block_id), self.cursor)
@@ -346,7 +346,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
             return
         self.correcting.draft, self.revision.plan, self.correcting.edge = None, None, None
         self.selection_changed(self.host.selected)
-        self.cursor = max(0, min(self.cursor, self.rows - 1))
+        self.clip_cursor()
         self.show_change()
 
     # --- correcting the draft -----------------------------------------------------------------------------
@@ -359,7 +359,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
         if chosen is not None:
             self.read(chosen)
 
-    def show_to_operator(self, command: str, result: Any) -> None:
+    def show_to_operator(self, command: str, result: object) -> None:
         """The sources and the findings are lists to choose from."""
         if not self.sources.show(command, result):
             self.reviews.show(command, result)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rich.text import Text
 from textual import events
@@ -13,6 +13,8 @@ from amgs_tui.panes.base import Pane
 
 if TYPE_CHECKING:
     from amgs_tui.host import Host
+
+R = TypeVar("R")
 
 
 class ListPane(Pane):
@@ -47,6 +49,18 @@ class ListPane(Pane):
     def rows_on_screen(self) -> Mapping[int, int] | None:
         """Which row each line of the picture shows; None for a pane whose rows follow each other line by line."""
         return None
+
+    def at_cursor(self, rows: Sequence[R]) -> R | None:
+        """The one of these under the cursor."""
+        return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
+
+    def clip_cursor(self) -> None:
+        """Put the cursor on a row that there is."""
+        self.cursor = max(0, min(self.cursor, self.rows - 1))
+
+    def place_on(self, holds: Iterable[bool]) -> None:
+        """Put the cursor on the first row of which this holds; it stays where it holds of none."""
+        self.cursor = next((row for row, here in enumerate(holds) if here), self.cursor)
 
     def move_to(self, row: int) -> None:
         """Put the cursor on a row (clipped to those there are)."""

@@ -80,15 +80,3 @@ class MapCursor:
         seen = self.tokens_in_sight(view, place)
         calls: list[Call[Any]] = [operations.focus.why(str(place))]
         return calls if seen is None else [*calls, operations.focus.tokens(seen[0], seen[1] - seen[0])]
-
-
-@dataclass(frozen=True, slots=True)
-class ReadTokens:
-    """The follow-up that reads the lifetime tokens [start, end), whatever the result."""
-
-    start: int
-    end: int
-
-    def __call__(self, result: Any) -> Sequence[Call[Any]]:
-        del result
-        return [operations.focus.tokens(self.start, self.end - self.start)]

@@ -74,7 +74,7 @@ then undoes the change under the cursor; later changes that depend on it have to
     def asks(self) -> Iterable[Call[Any]]:
         return [operations.lifecycle.operations(limit=JOURNAL), operations.general.health()]
 
-    def take(self, result: Any) -> None:
+    def take(self, result: object) -> None:
         from amgs.types import Health
         from amgs_app.results.memory import OperationList
         from amgs_app.results.overview import Overview
@@ -86,8 +86,8 @@ then undoes the change under the cursor; later changes that depend on it have to
                 self.health = result
             case OperationList():
                 self.journal = result
-                standing = next((n for n, each in enumerate(self.listed) if not each.undone), 0)
-                self.cursor = max(0, min(standing, self.rows - 1))
+                self.cursor = 0
+                self.place_on(not each.undone for each in self.listed)
 
     # --- the journal ----------------------------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ then undoes the change under the cursor; later changes that depend on it have to
     @property
     def chosen(self) -> JournalEntry | None:
         """The change under the cursor."""
-        return self.listed[self.cursor] if self.cursor < self.rows else None
+        return self.at_cursor(self.listed)
 
     def move_to(self, row: int) -> None:
         """The cursor is in the journal again."""
@@ -190,7 +190,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         if self.chosen is not None and not self.chosen.undone:
             self.ask(operations.lifecycle.undo(self.chosen.id))
 
-    def show_to_operator(self, command: str, result: Any) -> None:
+    def show_to_operator(self, command: str, result: object) -> None:
         """What a change did is a list of its blocks; the one that is chosen is selected in every pane."""
         del command
         from amgs.types import JournalEntryDetail

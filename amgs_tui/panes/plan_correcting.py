@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from amgs.text.plural import plural
@@ -23,13 +24,7 @@ if TYPE_CHECKING:
 OWN: Final = "(own)"
 """The choice of a category that is typed."""
 CORRECTING: Final[list[Any]] = [
-    show(
-        "e",
-        "recategorise",
-        "category",
-        "inbox.category",
-        "Change the category of this block of the draft",
-    ),
+    show("e", "recategorise", "category", "inbox.category", "Change the category of this block of the draft"),
     show(
         "x",
         "leave_out",
@@ -40,17 +35,12 @@ CORRECTING: Final[list[Any]] = [
     show("plus,equals_sign", "surer(1)", "surer", "inbox.surer", "More confidence in the block or the edge"),
     hide("minus", "surer(-1)", "less sure", "inbox.less_sure", "Less confidence in the block or the edge"),
     show("right", "walk_edges(1)", "edge", "inbox.edge", "Next edge of this block", key_display="←→"),
-    hide(
-        "left",
-        "walk_edges(-1)",
-        "edge before",
-        "inbox.edge_before",
-        "Previous edge, or back to the block",
-    ),
+    hide("left", "walk_edges(-1)", "edge before", "inbox.edge_before", "Previous edge, or back to the block"),
     hide("0", "as_proposed", "as proposed", "inbox.as_proposed", "Reset the corrections to this block"),
 ]
 
 
+@dataclass(eq=False)
 class PlanCorrecting:
     """What the keys of a pane correct in a draft. item: what it proposes for the block under the cursor.
 
@@ -58,14 +48,13 @@ class PlanCorrecting:
     the session holds the draft; what only a dry run showed it does not.
     """
 
-    def __init__(self, pane: Pane, item: Callable[[], ConsolidationItem | None]) -> None:
-        self._pane = pane
-        self._item = item
-        self.draft: PlanDraft | None = None
-        self.edge: int | None = None
-        self.correctable = False
-        self._rows: tuple[PlanDraft, Sequence[Row]] | None = None
-        """The rows of a draft, made once."""
+    pane: Pane
+    item: Callable[[], ConsolidationItem | None]
+    draft: PlanDraft | None = None
+    edge: int | None = None
+    correctable: bool = False
+    _rows: tuple[PlanDraft, Sequence[Row]] | None = field(default=None, init=False)
+    """The rows of a draft, made once."""
 
     def __str__(self) -> str:
         """What is corrected; "" for nothing."""
@@ -91,20 +80,20 @@ class PlanCorrecting:
         return self._rows[1]
 
     def _correct(self, item: ConsolidationItem, **how: Any) -> None:
-        self._pane.ask(operations.consolidation_plan.edit(item.block.id, **how))
+        self.pane.ask(operations.consolidation_plan.edit(item.block.id, **how))
 
     # --- what the keys do -----------------------------------------------------------------------------------
 
     def action_walk_edges(self, by: int) -> None:
-        item = self._item()
+        item = self.item()
         edges = len(item.edges) if item is not None else 0
         place = (-1 if self.edge is None else self.edge) + by
         self.edge = None if place < 0 or not edges else min(place, edges - 1)
-        self._pane.repaint()
+        self.pane.repaint()
 
     def action_leave_out(self) -> None:
         """The chosen edge, else the block: out, or back in."""
-        item = self._item()
+        item = self.item()
         if self.draft is None or item is None:
             return
         edit = self.draft.edit_of(item.block.id)
@@ -117,7 +106,7 @@ class PlanCorrecting:
 
     def action_surer(self, by: int) -> None:
         """Confidence of the chosen edge, else of the block, a step up or down."""
-        item = self._item()
+        item = self.item()
         if self.draft is None or item is None:
             return
         edit = self.draft.edit_of(item.block.id)
@@ -130,17 +119,17 @@ class PlanCorrecting:
             self._correct(item, sure=[f"{self.edge + 1}={step_value(present, by):g}"])
 
     def action_as_proposed(self) -> None:
-        if (item := self._item()) is not None:
+        if (item := self.item()) is not None:
             self._correct(item, reset=True)
 
     def action_recategorise(self) -> None:
         """Choose among the categories there are; one of the operator's own is typed."""
         from amgs.lifecycle.categories import CATEGORIES
 
-        item = self._item()
+        item = self.item()
         if self.draft is None or item is None:
             return
-        overview = self._pane.host.overview
+        overview = self.pane.host.overview
         held = overview.store.categories if overview is not None else {}
         present = self.draft.edit_of(item.block.id).category or item.category
         names = dict.fromkeys((*CATEGORIES, *held, present))
@@ -150,9 +139,9 @@ class PlanCorrecting:
 
         def use(name: str) -> None:
             if name == OWN:
-                self._pane.host.command(f"consolidate edit {item.block.id[:12]} --new --category ")
+                self.pane.host.command(f"consolidate edit {item.block.id[:12]} --new --category ")
             else:
                 self._correct(item, category=name)
 
         own = Choice(OWN, "other …", "a category of your own")
-        self._pane.choose("Category", [*choices, own], use)
+        self.pane.choose("Category", [*choices, own], use)

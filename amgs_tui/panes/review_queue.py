@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual.app import ComposeResult
@@ -26,22 +27,18 @@ if TYPE_CHECKING:
 Verdict = Literal["accept", "reject"]
 
 REVIEW = show(
-    "v",
-    "review",
-    "review",
-    "inbox.review",
-    "Review blocks that may be superseded, contradicted or merged",
+    "v", "review", "review", "inbox.review", "Review blocks that may be superseded, contradicted or merged"
 )
 
 
+@dataclass(eq=False)
 class ReviewQueue:
     """Opens the queue from a pane."""
 
-    def __init__(self, pane: Pane) -> None:
-        self._pane = pane
+    pane: Pane
 
     def action_review(self) -> None:
-        self._pane.ask(operations.maintenance.queue())
+        self.pane.ask(operations.maintenance.queue())
 
     def show(self, command: str, result: object) -> None:
         """The queue is a list to choose from; each finding is shown with both texts before a verdict."""
@@ -54,10 +51,10 @@ class ReviewQueue:
             self._choose(waiting)
         elif command == "review list":
             words = "Nothing to review. Compare all blocks about the same subject now?"
-            confirm(self._pane.app, "Look for conflicts?", words, self._scan)
+            confirm(self.pane.app, "Look for conflicts?", words, self._scan)
 
     def _scan(self) -> None:
-        self._pane.ask(operations.maintenance.scan())
+        self.pane.ask(operations.maintenance.scan())
 
     def _choose(self, waiting: Sequence[ReviewItem]) -> None:
         choices = [
@@ -69,14 +66,14 @@ class ReviewQueue:
             for each in waiting
         ]
         by_id = {str(each.review.id): each for each in waiting}
-        self._pane.choose(plural(len(waiting), "finding"), choices, lambda name: self._judge(by_id[name]))
+        self.pane.choose(plural(len(waiting), "finding"), choices, lambda name: self._judge(by_id[name]))
 
     def _judge(self, item: ReviewItem) -> None:
         def decide(verdict: Verdict | None) -> None:
             if verdict is not None:
-                self._pane.ask(operations.maintenance.decide(item.review.id, verdict))
+                self.pane.ask(operations.maintenance.decide(item.review.id, verdict))
 
-        self._pane.app.push_screen(VerdictDialog(item), decide)
+        self.pane.app.push_screen(VerdictDialog(item), decide)
 
 
 MEANING = {

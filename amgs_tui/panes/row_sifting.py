@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from amgs.errors import UsageError
 from amgs.text.plural import plural
@@ -15,7 +15,6 @@ from amgs_tui.widgets.completion_cache import Completion
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from amgs_app.panes.layout import Pane as PaneName
     from amgs_app.panes.row_filter import Listing, Row
 
 FILTER: Final = " filter"
@@ -33,8 +32,7 @@ class RowSifting:
     """
 
     def __init__(self, pane: str, rows: Callable[[], Sequence[Row]]) -> None:
-        self.pane = cast("PaneName", pane)
-        """The name as operations take it."""
+        self.pane = pane
         self.now = ListFilter()
         self._rows = rows
 

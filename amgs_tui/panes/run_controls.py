@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from amgs_app import operations
@@ -18,13 +19,7 @@ SCRUB: Final = 8
 """Tokens that one key of the scrubber goes over."""
 STEERING: Final[list[Any]] = [
     hide("left_square_bracket", "scrub(-1)", "scrub", "focus.earlier", "Eight tokens back"),
-    hide(
-        "right_square_bracket",
-        "scrub(1)",
-        "scrub",
-        "focus.later",
-        "Eight tokens forward",
-    ),
+    hide("right_square_bracket", "scrub(1)", "scrub", "focus.later", "Eight tokens forward"),
     hide("L", "live", "live", "focus.live", "Go to the live end"),
     hide("m", "measure", "measure", "focus.measure", "Measure what this span's detail is worth: ΔNLL"),
     hide("p", "say('pin')", "pin", "focus.pin", "Pin or unpin: this span will not collapse"),
@@ -33,13 +28,7 @@ STEERING: Final[list[Any]] = [
     hide("S", "setting", "set", "focus.set", "Change τ, N_diff, W_max and other settings from here on"),
     hide("B", "branch", "branch", "focus.branch", "Begin a named branch here"),
     hide("b", "branches", "branches", "focus.branches", "Switch to another branch"),
-    hide(
-        "d",
-        "diff",
-        "diff",
-        "focus.diff",
-        "Compare this branch with another",
-    ),
+    hide("d", "diff", "diff", "focus.diff", "Compare this branch with another"),
 ]
 STEERS: Final = frozenset(
     ("scrub", "live", "measure", "say", "force", "branch", "branches", "diff", "setting")
@@ -47,95 +36,93 @@ STEERS: Final = frozenset(
 """Actions that need a run."""
 
 
+@dataclass(eq=False)
 class RunSteering:
     """What the keys of a pane do to the run that it shows. view: the run; entry: the one under the cursor."""
 
-    def __init__(
-        self, pane: Pane, view: Callable[[], FocusView | None], entry: Callable[[], EntryView | None]
-    ) -> None:
-        self._pane = pane
-        self._view = view
-        self._entry = entry
-        self.naming = False
-        """Whether the line that is asked for is the name of a branch."""
+    pane: Pane
+    view: Callable[[], FocusView | None]
+    entry: Callable[[], EntryView | None]
+    naming: bool = False
+    """Whether the line that is asked for is the name of a branch."""
 
     # --- through time -------------------------------------------------------------------------------------
 
     def action_scrub(self, direction: int) -> None:
         """Walk over what was decoded; a token that was taken back comes again as it was."""
-        view = self._view()
+        view = self.view()
         if view is None:
             return
         if direction > 0:
             self._forward(min(SCRUB, view.head - view.position))
         elif view.position:
-            self._pane.ask(operations.focus.back(min(SCRUB, view.position)))
+            self.pane.ask(operations.focus.back(min(SCRUB, view.position)))
 
     def action_live(self) -> None:
-        if (view := self._view()) is not None:
+        if (view := self.view()) is not None:
             self._forward(view.head - view.position)
 
     def _forward(self, count: int) -> None:
         if count:
-            self._pane.ask(operations.focus.step(count))
+            self.pane.ask(operations.focus.step(count))
         else:
-            self._pane.notify("You are at the live end. Press . to decode.", timeout=3)
+            self.pane.notify("You are at the live end. Press . to decode.", timeout=3)
 
     # --- entries ------------------------------------------------------------------------------------------
 
     def action_measure(self) -> None:
-        if (entry := self._entry()) is not None:  # by name: a step that is still running may number them anew
-            self._pane.ask(operations.focus_control.measure(str(entry.node)))
+        if (entry := self.entry()) is not None:  # by name: a step that is still running may number them anew
+            self.pane.ask(operations.focus_control.measure(str(entry.node)))
 
     def action_say(self, word: Literal["pin", "forbid"]) -> None:
         """Pin or forbid the entry under the cursor, or take that back."""
-        if (entry := self._entry()) is not None:
+        if (entry := self.entry()) is not None:
             said = entry.pinned if word == "pin" else entry.forbidden
-            self._pane.ask(operations.focus_control.steer(str(entry.node), word, release=said))
+            self.pane.ask(operations.focus_control.steer(str(entry.node), word, release=said))
 
     def action_force(self) -> None:
-        if (entry := self._entry()) is not None:
+        if (entry := self.entry()) is not None:
             action: Literal["expand", "collapse"] = "expand" if entry.level else "collapse"
-            self._pane.ask(operations.focus_control.steer(str(entry.node), action))
+            self.pane.ask(operations.focus_control.steer(str(entry.node), action))
 
     def action_setting(self) -> None:
-        self._pane.host.command("focus set tau_expand ")
+        self.pane.host.command("focus set tau_expand ")
 
     # --- branches -----------------------------------------------------------------------------------------
 
     def action_branch(self) -> None:
         """Ask for the branch's name first; what is typed next belongs to it."""
-        if (view := self._view()) is not None:
+        if (view := self.view()) is not None:
             hint = f"A name, or enter for branch-{len(view.branches)}. It begins at step {view.position}."
             self.naming = True
-            self._pane.host.ask_line(self._pane.NAME, "branch", hint=hint, blank=True)
+            self.pane.host.ask_line(self.pane.NAME, "branch", hint=hint, blank=True)
 
     def take_name(self, line: str) -> None:
         """The name of a branch was entered; none leaves it to the engine."""
         self.naming = False
-        self._pane.ask(operations.focus_trace.branch(line.strip() or None))
+        self.pane.ask(operations.focus_trace.branch(line.strip() or None))
 
     def action_branches(self) -> None:
         """Choose the branch to go to."""
         self._choose_branch(
-            "Switch to which branch?", lambda name: self._pane.ask(operations.focus_trace.switch(name))
+            "Switch to which branch?", lambda name: self.pane.ask(operations.focus_trace.switch(name))
         )
 
     def action_diff(self) -> None:
         """Choose the branch that this one is held against."""
-        if (view := self._view()) is not None:
+        if (view := self.view()) is not None:
             here = view.branch
             self._choose_branch(
                 f"Compare {here} with",
-                lambda name: self._pane.ask(operations.focus_trace.difference(here, name)),
+                lambda name: self.pane.ask(operations.focus_trace.difference(here, name)),
             )
 
     def _choose_branch(self, title: str, then: Callable[[str], None]) -> None:
-        view = self._view()
+        view = self.view()
         others = [each for each in view.branches if not each.active] if view is not None else []
         if not others:
             words = "B begins one here; a change made in the past begins one automatically."
-            self._pane.notify(words, title="There is only this branch", timeout=5)
+            self.pane.notify(words, title="There is only this branch", timeout=5)
             return
         choices = [
             Choice(
@@ -143,4 +130,4 @@ class RunSteering:
             )
             for each in others
         ]
-        self._pane.choose(title, choices, then)
+        self.pane.choose(title, choices, then)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,16 +28,16 @@ SOURCES = show(
 )
 
 
+@dataclass(eq=False)
 class SourceChoosing:
     """Opens the sources from a pane."""
 
-    def __init__(self, pane: Pane) -> None:
-        self._pane = pane
-        self._offered = ""
-        """The source whose update is being planned for the operator."""
+    pane: Pane
+    _offered: str = field(default="", init=False)
+    """The source whose update is being planned for the operator."""
 
     def action_sources(self) -> None:
-        self._pane.ask(operations.source.sources(limit=MOST))
+        self.pane.ask(operations.source.sources(limit=MOST))
 
     def show(self, command: str, result: object) -> bool:
         """The sources are a list to choose from; an update of the chosen one waits in the command line while its plan
@@ -50,21 +51,21 @@ class SourceChoosing:
         elif command == "source update" and self._offered:
             name, self._offered = self._offered, ""
             if isinstance(result, RevisionPlan) and not result.empty:
-                self._pane.host.command(f"source update {quote(name)}")
+                self.pane.host.command(f"source update {quote(name)}")
         else:
             return False
         return True
 
     def _choose_source(self, found: SourceList) -> None:
         if not found.sources:
-            self._pane.notify("Ingest a file, a folder or a text with i.", title="The memory has no sources")
+            self.pane.notify("Ingest a file, a folder or a text with i.", title="The memory has no sources")
             return
-        now = self._pane.host.now()
+        now = self.pane.host.now()
         choices = [Choice(each.name, each.name, _describe(each, now)) for each in found.sources]
         by_name = {each.name: each for each in found.sources}
         more = f", the first {len(choices):,}" if len(choices) < found.total else ""
         title = f"{plural(found.total, 'source')}{more}"
-        self._pane.choose(title, choices, lambda name: self._choose_step(by_name[name]))
+        self.pane.choose(title, choices, lambda name: self._choose_step(by_name[name]))
 
     def _choose_step(self, source: SourceSummary) -> None:
         """What can be done with it; what changes anything is a plan first, or a line to be entered."""
@@ -82,16 +83,16 @@ class SourceChoosing:
         def take(step: str) -> None:
             match step:
                 case "show":
-                    self._pane.ask(operations.source.show(name))
+                    self.pane.ask(operations.source.show(name))
                 case "update" if source.place:
                     self._offered = name
-                    self._pane.ask(operations.source.update(name, dry_run=True))
+                    self.pane.ask(operations.source.update(name, dry_run=True))
                 case "watch":
-                    self._pane.host.command(f"source watch {quote(str(Path(source.place).parent))}")
+                    self.pane.host.command(f"source watch {quote(str(Path(source.place).parent))}")
                 case "update" | "delete":
-                    self._pane.host.command(f"source {step} {quote(name)} ")
+                    self.pane.host.command(f"source {step} {quote(name)} ")
 
-        self._pane.choose(name, choices, take)
+        self.pane.choose(name, choices, take)
 
 
 def _describe(source: SourceSummary, now: datetime) -> str:

@@ -18,21 +18,10 @@ if TYPE_CHECKING:
 STEP: Final = 0.05
 WEIGHING: Final[list[Any]] = [
     show(
-        "right",
-        "part(1)",
-        "weights",
-        "frame.part",
-        "Choose the weight that + and − move",
-        key_display="←→",
+        "right", "part(1)", "weights", "frame.part", "Choose the weight that + and − move", key_display="←→"
     ),
     hide("left", "part(-1)", "weights", "frame.part_before", "The previous weight"),
-    hide(
-        "plus,equals_sign",
-        "weigh(1)",
-        "raise weight",
-        "frame.heavier",
-        "Raise this weight and rank again",
-    ),
+    hide("plus,equals_sign", "weigh(1)", "raise weight", "frame.heavier", "Raise this weight and rank again"),
     hide("minus", "weigh(-1)", "lower weight", "frame.lighter", "Lower this weight and rank again"),
     hide("0", "unweigh", "reset", "frame.unweigh", "Reset the weights to the frame's own"),
     show(
@@ -118,13 +107,13 @@ def _names() -> tuple[str, ...]:
     return tuple(COMPONENTS)
 
 
+@dataclass(eq=False)
 class FrameWeighing:
     """What the keys of a pane do to the weights of the frame that it shows. weights: None while they are its own."""
 
-    def __init__(self, pane: Pane, frame: Callable[[], Frame | None]) -> None:
-        self._pane = pane
-        self._frame = frame
-        self.weights: WeightEditor | None = None
+    pane: Pane
+    frame: Callable[[], Frame | None]
+    weights: WeightEditor | None = None
 
     def __str__(self) -> str:
         """What stands at the lower edge while weights are moved."""
@@ -145,31 +134,31 @@ class FrameWeighing:
         return self.weights.text() if self.weights is not None and self.weights.changed else None
 
     def action_part(self, by: int) -> None:
-        if (frame := self._frame()) is not None:
+        if (frame := self.frame()) is not None:
             self.weights = self._begin(frame).walk(by)
-            self._pane.show_change()
+            self.pane.show_change()
 
     def action_weigh(self, by: int) -> None:
         """Move a weight, and rank anew at once: a look, which reinforces nothing."""
-        if (frame := self._frame()) is not None:
+        if (frame := self.frame()) is not None:
             self.weights = self._begin(frame).move(by)
             self._look_again(frame)
 
     def action_unweigh(self) -> None:
         """The frame as it is without the operator: each part under its own weights."""
-        if self.weights is not None and (frame := self._frame()) is not None:
+        if self.weights is not None and (frame := self.frame()) is not None:
             self.weights = replace(self.weights, now=self.weights.first)
             self._look_again(frame)
 
     def action_compare(self) -> None:
         """A: the frame's own weights, B: the operator's."""
-        frame, mine = self._frame(), self.moved_weights
+        frame, mine = self.frame(), self.moved_weights
         if frame is None or mine is None:
             words = "Move a weight first: ← → choose it, + and − move it."
-            self._pane.notify(words, title="Nothing to compare")
+            self.pane.notify(words, title="Nothing to compare")
             return
         compare = operations.frame_definitions.compare
-        self._pane.ask(compare(frame.name, frame.name, query=frame.query, weights_b=mine))
+        self.pane.ask(compare(frame.name, frame.name, query=frame.query, weights_b=mine))
 
     def _begin(self, frame: Frame) -> WeightEditor:
         """What the keys move: begun with the weights that the frame on the screen was ranked by."""
@@ -179,5 +168,5 @@ class FrameWeighing:
         again = operations.frame.assemble(
             frame.name, query=frame.query, weights=self.moved_weights, look=True
         )
-        self._pane.ask(again, origin="screen")
-        self._pane.show_change()
+        self.pane.ask(again, origin="screen")
+        self.pane.show_change()

@@ -88,7 +88,7 @@ def sign(key: str) -> str:
     return SIGNS.get(key, key.replace("ctrl+", "^"))
 
 
-def named(key: str) -> str:
+def name_key(key: str) -> str:
     """How a key is written where there is room for its name, which ASCII shows too."""
     return "enter" if key == "enter" else sign(key)
 

@@ -4,7 +4,7 @@ the place of the two lowest lines, so that nothing above it moves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
@@ -21,14 +21,6 @@ from amgs_app.terminal.printable import printable_line
 from amgs_tui.widgets.completion_cache import Complete, Completion, Explain
 
 
-def _nothing(_line: str) -> Sequence[Completion]:
-    return ()
-
-
-def _no_hint(_line: str) -> str:
-    return ""
-
-
 class LineInput(Input):
     """An input that leaves tab and the arrows to the prompt around it."""
 
@@ -36,12 +28,11 @@ class LineInput(Input):
     LineInput, LineInput:focus { border: none; height: 1; padding: 0; background: $panel; width: 1fr; }
     """
 
+    @dataclass
     class Steered(Message):
         """A key that completes or walks the history: tab, shift+tab, up, down, escape."""
 
-        def __init__(self, key: str) -> None:
-            super().__init__()
-            self.key = key
+        key: str
 
     KEYS: ClassVar[frozenset[str]] = frozenset({"tab", "shift+tab", "up", "down", "escape"})
 
@@ -94,13 +85,12 @@ class Prompt(Widget):
     }
     """
 
+    @dataclass
     class Answered(Message):
         """A line was entered. topic: what it was asked for."""
 
-        def __init__(self, topic: str, line: str) -> None:
-            super().__init__()
-            self.topic = topic
-            self.line = line
+        topic: str
+        line: str
 
     class Left(Message):
         """The prompt was closed without an answer."""
@@ -108,8 +98,8 @@ class Prompt(Widget):
     def __init__(self) -> None:
         super().__init__(id="prompt")
         self._topic = ""
-        self._complete: Complete = _nothing
-        self._explain: Explain = _no_hint
+        self._complete: Complete = lambda _line: ()
+        self._explain: Explain = lambda _line: ""
         self._history: dict[str, list[str]] = {}
         self._place = 0
         self._typed = ""
@@ -137,7 +127,7 @@ class Prompt(Widget):
         value: str = "",
         *,
         hint: str = "",
-        complete: Complete = _nothing,
+        complete: Complete = lambda _line: (),
         explain: Explain | None = None,
         blank: bool = False,
         replace: bool = False,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from textual import events
 from textual.content import Content
 from textual.message import Message
@@ -44,12 +46,11 @@ class TabLine(Widget):
     TabLine { height: 1; background: $surface; color: $muted; }
     """
 
+    @dataclass
     class Chosen(Message):
         """A tab was clicked."""
 
-        def __init__(self, pane: str) -> None:
-            super().__init__()
-            self.pane = pane
+        pane: str
 
     active: reactive[str] = reactive(PANES[0])
 

@@ -123,9 +123,9 @@ def test_a_damaged_file_is_as_none(tmp_path: Path, text: str) -> None:
     file = tmp_path / "screen.json"
     file.write_text(text)
     kept = KeptState(file)
-    assert (kept.recent, kept.theme, kept.selected_in("a")) == ([], "", "")
+    assert (kept.recent, kept.theme, kept.find_selected("a")) == ([], "", "")
     kept.write("a", "block")
-    assert KeptState(file).selected_in("a") == "block"
+    assert KeptState(file).find_selected("a") == "block"
 
 
 def test_stores_of_another_workstation_stay_and_the_oldest_go(tmp_path: Path) -> None:
@@ -133,9 +133,9 @@ def test_stores_of_another_workstation_stay_and_the_oldest_go(tmp_path: Path) ->
     one, two = KeptState(file), KeptState(file)
     one.write("a", "1")
     two.write("b", "2")
-    assert [KeptState(file).selected_in(name) for name in "ab"] == ["1", "2"]
+    assert [KeptState(file).find_selected(name) for name in "ab"] == ["1", "2"]
     for number in range(MOST_STORES):
         two.write(f"store {number}", "3")
-    assert KeptState(file).selected_in("a") == "" and KeptState(file).selected_in("store 0") == "3"
+    assert KeptState(file).find_selected("a") == "" and KeptState(file).find_selected("store 0") == "3"
     two.write("store 0", "")
-    assert KeptState(file).selected_in("store 0") == ""
+    assert KeptState(file).find_selected("store 0") == ""

@@ -17,9 +17,8 @@ from amgs_app.operations.standard import standard
 from amgs_app.panes.layout import PANES
 from amgs_app.reference import glossary
 from amgs_app.terminal.themes import load, shipped_folder
-from amgs_tui.docs_pages import built, pages
-from amgs_tui.keys import EVERYWHERE, remapped
-from amgs_tui.keys_page import page
+from amgs_tui.docs_pages import build_pages, keys_page, pages
+from amgs_tui.keys import EVERYWHERE, remap
 from amgs_tui.panes.by_key import PANE_TYPES
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -68,8 +67,10 @@ def test_each_pane_explains_its_words() -> None:
     assert set(glossary.SCREEN) == set(PANES)
 
 
-def test_every_exported_name_and_every_command_stand_in_the_pages_that_are_built(tmp_path: Path) -> None:
-    (_, text), (_, man) = built(tmp_path)
+def test_every_exported_name_and_every_command_stand_in_the_pages_that_are_built(
+    tmp_path: Path,
+) -> None:
+    (_, text), (_, man) = build_pages(tmp_path)
     plain = man.replace(r"\-", "-").replace(r"\e", "\\")
     assert [verb.name for verb in standard() if verb.summary not in plain] == []
     headings = re.findall(r"^### (amgs(?:_focus)?\.\w+)$", text, flags=re.M)
@@ -110,14 +111,14 @@ def test_each_test_that_the_list_of_mended_defects_names_exists() -> None:
 
 
 def test_the_keys_of_the_example_are_read_by_the_settings() -> None:
-    given = tomllib.loads(re.findall(r"```toml\n(.*?)```", page(), flags=re.S)[0])
+    given = tomllib.loads(re.findall(r"```toml\n(.*?)```", keys_page(), flags=re.S)[0])
     assert given["screen"]["keys"]["app.find"] == "ctrl+f"
 
 
 def test_the_keys_of_the_example_are_accepted() -> None:
-    given = tomllib.loads(re.findall(r"```toml\n(.*?)```", page(), flags=re.S)[0])["screen"]["keys"]
+    given = tomllib.loads(re.findall(r"```toml\n(.*?)```", keys_page(), flags=re.S)[0])["screen"]["keys"]
     offered: list[list[Any]] = [[*EVERYWHERE, *kind.BINDINGS] for kind in PANE_TYPES]
-    keymap, problems = remapped(given, offered)
+    keymap, problems = remap(given, offered)
     assert keymap == given and not problems
 
 

@@ -53,7 +53,7 @@ def test_garbage_is_collected_when_the_operator_rests_and_not_between_the_keys_o
 ) -> None:
     collection = idle(clocks)
     for _ in range(20):
-        collection.acted()
+        collection.note_act()
         clocks.now += REST_SECONDS / 2
         collection.tick()
     assert clocks.collections() == 0
@@ -78,7 +78,7 @@ def test_a_collection_that_takes_long_waits_for_a_longer_rest(clocks: Clocks) ->
     collection, clocks.pause = idle(clocks), 0.3
     clocks.now = REST_SECONDS
     collection.tick()
-    collection.acted()
+    collection.note_act()
     clocks.gathered, clocks.now = DUE_AFTER, clocks.now + 2 * REST_SECONDS
     collection.tick()
     assert clocks.collections() == 1

@@ -8,7 +8,7 @@ from textual.binding import Binding
 from amgs_tui.dialogs.newest_first import CommandHistory
 from amgs_tui.grammar import ACTS, EXCEPTIONS
 from amgs_tui.help import help_page
-from amgs_tui.keys import EVERYWHERE, own_commands, remapped
+from amgs_tui.keys import EVERYWHERE, own_commands, remap
 from amgs_tui.opening import Opening
 from amgs_tui.panes.base import Pane
 from amgs_tui.panes.by_key import PANE_TYPES
@@ -22,7 +22,7 @@ STEP = [binding for binding in EVERYWHERE if binding.id in ("app.find", "app.pee
 
 
 def test_a_free_key_is_taken() -> None:
-    assert remapped({"app.peek": "v"}, [STEP]) == ({"app.peek": "v"}, ())
+    assert remap({"app.peek": "v"}, [STEP]) == ({"app.peek": "v"}, ())
 
 
 @pytest.mark.parametrize(
@@ -36,26 +36,26 @@ def test_a_free_key_is_taken() -> None:
     ],
 )
 def test_what_cannot_be_is_named_and_the_rest_holds(name: str, keys: str, why: str) -> None:
-    keymap, problems = remapped({name: keys, "app.command": "v"}, [STEP])
+    keymap, problems = remap({name: keys, "app.command": "v"}, [STEP])
     assert keymap == {"app.command": "v"}
     assert len(problems) == 1 and why in problems[0] and name in problems[0]
 
 
 def test_two_actions_may_swap_their_keys() -> None:
-    keymap, problems = remapped({"app.peek": "slash", "app.find": "p"}, [STEP])
+    keymap, problems = remap({"app.peek": "slash", "app.find": "p"}, [STEP])
     assert keymap == {"app.peek": "slash", "app.find": "p"} and not problems
 
 
 def test_panes_that_are_not_offered_together_may_share_a_key() -> None:
     lists = [binding for binding in ListPane.BINDINGS if binding.id == "list.down"]
     steps = [binding for binding in FocusPane.BINDINGS if binding.id == "focus.step"]
-    assert remapped({"focus.step": "j"}, [STEP + lists, STEP + steps]) == ({"focus.step": "j"}, ())
-    _, problems = remapped({"focus.step": "j"}, [STEP + lists + steps])
+    assert remap({"focus.step": "j"}, [STEP + lists, STEP + steps]) == ({"focus.step": "j"}, ())
+    _, problems = remap({"focus.step": "j"}, [STEP + lists + steps])
     assert problems == ('focus.step = "j" is already used by list.down',)
 
 
 def test_a_key_that_a_refused_action_keeps_is_not_given_away() -> None:
-    keymap, problems = remapped({"app.peek": "slash", "app.find": "ctrl+z"}, [STEP])
+    keymap, problems = remap({"app.peek": "slash", "app.find": "ctrl+z"}, [STEP])
     assert keymap == {} and len(problems) == 2
 
 
@@ -131,7 +131,9 @@ def test_a_command_of_ones_own_needs_a_free_key_and_a_line_that_is_one() -> None
 async def test_commands_of_ones_own_run_by_their_keys_and_stand_in_help_and_palette() -> None:
     async with drive(World(consolidated=6), (120, 40)) as driven:
         app = driven.app
-        app.router._opened(Opening(commands={"ctrl+g": "graph stats", "ctrl+n": "search …", "q": "status"}))
+        app.router._take_opening(
+            Opening(commands={"ctrl+g": "graph stats", "ctrl+n": "search …", "q": "status"})
+        )
         await driven.pilot.pause()
         assert '"q" = "status": is already used by app.quit' in driven.text
         await driven.press("ctrl+g")

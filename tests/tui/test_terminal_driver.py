@@ -13,7 +13,7 @@ from textual.drivers.headless_driver import HeadlessDriver
 linux_driver = pytest.importorskip("textual.drivers.linux_driver")
 
 from amgs_tui.app import Workstation  # noqa: E402
-from amgs_tui.hang_up import lasting  # noqa: E402
+from amgs_tui.hang_up import make_lasting  # noqa: E402
 from amgs_tui.terminal_driver import LastingOutput, TerminalDriver  # noqa: E402
 
 
@@ -55,8 +55,8 @@ def test_without_it_whoever_draws_waits_for_ever() -> None:
 
 
 def test_the_workstation_drives_a_terminal_by_it_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert lasting(linux_driver.LinuxDriver) is TerminalDriver
-    assert lasting(HeadlessDriver) is HeadlessDriver
+    assert make_lasting(linux_driver.LinuxDriver) is TerminalDriver
+    assert make_lasting(HeadlessDriver) is HeadlessDriver
     monkeypatch.delenv("TEXTUAL_DRIVER", raising=False)
     assert Workstation(lambda: None).driver_class is TerminalDriver
 

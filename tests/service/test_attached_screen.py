@@ -75,9 +75,9 @@ async def test_a_service_that_ends_is_said_and_found_again(tmp_path: Path) -> No
     store = tmp_path / "notes.duckdb"
     with served(store) as address:
         async with attached(address) as (app, pilot):
-            app.watch_service.heard(Reach("lost", "The connection ended."))
+            app.watch_service.hear(Reach("lost", "The connection ended."))
             await until(pilot, lambda: "service is lost" in text_of(app))
-            app.watch_service.heard(Reach("heard"))
+            app.watch_service.hear(Reach("heard"))
             await until(pilot, lambda: "service is back" in text_of(app))
 
 

@@ -47,9 +47,9 @@ def test_every_record_and_every_turn_is_counted(tmp_path: Path) -> None:
     assert found.turns - sum(count for _, count in found.other_turns) == 10  # two of them are one message
     assert dict(found.mended) == {"a call without a result": 1, "a result without its call": 1}
     assert found.notes == (
-        "Records of Claude Code: 13, of which 11 hold turns and 2 do not (progress: hook_progress 1, torn: the file "
-        "ends within it 1).",
-        "Turns: 13, of which 10 became 9 messages and 3 were left out (thinking 1, compactions 1, of subagents 1).",
+        "Records of Claude Code: 13; with turns: 11; without: 2 (progress: hook_progress 1, torn: the file ends within "
+        "it 1).",
+        "Turns: 13; in messages: 10; left out: 3 (thinking 1, compactions 1, of subagents 1). Messages: 9.",
         "Kept as text (a call without a result 1, a result without its call 1).",
     )
 

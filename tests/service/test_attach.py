@@ -22,6 +22,7 @@ from amgs_app.operations import lifecycle, search, traffic
 from amgs_app.places.served_address import ENDING, address_at
 from amgs_app.server.tokens import Caller, Tokens, digest
 from amgs_app.session.operator import Operator
+from tests.engine.session_samples import CLAUDE_CODE, CODEX, write_lines
 from tests.service.serving import NOW, client, options, served
 
 SCRIPT = """\
@@ -130,6 +131,16 @@ def test_what_another_program_exported_is_read_here_and_taken_in_there(
     done = cli.run(["--connect", f"http://{engine.connection.name}", "import", str(file)])
     assert done == 0
     assert [each.id for each in engine.memory.find("walnuts")]
+
+
+def test_sessions_of_agents_are_read_here_and_kept_there(engine: RemoteEngine, tmp_path: Path) -> None:
+    write_lines(tmp_path / "logs" / "rollout-1.jsonl", CODEX)
+    write_lines(tmp_path / "logs" / "claude.jsonl", CLAUDE_CODE)
+    done = engine.memory.exchange.load_foreign([tmp_path / "logs"])
+    assert (done.path, done.conversations) == (str(tmp_path / "logs"), ("claude", "rollout-1"))
+    line = ["conversation", "add", "dome", str(tmp_path / "logs" / "rollout-1.jsonl")]
+    assert cli.run(["--connect", f"http://{engine.connection.name}", *line]) == 0
+    assert cli.run(["--connect", f"http://{engine.connection.name}", "conversation", "show", "dome"]) == 0
 
 
 def test_what_takes_long_tells_how_far_it_is_and_stops_when_it_is_told_to(engine: RemoteEngine) -> None:

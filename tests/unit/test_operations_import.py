@@ -43,6 +43,7 @@ def folder(tmp_path: Path) -> Path:
     (made / "settings.json").write_text('{"theme": "dark"}', encoding="utf-8")
     (made / "broken.json").write_text('{"theme": ', encoding="utf-8")
     (made / "notes.txt").write_text("A note.", encoding="utf-8")
+    (made / "again").symlink_to(made)
     return made
 
 
@@ -104,13 +105,11 @@ def test_a_folder_is_imported_with_what_is_known_in_it_and_one_undo_takes_all_ba
     assert (tried.operation, names(session)) == (None, {})
     done = do(session, "import", str(folder))
     assert done.format == "chatgpt, claude-code, codex"
-    assert counts(done)["file"] == (6, 3) and counts(done)["conversation"] == (3, 3)
+    assert counts(done)["file"] == (7, 3) and counts(done)["conversation"] == (3, 3)
     left = {Path(one.path).name: one.reason for one in done.left_out if one.kind == "file"}
-    assert left == {
-        "broken.json": "cannot be imported",
-        "notes.txt": "it is of no known format",
-        "settings.json": "is of no known format",
-    }
+    assert left["notes.txt"] == left["settings.json"] == "it is of no known format"
+    assert left["broken.json"].startswith("it cannot be imported: it is not whole JSON")
+    assert left["again"] == "it is a link to a folder"
     assert names(session) == {"claude": 9, "rollout-1": 4, "Telescope": 4}
     assert tried.conversations == done.conversations
     assert session.engine.memory.verify().ok
@@ -181,8 +180,8 @@ def test_a_session_is_added_to_a_conversation_and_the_notes_count_its_records(
     done = do(session, "conversation", "add", "dome", str(path))
     assert done.last == 4 and done.operation is not None
     assert done.notes == (
-        "Records of Codex: 6, of which 4 hold turns and 2 do not (session_meta 1, event_msg: agent_message 1).",
-        "Turns: 4, of which 4 became 4 messages and 0 were left out.",
+        "Records of Codex: 6; with turns: 4; without: 2 (session_meta 1, event_msg: agent_message 1).",
+        "Turns: 4; in messages: 4; left out: 0. Messages: 4.",
     )
     shown = do(session, "conversation", "show", "dome").messages
     assert [(one.role, one.text) for one in shown] == [
@@ -202,3 +201,17 @@ def test_a_session_in_which_nothing_was_said_is_refused_with_what_stands_in_it(
     with pytest.raises(AmgsError, match="holds no message") as caught:
         do(session, "conversation", "add", "dome", str(path))
     assert "thinking 1" in caught.value.way_out
+
+
+def test_an_imported_conversation_goes_on_and_is_let_go_without_its_blocks(
+    session: Operator, tmp_path: Path
+) -> None:
+    do(session, "import", str(write_lines(tmp_path / "log.jsonl", CODEX)))
+    more = json.dumps([{"role": "user", "content": "And the roof?"}])
+    assert do(session, "conversation", "add", "log", "--messages", more).first == 5
+    before = len(blocks(session))
+    done = do(session, "conversation", "clear", "log")
+    assert names(session) == {}
+    assert len([block for block in blocks(session) if block.status != "archived"]) == before - 1
+    do(session, "undo", str(done.id))
+    assert names(session) == {"log": 5}

@@ -276,7 +276,7 @@ def _nothing(path: str, found: ForeignRecords) -> InputError:
     """What is raised where no record of files becomes a block."""
     reasons = list(dict.fromkeys(f"{one.kind}: {one.reason}" for one in found.left_out))
     more = f"; {len(reasons) - 5:,} more reasons" if len(reasons) > 5 else ""
-    why = f": {'; '.join(reasons[:5])}{more}" if reasons else ""
+    why = f": {'; '.join(reasons[:5])}{more}" if reasons else ": no file is there"
     return InputError(
         f"Nothing of {path or 'the document'} can be taken in{why}.",
         way_out="Choose another file; where its content does not tell, say which format it is.",

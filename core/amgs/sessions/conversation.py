@@ -61,10 +61,10 @@ class SessionConversation:
         without = sum(count for _, count in self.other_records)
         left = sum(count for _, count in self.other_turns)
         told = [
-            f"Records of {self.agent}: {self.records:,}, of which {self.records - without:,} hold turns and "
-            f"{without:,} do not{_counted(self.other_records)}.",
-            f"Turns: {self.turns:,}, of which {self.turns - left:,} became {len(self.messages):,} messages and "
-            f"{left:,} were left out{_counted(self.other_turns)}.",
+            f"Records of {self.agent}: {self.records:,}; with turns: {self.records - without:,}; without: {without:,}"
+            f"{_counted(self.other_records)}.",
+            f"Turns: {self.turns:,}; in messages: {self.turns - left:,}; left out: {left:,}"
+            f"{_counted(self.other_turns)}. Messages: {len(self.messages):,}.",
         ]
         if self.mended:
             told.append(f"Kept as text{_counted(self.mended)}.")

@@ -13,6 +13,7 @@ from amgs.exchange.importers.importer import ImportOptions
 from amgs.exchange.importers.parsing import parse
 from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, LeftOut, joined
 from amgs.sessions.conversation import SessionConversation, conversations_in
+from amgs.sessions.lines import unreadable
 from amgs.sessions.registry import FORMATS
 
 _ENDINGS: Final = frozenset(
@@ -41,7 +42,7 @@ def read_files(paths: Sequence[Path], format: ForeignFormat | None = None) -> li
     """
     found: list[ForeignDocument] = []
     for path in paths:
-        if path.is_dir() and not any(one.recognises(path, ()) for one in FORMATS):
+        if path.is_dir() and not _is_session(path):
             found += _folder(path, format)
         else:
             found += _file(path, format)
@@ -81,20 +82,40 @@ def _records(
     return replace(found, conversations=named)
 
 
+def _is_session(folder: Path) -> bool:
+    """Whether a folder as a whole is what a format has for a file."""
+    return any(one.recognises(folder, ()) for one in FORMATS)
+
+
 def _folder(folder: Path, format: ForeignFormat | None) -> Iterator[ForeignDocument]:
-    for path in sorted(one for one in folder.rglob("*") if one.is_file()):
-        if path.suffix not in _ENDINGS:
-            yield ForeignDocument(str(path), left_out="it is of no known format")
-            continue
-        try:
-            documents = _file(path, format)
-            if format is None and documents[0].session is None:
-                registry.recognised(documents[0].data)
-        except InputError as error:
-            told = error.message.removeprefix(f"{path} ").removeprefix("The document ").rstrip(".")
-            yield ForeignDocument(str(path), left_out=told.partition(":")[0])
+    """What lies in a folder and in those below it; links to folders are not followed."""
+    try:
+        held = sorted(folder.iterdir())
+    except OSError as error:
+        raise unreadable(folder, error) from error
+    for path in held:
+        if not path.is_dir() or _is_session(path):
+            yield from _found(path, format)
+        elif path.is_symlink():
+            yield ForeignDocument(str(path), left_out="it is a link to a folder")
         else:
-            yield from documents
+            yield from _folder(path, format)
+
+
+def _found(path: Path, format: ForeignFormat | None) -> list[ForeignDocument]:
+    """The documents of a file of a folder, or why it is left out."""
+    if not path.is_dir() and path.suffix not in _ENDINGS:
+        return [ForeignDocument(str(path), left_out="it is of no known format")]
+    try:
+        documents = _file(path, format)
+        if format is None and documents[0].session is None:
+            registry.recognised(documents[0].data)
+    except InputError as error:
+        told = error.message.removeprefix(f"{path} ").removeprefix("The document ")
+        return [
+            ForeignDocument(str(path), left_out=f"it {told.partition(': it is no session')[0].rstrip('.')}")
+        ]
+    return documents
 
 
 def _file(path: Path, format: ForeignFormat | None) -> list[ForeignDocument]:

@@ -21,7 +21,7 @@ from amgs.memory import Memory
 from amgs.types import Block, Candidate, ScoreParts, Span
 from benchmarks import measures
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
-from benchmarks.packs.questioned import AskedQuestion, QuestionedPacks, questioned_packs
+from benchmarks.questioned import AskedQuestion, QuestionedMemory, questioned_memories
 from benchmarks.references import Bm25
 
 BENCH = Bench(
@@ -41,7 +41,7 @@ def run(rig: MemoryRig, data: Path, budgets: Sequence[int], every: int = 1) -> B
     """Measure the four corpora as far as a folder has them. every: one question in so many is asked."""
     found: dict[tuple[str, str, int], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     tokens: dict[tuple[str, str, int], list[int]] = defaultdict(list)
-    for one in questioned_packs(rig, data):
+    for one in questioned_memories(rig, data):
         asked = one.asked[::every]
         world = _World(one, rig.seed)
         for place, question in enumerate(asked):
@@ -75,11 +75,11 @@ def run(rig: MemoryRig, data: Path, budgets: Sequence[int], every: int = 1) -> B
 class _World:
     """A memory, and the texts of it that a question is answered from."""
 
-    def __init__(self, given: QuestionedPacks, seed: int) -> None:
+    def __init__(self, given: QuestionedMemory, seed: int) -> None:
         self._memory: Memory = given.memory
         self.blocks: Mapping[str, Block] = {one.id: one for one in given.blocks}
         self._ids = list(self.blocks)
-        self._count = given.memory.packs._context.count_tokens
+        self._count = given.memory._context.count_tokens
         self._bm25 = Bm25([one.content for one in given.blocks])
         self._chance = random.Random(seed)
         ordered = [one for one in shipped.DEFAULTS if one.rule.order == "search"]
@@ -113,7 +113,7 @@ class _World:
 
     def _filled(self, query: str, order: Sequence[str], budget: int) -> Assembled:
         """The first of an order that fit whole, as a frame writes them."""
-        now = self._memory.packs._context.clock.now()
+        now = self._memory.clock.now()
         template = Template("template", "TEXT", query, now)
         chosen: list[Candidate] = []
         made, refused = Assembled("", ()), 0

@@ -24,8 +24,9 @@ from amgs.wings.packs.values import PackRole
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.evidence import evidence
 from benchmarks.measures import grouped, interval
-from benchmarks.packs.questioned import AskedQuestion, QuestionedPacks, questioned_packs
+from benchmarks.packs.questioned import questioned_packs
 from benchmarks.packs.routing import RESAMPLES
+from benchmarks.questioned import AskedQuestion, QuestionedMemory
 from benchmarks.references import Bm25
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class _ByMember:
 class _World:
     """A memory whose texts are packed, and the texts that answer what is asked of it."""
 
-    def __init__(self, given: QuestionedPacks, seed: int) -> None:
+    def __init__(self, given: QuestionedMemory, seed: int) -> None:
         self.memory, self.asked, blocks = given.memory, given.asked, given.blocks
         self._blocks = {one.id: one for one in blocks}
         self._context = self.memory.packs._context

@@ -22,7 +22,7 @@ from amgs.memory import Memory
 from amgs.wings.packs.engine.pruning import PackSentence, choose
 from amgs.wings.packs.engine.sentence_relevance import WEIGHTS, SearchRelevance, SentenceWords, sentence_title
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
-from benchmarks.packs.questioned import PruningQuestion, read_questions
+from benchmarks.questioned import PruningQuestion, read_questions
 from benchmarks.stores import STILL, drafts_store
 
 Floats = NDArray[np.float64]

@@ -15,7 +15,6 @@ from amgs_focus.model.tiny import TinyModel
 from benchmarks.bench_results import MemoryRig
 from benchmarks.conversation.answers import around, drawn, measure_answers, stretches
 from benchmarks.focus_evaluation.answers import ContextReader
-from benchmarks.packs import pipeline
 
 THINGS = ("mast", "keel", "rope", "sail", "tide", "harbour", "lantern", "compass", "anchor", "deck")
 RIG = MemoryRig(embedder=HashingEmbedder(), count_tokens=approximate_tokens)
@@ -23,6 +22,10 @@ RIG = MemoryRig(embedder=HashingEmbedder(), count_tokens=approximate_tokens)
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
+    return written(tmp_path)
+
+
+def written(tmp_path: Path) -> Path:
     """A folder of LoCoMo's layout: two sessions of twenty turns, six questions."""
     made: dict[str, object] = {}
     asked = []
@@ -76,22 +79,3 @@ def test_answers_are_judged_after_every_context_beside_their_controls(data: Path
     assert shown["all", "nothing"][4] == 0.0 and shown["all", "the whole stretch"][4] == 1.0
     assert np.isfinite([judged.metrics[name] for name in ("gap_kept_7", "gap_random", "gap_shuffled")]).all()
     assert measure_answers(RIG, data / "locomo", TinyModel, 2) is None
-
-
-def test_a_text_of_all_packs_is_measured_beside_a_frame_of_as_many_tokens(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert pipeline.measure_pipeline(RIG, tmp_path / "nowhere") is None
-    monkeypatch.setattr(pipeline, "BUDGET", 150)
-    made = pipeline.measure_pipeline(RIG, data, TinyModel, questions=1)
-    assert made is not None
-    found = made.metrics
-    assert found["pipeline_locomo_ceiling"] == 100 > found["pipeline_locomo_random"]
-    assert found["pipeline_locomo_ceiling"] >= found["pipeline_locomo_recall"] > 0
-    recalls, nats = made.tables
-    assert [row[1] for row in recalls.rows] == list(pipeline.METHODS)
-    assert all(0 < float(row[-1]) <= 150 and row[2] == 6 for row in recalls.rows)
-    assert [row[2] for row in nats.rows] == [1] * (len(pipeline.METHODS) + 2)
-    # the answer half way through the list says the same, so that it gains as much
-    assert found["pipeline_locomo_nats_shuffled"] == pytest.approx(found["pipeline_locomo_nats_recall"])
-    assert set(made.goals) == {"pipeline_ahead_of_session_least", "pipeline_nats_ahead_of_session_least"}

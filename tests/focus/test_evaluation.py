@@ -224,7 +224,3 @@ def test_a_model_that_turns_its_keys_otherwise_is_found_out() -> None:
 
     assert not turns_keys(Backwards())
     assert not turns_keys(Failing())
-
-
-
-

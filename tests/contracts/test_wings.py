@@ -1,0 +1,37 @@
+"""Wings: each has its folders, and what is made from the registry is as the registry makes it."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from amgs.wing_registry import WINGS, loaded, wings
+from amgs_app.panes.layout import PANES
+from amgs_app.wing_views import views
+from amgs_tui.wing_panes import wing_panes
+from scripts import wing_stubs
+from scripts.wing_removal import FOLDERS, ROOT
+
+
+def test_the_stub_of_the_parts_that_wings_add_is_made_from_the_registry() -> None:
+    assert wing_stubs.PATH.read_text(encoding="utf-8") == wing_stubs.stub(), "make docs"
+
+
+def test_every_folder_of_a_wing_is_in_the_registry() -> None:
+    named = {path.parent.name for path in (ROOT / "core/amgs/wings").glob("*/__init__.py")}
+    assert named == set(WINGS) == set(wings()) == set(views()) == set(wing_panes())
+    assert PANES[len(PANES) - len(WINGS) :] == WINGS
+
+
+@pytest.mark.parametrize("name", WINGS)
+def test_a_wing_has_every_folder_that_its_removal_takes(name: str) -> None:
+    assert [folder for folder in FOLDERS if not (ROOT / folder / name).is_dir()] == []
+
+
+@pytest.mark.parametrize("name", WINGS)
+def test_every_public_name_of_a_wing_is_there_and_explains_itself(name: str) -> None:
+    for each in loaded(f"amgs.wings.{name}:__all__"):
+        value = loaded(f"amgs.wings.{name}:{each}")
+        told = inspect.getdoc(value)
+        assert told and not told.startswith(f"{each}("), each  # as a dataclass without a docstring has it

@@ -7,13 +7,22 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Unpack
 
 from amgs.errors import InputError, UsageError
 from amgs.types.mentions import MentionType
-from amgs_app.calls.marks import Arg, Default, Option, Takes
+from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import Configuration
+from amgs_app.operations.context_arguments import (
+    ContextAsked,
+    ContextGiven,
+    Handle,
+    Name,
+    Previous,
+    Query,
+    StrategyName,
+    read_context,
+)
 from amgs_app.results.memory import ConversationList, ConversationShown
 
 if TYPE_CHECKING:
@@ -37,55 +46,12 @@ if TYPE_CHECKING:
     from amgs.types.mentions import ConversationEntities, ConversationResolved
     from amgs_app.engine import Engine
 
-Name = Annotated[str, Arg(metavar="NAME", help="The name of a conversation.")]
-Handle = Annotated[str, Arg(metavar="HANDLE", help="#12 for a message, #12-15 for several.")]
 View = Literal["messages", "mentions", "entities", "topics", "acts", "memories", "summary", "stats"]
 LevelName = Literal["turn", "topic", "session", "cumulative"]
 RestoreLevelName = Literal["minimal", "standard", "detailed", "complete"]
-StrategyName = Literal["mask", "extractive", "hybrid", "levels"]
-Query = Annotated[
-    str, Arg(metavar="QUERY", help="What it is read for; default: the last message of the user.")
-]
-Budget = Annotated[
-    int | None, Option("--budget", metavar="TOKENS", min=1, help="Token budget; default: 124,000.")
-]
-Previous = Annotated[
-    str, Option("--previous", metavar="PLAN", help="The plan of the previous context, kept while it fits.")
-]
-Until = Annotated[
-    int | None,
-    Option("--until", metavar="N", min=1, help="As it stood after message N; default: the last."),
-]
-Keep = Annotated[
-    list[str] | None,
-    Option("--keep", metavar="HANDLE", help="Messages that must stay whole; may be repeated."),
-]
 EntityType = Annotated[
     MentionType | None, Option("--type", metavar="TYPE", help="Only entities of this type.")
 ]
-
-
-class ContextAsked(TypedDict):
-    """What every command on contexts may be told, beside the question."""
-
-    budget: Annotated[Budget, Default(None)]
-    until: Annotated[Until, Default(None)]
-    keep: Annotated[Keep, Default(None)]
-
-
-class ContextGiven(ContextAsked):
-    """What those on one context may be told, too."""
-
-    strategy: Annotated[
-        StrategyName | None,
-        Option(
-            "--strategy",
-            metavar="NAME",
-            help="mask, extractive, hybrid, levels; default: the configuration's.",
-        ),
-        Default(None),
-    ]
-    configuration: Annotated[Configuration, Default("default")]
 
 
 @operation(
@@ -309,7 +275,7 @@ def optimise(
     task, and what --keep names. A call of a tool is kept with its results or not at all. `conversation restore` gives
     back what is left out.
     """
-    return engine.memory.conversation.optimise(conversation, query, previous=previous, **_plain(given))
+    return engine.memory.conversation.optimise(conversation, query, previous=previous, **read_context(given))
 
 
 @operation(
@@ -328,7 +294,7 @@ def compare(
     **asked: Unpack[ContextAsked],
 ) -> ContextComparison:
     """Show which messages one strategy keeps and the other does not, at an equal budget."""
-    return engine.memory.conversation.compare(conversation, query, strategies=(a, b), **_plain(asked))
+    return engine.memory.conversation.compare(conversation, query, strategies=(a, b), **read_context(asked))
 
 
 @operation(
@@ -348,7 +314,7 @@ def why(
 
     Every answer is a plan that was made, not an estimate.
     """
-    return engine.memory.conversation.why(conversation, handle, query, **_plain(given))
+    return engine.memory.conversation.why(conversation, handle, query, **read_context(given))
 
 
 @operation(
@@ -428,7 +394,7 @@ def survival(
     `conversation optimise` word for word, how many are one handle away, and what is lost. Sentences that deny something
     are a class of their own.
     """
-    return engine.memory.conversation.survival(conversation, query, previous=previous, **_plain(given))
+    return engine.memory.conversation.survival(conversation, query, previous=previous, **read_context(given))
 
 
 @operation(
@@ -461,11 +427,6 @@ def validate(
 def clear(engine: Engine, conversation: Name) -> JournalEntry:
     """Let a conversation go: what no other source holds of it is archived. `undo` brings it back."""
     return engine.memory.conversation.clear(conversation)
-
-
-def _plain(given: ContextAsked) -> dict[str, Any]:
-    """The same as the memory takes it."""
-    return {**given, "keep": given["keep"] or ()}
 
 
 def _read(text: str) -> Any:

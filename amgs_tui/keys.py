@@ -13,7 +13,7 @@ from typing import Any, Final
 from textual.binding import Binding
 from textual.keys import REPLACED_KEYS, Keys
 
-from amgs_app.panes.layout import PANES
+from amgs_app.panes.layout import PANE_KEYS, PANES
 from amgs_tui.widgets.tabs import TITLES
 
 SWALLOWED: Final = frozenset(
@@ -35,9 +35,13 @@ def hide(key: str, action: str, label: str, id: str, tooltip: str, **more: Any) 
 EVERYWHERE: list[Any] = [
     *(
         hide(
-            str(number), f"go('{name}')", name, f"app.go_{name}", f"Go to the {TITLES[name][0].lower()} pane"
+            "grave_accent" if key == "`" else key,
+            f"go('{name}')",
+            name,
+            f"app.go_{name}",
+            f"Go to the {TITLES[name][0].lower()} pane",
         )
-        for number, name in enumerate(PANES, 1)
+        for key, name in zip(PANE_KEYS, PANES, strict=False)
     ),
     hide("tab", "walk(1)", "next pane", "app.next_pane", "Next pane"),
     hide("shift+tab", "walk(-1)", "previous pane", "app.previous_pane", "Previous pane"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from amgs.wing_registry import WINGS
 from amgs_app import operations
-from amgs_app.panes.layout import PANES
+from amgs_app.panes.layout import PANE_KEYS, PANES
 from amgs_app.terminal.exit_codes import ExitCode
 from amgs_tui.dispatcher import ASKING, WHEN_DUE
 from amgs_tui.engine_worker import OPEN
@@ -254,7 +254,7 @@ class ResultRouter:
         if pane is not None and self.dispatcher.operator_stayed:
             self.screen.bring(pane)
         elif pane is not None and pane not in self.screen.body.shown:
-            there = f" · {PANES.index(pane) + 1} shows it"
+            there = f" · {PANE_KEYS[PANES.index(pane)]} shows it"
         words = sentence_of(event.result) or f"{event.answer.line}: done"
         overview = self.state.overview
         lacks = hint_by_keys(event.result, overview.store.blocks) if overview is not None else ""

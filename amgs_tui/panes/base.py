@@ -18,7 +18,7 @@ from textual.widget import Widget
 
 from amgs.errors import UsageError
 from amgs_app import operations
-from amgs_app.panes.layout import PANES
+from amgs_app.panes.layout import PANE_KEYS, PANES
 from amgs_app.panes.row_filter import said
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.empty_state import notice
@@ -119,7 +119,7 @@ class Pane(Widget, can_focus=True):
 
     def title(self) -> str:
         """What stands at the upper edge."""
-        title = f"{PANES.index(self.NAME) + 1} {TITLES[self.NAME][0]}"
+        title = f"{PANE_KEYS[PANES.index(self.NAME)]} {TITLES[self.NAME][0]}"
         return f"{title} · {said(self.sift)}" if self.sift else title
 
     def subtitle(self) -> str:

@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from amgs_app.panes.layout import PANES
+from amgs_app.panes.layout import PANE_KEYS, PANES
 from amgs_tui.wing_panes import wing_panes
 
 TITLES: dict[str, tuple[str, str]] = {
@@ -32,9 +32,12 @@ def tab_labels(active: str, width: int) -> list[str]:
     named.
     """
     forms = (
-        [f" {n} {TITLES[name][0]} " for n, name in enumerate(PANES, 1)],
-        [f" {n} {TITLES[name][1]} " for n, name in enumerate(PANES, 1)],
-        [f" {n} {TITLES[name][1]} " if name == active else f" {n} " for n, name in enumerate(PANES, 1)],
+        [f" {n} {TITLES[name][0]} " for n, name in zip(PANE_KEYS, PANES, strict=False)],
+        [f" {n} {TITLES[name][1]} " for n, name in zip(PANE_KEYS, PANES, strict=False)],
+        [
+            f" {n} {TITLES[name][1]} " if name == active else f" {n} "
+            for n, name in zip(PANE_KEYS, PANES, strict=False)
+        ],
     )
     return next((form for form in forms if sum(map(len, form)) <= width), forms[-1])
 

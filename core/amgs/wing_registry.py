@@ -12,6 +12,7 @@ from typing import Any, Final
 
 WINGS: Final[tuple[str, ...]] = (
     "packs",
+    "sessions",
 )  # fmt: skip
 """The folders of the wings, in the order in which they are offered: a line each, so that one can be taken out."""
 
@@ -33,8 +34,9 @@ class Wing:
 
 @cache
 def wings() -> Mapping[str, Wing]:
-    """Every wing by its name, in order."""
-    return {name: loaded(f"amgs.wings.{name}:WING") for name in WINGS}
+    """Every wing that has a part of a memory, by its name, in order; the `WING` of one that has none is None."""
+    found = {name: loaded(f"amgs.wings.{name}:WING") for name in WINGS}
+    return {name: wing for name, wing in found.items() if wing is not None}
 
 
 def loaded(place: str) -> Any:

@@ -26,20 +26,22 @@ class TextSource:
 class WingView:
     """What a wing brings to the application; `VIEW` of its package.
 
-    Modules, and places written `MODULE:NAME`, are imported when they are asked for. word: the first word of its
-    commands; about: what they do. operations, entries: the modules of its commands and of how their results are shown.
-    look: the command that its pane shows, without arguments. listing: the fields of the pane's rows; words: of its
-    pictures, with what they mean. retired: its commands that are gone, with what to use instead. source: see there.
+    Modules, and places written `MODULE:NAME`, are imported when they are asked for. words: the first words of its
+    commands; about: what they do; heading: under which they are listed, "" for those that ask a memory. operations,
+    entries: the modules of its commands and of how their results are shown. look: the command that its pane shows,
+    without arguments. listing: the fields of the pane's rows; terms: of its pictures, with what they mean. retired: its
+    commands that are gone, with what to use instead. source: see there.
     """
 
-    word: str
+    words: tuple[str, ...]
     about: str
     operations: str
     entries: str
     look: str
     listing: str
-    words: str
+    terms: str
     retired: str
+    heading: str = ""
     source: TextSource | None = None
 
 

@@ -43,7 +43,6 @@ NOUNS = (
     "training",
     "script",
     "report",
-    "session",
     "workspace",
     "utility",
 )
@@ -91,7 +90,6 @@ if TYPE_CHECKING:
     from amgs_app.operations import scale as scale
     from amgs_app.operations import script as script
     from amgs_app.operations import search as search
-    from amgs_app.operations import session as session
     from amgs_app.operations import source as source
     from amgs_app.operations import traffic as traffic
     from amgs_app.operations import training as training

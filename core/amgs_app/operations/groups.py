@@ -11,7 +11,7 @@ FRONT_ENDS = "Ways to work"
 
 PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "Look at an agent's sessions": ("session", "follow", "replay"),
+        **{view.heading: view.words for view in views().values() if view.heading},
         "Build a memory": ("ingest", "inbox", "consolidate", "source", "import", "export", "migrate"),
         "Ask it": (
             "search",
@@ -23,7 +23,7 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "test",
             "frame",
             "conversation",
-            *(view.word for view in views().values()),
+            *(word for view in views().values() if not view.heading for word in view.words),
             "block",
             "entity",
             "edge",
@@ -81,7 +81,7 @@ NOUNS: Mapping[str, str] = MappingProxyType(
         "edge": "Add, remove and weigh edges by hand.",
         "frame": "Assemble, define, compare and replay frames.",
         "conversation": "Keep conversations, and choose what of one a model reads.",
-        **{view.word: view.about for view in views().values()},
+        **{view.words[0]: view.about for view in views().values()},
         "graph": "Explore the graph: neighbours, paths, communities, counts.",
         "index": "Build the search index outside the process, and show how far it is behind.",
         "decay": "Show how relevance falls, and preview other rates.",

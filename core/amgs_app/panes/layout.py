@@ -19,7 +19,10 @@ PANES: Final = (
     "conversation",
     *WINGS,
 )
-"""The panes in the order of their keys, from 1 on."""
+"""The panes in the order of their keys."""
+
+PANE_KEYS: Final = "123456789`"
+"""The key of each pane, by its place; 0 puts back what was changed in a pane."""
 
 if TYPE_CHECKING:
     from amgs_app.panes.row_filter import ListFilter

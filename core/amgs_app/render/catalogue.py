@@ -39,7 +39,6 @@ NOUNS = (
     "maintenance",
     "runs",
     "search",
-    "sessions",
     "simulation",
     "sources",
     "gateway",

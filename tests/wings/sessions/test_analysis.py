@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from amgs.sessions.cache import cache_line
-from amgs.sessions.controls import at_random, by_kind, harness, instead, recent_only
-from amgs.sessions.findings import action_of, findings_in
-from amgs.sessions.losses import losses
-from amgs.sessions.obedience import broken_rules
-from amgs.sessions.outlook import look_ahead
-from amgs.sessions.regrets import regrets
-from amgs.sessions.review import review
 from amgs.sessions.turn import Session
-from amgs.sessions.windows import characters_a_token, dropped_at, opening_after, requests, window_at
-from tests.unit.sessions.claude_world import LISTING, ClaudeFile
+from amgs.wings.sessions.cache import cache_line
+from amgs.wings.sessions.controls import at_random, by_kind, harness, instead, recent_only
+from amgs.wings.sessions.findings import action_of, findings_in
+from amgs.wings.sessions.losses import losses
+from amgs.wings.sessions.obedience import broken_rules
+from amgs.wings.sessions.outlook import look_ahead
+from amgs.wings.sessions.regrets import regrets
+from amgs.wings.sessions.review import review
+from amgs.wings.sessions.windows import characters_a_token, dropped_at, opening_after, requests, window_at
+from tests.wings.sessions.claude_world import LISTING, ClaudeFile
 
 STORE = "/work/orchard/store.py"
 TREES = "/work/orchard/trees.py"

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from amgs.errors import ImpossibleBudgetError
 from amgs.memory.memory import Memory
-from amgs.sessions.controls import Outcome, at_random, harness, instead, recent_only
 from amgs.sessions.conversation import messages_of
-from amgs.sessions.regrets import Regret
 from amgs.sessions.turn import Session, Turn
 from amgs.types import Progress
 from amgs.types.conversation import CONTEXT_STRATEGIES, ContextStrategy
+from amgs.wings.sessions.controls import Outcome, at_random, harness, instead, recent_only
+from amgs.wings.sessions.regrets import Regret
 
 
 def replay(

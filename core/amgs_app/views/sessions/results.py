@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from amgs.sessions.cache import CacheLine
-    from amgs.sessions.controls import KindRate, Outcome
-    from amgs.sessions.losses import Loss
-    from amgs.sessions.obedience import BrokenRule
-    from amgs.sessions.outlook import Outlook
-    from amgs.sessions.regrets import Regret
-    from amgs.sessions.review import SessionFacts, TurnRow
     from amgs.sessions.turn import Rules, Turn
+    from amgs.wings.sessions.cache import CacheLine
+    from amgs.wings.sessions.controls import KindRate, Outcome
+    from amgs.wings.sessions.losses import Loss, LossReason
+    from amgs.wings.sessions.obedience import BrokenRule
+    from amgs.wings.sessions.outlook import Outlook
+    from amgs.wings.sessions.regrets import Regret
+    from amgs.wings.sessions.review import SessionFacts, TurnRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,15 @@ class SessionText:
 
     facts: SessionFacts
     turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWhy:
+    """`session FILE --view why`: what became of one thing at a compaction, and where it was needed again."""
+
+    facts: SessionFacts
+    reason: LossReason
+    again: tuple[Regret, ...]
 
 
 @dataclass(frozen=True, slots=True)

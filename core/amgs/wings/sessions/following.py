@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from amgs.sessions.opening import open_session
-from amgs.sessions.outlook import Outlook, look_ahead
 from amgs.sessions.turn import Session
 from amgs.types import Progress
+from amgs.wings.sessions.outlook import Outlook, look_ahead
 
 _EVERY: Final = 1.0
 """Seconds between two looks at the file."""

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import InputError
-from amgs.sessions.listing import find_session, list_sessions
-from tests.unit.sessions.claude_world import ClaudeFile
+from amgs.wings.sessions.listing import find_session, list_sessions
+from tests.wings.sessions.claude_world import ClaudeFile
 
 PROJECTS = ".claude/projects"
 

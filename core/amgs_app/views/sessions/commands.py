@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.results.sessions import (
+from amgs_app.views.sessions.results import (
     SessionCache,
     SessionLosses,
     SessionOutlook,
@@ -18,17 +18,20 @@ from amgs_app.results.sessions import (
     SessionRules,
     SessionText,
     SessionTurns,
+    SessionWhy,
     SessionWindowShown,
 )
 
 if TYPE_CHECKING:
-    from amgs.sessions.listing import SessionListing
-    from amgs.sessions.review import SessionReview
     from amgs.sessions.turn import Session, Turn
     from amgs.types import Progress
+    from amgs.wings.sessions.listing import SessionListing
+    from amgs.wings.sessions.losses import LossReason
+    from amgs.wings.sessions.regrets import Regret
+    from amgs.wings.sessions.review import SessionReview
     from amgs_app.engine import Engine
 
-View = Literal["overview", "turns", "window", "text", "lost", "regret", "cache", "rules", "outlook"]
+View = Literal["overview", "turns", "window", "text", "lost", "why", "regret", "cache", "rules", "outlook"]
 Class = Literal["path", "number", "id", "command", "decision", "constraint", "error"]
 _TURNS = 200
 
@@ -39,6 +42,7 @@ _TURNS = 200
     summary="Open a session of a coding agent: what was in its window, what was lost, what that cost.",
     synonyms=("claude code", "codex", "transcript", "compaction", "sessions", "rollout"),
     example="session --agent codex",
+    pane="sessions",
 )
 def session(
     engine: Engine,
@@ -56,7 +60,7 @@ def session(
         Option(
             "--view",
             metavar="VIEW",
-            help="overview, turns, window, text, lost, regret, cache, rules or outlook.",
+            help="overview, turns, window, text, lost, why, regret, cache, rules or outlook.",
         ),
     ] = "overview",
     at: Annotated[
@@ -70,7 +74,10 @@ def session(
         Option("--class", metavar="CLASS", help="With lost: only this class, such as path or constraint."),
     ] = None,
     find: Annotated[
-        str, Option("--find", metavar="WORDS", help="With turns: only those that hold these words.")
+        str,
+        Option(
+            "--find", metavar="WORDS", help="Of turns, those that hold these words; with why, what is lost."
+        ),
     ] = "",
     project: Annotated[
         str, Option("--project", metavar="NAME", help="Of a list: projects whose folder holds this.")
@@ -91,6 +98,7 @@ def session(
     | SessionWindowShown
     | SessionText
     | SessionLosses
+    | SessionWhy
     | SessionRegrets
     | SessionCache
     | SessionRules
@@ -100,23 +108,24 @@ def session(
 
     overview: how full the window was, what each compaction threw away, what was needed again and what that cost. turns:
     what was said and done. window: what the model read for a turn, in order. text: one turn, whole. lost: what
-    compactions threw away, by class. regret: what of it was needed again, beside what is done again anyway. cache: what
-    each request read from the provider's cache. rules: instructions that were loaded, and rules that were broken.
-    outlook: what a compaction now would drop. Nothing is changed or stored, and no model is asked.
+    compactions threw away, by class. why: what became of one thing, given by --find. regret: what of it was needed
+    again, beside what is done again anyway. cache: what each request read from the provider's cache. rules:
+    instructions that were loaded, and rules that were broken. outlook: what a compaction now would drop. Nothing is
+    changed or stored, and no model is asked.
     """
     del engine
     if not name:
         return _list(project, agent, subagents=subagents, limit=limit or 50)
     _check(view, at=at, kind=kind, find=find)
     opened = open_named(name)
-    from amgs.sessions.review import facts_of, row_of
+    from amgs.wings.sessions.review import facts_of, row_of
 
     facts = facts_of(opened)
     match view:
         case "turns":
             return _turns(opened, find, at, limit or _TURNS)
         case "window":
-            from amgs.sessions.windows import tokens_of_all, window_at
+            from amgs.wings.sessions.windows import tokens_of_all, window_at
 
             window = window_at(opened, _turn(opened, at).number)
             return SessionWindowShown(
@@ -134,28 +143,30 @@ def session(
             turn = _turn(opened, at)
             return SessionText(facts, replace(turn, text=opened.text(turn), cut=0))
         case "lost":
-            from amgs.sessions.losses import losses
+            from amgs.wings.sessions.losses import losses
 
             every = losses(opened)
             found = tuple(one for one in every if at is None or one.boundary == at)
             if at is not None and not found:
                 _no_boundary(opened, at)
             return SessionLosses(facts, found, kind or "")
+        case "why":
+            return _why(opened, at, find)
         case "regret":
             return _regrets(opened, at)
         case "cache":
-            from amgs.sessions.cache import cache_line
+            from amgs.wings.sessions.cache import cache_line
 
             return SessionCache(facts, cache_line(opened))
         case "rules":
-            from amgs.sessions.obedience import broken_rules
+            from amgs.wings.sessions.obedience import broken_rules
 
             return SessionRules(facts, opened.rules, broken_rules(opened))
         case "outlook":
-            from amgs.sessions.outlook import look_ahead
+            from amgs.wings.sessions.outlook import look_ahead
 
             return SessionOutlook(facts, look_ahead(opened, at))
-    from amgs.sessions.review import review
+    from amgs.wings.sessions.review import review
 
     return review(opened)
 
@@ -168,7 +179,7 @@ def open_named(name: str) -> Session:
 
 
 def _path_of(name: str) -> Path:
-    from amgs.sessions.listing import find_session
+    from amgs.wings.sessions.listing import find_session
 
     path = Path(name).expanduser()
     is_path = path.exists() or "/" in name or path.suffix in (".jsonl", ".json", ".db", ".md")
@@ -176,8 +187,8 @@ def _path_of(name: str) -> Path:
 
 
 def _list(project: str, agent: str, *, subagents: bool, limit: int) -> SessionListing:
-    from amgs.sessions.listing import list_sessions
     from amgs.sessions.registry import FORMATS
+    from amgs.wings.sessions.listing import list_sessions
 
     if agent and agent not in (known := [one.key for one in FORMATS]):
         raise UsageError(f"No agent is called {agent!r} here.", way_out=f"Known: {', '.join(known)}.")
@@ -186,9 +197,9 @@ def _list(project: str, agent: str, *, subagents: bool, limit: int) -> SessionLi
 
 
 _FOR_VIEWS = {
-    "at": ("turns", "window", "text", "lost", "regret", "outlook"),
+    "at": ("turns", "window", "text", "lost", "why", "regret", "outlook"),
     "kind": ("lost",),
-    "find": ("turns",),
+    "find": ("turns", "why"),
 }
 
 
@@ -220,7 +231,7 @@ def _no_boundary(opened: Session, at: int) -> None:
 
 def _turns(opened: Session, find: str, at: int | None, limit: int) -> SessionTurns:
     """Turns that hold words, or those around one, or the last."""
-    from amgs.sessions.review import facts_of, row_of
+    from amgs.wings.sessions.review import facts_of, row_of
 
     words = find.lower().split()
     found = [
@@ -238,10 +249,37 @@ def _turns(opened: Session, find: str, at: int | None, limit: int) -> SessionTur
     return SessionTurns(facts_of(opened), tuple(row_of(opened, turn) for turn in shown), len(found), find)
 
 
+def _why(opened: Session, at: int | None, told: str) -> SessionWhy:
+    """What became of one thing at a compaction, the last one that dropped it unless given."""
+    from amgs.wings.sessions.losses import explain
+    from amgs.wings.sessions.regrets import regrets
+    from amgs.wings.sessions.review import facts_of
+
+    if not told:
+        raise UsageError("Say what is lost.", way_out="`--view why --find TEXT`, as `--view lost` lists it.")
+    if at is not None and not any(turn.number == at for turn in opened.boundaries):
+        _no_boundary(opened, at)
+    for boundary in reversed([one for one in opened.boundaries if at in (None, one.number)]):
+        reason = explain(opened, boundary, told)
+        if reason is not None:
+            again = [
+                one for one in regrets(opened) if one.boundary == boundary.number and _about(one, reason)
+            ]
+            return SessionWhy(facts_of(opened), reason, tuple(again))
+    raise UsageError(
+        f"No compaction dropped {told[:60]!r}.", way_out="`--view lost` lists what they dropped."
+    )
+
+
+def _about(one: Regret, reason: LossReason) -> bool:
+    """Whether what was needed again is what was lost, or came from a turn that said it."""
+    return one.what == reason.finding.text or one.before in reason.said
+
+
 def _regrets(opened: Session, at: int | None) -> SessionRegrets:
-    from amgs.sessions.controls import by_kind
-    from amgs.sessions.regrets import regrets
-    from amgs.sessions.review import facts_of
+    from amgs.wings.sessions.controls import by_kind
+    from amgs.wings.sessions.regrets import regrets
+    from amgs.wings.sessions.review import facts_of
 
     found = regrets(opened)
     kinds = by_kind(opened, found)
@@ -275,9 +313,9 @@ def replay(
     The future is that of the session as it was. It takes half a minute for a long session; nothing is stored.
     """
     import amgs
-    from amgs.memory.session_replay import replay as replay_session
-    from amgs.sessions.regrets import regrets
-    from amgs.sessions.review import facts_of
+    from amgs.wings.sessions.regrets import regrets
+    from amgs.wings.sessions.replay import replay as replay_session
+    from amgs.wings.sessions.review import facts_of
 
     del engine
     opened = open_named(name)
@@ -294,6 +332,7 @@ def replay(
     summary="Follow a session while its agent works, and tell before it compacts.",
     synonyms=("tail", "live", "watch"),
     example="follow 7f3a --until 300",
+    pane="sessions",
     long=True,
 )
 def follow(
@@ -313,9 +352,9 @@ def follow(
     """Tell each second how full the window of a session is, and from 80 % on what a compaction would drop that is
     likely to be needed again. The file is only read.
     """
-    from amgs.sessions.following import follow as follow_session
-    from amgs.sessions.listing import list_sessions
-    from amgs.sessions.review import facts_of
+    from amgs.wings.sessions.following import follow as follow_session
+    from amgs.wings.sessions.listing import list_sessions
+    from amgs.wings.sessions.review import facts_of
 
     del engine
     if not name:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from amgs.sessions.regrets import CAUSED, REGRET_KINDS, Regret, RegretKind, regrets_between
 from amgs.sessions.turn import Session, Turn
-from amgs.sessions.windows import (
+from amgs.wings.sessions.regrets import CAUSED, REGRET_KINDS, Regret, RegretKind, regrets_between
+from amgs.wings.sessions.windows import (
     after_boundary,
     dropped_at,
     opening_after,

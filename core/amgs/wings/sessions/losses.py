@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from amgs.sessions.findings import FINDING_CLASSES, Finding, FindingClass, findings_in
 from amgs.sessions.turn import Session, Turn
-from amgs.sessions.windows import dropped_at, opening_after, tokens_of_all
+from amgs.wings.sessions.findings import FINDING_CLASSES, Finding, FindingClass, findings_in
+from amgs.wings.sessions.windows import dropped_at, opening_after, tokens_of_all
 
 _WORD = re.compile(r"[A-Za-z_][\w.-]{2,}|\d[\d.,]*")
 _COMMON: Final = frozenset(
@@ -88,6 +88,51 @@ def loss_at(session: Session, boundary: Turn) -> Loss:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class LossReason:
+    """What became of one finding at a compaction.
+
+    fate: verbatim, reworded or gone. nearest: the sentence of the new window that shares most of its words, "" where
+    none shares any; shared: which share, from 0 to 1. said: numbers of the turns that held it before.
+    """
+
+    finding: Finding
+    boundary: int
+    fate: str
+    nearest: str
+    shared: float
+    said: tuple[int, ...]
+
+
+def explain(session: Session, boundary: Turn, told: str) -> LossReason | None:
+    """Why something that stood in the window before a compaction is there after it or not; None where no finding of
+    the dropped turns says that.
+    """
+    found = [one for turn in dropped_at(session, boundary) for one in findings_in(turn) if one.text == told]
+    if not found:
+        return None
+    window = "\n".join(turn.words for turn in opening_after(session, boundary))
+    sentences = [" ".join(one.split()) for one in sentences_of(window)]
+    words = [frozenset(words_of(one)) for one in sentences]
+    own = frozenset(words_of(told))
+    shared = [len(own & others) / len(own) if own else 0.0 for others in words]
+    best = max(range(len(shared)), key=shared.__getitem__, default=None)
+    near = best is not None and shared[best] > 0
+    return LossReason(
+        found[-1],
+        boundary.number,
+        fate_of(found[-1], " ".join(window.split()), words),
+        sentences[best] if best is not None and near else "",
+        shared[best] if best is not None else 0.0,
+        tuple(dict.fromkeys(one.turn for one in found)),
+    )
+
+
+def sentences_of(window: str) -> list[str]:
+    """The sentences and lines of a window."""
+    return re.split(r"(?<=[.!?])\s+|\n", window)
+
+
 def classes_of(dropped: Sequence[Turn], window: str) -> tuple[LostClass, ...]:
     """What became of the findings in turns, given the text of the window that follows them."""
     latest: dict[tuple[FindingClass, str], Finding] = {}
@@ -96,7 +141,7 @@ def classes_of(dropped: Sequence[Turn], window: str) -> tuple[LostClass, ...]:
             latest.pop((one.kind, one.text), None)
             latest[one.kind, one.text] = one
     plain = " ".join(window.split())
-    words = [frozenset(words_of(sentence)) for sentence in re.split(r"(?<=[.!?])\s+|\n", window)]
+    words = [frozenset(words_of(sentence)) for sentence in sentences_of(window)]
     made = []
     for kind in FINDING_CLASSES:
         held = [one for one in latest.values() if one.kind == kind]

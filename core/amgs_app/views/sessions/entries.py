@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry
 from amgs_app.render.drawing import tabled
-from amgs_app.render.sheet import ResultTable, sheet
+from amgs_app.render.sheet import ResultTable, facts, sheet
+from amgs_app.views.sessions.figures import CAUSES, NAMES
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from amgs.sessions.controls import KindRate
-    from amgs.sessions.listing import SessionListing
-    from amgs.sessions.losses import Loss
-    from amgs.sessions.regrets import Regret
-    from amgs.sessions.review import SessionFacts, SessionReview, TurnRow
+    from amgs.wings.sessions.controls import KindRate
+    from amgs.wings.sessions.listing import SessionListing
+    from amgs.wings.sessions.losses import Loss
+    from amgs.wings.sessions.regrets import Regret
+    from amgs.wings.sessions.review import SessionFacts, SessionReview, TurnRow
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results.sessions import (
+    from amgs_app.session.operator import Operator
+    from amgs_app.views.sessions.results import (
         SessionCache,
         SessionLosses,
         SessionOutlook,
@@ -28,9 +30,9 @@ if TYPE_CHECKING:
         SessionRules,
         SessionText,
         SessionTurns,
+        SessionWhy,
         SessionWindowShown,
     )
-    from amgs_app.session.operator import Operator
 
 NONE_HERE = (
     "No session of a coding agent lies here. `amgs session FILE` opens one; it looks in the folders of Claude Code,"
@@ -43,13 +45,6 @@ _WHY = {
     "searched": "searched for what it had found",
     "repeated": "was told again by the user",
     "recalled": "came up again, and was used",
-}
-_CAUSES = {
-    "compaction": "a compaction began a new window",
-    "taken back": "the user went back",
-    "pause": "a pause longer than the cache lives",
-    "put in": "the program put something in",
-    "unknown": "nothing that the file shows",
 }
 _LOST_SHOWN = 12
 
@@ -87,7 +82,7 @@ def session_listing(result: SessionListing) -> ResultTable:
 
 def _drawn(operator: Operator, result: SessionReview, canvas: Canvas) -> Text:
     del operator
-    from amgs_app.render.figures.session import overview
+    from amgs_app.views.sessions.figures import overview
 
     return overview(result, canvas)
 
@@ -158,18 +153,7 @@ def _facts_told(facts: SessionFacts) -> Iterator[str]:
 def _gone(loss: Loss) -> str:
     if loss.sealed:
         return "unknown: the summary can be read by the provider alone"
-    return ", ".join(f"{one.gone} of {one.held} {_PLURALS[one.kind]}" for one in loss.classes if one.gone)
-
-
-_PLURALS = {
-    "path": "paths",
-    "number": "numbers",
-    "id": "ids",
-    "command": "commands",
-    "decision": "decisions",
-    "constraint": "constraints",
-    "error": "errors",
-}
+    return ", ".join(f"{one.gone} of {one.held} {NAMES[one.kind]}" for one in loss.classes if one.gone)
 
 
 def _cache_told(result: SessionReview) -> str:
@@ -231,6 +215,29 @@ def session_text(result: SessionText) -> ResultTable:
     return sheet(
         f"Turn {turn.number}: {turn.kind}, {turn.role}", "text*", [(line,) for line in turn.words.split("\n")]
     )
+
+
+@entry()
+def session_why(result: SessionWhy) -> ResultTable:
+    reason = result.reason
+    fates = {
+        "verbatim": "It stands in the new window, word for word.",
+        "reworded": "It stands in the new window in other words.",
+        "gone": "It does not stand in the new window.",
+    }
+    rows = [
+        ("what", reason.finding.text),
+        ("class", reason.finding.kind),
+        ("said at turn", ", ".join(map(str, reason.said))),
+        ("compacted at turn", reason.boundary),
+        ("there now", fates[reason.fate]),
+        (
+            "nearest there",
+            f"{reason.nearest} ({reason.shared:.0%} of its words)" if reason.nearest else "nothing",
+        ),
+        *(("needed again", f"{one.kind} at turn {one.after}, {one.tokens:,} tokens") for one in result.again),
+    ]
+    return facts("Why it is lost" if reason.fate == "gone" else "What became of it", rows)
 
 
 @entry(figure=tabled)
@@ -303,7 +310,7 @@ def session_replay(result: SessionReplay) -> ResultTable:
 def session_cache(result: SessionCache) -> ResultTable:
     cache = result.cache
     rows = [
-        (one.turn, one.lost, round(one.cost), _rounded(one.seconds), _CAUSES[one.cause], one.span)
+        (one.turn, one.lost, round(one.cost), _rounded(one.seconds), CAUSES[one.cause], one.span)
         for one in cache.missed
     ]
     if not cache.requests:

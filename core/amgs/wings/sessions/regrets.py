@@ -3,16 +3,18 @@
 A span that was dropped is regretted where afterwards, in the same window,
 - reopened: the agent reads a file again that it had read and changed, and finds at least 80 % of it as it left it;
 - reread: it reads a file again that it had read and not changed, and finds at least 80 % of it as it was;
-- rerun: it runs the same command again with nearly the same result, though it changed no file in between;
+- rerun: it runs the same command again with nearly the same result, though in between it changed no file and ran
+nothing
+  that changes one;
 - searched: it searches, and at least 60 % of the lines that it finds stood in a result that was dropped;
 - repeated: the user says a constraint or a correction again;
 - recalled: a rare number, path or id of the dropped part comes up in a result again, and the agent then uses it.
 What stands in the new window word for word was not lost, and needing it again is no regret.
 
-All of it happens where nothing was compacted, too; `controls` counts that. In 6 compactions of 6 sessions, for 1,000
-tokens that were dropped, 82.5 were read in `reopened` files (10.8 at other places of the same sessions, 2.1 in others),
-4.0 came of `rerun` (0.3, 0.7). What was `reread`, `searched` and `recalled` was no more than elsewhere: it is shown and
-not counted as the price of a compaction.
+All of it happens where nothing was compacted, too; `controls` counts that. In 6 compactions of 6 sessions 82.5 tokens
+were read in `reopened` files for 1,000 that were dropped, 10.8 at other places of the same sessions, 2.1 in others. The
+other kinds were no more than elsewhere, or too few to tell: they are shown, and not counted as the price of a
+compaction.
 """
 
 from __future__ import annotations
@@ -25,16 +27,16 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final, Literal, get_args
 
-from amgs.sessions.findings import Action, action_of, findings_in, is_constraint, sentences_in
 from amgs.sessions.lines import items, parse_object, text
-from amgs.sessions.losses import stands_in, words_of
 from amgs.sessions.turn import Session, Turn
-from amgs.sessions.windows import after_boundary, dropped_at, opening_after, tokens_of
+from amgs.wings.sessions.findings import Action, action_of, findings_in, is_constraint, sentences_in
+from amgs.wings.sessions.losses import stands_in, words_of
+from amgs.wings.sessions.windows import after_boundary, dropped_at, opening_after, tokens_of
 
 RegretKind = Literal["reopened", "reread", "rerun", "searched", "repeated", "recalled"]
 REGRET_KINDS: tuple[RegretKind, ...] = get_args(RegretKind)
 
-CAUSED: Final[tuple[RegretKind, ...]] = ("reopened", "rerun", "repeated")
+CAUSED: Final[tuple[RegretKind, ...]] = ("reopened",)
 """The kinds that are counted as the price of a compaction."""
 SAME_LINES: Final = 0.8
 """Share of the lines of a result that must have been there before for it to be the same: an edit changes some."""
@@ -48,6 +50,11 @@ _LONG_PAUSE: Final = 30 * 60
 """Seconds beyond which a step is not the agent's time: somebody was away."""
 _RARE: Final = 3
 """Times in the dropped part up to which a number, a path or an id is rare."""
+_CHANGES = re.compile(
+    r"\b(?:add|apply|build|checkout|close|commit|compile|cp|create|deploy|format|install|merge|mkdir|mv|pull|push|rebase|reset"
+    r"|restore|rm|sed -i|stash|touch|update|up)\b|>"
+)
+"""Commands that may change files, or what other commands show."""
 _LINE_NUMBER = re.compile(r"^\s*(?:[\w./@+-]+:)?\d+\s*[→│|:\t-]\s?|^[\w./@+-]+:\s?")
 
 
@@ -118,6 +125,7 @@ def _of_steps(
         where.update((line, step.call.number) for line in step.lines)
         if step.action.kind == "write":
             written[_target(step.action)].update(_lines(_written(step.call)))
+    settled = max((step.call.number for step in before if _changes(step.action)), default=0)
     changed: set[str] = set()
     again: set[tuple[str, str]] = set()
     for step in after:
@@ -125,22 +133,30 @@ def _of_steps(
         if step.action.kind == "write":
             changed.add(key[1])
             continue
+        if _changes(step.action):
+            changed.add(key[1])
         if sum(map(len, step.lines)) < _LEAST or step.result is None or step.result.failed or key in again:
             continue
         again.add(key)
-        kind, source = _needed(step, known[key], written.get(key[1], set()), where, changed)
+        kind, source = _needed(step, known[key], written.get(key[1], set()), where, changed, settled)
         if kind is not None:
             yield _regret(session, kind, boundary, source, step, step.action.target)
 
 
 def _needed(
-    step: _Step, known: Sequence[_Step], written: set[str], where: Mapping[str, int], changed: Collection[str]
+    step: _Step,
+    known: Sequence[_Step],
+    written: set[str],
+    where: Mapping[str, int],
+    changed: Collection[str],
+    settled: int,
 ) -> tuple[RegretKind | None, int]:
     """What a step after a compaction needed again, and the number of the turn that had it before; (None, 0) for
     nothing.
 
     known: the steps before that did the same. written: lines that the agent wrote into the same file before. where: the
-    turn of each line of a dropped result. changed: files that were written since.
+    turn of each line of a dropped result. changed: files that were written since. settled: the last turn before that
+    changed anything.
     """
     target = _target(step.action)
     if step.action.kind == "search":
@@ -152,7 +168,8 @@ def _needed(
         return None, 0
     if step.action.kind == "read":
         return ("reopened" if written else "reread"), same[-1].call.number
-    return ("rerun", same[-1].call.number) if step.action.kind == "run" and not changed else (None, 0)
+    fresh = same[-1].call.number > settled and not changed
+    return ("rerun", same[-1].call.number) if step.action.kind == "run" and fresh else (None, 0)
 
 
 def _of_words(
@@ -195,7 +212,9 @@ def _recalled(
     times: Counter[str] = Counter()
     for turn in lost:
         for one in findings_in(turn):
-            if one.kind in ("number", "path", "id") and len(one.text) > 3:
+            if (one.kind in ("number", "id") and len(one.text) > 3) or (
+                one.kind == "path" and "/" in one.text
+            ):
                 held[one.text] = turn.number
                 times[one.text] += 1
     rare = {told for told, number in times.items() if number <= _RARE and not stands_in(window, told)}
@@ -285,6 +304,11 @@ def _written(call: Turn) -> str:
     told = [text(given.get(name)) for name in names]
     told += [text(edit.get("new_string")) for edit in items(given.get("edits"))]
     return "\n".join(line.removeprefix("+") for one in told for line in one.split("\n"))
+
+
+def _changes(action: Action) -> bool:
+    """Whether a step may change files, so that running a command again is to see what came of it."""
+    return action.kind == "write" or (action.kind == "run" and _CHANGES.search(action.target) is not None)
 
 
 def _target(action: Action) -> str:

@@ -1,0 +1,28 @@
+"""The pane of sessions: its keys, and its place among the others."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amgs_tui.wing_panes import WingPane
+
+PANE: Final = WingPane(
+    pane="amgs_tui.panes.sessions.pane:SessionsPane",
+    titles=("Sessions", "Sess"),
+    companions=("conversation", "overview", "inbox"),
+    share=0.32,
+    acts={
+        "v": ("sessions.view",),
+        "w": ("sessions.why",),
+        "enter": ("sessions.open",),
+        "left": ("sessions.before",),
+        "right": ("sessions.after",),
+        "backspace": ("sessions.back",),
+        "L": ("sessions.live",),
+    },
+    exceptions={
+        "sessions.restore": "the pane looks again by itself; r brings back what was lost",
+        "sessions.find": "a session has words and no blocks",
+    },
+)
+"""What the screen gains."""

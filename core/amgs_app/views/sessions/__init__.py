@@ -1,0 +1,20 @@
+"""Sessions of agents in the application: `session`, `follow`, `replay`, their results, and how they are shown."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amgs_app.wing_views import WingView
+
+VIEW: Final = WingView(
+    words=("session", "follow", "replay"),
+    about="Look at the sessions of coding agents: what was lost, and what that cost.",
+    heading="Look at an agent's sessions",
+    operations="amgs_app.views.sessions.commands",
+    entries="amgs_app.views.sessions.entries",
+    look="amgs_app.views.sessions.commands:session",
+    listing="amgs_app.views.sessions.row_fields:LISTING",
+    terms="amgs_app.views.sessions.glossary:TERMS",
+    retired="amgs_app.views.sessions.retired:RETIRED",
+)
+"""What the application gains."""

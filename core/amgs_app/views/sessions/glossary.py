@@ -1,0 +1,22 @@
+"""The words of the pictures of sessions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TERMS: Final = (
+    ("▼", "A compaction: what stood in the window was dropped, and a summary stands in its place."),
+    ("word for word", "Of what was dropped, what the new window holds as it was said."),
+    (
+        "in other words",
+        "What it holds otherwise: a file's name without its folder, a sentence by most of its words.",
+    ),
+    ("gone", "What it does not hold at all."),
+    ("reopened", "A file that the agent had read and changed, and read again after the compaction."),
+    (
+        "reread, rerun, searched, repeated, recalled",
+        "Done again as often where nothing was compacted, or too seldom to tell; shown, and not counted.",
+    ),
+    ("cache", "The share of what the model read that the provider had kept from the request before."),
+)
+"""Terms and what they mean."""

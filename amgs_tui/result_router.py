@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from amgs.wing_registry import WINGS
+from amgs.wing_registry import WINGS, loaded
 from amgs_app import operations
 from amgs_app.panes.layout import PANE_KEYS, PANES
 from amgs_app.terminal.exit_codes import ExitCode
@@ -18,6 +18,7 @@ from amgs_tui.engine_worker import OPEN
 from amgs_tui.panes.exchange_following import EXCHANGES
 from amgs_tui.panes.graph import GraphPane
 from amgs_tui.widgets.status import seconds
+from amgs_tui.wing_panes import wing_panes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -172,6 +173,7 @@ class ResultRouter:
             case Layout() if event.command == "layout use" and self.screen.untouched:
                 self.layout.use(result)  # how the last session left the screen
                 self._pass_over_an_empty_inbox()
+                self._open_on_what_lies_here()
             case ExchangeList() if slot == AS_SERVED:
                 self._open_on_what_is_served(gateway=result.served)
             case Sifted():
@@ -206,6 +208,16 @@ class ResultRouter:
             return
         if overview.store.blocks.get("consolidated", 0) and not overview.store.blocks.get("raw", 0):
             self.screen.go("overview")
+
+    def _open_on_what_lies_here(self) -> None:
+        """Where there is no memory of one's own, only the sample: the pane of a wing that shows something without one."""
+        overview = self.state.overview
+        if overview is None or not overview.sample_time or self.state.attached:
+            return
+        for name, each in wing_panes().items():
+            if each.offered and loaded(each.offered)():
+                self.screen.go(name)
+                return
 
     def _open_on_what_is_served(self, *, gateway: bool) -> None:
         """Where the operator has gone nowhere yet: what agents ask through a gateway; else, with an empty inbox, the

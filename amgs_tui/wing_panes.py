@@ -16,6 +16,7 @@ class WingPane:
     pane: its class, as `MODULE:NAME`, imported when the screen is made. titles: full and short. companions: the panes
     that stand under it where there is room. share: of the foot's width, where all panes are shown. acts: by key the ids
     of the actions that mean there what the key means everywhere; exceptions: by the id of one that does not, why.
+    offered: tells whether the screen opens on it where there is no memory of one's own, as `MODULE:NAME`; "" for never.
     """
 
     pane: str
@@ -24,6 +25,7 @@ class WingPane:
     share: float
     acts: Mapping[str, tuple[str, ...]]
     exceptions: Mapping[str, str]
+    offered: str = ""
 
 
 @cache

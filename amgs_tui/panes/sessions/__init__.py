@@ -20,6 +20,7 @@ PANE: Final = WingPane(
         "backspace": ("sessions.back",),
         "L": ("sessions.live",),
     },
+    offered="amgs_tui.panes.sessions.pane:has_sessions",
     exceptions={
         "sessions.restore": "the pane looks again by itself; r brings back what was lost",
         "sessions.find": "a session has words and no blocks",

@@ -70,6 +70,7 @@ followed."""
         self.at: int | None = None
         self.words = ""
         self._copying = False
+        self._moved = False
         self._stamp = 0.0
 
     def on_mount(self) -> None:
@@ -150,10 +151,19 @@ followed."""
         """Keep what a view shows; one that the operator asked for comes to the front."""
         if self.review is None or self.review.facts.path != path:
             self.ask(commands.session(path), origin="screen")
+        fresh = view not in self.shown or self._moved
         self.shown[view] = result
         if self.view != view and view in VIEWS and self.busy is not None:
             self.view = view
+        if fresh and view == self.view and view in ("turns", "window"):
+            self._moved = False
+            self.cursor = self._place_of(self.at)
         self.clip_cursor()
+
+    def _place_of(self, turn: int | None) -> int:
+        """The row of a turn, or the last one before it; the last row for None."""
+        places = [n for n, row in enumerate(self.lines) if turn is None or (row.turn or 0) <= turn]
+        return places[-1] if places else 0
 
     def _follow(self) -> None:
         """Look again at a session that has grown since."""
@@ -294,9 +304,9 @@ followed."""
     def action_live(self) -> None:
         self.at = None
         self._look_at_view()
-        self.action_edge(1)
 
     def _look_at_view(self) -> None:
+        self._moved = True
         for call in self._asks_view():
             self.ask(call, origin="screen")
         self.show_change()
@@ -343,6 +353,13 @@ followed."""
 
     def _explain(self, result: SessionWhy) -> None:
         self.host.show_page("Why it is lost", result)
+
+
+def has_sessions() -> bool:
+    """Whether any session lies on this machine."""
+    from amgs.wings.sessions.listing import has_sessions as any_below
+
+    return any_below(Path.home())
 
 
 def _changed_at(path: str) -> float:

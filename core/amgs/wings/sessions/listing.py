@@ -79,6 +79,11 @@ def list_sessions(
     return SessionListing(tuple(made), tuple(dict.fromkeys(places)), left)
 
 
+def has_sessions(home: Path) -> bool:
+    """Whether any session file lies below a home folder."""
+    return next(_files(home, ""), None) is not None
+
+
 def find_session(home: Path, name: str) -> Path:
     """The file of a session by the beginning of its id; raises InputError where none or several have it."""
     named = [

@@ -12,6 +12,8 @@ from amgs_app.render.sheet import ResultTable, facts, sheet
 from amgs_app.views.sessions.figures import CAUSES, NAMES
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from rich.text import Text
 
     from amgs.wings.sessions.controls import KindRate
@@ -209,7 +211,20 @@ def _part(name: str, told: str | None) -> str:
     return f"{name}: not in this kind of file" if told is None else f"{name}: {len(told):,} characters"
 
 
-@entry()
+def _text_page(result: SessionText, canvas: Canvas, now: datetime) -> Text:
+    del now
+    from rich.text import Text
+
+    from amgs_app.render.figures.canvas import ink
+    from amgs_app.terminal.printable import printable
+
+    turn, palette = result.turn, canvas.palette
+    when = f", {turn.at:%Y-%m-%d %H:%M:%S}" if turn.at else ""
+    head = f"{turn.kind}, {turn.role}{when}" + (", failed" if turn.failed else "")
+    return Text.assemble((f"{head}\n\n", ink(palette.muted)), (printable(turn.words), ink(palette.text)))
+
+
+@entry(page=_text_page)
 def session_text(result: SessionText) -> ResultTable:
     turn = result.turn
     return sheet(

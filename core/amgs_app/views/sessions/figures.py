@@ -121,10 +121,10 @@ def strip(region: Region, fills: Sequence[FillPoint], limit: int | None, cursor:
         compacted = any(one.compaction for one in points)
         style = _colour(palette, share, compacted=compacted)
         _column(region, x, rows, share, style)
+        if cursor is not None and points[0].turn <= cursor <= points[-1].turn:
+            region.column(x, 0, rows, "│", ink(palette.text))
         if compacted:
             region.put(x, 0, "▼", ink(palette.bad, bold=True))
-        if cursor is not None and points[0].turn <= cursor <= points[-1].turn:
-            region.column(x, 0, rows, "│", ink(palette.accent))
     first, last = fills[0].turn, fills[-1].turn
     told = f"turn {first} to {last}; full at {count(top)} tokens" + ("" if limit else ", the most there were")
     region.put(0, rows, told, ink(palette.muted), width=region.width)

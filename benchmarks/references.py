@@ -9,6 +9,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ FUSION = 60
 """The constant of reciprocal rank fusion."""
 
 Scores = NDArray[np.float64]
+Key = TypeVar("Key", int, str)
 
 
 class Bm25:
@@ -51,6 +53,15 @@ def with_neighbours(scores: Scores, sessions: Sequence[str], share: float = NEIG
     total[1:] += share * np.where(same, scores[:-1], 0.0)
     total[:-1] += share * np.where(same, scores[1:], 0.0)
     return total
+
+
+def fuse_by_rank(*lists: Sequence[Key]) -> list[Key]:
+    """Reciprocal rank fusion of lists that have the best first, ties in order."""
+    total: dict[Key, float] = {}
+    for ranked in lists:
+        for rank, one in enumerate(ranked, 1):
+            total[one] = total.get(one, 0.0) + 1.0 / (FUSION + rank)
+    return sorted(total, key=lambda one: (-total[one], one))
 
 
 def fused_ranks(*lists: Scores) -> Scores:
@@ -104,7 +115,7 @@ class SearchControls:
             HYBRID: [hit.block.id for hit in found.hits],
             KEYWORD: words,
             VECTOR: meaning,
-            FUSED: _fused(words, meaning),
+            FUSED: fuse_by_rank(words, meaning),
             BM25: [self._ids[row] for row in np.argsort(-self._bm25.scores(text), kind="stable")[:DEPTH]],
             CHANCE: self._random.sample(self._ids, min(DEPTH, len(self._ids))),
         }
@@ -115,12 +126,3 @@ class SearchControls:
     def _alone(self, text: str, layer: str) -> list[str]:
         scored = self._memory.gather(text, layers=(layer,)).scored
         return [str(scored.facts.ids[row]) for row in scored.order[:_POOL]]
-
-
-def _fused(*lists: Sequence[str]) -> list[str]:
-    """Reciprocal rank fusion, ties by id."""
-    total: dict[str, float] = {}
-    for ids in lists:
-        for rank, one in enumerate(ids, 1):
-            total[one] = total.get(one, 0.0) + 1.0 / (FUSION + rank)
-    return sorted(total, key=lambda one: (-total[one], one))

@@ -27,7 +27,7 @@ from amgs_app.gc_tuning import short_pauses
 from benchmarks.bench_results import MemoryRig
 from benchmarks.large_corpus import NOW, Books
 from benchmarks.large_store import LargeStore
-from benchmarks.references import FUSION
+from benchmarks.references import fuse_by_rank
 from benchmarks.stores import open_memory
 
 PACE = 0.05
@@ -120,11 +120,8 @@ class Bm25sAndNumpy:
         cosines = self._matrix @ vector
         near = np.argpartition(-cosines, POOL)[:POOL] if cosines.size > POOL else np.arange(cosines.size)
         semantic = near[np.argsort(-cosines[near], kind="stable")]
-        score: dict[int, float] = {}
-        for ranked in (lexical, semantic):
-            for rank, row in enumerate(ranked.tolist(), 1):
-                score[row] = score.get(row, 0.0) + 1.0 / (FUSION + rank)
-        return sorted(score, key=lambda row: (-score[row], row))[:limit]
+        rows: list[int] = fuse_by_rank(lexical.tolist(), semantic.tolist())
+        return rows[:limit]
 
     def _lexical(self, query: str) -> NDArray[np.int64]:
         tokens = self._bm25s.tokenize([query], stopwords="en", show_progress=False)

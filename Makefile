@@ -5,7 +5,7 @@ DRAWS ?= 1600
 STAMP := .venv/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test explore check format bench snapshots cast sample docs site wheel release clean
+.PHONY: run test removal explore check format bench snapshots cast sample docs site wheel release clean
 
 run: $(STAMP)
 	@$(BIN)/amgs --corpus "$(or $(CORPUS),sample_corpus)" $(ARGS)
@@ -13,6 +13,10 @@ run: $(STAMP)
 # One process more than two cores: tests of the screen and of servers wait a part of their time.
 test: check
 	$(BIN)/pytest -n 3 --dist loadfile
+
+# Each wing taken out of a copy of the checkout: the rest must stand, with its types, contracts and tests.
+removal: $(STAMP)
+	$(BIN)/python -m scripts.wing_removal
 
 # The property tests and the hostile harnesses with draws that nobody has seen yet. SEED=… repeats a run; what fails
 # becomes an example of its test.
@@ -58,6 +62,7 @@ sample: $(STAMP)
 # build/docs every public name and the man page (man build/docs/amgs.1).
 docs: $(STAMP)
 	$(BIN)/python -m scripts.client_stubs
+	$(BIN)/python -m scripts.wing_stubs
 	$(BIN)/python -m amgs_tui.docs_pages docs build/docs
 
 # The documentation as a site, in build/site. A link or an anchor that leads nowhere is an error.

@@ -254,6 +254,7 @@ KNOWN: Mapping[tuple[str, str], Any] = {
     ("exchanges", "number"): Number,
     ("exchanges", "last"): Count,
     ("exchanges", "record"): Object,
+    # of a wing; exported and read back whether it is there or not, as `amgs.storage.migrations` says
     ("packs", "name"): Name,
     ("packs", "version"): Number,
     ("packs", "id"): Id,

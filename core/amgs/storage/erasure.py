@@ -164,7 +164,7 @@ class ErasureStorage:
     def _take_packs(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
         """The blocks as members of packs, proposed ones too, and the words by which packs and what was asked of them
         may tell their texts.
-        A pack keeps its id, which then says of more members than it has.
+        A pack keeps its id, which then says of more members than it has. Done without the wing of packs, too.
         """
         gone, changed = set(ids), {"packs": 0, "pack_uses": 0, "pack_proposals": 0}
         packs = self._connection.rows(

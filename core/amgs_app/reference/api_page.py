@@ -6,11 +6,13 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from amgs.client.methods import ClientMethod
+from amgs.wing_registry import WINGS
 
 _SECTIONS = (
     ("Open a memory", ("amgs.opening", "amgs.memory")),
@@ -43,6 +45,9 @@ def page() -> str:
         names = [name for name in amgs.__all__ if home[name].startswith(modules)]
         names.sort(key=lambda name: (name[0].isupper(), modules.index(_first(home[name], modules)), name))
         lines += [f"## {heading}", "", *_entries(amgs, names)]
+    for name in WINGS:
+        wing = import_module(f"amgs.wings.{name}")
+        lines += [f"## {name.capitalize()}: `{wing.__name__}`", "", *_entries(wing, wing.__all__)]
     lines += [
         "## The working context: `amgs_focus`",
         "",

@@ -157,11 +157,11 @@ class Draft:
 
     def cost_of(self, atom: Sequence[int], *, masked: bool = False) -> int:
         """What it would take to keep an atom that is not whole."""
-        return self.cost(self._whole(atom, masked=masked))
+        return self.cost(self.whole(atom, masked=masked))
 
     def keep(self, atom: Sequence[int], because: str, *, masked: bool = False) -> None:
         """Keep an atom; masked: with its outputs of tools as one line each."""
-        self.change(self._whole(atom, masked=masked), because)
+        self.change(self.whole(atom, masked=masked), because)
 
     def fits(self, atom: Sequence[int], *, masked: bool = False, within: int | None = None) -> bool:
         """Whether there is room to keep an atom."""
@@ -174,7 +174,8 @@ class Draft:
     def is_kept(self, atom: Sequence[int]) -> bool:
         return all(self.fates[place] == KEPT for place in atom)
 
-    def _whole(self, atom: Sequence[int], *, masked: bool) -> dict[int, Fate]:
+    def whole(self, atom: Sequence[int], *, masked: bool = False) -> dict[int, Fate]:
+        """The fates of an atom that is kept; masked: its outputs of tools as one line each."""
         material = self.material
         return {
             place: MASKED if masked and material.masked[place] < material.costs[place] else KEPT

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
 
-from amgs.conversation.material import Draft
+from amgs.conversation.material import Draft, Fate
 from amgs.conversation.protection import Protection
 
 
@@ -15,7 +15,7 @@ def extractive(draft: Draft) -> None:
     settings = material.settings
     keep_protected(draft, settings.recent_share * min(1.0, material.budget / settings.full_recent))
     if material.rates:
-        keep_best(draft)
+        keep_best(draft, lambda atom, _: _offer_whole(draft, atom))
     else:
         keep_latest(draft)
 
@@ -23,46 +23,59 @@ def extractive(draft: Draft) -> None:
 def keep_latest(draft: Draft) -> None:
     """Keep the newest atoms that fit, where there is no question to choose by."""
     for atom in sorted(draft.material.atoms, key=lambda a: -a[-1]):
-        if draft.is_dropped(atom):
-            _keep(draft, atom, "recent, and there is room")
+        draft.change(_find_room(draft, atom), "recent, and there is room")
 
 
-def keep_best(draft: Draft) -> None:
-    """Greedily by what an atom gives for each token that it takes now: beside something kept it needs no mark of a gap
-    of its own, and between two it saves one.
+Offer = tuple[float, Mapping[int, Fate], float, str]
+"""More of an atom: what it gains for each token, its fates, what it gives then, and why."""
+
+
+def keep_best(draft: Draft, offer: Callable[[Sequence[int], float], Offer | None]) -> None:
+    """Greedily by what is gained for each token that it takes now: beside something kept an atom needs no mark of a gap
+    of its own, and between two it saves one. offer: the best that fits of an atom that gives so much already.
     """
     atoms = draft.material.atoms
     of = {place: number for number, atom in enumerate(atoms) for place in atom}
     waiting: list[tuple[float, int, int]] = []
     latest = [0.0] * len(atoms)
+    given = [0.0] * len(atoms)
 
     def wait(number: int) -> None:
-        atom = atoms[number]
-        latest[number] = -draft.material.value(atom) / max(draft.cost_of(atom), 1)
-        heappush(waiting, (latest[number], -atom[-1], number))
+        best = offer(atoms[number], given[number])
+        if best is not None:
+            latest[number] = -best[0]
+            heappush(waiting, (latest[number], -atoms[number][-1], number))
 
     for number, atom in enumerate(atoms):
         if draft.is_dropped(atom):
             wait(number)
     while waiting:
         gain, _, number = heappop(waiting)
-        atom = atoms[number]
-        if gain != latest[number] or not draft.is_dropped(atom):
+        best = offer(atoms[number], given[number]) if gain == latest[number] else None
+        if best is None:
             continue
-        if _keep(draft, atom, "answers the query"):
-            beside = {of[p] for place in atom for p in (place - 1, place + 1) if p in of} - {number}
-            for other in beside:
-                if draft.is_dropped(atoms[other]):
-                    wait(other)
+        _, changes, given[number], because = best
+        latest[number] = 0.0
+        draft.change(changes, because)
+        for other in {of[p] for place in atoms[number] for p in (place - 1, place + 1) if p in of}:
+            if not draft.is_kept(atoms[other]):
+                wait(other)
 
 
-def _keep(draft: Draft, atom: Sequence[int], because: str) -> bool:
-    """Keep an atom whole, else with its outputs of tools as one line each, if there is room."""
-    if draft.fits(atom):
-        draft.keep(atom, because)
-    elif draft.fits(atom, masked=True):
-        draft.keep(atom, because, masked=True)
-    return not draft.is_dropped(atom)
+def _offer_whole(draft: Draft, atom: Sequence[int]) -> Offer | None:
+    """An atom as it fits; what it gains is that of the whole."""
+    changes, value = _find_room(draft, atom), draft.material.value(atom)
+    return (value / max(draft.cost_of(atom), 1), changes, value, "answers the query") if changes else None
+
+
+def _find_room(draft: Draft, atom: Sequence[int]) -> Mapping[int, Fate]:
+    """The fates of an atom that is not shown yet: whole, else with its outputs of tools as one line each; none where
+    neither fits.
+    """
+    for masked in (False, True):
+        if draft.is_dropped(atom) and draft.fits(atom, masked=masked):
+            return draft.whole(atom, masked=masked)
+    return {}
 
 
 def keep_protected(draft: Draft, recent_share: float | None = None) -> None:

@@ -10,11 +10,15 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from heapq import heappop, heappush
 
 from amgs.conversation.cohesion import stems
 from amgs.conversation.material import KEPT, MASKED, Cited, Draft, Fate, Material
-from amgs.conversation.strategies.extractive import keep_latest, keep_protected
+from amgs.conversation.strategies.extractive import (
+    Offer,
+    keep_best,
+    keep_latest,
+    keep_protected,
+)
 
 _SHORT = 200
 """Tokens of a message that is whole or not there: cutting it would save little and tear it."""
@@ -29,7 +33,8 @@ def hybrid(draft: Draft) -> None:
     """Keep what is protected within its shares, then whatever gives most for its tokens, while there is room."""
     keep_protected(draft)
     if draft.material.rates:
-        _keep_best(draft, sentence_weights(draft.material))
+        weigh = sentence_weights(draft.material)
+        keep_best(draft, lambda atom, given: _offer(draft, atom, given, weigh))
     else:
         keep_latest(draft)
 
@@ -57,61 +62,25 @@ def sentence_weights(material: Material) -> Weigh:
     return weigh
 
 
-def _keep_best(draft: Draft, weigh: Weigh) -> None:
-    atoms = draft.material.atoms
-    of = {place: number for number, atom in enumerate(atoms) for place in atom}
-    waiting: list[tuple[float, int, int]] = []
-    latest = [0.0] * len(atoms)
-    given = [0.0] * len(atoms)
-
-    def wait(number: int) -> None:
-        best = _best(draft, atoms[number], given[number], weigh)
-        if best is not None:
-            latest[number] = -best[0]
-            heappush(waiting, (latest[number], -atoms[number][-1], number))
-
-    for number, atom in enumerate(atoms):
-        if draft.is_dropped(atom):
-            wait(number)
-    while waiting:
-        gain, _, number = heappop(waiting)
-        if gain != latest[number]:
-            continue
-        best = _best(draft, atoms[number], given[number], weigh)
-        if best is None:
-            continue
-        _, changes, value = best
-        latest[number] = 0.0
-        given[number] = value
-        cited = any(fate == "digested" for fate, _ in changes.values())
-        draft.change(changes, "cited for the query" if cited else "answers the query")
-        near = {of[p] for place in atoms[number] for p in (place - 1, place + 1) if p in of}
-        for other in near:
-            if not draft.is_kept(atoms[other]):
-                wait(other)
-
-
-def _best(
-    draft: Draft, atom: Sequence[int], given: float, weigh: Weigh
-) -> tuple[float, Mapping[int, Fate], float] | None:
-    """Of the ways to show more of an atom that fit: (gain per token, changes, what it gives then)."""
+def _offer(draft: Draft, atom: Sequence[int], given: float, weigh: Weigh) -> Offer | None:
+    """Of the ways to show more of an atom that fit, the one that gains most for its tokens."""
     material = draft.material
-    ways: list[tuple[float, Mapping[int, Fate], float]] = []
+    ways: list[Offer] = []
 
-    def offer(changes: Mapping[int, Fate], value: float) -> bool:
+    def add(changes: Mapping[int, Fate], value: float, because: str) -> bool:
         cost = draft.cost(changes)
         if value <= given or draft.used + cost > material.budget:
             return False
-        ways.append(((value - given) / max(cost, 1), changes, value))
+        ways.append(((value - given) / max(cost, 1), changes, value, because))
         return True
 
     if not draft.is_kept(atom):
         whole: dict[int, Fate] = dict.fromkeys(atom, KEPT)
-        if not offer(whole, material.value(atom)):
+        if not add(whole, material.value(atom), "answers the query"):
             tools = [p for p in atom if material.masked[p] < material.costs[p]]
             if tools and draft.is_dropped(atom):
                 rest = sum(material.rates[p] * material.costs[p] for p in atom if p not in tools)
-                offer(whole | dict.fromkeys(tools, MASKED), rest)
+                add(whole | dict.fromkeys(tools, MASKED), rest, "answers the query")
         cites: dict[int, Cited] = {
             place: pieces for place in atom for fate, pieces in [draft.fates[place]] if fate == "digested"
         }
@@ -125,7 +94,7 @@ def _best(
                 best = max(left, key=lambda n: (shares[n] / material.piece_cost(place, n), -n))
                 wanted = tuple(sorted((*has, best)))
                 value = before + material.rates[place] * material.costs[place] * shares[best]
-                offer(material.cite(atom, {**cites, place: wanted}), value)
+                add(material.cite(atom, {**cites, place: wanted}), value, "cited for the query")
     return max(ways, key=lambda one: one[0], default=None)
 
 

@@ -1,0 +1,1 @@
+"""What is told of agents' sessions, measured."""

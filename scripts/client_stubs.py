@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Final
 
 from amgs.client import async_memory_client, memory_client, signatures
-from amgs.client.derived import ELSEWHERE, DerivedRequest, Request, doc_of
+from amgs.client.derived import ELSEWHERE, DerivedRequest, Request, describe
 from amgs.client.parts import ALIASES, MEMORY, PARTS
 from amgs_app.operations.standard import standard
 
@@ -33,7 +33,7 @@ _CLIENTS: Final[tuple[tuple[ModuleType, type, str], ...]] = (
 )
 
 
-def made() -> dict[Path, str]:
+def write_texts() -> dict[Path, str]:
     """The text of each file by its path."""
     stubs = {
         Path(str(module.__file__)).with_suffix(".pyi"): _stub(module, client, prefix)
@@ -60,7 +60,7 @@ def _signatures() -> str:
             if row.answered not in operations:
                 raise ValueError(f"{key}: there is no operation {row.answered}.")
             there = operations[row.answered]
-            unknown = {row.name_there(name) for name in _taken(row)} | set(row.also)
+            unknown = {row.rename(name) for name in _taken(row)} | set(row.also)
             unknown -= {each.name for each in there.parameters}
             if unknown and row.change is None:
                 raise ValueError(f"{key}: {row.answered} has no {', '.join(sorted(unknown))}.")
@@ -106,7 +106,7 @@ def _arguments(row: DerivedRequest) -> ast.arguments:
 
 def _declared(described: Request) -> ast.FunctionDef:
     """How a request's function is written: of a derived one the method, without `self` and what is not served."""
-    function = described.function() if isinstance(described, DerivedRequest) else described
+    function = described.find_method() if isinstance(described, DerivedRequest) else described
     body = _tree(_module(described)).body
     *classes, name = function.__qualname__.split(".")
     for kind in classes:
@@ -135,7 +135,9 @@ def _value(value: object) -> ast.expr:
 
 
 def _module(described: Request) -> ModuleType:
-    module = inspect.getmodule(described.function() if isinstance(described, DerivedRequest) else described)
+    module = inspect.getmodule(
+        described.find_method() if isinstance(described, DerivedRequest) else described
+    )
     assert module is not None
     return module
 
@@ -183,7 +185,7 @@ def _methods(requests: Mapping[str, Request], prefix: str, imports: dict[str, st
         head = "async def" if prefix else "def"
         parameters = ", ".join(filter(None, ("self", ast.unparse(given))))
         yield f"    {head} {name}({parameters}) -> {ast.unparse(answer)}:"
-        yield from _doc(doc_of(described), 8)
+        yield from _doc(describe(described), 8)
 
 
 @functools.cache
@@ -251,12 +253,14 @@ def formatted(text: str, path: Path) -> str:
 def main(arguments: list[str]) -> int:
     """Write the files, or with `--check` name those that differ; 1 where one does."""
     differ = [
-        path for path, text in made().items() if not path.exists() or path.read_text(encoding="utf-8") != text
+        path
+        for path, text in write_texts().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
     ]
     if "--check" in arguments:
         print("\n".join(f"{path.name} is not what the table gives: make docs" for path in differ))
         return 1 if differ else 0
-    for path, text in made().items():
+    for path, text in write_texts().items():
         path.write_text(text, encoding="utf-8")
     return 0
 

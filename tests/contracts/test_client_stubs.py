@@ -14,18 +14,22 @@ import pytest
 from amgs import AsyncMemoryClient, Memory, MemoryClient
 from amgs.client import async_memory_client, memory_client
 from amgs.client.methods import ClientMethod
-from scripts.client_stubs import made
+from scripts.client_stubs import write_texts
 
 MODULES = (memory_client, async_memory_client)
 
 
 def test_the_stubs_and_the_signatures_are_made_from_the_table() -> None:
-    assert [path.name for path, text in made().items() if path.read_text(encoding="utf-8") != text] == []
+    assert [
+        path.name for path, text in write_texts().items() if path.read_text(encoding="utf-8") != text
+    ] == []
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.__name__).rpartition(".")[2])
 def test_a_stub_names_each_method_with_the_parameters_that_it_takes(module: ModuleType) -> None:
-    stub = ast.parse(made()[next(path for path in made() if path.stem == module.__name__.split(".")[-1])])
+    stub = ast.parse(
+        write_texts()[next(path for path in write_texts() if path.stem == module.__name__.split(".")[-1])]
+    )
     classes = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef)}
     assert len(classes) >= 10
     for name, node in classes.items():

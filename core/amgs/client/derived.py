@@ -62,7 +62,7 @@ class DerivedRequest:
         given = {name: value for name, value in given.items() if not _is_left_out(value, defaults.get(name))}
         if self.change is not None:
             given = self.change(given)
-        sent = {self.name_there(name): value for name, value in given.items()} | dict(self.also)
+        sent = {self.rename(name): value for name, value in given.items()} | dict(self.also)
         read = part(self.read) if isinstance(self.read, str) and self.read else self.read or whole
         if self.answered.startswith("/"):
             return sending("POST", self.answered, read, repeatable=True, **sent)
@@ -74,19 +74,19 @@ class DerivedRequest:
         """What it takes, without types, which the stubs have."""
         return inspect.signature(TAKES[self.place])
 
-    def name_there(self, argument: str) -> str:
+    def rename(self, argument: str) -> str:
         """What the operation calls an argument."""
         return self.names.get(argument, argument.removesuffix("_id"))
 
-    def function(self) -> Callable[..., Any]:
+    def find_method(self) -> Callable[..., Any]:
         """The method that it is derived from. Imports the engine."""
         module, _, path = self.method.partition(":")
         kind, name = path.split(".")
         return cast("Callable[..., Any]", getattr(getattr(import_module(module), kind), name))
 
-    def doc(self) -> str:
+    def read_doc(self) -> str:
         """What it says, without what the service does not take. Imports the engine."""
-        told = inspect.getdoc(self.function()) or ""
+        told = inspect.getdoc(self.find_method()) or ""
         for name in (*self.without, ELSEWHERE):
             told = re.sub(rf"\s*\b{name}:\s.*?\.(?=\s|\Z)", "", told, flags=re.DOTALL)
         return self.says.replace("{}", told)
@@ -116,7 +116,7 @@ def derive(
     return DerivedRequest(answered, read, also or {}, names, change, without, says, gives, of)
 
 
-def placed(kind: str, home: str, /, **requests: Request) -> dict[str, Request]:
+def locate(kind: str, home: str, /, **requests: Request) -> dict[str, Request]:
     """Requests by the names that the client has. kind: the class that they stand on. home: the class of the methods
     that they are derived from, `module:Class`.
     """
@@ -127,6 +127,6 @@ def placed(kind: str, home: str, /, **requests: Request) -> dict[str, Request]:
     return requests
 
 
-def doc_of(described: Request) -> str:
+def describe(described: Request) -> str:
     """What a request says of itself."""
-    return described.doc() if isinstance(described, DerivedRequest) else inspect.getdoc(described) or ""
+    return described.read_doc() if isinstance(described, DerivedRequest) else inspect.getdoc(described) or ""

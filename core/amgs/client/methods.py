@@ -9,7 +9,7 @@ from types import MethodType
 from typing import Any
 
 from amgs.client.ask import Ask
-from amgs.client.derived import Request, doc_of
+from amgs.client.derived import Request, describe
 from amgs.client.parts import ALIASES, MEMORY, PARTS
 
 
@@ -48,7 +48,7 @@ class ClientMethod:
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
-        return doc_of(self.described)
+        return describe(self.described)
 
     @property
     def __signature__(self) -> inspect.Signature:

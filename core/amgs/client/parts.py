@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from amgs.client import own_requests, service_terms
-from amgs.client.derived import Request, derive, placed
+from amgs.client.derived import Request, derive, locate
 from amgs.client.transport import call
 from amgs.wing_registry import loaded, wings
 
@@ -29,7 +29,7 @@ class PartNames:
 
 def part(kind: str, about: str, home: str, /, **requests: Request) -> PartNames:
     """Requests on one subject. home: the class whose methods most are derived from."""
-    return PartNames(kind, about, placed(kind, home, **requests))
+    return PartNames(kind, about, locate(kind, home, **requests))
 
 
 _PLAN: Final = {"dry_run": True}
@@ -37,7 +37,7 @@ _SERVED: Final = "amgs.types:ServedPlan"
 _EVERY: Final = 1_000_000_000
 """More than there are."""
 
-MEMORY: Final = placed(
+MEMORY: Final = locate(
     "MemoryClient",
     "amgs.memory:Memory",
     ingest=own_requests.ingest,
@@ -46,16 +46,16 @@ MEMORY: Final = placed(
     ingest_texts=own_requests.ingest_texts,
     search=derive(
         "search",
-        change=service_terms.conditions,
+        change=service_terms.write_conditions,
         without=("keep",),
         layers="layer",
         says="{} Raises UsageError for a filter with a condition that the service does not take.",
     ),
-    why=derive("why", change=service_terms.no_filter, says="{} The service takes no filter."),
+    why=derive("why", change=service_terms.refuse_filter, says="{} The service takes no filter."),
     searches=derive("searches", "searches"),
     why_then=derive("searches_why"),
-    assemble=derive("frame_assemble", change=service_terms.look),
-    context=derive("frame_assemble", change=service_terms.look, frame="name"),
+    assemble=derive("frame_assemble", change=service_terms.tell_look),
+    context=derive("frame_assemble", change=service_terms.tell_look, frame="name"),
     frame_definitions=derive("frame_list", "definitions"),
     block=derive("block_show", "block", id_or_prefix="block"),
     find=derive("block_find", "blocks"),
@@ -65,21 +65,23 @@ MEMORY: Final = placed(
     add_edge=derive("edge_add", "edge", source="start", target="goal"),
     remove_edge=derive("edge_remove", source="start", target="goal"),
     reinforce=own_requests.reinforce,
-    consolidate=derive("consolidate", service_terms.consolidated),
+    consolidate=derive("consolidate", service_terms.read_summary),
     plan_consolidation=derive("consolidate", also=_PLAN),
     operations=derive("operations", "operations"),
     undo=derive("undo"),
     redo=derive("redo", "operation"),
     decay_curve=derive("decay_curve"),
     forecast=derive("decay_forecast", says="{} The service gives the first 500."),
-    feedback=derive("feedback", change=service_terms.verdict, useful="verdict", prediction_id="forecast"),
-    outcomes=derive("calibration", service_terms.outcomes, also={"view": "forecasts"}),
+    feedback=derive(
+        "feedback", change=service_terms.word_verdict, useful="verdict", prediction_id="forecast"
+    ),
+    outcomes=derive("calibration", service_terms.read_outcomes, also={"view": "forecasts"}),
     reliability=derive("calibration"),
     neighbourhood=derive("graph_neighbours"),
     centrality=derive("graph_centrality"),
     graph_stats=derive("graph_stats"),
     status=derive("status", "store", says="{} Its path is told only to who may operate it."),
-    counts=derive("status", service_terms.counts),
+    counts=derive("status", service_terms.read_counts),
     health=derive("health"),
     diversity=derive("metrics", also={"what": "diversity"}),
     verify=derive("verify"),
@@ -107,7 +109,7 @@ PARTS: Final[Mapping[str, PartNames]] = {
         "ConversationsCalls",
         "Conversations that are kept whole, and what of one a model should read for a question.",
         "amgs.api.conversation:Conversations",
-        add=derive("conversation_add", change=service_terms.messages),
+        add=derive("conversation_add", change=service_terms.write_messages),
         show=derive("conversation_show", "messages", also={"limit": _EVERY}),
         optimise=derive("conversation_optimise"),
         survival=derive("conversation_survival"),
@@ -297,8 +299,8 @@ PARTS: Final[Mapping[str, PartNames]] = {
         "DiagnosisCalls",
         "Why an answer missed a fact, and what would bring it in.",
         "amgs.diagnosis.diagnosing:Diagnosing",
-        diagnose=derive("diagnose", change=service_terms.told, without=("read",)),
-        fix=derive("fix", change=service_terms.told),
+        diagnose=derive("diagnose", change=service_terms.drop_unknown, without=("read",)),
+        fix=derive("fix", change=service_terms.drop_unknown),
     ),
     "simulation": part(
         "SimulationCalls",

@@ -15,7 +15,7 @@ Arguments = dict[str, Any]
 # --- arguments -------------------------------------------------------------------------------------------
 
 
-def conditions(given: Arguments) -> Arguments:
+def write_conditions(given: Arguments) -> Arguments:
     """A filter as its conditions; raises UsageError for one that the service does not take."""
     filter = given.pop("filter", None)
     if filter is None:
@@ -45,25 +45,25 @@ def conditions(given: Arguments) -> Arguments:
     }
 
 
-def no_filter(given: Arguments) -> Arguments:
+def refuse_filter(given: Arguments) -> Arguments:
     """The arguments of an explanation; raises UsageError where there is a filter among them."""
     if "filter" in given:
         raise UsageError("The service explains a search without a filter.", way_out="Leave the filter out.")
     return given
 
 
-def look(given: Arguments) -> Arguments:
+def tell_look(given: Arguments) -> Arguments:
     """Whether a frame leaves a trace, as the service is told so."""
     traced = given.pop("reinforce", True)
     return given | ({} if traced and "as_of" not in given else {"look": True})
 
 
-def verdict(given: Arguments) -> Arguments:
+def word_verdict(given: Arguments) -> Arguments:
     """A verdict in a word."""
     return given | {"useful": "useful" if given["useful"] else "useless"}
 
 
-def messages(given: Arguments) -> Arguments:
+def write_messages(given: Arguments) -> Arguments:
     """Messages as JSON."""
     from amgs.types.conversation import Message
 
@@ -71,7 +71,7 @@ def messages(given: Arguments) -> Arguments:
     return given | {"messages": json.dumps(told, ensure_ascii=False, default=str)}
 
 
-def told(given: Arguments) -> Arguments:
+def drop_unknown(given: Arguments) -> Arguments:
     """What is told of an answer, without what is not known; the answer and the fact are asked for even if empty."""
     return {name: value for name, value in given.items() if value != "" or name in ("answer", "missed")}
 
@@ -79,7 +79,7 @@ def told(given: Arguments) -> Arguments:
 # --- answers ---------------------------------------------------------------------------------------------
 
 
-def consolidated(given: Any, packages: Collection[str]) -> Any:
+def read_summary(given: Any, packages: Collection[str]) -> Any:
     """The summary of a consolidation."""
     from amgs.types import ConsolidationSummary
 
@@ -93,12 +93,12 @@ def consolidated(given: Any, packages: Collection[str]) -> Any:
     )
 
 
-def outcomes(given: Any, packages: Collection[str]) -> Any:
+def read_outcomes(given: Any, packages: Collection[str]) -> Any:
     """The outcomes of the cases that are listed."""
     cases = given["fields"]["cases"]["$tuple"]
     return tuple(wire.decode(case["fields"]["outcome"], packages) for case in cases)
 
 
-def counts(given: Any, packages: Collection[str]) -> Any:
+def read_counts(given: Any, packages: Collection[str]) -> Any:
     """How many blocks there are of each state."""
     return wire.decode(given["fields"]["store"]["fields"]["blocks"], packages)

@@ -263,10 +263,13 @@ def _callback(each: Operation[..., Any], *, only_alone: bool = False) -> Callabl
         context = given.pop("context")
         if only_alone and context.invoked_subcommand is not None:
             return 0
+        for parameter in each.parameters if only_alone else ():
+            if parameter.required and given[parameter.name] is None:
+                raise typer.TyperException(f"Missing option '{parameter.flags[0]}'.")
         own = {name: given.pop(name) for name in each.signature.parameters}
         return one_shot(Call(each, own), _globals(context).over(given))
 
-    return callback_of(each, receive, (_CONTEXT, *EVERYWHERE))
+    return callback_of(each, receive, (_CONTEXT, *EVERYWHERE), required=not only_alone)
 
 
 def _with_globals(command: Callable[..., int]) -> Callable[..., int]:

@@ -24,10 +24,14 @@ if TYPE_CHECKING:
 
 
 def callback_of(
-    chosen: Operation[..., Any], receive: Callable[..., Any], extra: Sequence[inspect.Parameter] = ()
+    chosen: Operation[..., Any],
+    receive: Callable[..., Any],
+    extra: Sequence[inspect.Parameter] = (),
+    *,
+    required: bool = True,
 ) -> Callable[..., Any]:
     """A function for Typer with the operation's signature (and extra parameters) that hands what was parsed to
-    `receive`.
+    `receive`. required: False where another command may follow, which needs none of them: what is missing is None.
     """
 
     def callback(**given: Any) -> Any:
@@ -37,6 +41,10 @@ def callback_of(
         name: each.replace(annotation=for_typer(each.annotation))
         for name, each in chosen.signature.parameters.items()
     }
+    if not required:
+        own = {
+            n: each.replace(default=None) if each.default is each.empty else each for n, each in own.items()
+        }
     parameters = [*own.values(), *(one for one in extra if one.name not in own)]
     callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     callback.__annotations__ = {one.name: one.annotation for one in parameters}

@@ -29,6 +29,7 @@ from typing import Final, Literal, get_args
 
 from amgs.sessions.lines import items, parse_object, text
 from amgs.sessions.turn import Session, Turn
+from amgs.types import Progress
 from amgs.wings.sessions.findings import Action, action_of, findings_in, is_constraint, sentences_in
 from amgs.wings.sessions.losses import stands_in, words_of
 from amgs.wings.sessions.windows import after_boundary, dropped_at, opening_after, tokens_of
@@ -86,10 +87,15 @@ class _Step:
     lines: tuple[str, ...]
 
 
-def regrets(session: Session) -> tuple[Regret, ...]:
-    """What each compaction of the main conversation dropped and the window after it needed again, in order."""
+def regrets(session: Session, progress: Progress | None = None) -> tuple[Regret, ...]:
+    """What each compaction of the main conversation dropped and the window after it needed again, in order.
+
+    Raises Cancelled.
+    """
     found: list[Regret] = []
-    for boundary in session.boundaries:
+    for done, boundary in enumerate(session.boundaries):
+        if progress is not None:
+            progress(done, len(session.boundaries), "what was needed again")
         opening = "\n".join(session.text(turn) for turn in opening_after(session, boundary))
         dropped, later = dropped_at(session, boundary), after_boundary(session, boundary)
         found += regrets_between(session, boundary.number, dropped, later, opening)

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from amgs.sessions.turn import Rules, Session, Turn, TurnKind
+from amgs.types import Progress
 from amgs.wings.sessions.cache import CacheLine, cache_line
 from amgs.wings.sessions.controls import KindRate, by_kind
 from amgs.wings.sessions.findings import action_of
@@ -102,9 +103,9 @@ class TurnRow:
     abandoned: bool = False
 
 
-def review(session: Session) -> SessionReview:
-    """Look at a session whole; a session of three megabytes takes a quarter of a second."""
-    found = regrets(session)
+def review(session: Session, progress: Progress | None = None) -> SessionReview:
+    """Look at a session whole; one of three megabytes takes a quarter of a second. Raises Cancelled."""
+    found = regrets(session, progress)
     return SessionReview(
         facts_of(session),
         fills_of(session),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
+from amgs_app.results.memory import PageWritten
 from amgs_app.views.sessions.results import (
     SessionCache,
     SessionLosses,
@@ -43,6 +44,7 @@ _TURNS = 200
     synonyms=("claude code", "codex", "transcript", "compaction", "sessions", "rollout"),
     example="session --agent codex",
     pane="sessions",
+    long=True,
 )
 def session(
     engine: Engine,
@@ -91,6 +93,7 @@ def session(
         int | None,
         Option("--limit", metavar="N", min=1, help="Show at most N; default: 50 sessions, 200 turns."),
     ] = None,
+    progress: Progress | None = None,
 ) -> (
     SessionListing
     | SessionReview
@@ -168,7 +171,7 @@ def session(
             return SessionOutlook(facts, look_ahead(opened, at))
     from amgs.wings.sessions.review import review
 
-    return review(opened)
+    return review(opened, progress)
 
 
 def open_named(name: str) -> Session:
@@ -364,3 +367,35 @@ def follow(
         name = found[0].path
     opened, outlook = follow_session(_path_of(name), until or None, progress)
     return SessionOutlook(facts_of(opened), outlook)
+
+
+@operation(
+    "report session",
+    place="here",
+    summary="Write a page of HTML about an agent's session.",
+    synonyms=("share a session",),
+    example="report session 7f3a --out session.html --redact",
+    long=True,
+)
+def report(
+    engine: Engine,
+    name: Annotated[
+        str, Arg(metavar="FILE|ID", help="A session file, or the beginning of an id."), Takes("file")
+    ],
+    *,
+    out: Annotated[
+        Path, Option("--out", metavar="FILE", help="The file to write."), Takes("file", made=True)
+    ],
+    redact: Annotated[bool, Option("--redact", help="Leave out every word and path of the session.")] = False,
+    progress: Progress | None = None,
+) -> PageWritten:
+    """Write one file that any browser shows, without a script and without loading anything: the window's fill, what
+    each compaction threw away, what was needed again beside what is done again anyway, and the cache.
+    """
+    from amgs.wings.sessions.review import review
+    from amgs_app.operations.report import palettes, written
+    from amgs_app.views.sessions.page import of_session
+
+    del engine
+    text = of_session(review(open_named(name), progress), palettes(), redacted=redact)
+    return written(out, text, redact=redact)

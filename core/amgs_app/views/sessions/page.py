@@ -1,0 +1,74 @@
+"""One session as a page of HTML, for an issue or a colleague: a file that loads nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amgs_app.pages import svg_charts
+from amgs_app.pages.html_page import HtmlSection, page
+from amgs_app.render.catalogue import table_of
+from amgs_app.render.sheet import sheet
+from amgs_app.views.sessions.results import SessionCache, SessionLosses, SessionRegrets
+
+if TYPE_CHECKING:
+    from amgs.wings.sessions.review import SessionReview
+    from amgs_app.terminal.themes import Palette
+
+_NOTE = "Made from the session's own file by rules, without a model."
+_OPEN = "It holds words and paths of the session; --redact leaves them out."
+_CLOSED = "Words and paths of the session are left out."
+
+
+def of_session(result: SessionReview, palettes: tuple[Palette, Palette], *, redacted: bool) -> str:
+    """The page of one session: the window, what compactions threw away, what was needed again, and the cache."""
+    facts = result.facts
+    title = f"A session of {facts.agent}" if redacted else f"{facts.agent}: {facts.title or facts.project}"
+    sections = [
+        HtmlSection("Compactions", table_of(result), charts=_window(result), own=("trigger", "gone")),
+        HtmlSection("Lost", table_of(SessionLosses(facts, result.losses)), own=("class",)),
+        HtmlSection(
+            "Needed again", table_of(SessionRegrets(facts, result.regrets, result.kinds)), own=("kind",)
+        ),
+        HtmlSection("The cache", table_of(SessionCache(facts, result.cache)), own=("because",)),
+        HtmlSection(
+            "Done again anyway",
+            sheet(
+                "",
+                "kind times:n after:n elsewhere:n counted",
+                (
+                    (
+                        row.kind,
+                        row.regrets,
+                        round(row.rate, 1),
+                        None if row.elsewhere is None else round(row.elsewhere, 1),
+                        "yes" if row.counted else "no",
+                    )
+                    for row in result.kinds
+                ),
+                (
+                    "Tokens for 1,000 that were dropped, after compactions and at other places of the session.",
+                ),
+            ),
+            own=("kind", "counted"),
+        ),
+    ]
+    return page(title, f"{_NOTE} {_CLOSED if redacted else _OPEN}", sections, palettes, redacted=redacted)
+
+
+def _window(result: SessionReview) -> tuple[str, ...]:
+    """The fill of the window over the turns of the session; none where the file counts no tokens."""
+    fills = result.fills
+    if len(fills) < 2:
+        return ()
+    top = float(result.facts.window or max(one.tokens for one in fills) or 1)
+    first, last = fills[0].turn, fills[-1].turn
+    points = tuple((float(one.turn), float(one.tokens)) for one in fills)
+    chart = svg_charts.lines(
+        "The window",
+        f"Tokens that the model read, from turn {first} to {last}.",
+        [svg_charts.ChartSeries("tokens", points, f"{fills[-1].tokens:,}")],
+        across=[(float(first), f"turn {first}"), (float(last), f"turn {last}")],
+        up=[(0.0, "0"), (top / 2, f"{top / 2:,.0f}"), (top, f"{top:,.0f}")],
+        limit=(0.8 * top, "80 %"),
+    )
+    return (chart,)

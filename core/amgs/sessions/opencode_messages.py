@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from amgs.sessions.documents import beside
 from amgs.sessions.lines import Record, fields, parse_object, text
 from amgs.sessions.sqlite_file import SqliteFile
 
+_NAME: Final = re.compile(r"\w[\w-]*")
 SESSION_COLUMNS: Final = ("id", "parent_id", "directory", "title", "version", "revert", "time_updated")
 
 
@@ -60,9 +62,11 @@ def of_database(file: SqliteFile, id: str) -> Iterator[OpencodeMessage]:
 
 
 def of_folders(storage: Path, about: Record, id: str) -> Iterator[OpencodeMessage]:
-    """The messages of a session below `storage`, in the places of either of two versions."""
+    """The messages of a session below `storage`, in the places of either of two versions; none for an id that no folder
+    can have.
+    """
     found = []
-    for inner in ("message", "session/message"):
+    for inner in ("message", "session/message") if _NAME.fullmatch(id) else ():
         for path in sorted((storage / inner / id).glob("*.json")):
             folders = (storage / "part" / path.stem, storage / "session/part" / id / path.stem)
             parts = [beside(part) for folder in folders for part in sorted(folder.glob("*.json"))]

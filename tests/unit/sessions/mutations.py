@@ -29,11 +29,14 @@ VALUES: Final[tuple[Any, ...]] = (
 DEPTH: Final = 900
 
 
-def mutated(raw: bytes, seed: int) -> bytes:
-    """A file with one to three damages, the same for a seed each time."""
+def mutated(raw: bytes, seed: int, *, whole: bool = False) -> bytes:
+    """A file with one to three damages, the same for a seed each time. whole: whether it is one JSON document, which
+    mostly stays one, since any other is no session at all.
+    """
     draw = random.Random(seed)
+    damages = (_retype,) if whole and draw.random() < 0.7 else DAMAGES
     for _ in range(draw.randint(1, 3)):
-        raw = draw.choice(DAMAGES)(raw, draw)
+        raw = draw.choice(damages)(raw, draw)
     return raw
 
 

@@ -178,6 +178,7 @@ def test_claude_bodies() -> None:
     assert {turn.agent for turn in session.turns} == {"", "generate_session_title", "agent:explore"}
     assert session.turn(7).usage == Usage(10, 890, 0, 40)
     assert [why for _, why in session.unread] == ["torn: the file ends within it", "not a JSON object"]
+    assert session.records == 10 + 10 + 9 + 1  # lines of the index, requests, responses, and another file
 
 
 def test_bodies_without_an_index_go_by_the_times_of_their_files(tmp_path: Path) -> None:
@@ -516,11 +517,11 @@ def check(session: Session) -> None:
     """What holds of every session, whatever its file holds."""
     assert [turn.number for turn in session.turns] == [*range(1, len(session.turns) + 1)]
     assert len({turn.place.line for turn in session.turns}) == session.taken
+    "".join([*session.evidence, session.title, session.project, session.model, session.id]).encode()
     for turn in session.turns:
         (turn.words + turn.id + turn.agent + turn.answers).encode()
         assert (turn.kind == "call") == (len(turn.calls) == 1)
         assert (turn.kind == "boundary") == (turn.boundary is not None)
-    assert [*session.boundaries] == [turn for turn in session.main if turn in session.boundaries]
     assert (session.started is None) == (session.ended is None)
 
 
@@ -529,10 +530,26 @@ def records_in(key: str, path: Path) -> int | None:
     raw = path.read_bytes() if path.is_file() else b""
     if key in LINES:
         return sum(1 for line in raw.split(b"\n") if line.strip())
+    if key not in ("cline", "opencode", "atif"):
+        return None
+    value = json.loads(raw.decode("utf-8-sig", "replace"))
     if key == "cline":
-        value = json.loads(raw.decode("utf-8-sig", "replace"))
         return len(value) if isinstance(value, list) else None
-    return None
+    if key == "atif":
+        return steps_in(value)
+    if not isinstance(value.get("messages"), list):
+        return None
+    messages = [one if isinstance(one, dict) else {} for one in value["messages"]]
+    parts = [one["parts"] for one in messages if isinstance(one.get("parts"), list)]
+    return len(messages) + sum(map(len, parts))
+
+
+def steps_in(trajectory: dict[str, Any]) -> int:
+    """The steps of a trajectory, and of those within it."""
+    steps, inner = trajectory.get("steps"), trajectory.get("subagent_trajectories")
+    return (len(steps) if isinstance(steps, list) else 0) + sum(
+        steps_in(one) for one in (inner if isinstance(inner, list) else ()) if isinstance(one, dict)
+    )
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -547,9 +564,9 @@ def test_no_damage_stops_a_reader_and_each_record_is_accounted_for(
         shutil.copytree(source, path)
         files = sorted(path.iterdir())
         hurt = files[seed % len(files)]
-        hurt.write_bytes(mutated(hurt.read_bytes(), seed))
+        hurt.write_bytes(mutated(hurt.read_bytes(), seed, whole=hurt.suffix == ".json"))
     else:
-        path.write_bytes(mutated(source.read_bytes(), seed))
+        path.write_bytes(mutated(source.read_bytes(), seed, whole=path.suffix == ".json"))
     form.recognises(path, first_records(path))
     try:
         session = form.read(path)
@@ -587,3 +604,19 @@ def test_what_is_not_there_or_empty_is_an_input_error_or_an_empty_session(key: s
     else:
         with pytest.raises(InputError):
             form.read(empty)
+
+
+# --- the page ----------------------------------------------------------------------------------------------
+
+
+def test_the_page_of_formats_names_those_there_are_where_they_lie_and_when_they_were_verified() -> None:
+    page = (Path(__file__).parents[3] / "docs/sessions-formats.md").read_text(encoding="utf-8")
+    lines = [line.strip("|") for line in page.splitlines() if line.startswith("| ")]
+    rows = [[cell.strip() for cell in line.split(" | ")] for line in lines]
+    head, rule, *written = rows
+    assert (len(head), {*rule}) == (7, {"---"})
+    assert [row[:2] for row in written] == [[form.agent, f"`{form.key}`"] for form in FORMATS]
+    places = [", ".join(f"`{place}`" for place in form.places) for form in FORMATS if form.places]
+    assert [row[2] for row in written if row[2].startswith("`")] == places
+    assert [row[3] for row in written] == [form.last_verified or "–" for form in FORMATS]
+    assert all(len(row) == 7 and all(row) for row in written)

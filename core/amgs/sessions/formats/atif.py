@@ -59,7 +59,7 @@ class _Reading:
         source = text(step.get("source"))
         common: dict[str, Any] = {
             "at": instant(step.get("timestamp")),
-            "id": str(step.get("step_id", "")) if isinstance(step.get("step_id"), (int, str)) else "",
+            "id": f"step {place.line}",
             "agent": agent,
         }
         told = content_text(step.get("message"))
@@ -92,7 +92,7 @@ class _Reading:
         more = {
             **common,
             "usage": usage if usage.window else None,
-            "request": f"{agent} step {place.line}".strip(),
+            "request": f"step {place.line}",
         }
         if thought := content_text(step.get("reasoning_content")):
             self.made.turn(place, "assistant", "thinking", thought, **more)

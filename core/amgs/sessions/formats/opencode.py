@@ -201,9 +201,11 @@ def read(path: Path) -> Session:
         reading = _Reading(path, fields(whole.get("info")))
         reading.take([*of_export(whole)])
         return reading.made.session()
+    if not (id := text(whole.get("id"))):
+        raise InputError(f"{path} has no messages and no id.", way_out="Give a session of opencode.")
     reading = _Reading(path, whole)
     storage = next((above for above in path.parents if above.name == "storage"), path.parent.parent.parent)
-    reading.take([*of_folders(storage, whole, text(whole.get("id")) or path.stem)])
+    reading.take([*of_folders(storage, whole, id)])
     return reading.made.session()
 
 

@@ -253,8 +253,8 @@ def _read_sifts(given: Mapping[str, Any]) -> Iterator[tuple[Pane, ListFilter]]:
     """Kept filters and orders; one that this version's lists cannot answer is left out."""
     for pane, each in given.items():
         sift = ListFilter(tuple(each["terms"]), each["order"], bool(each["reverse"]))
-        listing = LISTINGS.get(pane)  # type: ignore[call-overload]  # any word may stand in a file
+        listing = LISTINGS.get(pane)  # any word may stand in a file
         if listing is not None:
             with suppress(UsageError):
                 check(sift, listing)
-                yield pane, sift  # type: ignore[misc]
+                yield pane, sift

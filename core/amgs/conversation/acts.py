@@ -92,10 +92,8 @@ def acts(texts: Sequence[str], speakers: Sequence[str]) -> tuple[DialogueAct, ..
             found = _match_act(_COMMITMENT if act.kind == "commitment" else _GOAL, sentence)
             by = None
             if found is not None:
-                verb, about = found[0].split()[-1], sentence[found.end() :]
-                by = reports.find_closing(
-                    verb, about, act.place, speakers, by_another=_REQUEST.search(found[0]) is not None
-                )
+                by_another = _REQUEST.search(found[0]) is not None
+                by = reports.find_closing(sentence[found.end() :], act.place, speakers, by_another=by_another)
         closed.append(DialogueAct(act.kind, act.place, act.start, act.end, act.chance, by))
     return tuple(closed)
 
@@ -149,23 +147,6 @@ def _answer(place: int, speakers: Sequence[str], silent: Sequence[bool]) -> int 
     return None
 
 
-_IRREGULAR = (
-    "begin began begun|bring brought|build built|buy bought|catch caught|choose chose chosen|come came|cut|"
-    "do did done|draw drew drawn|drink drank drunk|drive drove driven|eat ate eaten|find found|fly flew flown|"
-    "get got gotten|give gave given|go went gone|grow grew grown|hear heard|hold held|keep kept|lead led|leave left|"
-    "lose lost|make made|meet met|pay paid|put|quit|read|run ran|see saw seen|sell sold|send sent|set|"
-    "show showed shown|sing sang sung|speak spoke spoken|spend spent|split|swim swam swum|take took taken|"
-    "teach taught|tell told|think thought|throw threw thrown|win won|write wrote written"
-)
-_BASE = {form: forms[0] for forms in map(str.split, _IRREGULAR.split("|")) for form in (forms[1:] or forms)}
-_TOLD = re.compile(
-    r"\b(?:i|we)(?:'?ve| have|'d| had)?(?: (?:\w+ly|just|already|also|even|then|now))* (\w+)"
-    r"|^\W*(?:(?:so|well|oh|ok|okay|yes|yeah|and|just|finally|also)\W+)*(\w+)",
-    re.IGNORECASE,
-)
-_INSTEAD = re.compile(
-    r"\b(?:(?:managed|got|able|had|went|came) to|ended up|finished|done)\s+(\w+)", re.IGNORECASE
-)
 _DONE = re.compile(
     r"\b(?:done|finished|complete[d]?|fixed|sent|bought|booked|merged|shipped|deployed|submitted)\b",
     re.IGNORECASE,
@@ -174,22 +155,16 @@ _NOT_DONE = re.compile(
     r"\b(?:not|never|almost|about to|used to|will|would|should|if|until|wanted|(?:\w+n't)|(?:did|have|was)nt)\b",
     re.IGNORECASE,
 )
-_SHARE = 0.35
-"""So much of what an act is about, weighed by rarity, a sentence that says its verb in the past has to name."""
-_SHARE_OF_DONE, _WORDS = 0.5, 2
-"""The same, and so many words, for a sentence that says only that something is done."""
-_SHARE_OF_COMMON = 0.8
-"""The same where none of the words that they share is rare."""
-_RARE = 0.02
-"""In so many of the messages, or in three, a word is rare."""
+_SHARE, _WORDS = 0.5, 2
+"""So much of what an act is about, weighed by rarity, and so many of its words a sentence has to name that says that
+something is done.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _Report:
     place: int
-    verbs: frozenset[str]
     words: frozenset[str]
-    done: bool
 
 
 class Reports:
@@ -205,25 +180,19 @@ class Reports:
                 self._naming.setdefault(word, []).append(number)
 
     def find_closing(
-        self, verb: str, about: str, after: int, speakers: Sequence[str], *, by_another: bool
+        self, about: str, after: int, speakers: Sequence[str], *, by_another: bool
     ) -> int | None:
-        """The first place after one at which it is told that `verb` was done to what a text is about; None where it is
-        not told. It is told by who speaks at `after`, or by another.
+        """The first place after one at which it is told that what a text is about was done; None where it is not told.
+        It is told by who speaks at `after`, or by another.
         """
-        wanted = set(stems(about)) - {base(verb)}
-        rare = {stem for stem in wanted if self._among[stem] <= max(3.0, _RARE * self._messages)}
-        whole = sum(map(self._weight, wanted))
+        wanted = set(stems(about))
+        least = _SHARE * sum(map(self._weight, wanted))
         for number in sorted({number for word in wanted for number in self._naming.get(word, ())}):
             one = self._told[number]
             if one.place <= after or (speakers[one.place] == speakers[after]) == by_another:
                 continue
             shared = wanted & one.words
-            share = sum(map(self._weight, shared)) / whole
-            if base(verb) in one.verbs:
-                enough = share >= (_SHARE if rare & shared else _SHARE_OF_COMMON)
-            else:
-                enough = one.done and len(shared) >= _WORDS and share >= _SHARE_OF_DONE
-            if enough:
+            if len(shared) >= _WORDS and sum(map(self._weight, shared)) >= least:
                 return one.place
         return None
 
@@ -231,25 +200,11 @@ class Reports:
         return math.log((self._messages + 1) / max(1, self._among[stem]))
 
 
-def base(verb: str) -> str:
-    """A verb without its endings: "sent", "sending", "send" are one."""
-    lower = verb.lower()
-    return _BASE.get(lower) or next(iter(stems(lower)), lower)
-
-
-def _read_reports(place: int, text: str) -> list[_Report]:
-    found = []
+def _read_reports(place: int, text: str) -> Iterator[_Report]:
     for start, end in sentences(text):
         sentence = text[start:end].replace("’", "'")
-        if sentence.endswith("?") or _NOT_DONE.search(sentence):
-            continue
-        said = [told[1] or told[2] for told in _TOLD.finditer(sentence)]
-        verbs = {base(word) for word in said if word.lower() in _BASE or word.lower().endswith("ed")}
-        verbs |= {base(told[1]) for told in _INSTEAD.finditer(sentence)}
-        done = _DONE.search(sentence) is not None
-        if verbs or done:
-            found.append(_Report(place, frozenset(verbs), frozenset(stems(sentence)), done))
-    return found
+        if _DONE.search(sentence) and not sentence.endswith("?") and not _NOT_DONE.search(sentence):
+            yield _Report(place, frozenset(stems(sentence)))
 
 
 # Whether a sentence asks: by its question mark, and without any mark at its end by the word it begins with.

@@ -265,7 +265,9 @@ def _callback(each: Operation[..., Any], *, only_alone: bool = False) -> Callabl
             return 0
         for parameter in each.parameters if only_alone else ():
             if parameter.required and given[parameter.name] is None:
-                raise typer.TyperException(f"Missing option '{parameter.flags[0]}'.")
+                missing = typer.TyperException(f"Missing option '{parameter.flags[0]}'.")
+                missing.ctx = context  # type: ignore[attr-defined]
+                raise missing
         own = {name: given.pop(name) for name in each.signature.parameters}
         return one_shot(Call(each, own), _globals(context).over(given))
 

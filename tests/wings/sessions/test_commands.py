@@ -1,0 +1,109 @@
+"""`session` and `report session` on the command line: what is told, what is refused, and that nothing is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from amgs_tui.__main__ import run
+from tests.wings.sessions.claude_world import LISTING, ClaudeFile
+
+STORE = "/work/orchard/store.py"
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = ClaudeFile(tmp_path / ".claude/projects/orchard/orchard-1.jsonl")
+    file.say("Mend the store. Never drop the harvest table of 4711 rows.")
+    file.read(STORE)
+    file.edit(STORE)
+    file.compact("The work on the store went on.")
+    file.read(STORE, LISTING)
+    return file.save()
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
+    assert run(["session", *words]) == code
+    out, err = capsys.readouterr()
+    return out + err
+
+
+def test_without_a_file_what_lies_here_is_listed(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    listed = told(capsys)
+    assert "orchard-1" in listed and "Claude Code" in listed
+    assert "orchard-1" not in told(capsys, "--agent", "codex")
+    assert "No agent is called" in told(capsys, "--agent", "nobody", code=2)
+
+
+@pytest.mark.parametrize(
+    ("view", "says"),
+    [
+        ("overview", "needed again after a compaction"),
+        ("turns", "Read /work/orchard/store.py"),
+        ("window", "system prompt: not in this kind of file"),
+        ("lost", "4711"),
+        ("regret", "reopened"),
+        ("cache", "came from the cache"),
+        ("rules", "No command did what the user had forbidden"),
+        ("outlook", "store.py"),
+    ],
+)
+def test_each_view_tells_what_it_is_for(
+    path: Path, capsys: pytest.CaptureFixture[str], view: str, says: str
+) -> None:
+    assert says in told(capsys, str(path), "--view", view)
+
+
+def test_a_turn_is_shown_whole_and_a_loss_explained(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "4711 rows" in told(capsys, "orchard-1", "--view", "text", "--at", "1")
+    assert "It does not stand" in told(capsys, "orchard-1", "--view", "why", "--find", "4711")
+
+
+def test_json_holds_all_that_is_told(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["session", str(path), "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["facts"]["records"] == found["facts"]["taken"]
+    assert [one["kind"] for one in found["regrets"]] == ["reopened"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("nobody",), "No session here is called nobody"),
+        (("missing.jsonl",), "does not exist"),
+        (("orchard-1", "--view", "text", "--at", "999"), "There is no turn 999"),
+        (("orchard-1", "--view", "lost", "--at", "1"), "is no compaction"),
+        (("orchard-1", "--at", "1"), "means nothing with"),
+        (("orchard-1", "--view", "why", "--find", "pears"), "No compaction dropped 'pears'"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_in_a_sentence(
+    path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], says: str
+) -> None:
+    assert run(["session", *words]) != 0
+    assert says in capsys.readouterr().err
+
+
+def test_a_page_is_written_and_redacted_where_that_is_asked(path: Path, tmp_path: Path) -> None:
+    for name, more in (("open.html", []), ("closed.html", ["--redact"])):
+        assert run(["report", "session", str(path), "--out", str(tmp_path / name), *more]) == 0
+    assert "4711" in (tmp_path / "open.html").read_text()
+    closed = (tmp_path / "closed.html").read_text()
+    assert "4711" not in closed and "orchard" not in closed and "The window" in closed
+
+
+def test_looking_at_a_session_writes_nothing(path: Path, tmp_path: Path) -> None:
+    before = {one: one.stat().st_mtime_ns for one in tmp_path.rglob("*")}
+    for view in ("overview", "regret", "lost"):
+        assert run(["session", str(path), "--view", view]) == 0
+    assert {one: one.stat().st_mtime_ns for one in tmp_path.rglob("*")} == before
+
+
+def test_following_ends_after_its_seconds_and_tells_what_would_be_dropped(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["follow", str(path), "--until", "1"]) == 0
+    assert "store.py" in capsys.readouterr().out

@@ -1,0 +1,126 @@
+"""The Sessions pane: what lies here is listed, one is opened, seen in its views, searched, and followed as it grows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from amgs_tui.dialogs.reader import TextReader
+from amgs_tui.panes.sessions.pane import SessionsPane
+from tests.tui.app_drive import Drive, drive
+from tests.tui.app_world import World
+from tests.wings.sessions.claude_world import LISTING, ClaudeFile
+
+STORE = "/work/orchard/store.py"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with one session, in which a file is opened again after a compaction."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = orchard(tmp_path)
+    file.save()
+    return tmp_path
+
+
+def orchard(home: Path) -> ClaudeFile:
+    file = ClaudeFile(home / ".claude/projects/orchard/orchard-1.jsonl")
+    file.say("Mend the store. You must never drop the harvest table of 4711 rows.")
+    file.read(STORE)
+    file.edit(STORE)
+    file.run("make check", "store.py:3: TypeError: harvest is not a table", failed=True)
+    file.compact("The work on the store went on.")
+    file.read(STORE, LISTING)
+    file.answer("The store is mended.")
+    return file
+
+
+def pane_of(driven: Drive) -> SessionsPane:
+    pane = driven.app.main.pane("sessions")
+    assert isinstance(pane, SessionsPane)
+    return pane
+
+
+async def test_a_session_is_listed_opened_and_seen_in_each_of_its_views(home: Path) -> None:
+    async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
+        await driven.press("grave_accent")
+        pane = pane_of(driven)
+        await driven.until(lambda: pane.listing is not None)
+        assert "1 session of agents" in driven.text and "/work/orchard" in driven.text
+        await driven.press("enter")
+        await driven.until(lambda: pane.review is not None)
+        await driven.press("z")
+        assert "1 compaction" in driven.text and "1 span needed again" in driven.text
+        assert "↻ reopened store.py" in driven.text and "constraints" in driven.text
+        seen = []
+        for view in ("turns", "window", "lost", "regret", "cache"):
+            await driven.press("v")
+            await driven.until(lambda view=view: view in pane.shown or view not in ("turns", "window"))
+            seen.append(driven.text)
+        assert pane.view == "cache"
+        turns, window, lost, regret, cache = seen
+        assert "The store is mended." in turns
+        assert "summary" in window and "4711" not in window
+        assert "4711" in lost
+        assert "again at" in regret
+        assert "a compaction began a new window" in cache or "No prefix" in cache
+
+
+async def test_a_lost_thing_is_explained_and_a_turn_is_read_and_copied(home: Path) -> None:
+    async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
+        await driven.press("grave_accent")
+        pane = pane_of(driven)
+        await driven.until(lambda: pane.listing is not None)
+        await driven.press("enter")
+        await driven.until(lambda: pane.review is not None)
+        await driven.press("v", "v", "v")
+        lost = [n for n, row in enumerate(pane.lines) if row.lost is not None and row.lost.text == "4711"]
+        await driven.press(*(["down"] * lost[0]))
+        await driven.press("w")
+        await driven.until(lambda: isinstance(driven.app.screen, TextReader))
+        assert "It does not stand in the new window." in driven.text
+        await driven.press("escape", "enter")
+        await driven.until(lambda: isinstance(driven.app.screen, TextReader))
+        assert "harvest table of 4711 rows" in driven.text
+        await driven.press("escape", "r")
+        await driven.settle()
+        assert "4711 rows" in driven.app.clipboard
+
+
+async def test_words_are_found_in_the_turns(home: Path) -> None:
+    async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
+        await driven.press("grave_accent")
+        pane = pane_of(driven)
+        await driven.until(lambda: pane.listing is not None)
+        await driven.press("enter")
+        await driven.until(lambda: pane.review is not None)
+        await driven.press("slash")
+        await driven.type("harvest table", "enter")
+        await driven.until(lambda: "turns" in pane.shown)
+        assert pane.rows >= 1 and "“harvest table”" in driven.text
+        await driven.press("backspace")
+        assert pane.review is None and "1 session of agents" in driven.text
+
+
+async def test_a_session_that_grows_is_followed(home: Path) -> None:
+    async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
+        await driven.press("grave_accent")
+        pane = pane_of(driven)
+        await driven.until(lambda: pane.listing is not None)
+        await driven.press("enter")
+        await driven.until(lambda: pane.review is not None)
+        assert pane.review is not None
+        before = pane.review.facts.records
+        file = orchard(home)
+        file.say("And now the trees.")
+        file.save()
+        await driven.until(lambda: pane.review is not None and pane.review.facts.records == before + 1)
+
+
+async def test_without_a_memory_of_one_s_own_the_screen_offers_what_lies_here(home: Path) -> None:
+    from amgs_tui.panes.sessions.pane import has_sessions
+
+    assert has_sessions()
+    (home / ".claude/projects/orchard/orchard-1.jsonl").unlink()
+    assert not has_sessions()

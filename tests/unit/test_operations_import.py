@@ -215,3 +215,17 @@ def test_an_imported_conversation_goes_on_and_is_let_go_without_its_blocks(
     assert len([block for block in blocks(session) if block.status != "archived"]) == before - 1
     do(session, "undo", str(done.id))
     assert names(session) == {"log": 5}
+
+
+def test_of_a_file_with_many_sessions_the_latest_is_added_and_an_import_takes_all(
+    session: Operator, tmp_path: Path
+) -> None:
+    path = tmp_path / ".aider.chat.history.md"
+    days = ((3, "Hello."), (4, "Hello again."))
+    path.write_text(
+        "".join(f"# aider chat started at 2026-03-0{d} 08:00:00\n\n#### {t}\n\n" for d, t in days)
+    )
+    done = do(session, "conversation", "add", "chat", str(path))
+    assert [one.text for one in do(session, "conversation", "show", "chat").messages] == ["Hello again."]
+    assert "other sessions" in done.notes[-1]
+    assert len(do(session, "import", str(path)).conversations) == 2

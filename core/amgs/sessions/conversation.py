@@ -6,7 +6,7 @@ Every result follows its call, and every call but those at the very end has one 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from errno import ENOENT
 from pathlib import Path
@@ -71,8 +71,9 @@ class SessionConversation:
         return tuple(told)
 
 
-def conversations_in(path: Path) -> tuple[SessionConversation, ...]:
-    """The conversations of the sessions in a file, the latest first; none for a file of no format that is known.
+def conversations_in(path: Path) -> Iterator[SessionConversation]:
+    """The conversations of the sessions in a file, the latest first, each read when it is asked for; none for a file of
+    no format that is known.
 
     Raises InputError for a file that cannot be read.
     """
@@ -81,10 +82,12 @@ def conversations_in(path: Path) -> tuple[SessionConversation, ...]:
     first = first_records(path)
     known = next((one for one in FORMATS if one.recognises(path, first)), None)
     if known is None:
-        return ()
-    if known.inside is not None and known.read_one is not None:
-        return tuple(conversation_of(known.read_one(path, id)) for id in known.inside(path))
-    return (conversation_of(known.read(path)),)
+        return
+    if known.inside is None or known.read_one is None:
+        yield conversation_of(known.read(path))
+        return
+    for id in known.inside(path):
+        yield conversation_of(known.read_one(path, id))
 
 
 def conversation_of(session: Session) -> SessionConversation:

@@ -93,16 +93,14 @@ def add(
     if file is None:
         return engine.memory.conversation.add(conversation, messages_in(_read(str(messages))))
     sessions = conversations_in(file)
-    if not sessions:
+    latest = next(sessions, None)
+    if latest is None:
         return engine.memory.conversation.add(conversation, messages_in(parse(file)))
-    latest = sessions[0]
     notes = list(latest.notes)
     if not latest.messages:
         raise InputError(f"{file} holds no message.", way_out=" ".join(notes))
-    if len(sessions) > 1:
-        notes.append(
-            f"The file holds {len(sessions):,} sessions; this is the latest. `import` takes them all."
-        )
+    if next(sessions, None) is not None:
+        notes.append("The file holds other sessions too; this is the latest. `import` takes them all.")
     added = engine.memory.conversation.add(conversation, [one.message for one in latest.messages])
     return replace(added, notes=(*notes, *added.notes))
 

@@ -119,7 +119,7 @@ def _found(path: Path, format: ForeignFormat | None) -> list[ForeignDocument]:
 
 
 def _file(path: Path, format: ForeignFormat | None) -> list[ForeignDocument]:
-    found = conversations_in(path)
+    found = list(conversations_in(path))
     if not any(one.turns for one in found):
         data = parse(path)
         if not found or any(one.recognises(data) for one in registry.IMPORTERS):

@@ -64,9 +64,10 @@ def recognised(data: Any) -> Importer:
             way_out="Say which of them it is.",
             about="import",
         )
+    agents = dict.fromkeys(one.agent for one in FORMATS)
     *exports, openai, anthropic = (one.program for one in IMPORTERS)
     raise InputError(
-        f"The document is of no known format: it is no session of {', '.join(one.agent for one in FORMATS)}, "
+        f"The document is of no known format: it is no session of {', '.join(agents)}, "
         f"no export of {', '.join(exports)}, and no list of messages in the style of {openai} or {anthropic}.",
         way_out="Say which format it is, or take the text in as a note.",
         about="import",

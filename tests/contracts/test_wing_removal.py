@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from amgs.wing_registry import WINGS, loaded
-from scripts.wing_removal import ROOT, checks, copy_checkout, surroundings, take_out
+from amgs.wing_registry import WINGS
+from scripts.wing_removal import ROOT, checks, copy_checkout, make_store, surroundings, take_out
 
 
 @pytest.mark.slow
@@ -21,7 +21,7 @@ def test_a_wing_can_be_taken_out(name: str, tmp_path: Path) -> None:
     if subprocess.run(["git", "rev-parse"], cwd=ROOT, capture_output=True, check=False).returncode:
         pytest.skip("not a checkout")
     root, store = tmp_path / "checkout", tmp_path / "with.duckdb"
-    loaded(f"tests.wings.{name}.stores:make_store")(store)
+    make_store(name, store)
     copy_checkout(root)
     take_out(root, name)
     for what, command in checks(store, quick=True):

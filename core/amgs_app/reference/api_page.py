@@ -47,7 +47,8 @@ def page() -> str:
         lines += [f"## {heading}", "", *_entries(amgs, names)]
     for name in WINGS:
         wing = import_module(f"amgs.wings.{name}")
-        lines += [f"## {name.capitalize()}: `{wing.__name__}`", "", *_entries(wing, wing.__all__)]
+        if public := getattr(wing, "__all__", ()):
+            lines += [f"## {name.capitalize()}: `{wing.__name__}`", "", *_entries(wing, public)]
     lines += [
         "## The working context: `amgs_focus`",
         "",

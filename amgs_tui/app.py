@@ -211,7 +211,7 @@ class Workstation(App[None], inherit_bindings=False):
     def on_engine_report(self, report: EngineReport) -> None:
         self.dispatcher.receive(report.event, self.router)
         if self.main.ready and (entry := self.history.hear(report.event)) is not None:
-            self.pages.add_to_history(entry)
+            self.pages.add(entry)
 
     def on_key(self, event: events.Key) -> None:
         """Keys that were typed ahead while the line was being opened belong to the line.

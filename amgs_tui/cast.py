@@ -13,7 +13,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, Literal
@@ -62,23 +62,21 @@ def cues(script: str) -> Iterator[Cue]:
             yield Cue("type", told)
 
 
+@dataclass(eq=False)
 class Recorder:
     """Drives a workstation and keeps what its terminal shows, at the pace of a reader."""
 
-    def __init__(
-        self, app: Workstation, pilot: Pilot[None], reported: asyncio.Event, failures: Sequence[Failed]
-    ) -> None:
-        self._app = app
-        self._pilot = pilot
-        self._reported = reported
-        self._failures = failures
-        self._at = 0.0
-        self.stills: list[Still] = []
+    app: Workstation
+    pilot: Pilot[None]
+    reported: asyncio.Event
+    failures: Sequence[Failed]
+    _at: float = field(default=0.0, init=False)
+    stills: list[Still] = field(default_factory=list)
 
     @property
     def palette(self) -> Palette:
         """The colours of the workstation."""
-        return self._app.palette
+        return self.app.palette
 
     async def play(self, script: Sequence[Cue]) -> None:
         """Do what a script asks; raises AmgsError where the workstation fails at it: that is no recording."""
@@ -89,30 +87,30 @@ class Recorder:
                 await self._type(cue.text)
             elif cue.kind == "press":
                 for key in cue.text.split():
-                    await self._pilot.press(key)
+                    await self.pilot.press(key)
                     await self._settle()
                     self._keep(KEY)
             else:
                 self._at += float(cue.text)
 
     async def _type(self, line: str) -> None:
-        await self._pilot.press(":")
+        await self.pilot.press(":")
         await self._until(self._asks)
         for count, character in enumerate(line, 1):
-            await self._pilot.press(character)
+            await self.pilot.press(character)
             await self._until(lambda count=count: self._read_typed() == line[:count])  # type: ignore[misc]
             self._keep(CHARACTER)
         self._at += KEY
-        await self._pilot.press("enter")
+        await self.pilot.press("enter")
         await self._until(lambda: not self._asks())
         await self._settle()
         self._keep(RESULT, line)
 
     def _asks(self) -> bool:
-        return isinstance(self._app.focused, LineInput)
+        return isinstance(self.app.focused, LineInput)
 
     def _read_typed(self) -> str:
-        return self._app.focused.value if isinstance(self._app.focused, LineInput) else ""
+        return self.app.focused.value if isinstance(self.app.focused, LineInput) else ""
 
     async def _until(self, holds: Callable[[], bool]) -> None:
         """Wait until the screen is so; raises TimeoutError where it never is: a dialog may be open that the script does
@@ -120,27 +118,27 @@ class Recorder:
         """
         async with asyncio.timeout(PATIENCE):
             while not holds():
-                await self._pilot.pause(0.01)
+                await self.pilot.pause(0.01)
 
     def _keep(self, seconds: float, typed: str = "") -> None:
         """What the terminal shows now, from now on; `seconds` go by."""
-        rows = tuple(tuple(strip) for strip in self._app.screen._compositor.render_strips())
+        rows = tuple(tuple(strip) for strip in self.app.screen._compositor.render_strips())
         if typed or not self.stills or rows != self.stills[-1].rows:
             self.stills.append(Still(self._at, rows, typed))
         self._at += seconds
 
     async def _settle(self) -> None:
         """Wait until everything that was asked of the engine is answered; raises AmgsError where it cannot be."""
-        await self._pilot.pause()
+        await self.pilot.pause()
         while True:
-            self._reported.clear()
-            if not self._app.dispatcher.unanswered:
+            self.reported.clear()
+            if not self.app.dispatcher.unanswered:
                 break
-            await self._reported.wait()
-            await self._pilot.pause()
-        await self._pilot.pause()
-        if self._failures:
-            failed = self._failures[0]
+            await self.reported.wait()
+            await self.pilot.pause()
+        await self.pilot.pause()
+        if self.failures:
+            failed = self.failures[0]
             raise AmgsError(f"`{failed.request.title}`: {failed.message}", title=failed.title)
 
 

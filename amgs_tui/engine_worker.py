@@ -120,7 +120,7 @@ class EngineWorker:
         """
         with self._wake:
             request = EngineRequest(self._next_id, command, dict(arguments or {}), line, slot, origin, follow)
-            if any(_same(request, waiting) for waiting in self._queue):
+            if any(request.content == waiting.content for waiting in self._queue):
                 return None
             self._next_id += 1
             replaced = [waiting for waiting in self._queue if slot and waiting.slot == slot]
@@ -373,12 +373,3 @@ def _loads_ahead(operator: Any) -> bool:
     from amgs_app.session.operator import Operator
 
     return isinstance(operator, Operator) and not operator.engine.attached and operator.engine.loads_ahead
-
-
-def _same(one: EngineRequest, other: EngineRequest) -> bool:
-    return (one.command, one.arguments, one.line, one.slot) == (
-        other.command,
-        other.arguments,
-        other.line,
-        other.slot,
-    )

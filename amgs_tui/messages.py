@@ -40,6 +40,11 @@ class EngineRequest:
     follow: Follow | None = None
 
     @property
+    def content(self) -> tuple[object, ...]:
+        """What tells it from others that wait."""
+        return self.command, self.arguments, self.line, self.slot
+
+    @property
     def title(self) -> str:
         """What the status line calls it."""
         return self.line or self.command

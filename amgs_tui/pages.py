@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from amgs_app.shell.script import Pipe
     from amgs_tui.command_log import RunCommand
     from amgs_tui.dialogs.finder import Finder
-    from amgs_tui.dialogs.newest_first import CommandHistory, Traffic
+    from amgs_tui.dialogs.newest_first import NewestFirst
     from amgs_tui.host import Host
 
 LATEST: Final = 14
@@ -35,8 +35,7 @@ class Pages:
     app: App[Any]
     host: Host
     _finder: Finder | None = field(default=None, init=False)
-    _traffic: Traffic | None = field(default=None, init=False)
-    _history: CommandHistory | None = field(default=None, init=False)
+    _growing: list[NewestFirst[Any]] = field(default_factory=list, init=False)
 
     def read(self, title: str, result: Any) -> None:
         """Show a result on a page of its own; that of a block and of a diagnosis has keys."""
@@ -71,35 +70,30 @@ class Pages:
         """Show who asks the memory what; the block of the line that is chosen becomes the selection."""
         from amgs_tui.dialogs.newest_first import Traffic
 
-        def end(block_id: str | None) -> None:
-            self._traffic = None
-            if block_id is not None:
-                self.host.pick(block_id)
-
-        self._traffic = Traffic(events)
-        self.app.push_screen(self._traffic, end)
-
-    def add_traffic(self, event: ServiceEvent) -> None:
-        """Put what was heard on top of the open page."""
-        if self._traffic is not None and self._traffic.is_mounted:
-            self._traffic.add(event)
+        self._open_growing(Traffic(events), self.host.pick)
 
     def history(self, entries: Sequence[RunCommand]) -> None:
         """Show what was run; the line that is chosen comes into the command line."""
         from amgs_tui.dialogs.newest_first import CommandHistory
 
-        def end(line: str | None) -> None:
-            self._history = None
-            if line is not None:
-                self.host.command(line)
+        self._open_growing(CommandHistory(entries), self.host.command)
 
-        self._history = CommandHistory(entries)
-        self.app.push_screen(self._history, end)
+    def _open_growing(self, page: NewestFirst[Any], then: Callable[[str], None]) -> None:
+        """Open a list that grows while it is read; `then` gets what is chosen."""
 
-    def add_to_history(self, entry: RunCommand) -> None:
-        """Put what was run meanwhile on top of the open page."""
-        if self._history is not None and self._history.is_mounted:
-            self._history.add(entry)
+        def end(chosen: str | None) -> None:
+            self._growing.remove(page)
+            if chosen is not None:
+                then(chosen)
+
+        self._growing.append(page)
+        self.app.push_screen(page, end)
+
+    def add(self, entry: ServiceEvent | RunCommand) -> None:
+        """Put what was heard or run meanwhile on top of the open page that lists such entries."""
+        for page in self._growing:
+            if page.is_mounted and isinstance(entry, page.KIND):
+                page.add(entry)
 
     def find_block(self, title: str, chosen: Callable[[str], None], first: Sequence[Block] = ()) -> None:
         """Let the operator find a block by its words; `chosen` is called with its id.

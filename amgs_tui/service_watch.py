@@ -65,7 +65,7 @@ class ServiceWatch:
             self._show_reach(what)
             return
         if what.kind != "dropped":
-            self.pages.add_traffic(what)
+            self.pages.add(what)
         if what.client == self._own:
             return
         if what.kind != "asked":

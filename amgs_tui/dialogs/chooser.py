@@ -1,9 +1,9 @@
-"""A short list to choose one thing from."""
+"""A short list to choose one thing from, and a long one that typing narrows down."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -11,12 +11,13 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import OptionList
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from amgs_app.terminal.printable import printable_line
 from amgs_tui.dialogs.questions import Choice
 
+R = TypeVar("R")
 LEAST_WIDTH: Final = 76
 EDGES: Final = 4
 """Cells of the border and of a scroll bar."""
@@ -64,6 +65,55 @@ class Chooser(ModalScreen[str | None]):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(event.option.id)
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+
+class NarrowingList(ModalScreen[R]):
+    """A line to type into, what is said of the rows below it, and the rows; the keys walk them from the line."""
+
+    DEFAULT_CSS = """
+    NarrowingList { align: center top; }
+    NarrowingList > Vertical {
+        max-width: 96%; height: auto; margin-top: 2;
+        background: $surface; border: round $accent; border-title-color: $accent; border-title-style: bold;
+        border-subtitle-color: $muted;
+    }
+    NarrowingList Input, NarrowingList Input:focus { border: none; height: 1; padding: 0 1; background: $panel; }
+    NarrowingList OptionList, NarrowingList OptionList:focus {
+        border: none; height: auto; background: $surface; padding: 0;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
+    NarrowingList Static { height: 1; padding: 0 1; color: $muted; }
+    """
+    heading = ""
+    HINT: ClassVar[str]
+    PLACEHOLDER: ClassVar[str]
+
+    def compose(self) -> ComposeResult:
+        with Vertical() as frame:
+            frame.border_title = Content(printable_line(self.heading))
+            frame.border_subtitle = self.HINT
+            yield Input(placeholder=self.PLACEHOLDER)
+            yield Static()
+            yield OptionList()
+
+    def on_mount(self) -> None:
+        self.query_one(OptionList).can_focus = False
+
+    def show_rows(self, rows: Sequence[Option], note: str) -> None:
+        """Show other rows, the cursor on the first, and say something of them."""
+        listed = self.query_one(OptionList)
+        listed.clear_options()
+        listed.add_options(rows)
+        if rows:
+            listed.highlighted = 0
+        self.query_one(Static).update(note)
+
+    def action_walk(self, by: int) -> None:
+        listed = self.query_one(OptionList)
+        (listed.action_cursor_down if by > 0 else listed.action_cursor_up)()
 
     def action_leave(self) -> None:
         self.dismiss(None)

@@ -5,41 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from amgs.text.plural import plural
 from amgs_app.terminal.printable import printable_line
+from amgs_tui.dialogs.chooser import NarrowingList
 
 if TYPE_CHECKING:
     from amgs.types import Block
 
 
-class Finder(ModalScreen[str | None]):
+class Finder(NarrowingList[str | None]):
     """Hands what is typed to `search` and lists what `show_found` is told; ends with a block's id, or None.
 
     first: the neighbours that are offered before anything is typed; where there are none, what `offer` is told.
     """
 
     DEFAULT_CSS = """
-    Finder { align: center top; }
-    Finder > Vertical {
-        width: 90; max-width: 96%; height: auto; max-height: 80%; margin-top: 2;
-        background: $surface; border: round $accent; border-title-color: $accent; border-title-style: bold;
-        border-subtitle-color: $muted;
-    }
-    Finder Input, Finder Input:focus { border: none; height: 1; padding: 0 1; background: $panel; }
-    Finder OptionList, Finder OptionList:focus {
-        border: none; height: auto; max-height: 16; background: $surface; padding: 0;
-        text-wrap: nowrap; text-overflow: ellipsis;
-    }
-    Finder Static { height: 1; padding: 0 1; color: $muted; }
+    Finder > Vertical { width: 90; max-height: 80%; }
+    Finder OptionList { max-height: 16; }
     """
+    HINT = "enter selects · ↑ ↓ walk · esc back"
+    PLACEHOLDER = "words of its title or text, or the start of its id"
     BINDINGS: ClassVar[list[Any]] = [
         Binding("escape", "leave", "back", id="finder.close", tooltip="Back without selecting"),
         Binding("down", "walk(1)", "next", id="finder.next", tooltip="The next block", priority=True),
@@ -52,7 +42,7 @@ class Finder(ModalScreen[str | None]):
     def __init__(self, search: Callable[[str], None], title: str, first: Sequence[Block] = ()) -> None:
         super().__init__()
         self._search = search
-        self._title = title
+        self.heading = title
         self._first = tuple(first)
         self._offered = plural(len(self._first), "neighbour") if self._first else ""
         self._asked = ""
@@ -64,16 +54,7 @@ class Finder(ModalScreen[str | None]):
         self._ahead = ""
         """What was typed before the line was there."""
 
-    def compose(self) -> ComposeResult:
-        with Vertical() as frame:
-            frame.border_title = Content(printable_line(self._title))
-            frame.border_subtitle = "enter selects · ↑ ↓ walk · esc back"
-            yield Input(placeholder="words of its title or text, or the start of its id")
-            yield Static("Type to search.")
-            yield OptionList()
-
     def on_mount(self) -> None:
-        self.query_one(OptionList).can_focus = False
         self._offer()
         line = self.query_one(Input)
         line.insert_text_at_cursor(self._ahead)
@@ -97,9 +78,8 @@ class Finder(ModalScreen[str | None]):
     def _offer(self) -> None:
         """What can be chosen before anything is typed."""
         self._listed = ""
-        self._list(self._first)
         note = f"{self._offered}; type to search all blocks." if self._offered else "Type to search."
-        self.query_one(Static).update(note)
+        self.show_rows([_option(block) for block in self._first], note)
 
     def offer(self, latest: Sequence[Block]) -> None:
         """Show the latest blocks until something is typed; an empty memory has none."""
@@ -109,32 +89,19 @@ class Finder(ModalScreen[str | None]):
         if not self._asked:
             self._offer()
 
-    def _list(self, blocks: Sequence[Block]) -> None:
-        listed = self.query_one(OptionList)
-        listed.clear_options()
-        listed.add_options([_option(block) for block in blocks])
-        if blocks:
-            listed.highlighted = 0
-
     def show_found(self, blocks: tuple[Block, ...]) -> None:
         """Show what was found, the best first; it answers what was searched for last."""
         if not self.query_one(Input).value.strip():
             return
         self._listed = self._asked
-        self._list(blocks)
+        note = f"{len(blocks)} found" if blocks else "No match. Try fewer letters."
+        self.show_rows([_option(block) for block in blocks], note)
         entered, self._entered = self._entered, ""
         if blocks and entered == self._listed:
             self.dismiss(blocks[0].id)
-            return
-        note = f"{len(blocks)} found" if blocks else "No match. Try fewer letters."
-        self.query_one(Static).update(note)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(event.option.id)
-
-    def action_walk(self, by: int) -> None:
-        listed = self.query_one(OptionList)
-        (listed.action_cursor_down if by > 0 else listed.action_cursor_up)()
 
     def action_choose(self) -> None:
         """Select the row, or, where the rows answer fewer letters than are typed, the first of those that come."""
@@ -143,9 +110,6 @@ class Finder(ModalScreen[str | None]):
             self._entered = text
         elif listed.highlighted is not None:
             self.dismiss(listed.get_option_at_index(listed.highlighted).id)
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
 
 
 def _option(block: Block) -> Option:

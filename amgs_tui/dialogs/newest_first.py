@@ -39,6 +39,7 @@ class NewestFirst(ModalScreen[str | None], Generic[E]):
         border: none; height: 1fr; background: $surface; padding: 0; text-wrap: nowrap; text-overflow: ellipsis;
     }
     """
+    KIND: ClassVar[type[Any]]
     HEADING: ClassVar[str]
     HINT: ClassVar[str]
     BINDINGS: ClassVar[list[Any]] = [
@@ -91,6 +92,7 @@ class Traffic(NewestFirst[ServiceEvent]):
     about, or None.
     """
 
+    KIND = ServiceEvent
     HEADING = "Traffic"
     HINT = "enter selects the first block · esc back"
     BINDINGS: ClassVar[list[Any]] = [
@@ -119,6 +121,7 @@ class CommandHistory(NewestFirst[RunCommand]):
     of the chosen one, to be corrected and run again, or None.
     """
 
+    KIND = RunCommand
     HEADING = "What was run"
     HINT = "enter puts it into the command line · y copies · esc back"
     BINDINGS: ClassVar[list[Any]] = [

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from amgs.text.plural import plural
 from amgs_app.terminal.line import near, nearness
+from amgs_tui.dialogs.chooser import NarrowingList
 from amgs_tui.widgets.keybar import name_key
 from amgs_tui.widgets.tabs import TITLES
 
@@ -107,23 +105,16 @@ def _spread(name: str, letters: str) -> int:
     return at - begin + 1 if at >= 0 else 0
 
 
-class ActionPalette(ModalScreen[Action | None]):
+class ActionPalette(NarrowingList[Action | None]):
     """Lists actions and narrows them down by what is typed; ends with the chosen one."""
 
     DEFAULT_CSS = """
-    ActionPalette { align: center top; }
-    ActionPalette > Vertical {
-        width: 110; max-width: 96%; height: auto; max-height: 86%; margin-top: 2;
-        background: $surface; border: round $accent; border-title-color: $accent; border-title-style: bold;
-        border-subtitle-color: $muted;
-    }
-    ActionPalette Input, ActionPalette Input:focus { border: none; height: 1; padding: 0 1; background: $panel; }
-    ActionPalette OptionList, ActionPalette OptionList:focus {
-        border: none; height: auto; max-height: 24; background: $surface; padding: 0;
-        text-wrap: nowrap; text-overflow: ellipsis;
-    }
-    ActionPalette Static { height: 1; padding: 0 1; color: $muted; }
+    ActionPalette > Vertical { width: 110; max-height: 86%; }
+    ActionPalette OptionList { max-height: 24; }
     """
+    heading = "Command palette"
+    HINT = "enter runs · ↑ ↓ walk · esc back"
+    PLACEHOLDER = "what you want to do: a name, a word of the description, a key"
     BINDINGS: ClassVar[list[Any]] = [
         Binding("escape", "leave", "back", id="palette.close", tooltip="Back"),
         Binding("down", "walk(1)", "next", id="palette.next", tooltip="Next action", priority=True),
@@ -139,17 +130,8 @@ class ActionPalette(ModalScreen[Action | None]):
         self._actions = sorted(actions, key=lambda action: used.get(action.id, len(used)))
         self._listed: list[Action] = []
 
-    def compose(self) -> ComposeResult:
-        with Vertical() as frame:
-            frame.border_title = "Command palette"
-            frame.border_subtitle = "enter runs · ↑ ↓ walk · esc back"
-            yield Input(placeholder="what you want to do: a name, a word of the description, a key")
-            yield Static()
-            yield OptionList()
-
     def on_mount(self) -> None:
         self.query_one(Input).focus()
-        self.query_one(OptionList).can_focus = False
         self._list("")
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -162,17 +144,8 @@ class ActionPalette(ModalScreen[Action | None]):
             self._listed = list(self._actions)
         most = NARROW_NAMES if self.app.size.width < 100 else 28
         wide = min(most, max((len(action.name) for action in self._listed), default=0))
-        listed = self.query_one(OptionList)
-        listed.clear_options()
-        listed.add_options([_option(action, wide) for action in self._listed])
-        if self._listed:
-            listed.highlighted = 0
         note = plural(len(self._listed), "action") if self._listed else "No action matches."
-        self.query_one(Static).update(note)
-
-    def action_walk(self, by: int) -> None:
-        listed = self.query_one(OptionList)
-        (listed.action_cursor_down if by > 0 else listed.action_cursor_up)()
+        self.show_rows([_option(action, wide) for action in self._listed], note)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(self._listed[event.option_index])
@@ -181,9 +154,6 @@ class ActionPalette(ModalScreen[Action | None]):
         at = self.query_one(OptionList).highlighted
         if at is not None:
             self.dismiss(self._listed[at])
-
-    def action_leave(self) -> None:
-        self.dismiss(None)
 
 
 def _option(action: Action, wide: int) -> Option:

@@ -96,14 +96,16 @@ decay profile of the selected block, c applies it. Moving in the list selects th
     def _asks_of_block(self) -> Iterable[Call[Any]]:
         selected = self.host.selected
         if selected is not None:
-            yield operations.decay.curve(selected, profile=self._profile, pin=self._pinned, days=self.reach)
+            yield operations.decay.curve(
+                selected, profile=self._profile, pin=self.supposed == "pinned", days=self.reach
+            )
 
     def _asks_ahead(self) -> Call[Any]:
         selected = self.host.selected
         if selected is None or not self.supposed:
             return operations.decay.forecast(days=self.days)
         return operations.decay.forecast(
-            days=self.days, block=selected, profile=self._profile, pin=self._pinned
+            days=self.days, block=selected, profile=self._profile, pin=self.supposed == "pinned"
         )
 
     @property
@@ -112,11 +114,6 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         if self.supposed == "" or self.supposed == "pinned":
             return None
         return self.supposed
-
-    @property
-    def _pinned(self) -> bool:
-        """Whether a pin is supposed."""
-        return self.supposed == "pinned"
 
     def take(self, result: object) -> None:
         from amgs.lifecycle.decay_forecast import DecayPreview

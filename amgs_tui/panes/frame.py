@@ -73,7 +73,8 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         self.weighing = FrameWeighing(self, lambda: self.frame)
         self.adopt(self.weighing)
         self.verdicts: Mapping[str, float] = {}
-        self._every: Sequence[Candidate] = ()
+        self.every: Sequence[Candidate] = ()
+        """The candidates in the order in which they are listed, or the hits."""
         self._missing = False
 
     def asks(self) -> Iterable[Call[Any]]:
@@ -95,7 +96,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
                 self._take_rows(held if self.weighing.weights is not None else None)
             case SearchResult():
                 self.search = result
-                self._every = result.hits
+                self.every = result.hits
                 self._take_rows(None)
 
     def _take_rows(self, held: Candidate | None) -> None:
@@ -113,7 +114,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         if self.frame is None:
             self.frame, self.chosen = result.frame, result.frame.name
             if self.search is None:
-                self._every = listed(result.frame)
+                self.every = listed(result.frame)
         if (self.frame.name, self.frame.query) == (result.frame.name, result.frame.query):
             self.verdicts = result.verdicts
 
@@ -123,13 +124,8 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         if not same:
             self.verdicts = {}
         self.frame, self.search = frame, None
-        self._every = listed(frame)
+        self.every = listed(frame)
         self.chosen = frame.name
-
-    @property
-    def every(self) -> Sequence[Candidate]:
-        """The candidates in the order in which they are listed, or the hits."""
-        return self._every
 
     @property
     def _row(self) -> Candidate | None:

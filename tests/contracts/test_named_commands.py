@@ -24,7 +24,7 @@ from amgs_app.reference import glossary
 from amgs_app.settings import every_setting
 from amgs_tui.keys import EVERYWHERE as KEYS
 from amgs_tui.panes.by_key import PANE_TYPES
-from amgs_tui.widgets.keybar import named
+from amgs_tui.widgets.keybar import name_key
 
 ROOT = Path(__file__).parents[2]
 WRITTEN = [
@@ -174,7 +174,7 @@ def test_keys_that_the_page_of_a_pane_names_are_bound() -> None:
     wrong, seen = [], 0
     for pane in PANE_TYPES:
         bindings = [binding for binding in (*KEYS, *pane.BINDINGS) if isinstance(binding, Binding)]
-        bound = {named(key.strip()) for binding in bindings for key in binding.key.split(",")}
+        bound = {name_key(key.strip()) for binding in bindings for key in binding.key.split(",")}
         page = (ROOT / "docs" / "panes" / f"{pane.NAME}.md").read_text(encoding="utf-8")
         for span in SPAN.findall(page.partition("## Words on this screen")[0]):
             if re.fullmatch(r"[A-Za-z]|ctrl\+\w|enter|esc|tab|space", span):

@@ -5,6 +5,7 @@ all.
 from __future__ import annotations
 
 import pytest
+from textual.widget import Widget
 from textual.widgets import Input
 
 from amgs_app.operations.standard import standard
@@ -13,11 +14,14 @@ from amgs_focus.views import FocusView
 from amgs_tui.dialogs.chooser import Chooser
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.messages import Answer, EngineRequest, Finished
+from amgs_tui.panes.base import Pane
+from amgs_tui.panes.by_key import PANE_TYPES
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.panes.frame import FramePane
 from amgs_tui.panes.graph import GraphPane, numbered_at
 from amgs_tui.panes.inbox import InboxPane
+from amgs_tui.panes.lists import ListPane
 from amgs_tui.panes.picture_lines import Line, changed_rows
 from tests.engine.review_notes import BICYCLES
 from tests.tui.app_drive import Drive, drive
@@ -772,3 +776,8 @@ def test_lines_that_differ_are_found_and_too_many_are_all() -> None:
     assert changed_rows(lines, lines) == []
     assert changed_rows(lines, other) == [(1, 3), (5, 6)]
     assert changed_rows(lines, [("z", ())] * 6) is None and changed_rows(lines, lines[:3]) is None
+
+
+def test_a_pane_is_made_of_parts_and_inherits_from_the_two_common_classes_alone() -> None:
+    assert {kind.__bases__ for kind in PANE_TYPES} <= {(Pane,), (ListPane,)}
+    assert ListPane.__bases__ == (Pane,) and Pane.__bases__ == (Widget,)

@@ -67,7 +67,7 @@ def format_of(path: Path) -> SessionFormat:
     known = ", ".join(one.agent for one in FORMATS)
     raise InputError(
         f"{path} is no session that is known.",
-        way_out=f"Give a session file of one of these: {known}. What another program wrote, `import` may know.",
+        way_out=f"Give a session file of one of these: {known}. What another program exported can be imported.",
     )
 
 

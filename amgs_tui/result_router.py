@@ -210,7 +210,7 @@ class ResultRouter:
             self.screen.go("overview")
 
     def _open_on_what_lies_here(self) -> None:
-        """Where there is no memory of one's own, only the sample: the pane of a wing that shows something without one."""
+        """Where there is no memory of one's own, only the sample: a wing's pane that shows something without one."""
         overview = self.state.overview
         if overview is None or not overview.sample_time or self.state.attached:
             return

@@ -36,7 +36,7 @@ FILES = {
     "copilot-cli": "copilot_cli.jsonl",
     "atif": "atif.json",
     "cline": "cline.json",
-    "aider": "aider.md",
+    "aider": "aider.history",
 }
 KEYS = sorted(FILES)
 LINES = ("claude-code", "codex", "copilot-cli", "gemini-cli")

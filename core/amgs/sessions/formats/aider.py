@@ -56,13 +56,16 @@ def _blocks(path: Path) -> Iterator[_Block]:
     except OSError as error:
         raise unreadable(path, error) from error
     block: _Block | None = None
-    fence, at, before = "", 0, ""
+    fence, at, before, asked = "", 0, "", False
     for number, raw in enumerate(raw_lines, 1):
         line = text(raw.decode("utf-8-sig", "replace").rstrip())
         speaker, said = _speaker(line, fence)
-        # Nothing marks a blank line, nor the further lines of what the program says.
+        # Nothing marks a blank line, nor the further lines of what the program says, which speaks first.
         if block is not None and speaker == "model" and (not line or (block.speaker == "program" and before)):
             speaker = block.speaker
+        elif speaker == "model" and not asked:
+            speaker = "program"
+        asked = speaker != "start" and (asked or speaker == "user")
         if speaker == "start":
             fence = ""
         elif speaker == "model" and (found := _FENCE.match(line)):

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.api.exchange import ForeignImport
+from amgs.conversation.messages import read_messages
 from amgs.errors import InputError
 from amgs.exchange.importers.files import read_files
 from amgs.exchange.importers.importer import ImportOptions
@@ -24,7 +25,7 @@ from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.settings import IngestSettings
 from tests.engine.foreign_samples import CHATGPT, CLAUDE, GRAPHITI, LETTA_EARLIER, MEM0, OPENAI, SAMPLES
-from tests.engine.memory_world import open_memory
+from tests.engine.memory_world import NOW, open_memory
 
 FORMATS: tuple[ForeignFormat, ...] = tuple(one.name for one in IMPORTERS)
 OPTIONS = ImportOptions(IngestSettings())
@@ -350,6 +351,9 @@ def test_whatever_stands_in_a_document_each_record_is_taken_or_named(
     for kind, count in found.found.items():
         assert 0 <= found.taken(kind) <= count
         assert found.taken(kind) <= max(len(found.drafts[kind]), kind == "conversation" and count)
+    for conversation in found.conversations:
+        messages = [message for message, _ in conversation.messages]
+        assert read_messages(messages, NOW).messages == tuple(messages)
 
 
 @settings(max_examples=2, deadline=None)

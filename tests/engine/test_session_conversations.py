@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
+from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from amgs.conversation.messages import read_messages
+from amgs.exchange.importers.files import read_files, records_of
+from amgs.exchange.importers.importer import ImportOptions
 from amgs.sessions.conversation import conversations_in, messages_of
 from amgs.sessions.turn import Place, Turn, TurnKind
+from amgs.settings import IngestSettings
 from amgs.types.conversation import Role, ToolCall
 from tests.engine.memory_world import NOW
-from tests.engine.session_samples import CLAUDE_CODE, write_lines
+from tests.engine.session_samples import CLAUDE_CODE, CODEX, write_lines
+from tests.engine.test_importers import HOSTILE, places
 
 
 def test_who_said_what_is_told_and_nothing_is_put_into_the_users_mouth(tmp_path: Path) -> None:
@@ -100,3 +106,25 @@ def test_whatever_a_file_holds_its_messages_are_a_conversation_and_nothing_is_lo
     assert calls == sum(turn.kind == "call" for turn in given)
     ids = [call.id for one in messages for call in one.message.calls]
     assert len(set(ids)) == len(ids)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_whatever_stands_in_a_session_file_each_record_is_taken_or_named(
+    tmp_path: Path, data: st.DataObject
+) -> None:
+    records = copy.deepcopy(data.draw(st.sampled_from([CLAUDE_CODE, CODEX])))
+    for _ in range(data.draw(st.integers(1, 3))):
+        *way, last = data.draw(st.sampled_from([place for place in places(records) if place]))
+        inside: Any = records
+        for key in way:
+            inside = inside[key]
+        inside[last] = copy.deepcopy(data.draw(HOSTILE))
+    file = write_lines(tmp_path / "s.jsonl", records)
+    documents = read_files([file])
+    found = records_of(documents, ImportOptions(IngestSettings()))
+    assert documents[0].session is not None and found.found["record"] == len(records)
+    assert all(0 <= found.taken(kind) <= count for kind, count in found.found.items())
+    for conversation in found.conversations:
+        messages = [message for message, _ in conversation.messages]
+        assert read_messages(messages, NOW).messages == tuple(messages)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from amgs.sessions.lines import fields, name
+from amgs.sessions.lines import fields, name, text
 from amgs.sessions.turn import Place, Turn
 from amgs.types.conversation import Role, ToolCall
 
@@ -105,7 +105,7 @@ def turns_of(
     """
     made: list[Turn] = []
     for said in said_in(item):
-        told = text_of(said.content, path, note)
+        told = text(text_of(said.content, path, note))
         common: dict[str, Any] = {"place": place, "at": at, "request": f"{place.line}", "part": len(made)}
         role = next((known for known in _ROLES.values() if known == said.role), None)
         speaker = said.speaker or ("" if role else said.role.capitalize())
@@ -117,8 +117,13 @@ def turns_of(
             made.append(Turn(first + len(made), role or "user", "said", told, **common, speaker=speaker))
         for call in said.calls:
             common["part"] = len(made)
-            made.append(Turn(first + len(made), "assistant", "call", "", calls=(call,), **common))
+            made.append(Turn(first + len(made), "assistant", "call", "", calls=(_whole(call),), **common))
     return made
+
+
+def _whole(call: ToolCall) -> ToolCall:
+    """The call without halves of surrogate pairs, which nothing can store."""
+    return replace(call, arguments=text(call.arguments))
 
 
 def text_of(content: Any, path: str = "content", note: Note | None = None) -> str:

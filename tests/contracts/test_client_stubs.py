@@ -44,7 +44,7 @@ def test_a_client_loads_no_engine_until_somebody_asks_what_a_method_says() -> No
 import sys, amgs
 client = amgs.MemoryClient("http://127.0.0.1:1", retries=0)
 assert not [name for name in sys.modules if name.startswith(("amgs.memory", "amgs.api", "amgs.storage", "duckdb"))]
-print(client.packs.show.__doc__, client.undo.__doc__)
+print(client.frames.reset.__doc__, client.undo.__doc__)
 """
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert str(inspect.getdoc(Memory.undo)) in done.stdout

@@ -11,7 +11,7 @@ from amgs.text.plural import plural
 from amgs_app.render.figures.canvas import Canvas, Figure, Region
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.terminal.line import quote
-from amgs_app.views.packs import commands
+from amgs_app.views import packs
 from amgs_app.views.packs.row_fields import of_packs, of_proposals, of_routed
 from amgs_tui.keys import show
 from amgs_tui.panes.lists import ListPane
@@ -87,11 +87,11 @@ undoes it."""
     # --- what is looked at ----------------------------------------------------------------------------------
 
     def asks(self) -> Iterable[Call[Any]]:
-        yield commands.packs()
+        yield packs.commands.packs()
         if self.question:
-            yield commands.route(self.question, budget=self.budget)
+            yield packs.commands.route(self.question, budget=self.budget)
         if self.deciding:
-            yield commands.proposals()
+            yield packs.commands.proposals()
 
     def look(self) -> None:
         """As every pane; without a place too, it asks whether there is a pack by now."""
@@ -149,7 +149,7 @@ undoes it."""
         if self.content is not None and self.content.usage.pack.name != name:
             self.content = None
         if name and self.has_place:
-            self.ask(commands.show(name), origin="screen")
+            self.ask(packs.commands.show(name), origin="screen")
 
     # --- rows -----------------------------------------------------------------------------------------------
 
@@ -232,7 +232,9 @@ undoes it."""
             known = self.host.titles
             if any(block not in known for block in (*one.come, *one.gone)):
                 for place, reference in enumerate(one.packs):
-                    self.ask(commands.show(reference), slot=f"packs:of proposal {place}", origin="screen")
+                    self.ask(
+                        packs.commands.show(reference), slot=f"packs:of proposal {place}", origin="screen"
+                    )
         elif self.member is not None:
             self.post_message(self.Picked(self.member.block.id))
         elif not self.inside and not self.deciding:
@@ -385,32 +387,32 @@ undoes it."""
         if self._typing == "name":
             if frame is not None:
                 blocks = [one.block.id for one in frame.selected]
-                self.ask(commands.keep(line, block=blocks, title=frame.query or ""))
+                self.ask(packs.commands.keep(line, block=blocks, title=frame.query or ""))
         elif self._typing == "question":
             if line:
-                self.ask(commands.route(line, budget=self.budget))
+                self.ask(packs.commands.route(line, budget=self.budget))
             else:
                 self._all_packs()
                 self.follow_cursor()
                 self._changed()
         elif (size := line.replace(",", "")).isdecimal() and int(size):
-            self.ask(commands.route(self.question, budget=int(size)))
+            self.ask(packs.commands.route(self.question, budget=int(size)))
         else:
             self.notify("Give a number of tokens, such as 4000.", title="No budget", severity="warning")
 
     def action_use(self) -> None:
-        self.ask(commands.use(self.name_at_cursor))
+        self.ask(packs.commands.use(self.name_at_cursor))
 
     def action_judge(self, useful: bool) -> None:
         """The verdict on the last reading; of proposals, the one under the cursor is carried out or rejected."""
         if self.proposal is not None:
             own = self.proposal.id
-            self.ask(commands.proposals(accept=own) if useful else commands.proposals(reject=own))
+            self.ask(packs.commands.proposals(accept=own) if useful else packs.commands.proposals(reject=own))
         elif self.content is not None and self.content.readings:
-            self.ask(commands.judge(self.content.readings[0].number, useful=useful))
+            self.ask(packs.commands.judge(self.content.readings[0].number, useful=useful))
 
     def action_propose(self) -> None:
-        self.ask(commands.proposals())
+        self.ask(packs.commands.proposals())
 
     def action_retire(self) -> None:
         from amgs_tui.dialogs.dialog import Confirm
@@ -420,7 +422,7 @@ undoes it."""
 
         def answered(yes: bool | None) -> None:
             if yes:
-                self.ask(commands.retire([name]))
+                self.ask(packs.commands.retire([name]))
 
         self.app.push_screen(Confirm("Retire this pack?", words), answered)
 

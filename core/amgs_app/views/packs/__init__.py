@@ -1,8 +1,12 @@
-"""Packs in the application: `pack …`, its results, and how they are shown."""
+"""Packs in the application: `pack …`, its results, and how they are shown.
+
+The commands are imported when one is named: a screen that has painted nothing yet imports this package.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
 from amgs_app.wing_views import TextSource, WingView
 
@@ -22,3 +26,14 @@ VIEW: Final = WingView(
     ),
 )
 """What the application gains."""
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from amgs_app.views.packs import commands as commands
+else:  # hidden from the type checker, which would take any name for a module
+
+    def __getattr__(name: str) -> ModuleType:
+        if name == "commands":
+            return import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

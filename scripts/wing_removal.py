@@ -132,6 +132,7 @@ def make_store(name: str, path: Path) -> None:
 
     with Memory.open(path, clock=SystemClock()) as memory:
         memory.add("The dome stalled on Sunday.")
+        memory.consolidate()
 
 
 def stands_without(name: str, *, quick: bool) -> bool:

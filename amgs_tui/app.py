@@ -316,6 +316,9 @@ class Workstation(App[None], inherit_bindings=False):
     def show_page(self, title: str, result: object) -> None:
         self.pages.read(title, result)
 
+    def copy(self, text: str) -> None:
+        self.copying.copy_text(text)
+
     def find_block(self, title: str, chosen: Callable[[str], None], first: Sequence[Block] = ()) -> None:
         self.pages.find_block(title, chosen, first)
 
@@ -418,7 +421,7 @@ class Workstation(App[None], inherit_bindings=False):
 
     def actions(self) -> list[Action]:
         """Everything that the operator can do."""
-        from amgs_tui.dialogs.palette import actions_of
+        from amgs_tui.actions import actions_of
 
         return actions_of(self, self, self.main, self.appearance, self.command_line.registry)
 

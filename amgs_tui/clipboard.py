@@ -67,6 +67,10 @@ class Copying:
         if not self.copy_marked() and (pane := self.screen.focused_pane) is not None:
             self._start(pane.copy_text)
 
+    def copy_text(self, text: str) -> None:
+        """Copy a text."""
+        self._start(lambda: text)
+
     def _start(self, held: Callable[[], str]) -> None:
         """Put a text on both clipboards, in a thread: another program may take its time with it."""
         self.app.run_worker(lambda: self._copy(held()), thread=True)

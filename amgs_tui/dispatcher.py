@@ -4,7 +4,7 @@ A report on a request that a newer one has replaced is dropped."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from amgs_app import operations
 from amgs_tui.engine_worker import EngineWorker
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from amgs_tui.main_screen import MainScreen
     from amgs_tui.messages import EngineEvent, Follow, Origin
     from amgs_tui.notices import Notices
-    from amgs_tui.result_router import ResultRouter
     from amgs_tui.state import ScreenState
 
 ASKING: Final = "asking"
@@ -33,6 +32,22 @@ WHEN_DUE: Final = "when due"
 """The slot of a consolidation that nobody asked for."""
 ASK_FIRST: Final = frozenset({"undo"})
 """The commands that ask first, known here without loading the registry."""
+
+
+class Receiver(Protocol):
+    """Who is given what comes back."""
+
+    def take_models(self, event: ModelsLoading) -> None:
+        """How far the models are."""
+
+    def take_result(self, event: Finished) -> None:
+        """A result that is still wanted."""
+
+    def take_failure(self, failure: Failed, *, stale: bool) -> None:
+        """An error. stale: a newer request has taken the place of this one."""
+
+    def take_cancel(self, event: RequestCancelled) -> None:
+        """A request that was stopped."""
 
 
 class Dispatcher:
@@ -118,7 +133,7 @@ class Dispatcher:
 
     # --- in -----------------------------------------------------------------------------------------------
 
-    def receive(self, event: EngineEvent, receiver: ResultRouter) -> None:
+    def receive(self, event: EngineEvent, receiver: Receiver) -> None:
         """Keep account of a report and give the receiver what is still wanted of it."""
         if not self._screen.ready:
             return  # the screen is being taken down; nobody is left to hear the engine's last reports

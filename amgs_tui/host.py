@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from amgs_app.terminal.screen import Symbols
     from amgs_app.terminal.themes import Palette
     from amgs_focus.views import FocusView
+    from amgs_tui.completion import Complete, Explain
     from amgs_tui.messages import EngineRequest, Follow, Origin
-    from amgs_tui.widgets.completion_cache import Complete, Explain
 
 
 class Host(Protocol):
@@ -91,6 +91,9 @@ class Host(Protocol):
 
     def show_page(self, title: str, result: object) -> None:
         """Show a result on a page of its own."""
+
+    def copy(self, text: str) -> None:
+        """Put a text on the clipboards, the terminal's and that of this machine."""
 
     def find_block(self, title: str, chosen: Callable[[str], None], first: Sequence[Block] = ()) -> None:
         """Let the operator find a block by its words; `chosen` is called with its id.

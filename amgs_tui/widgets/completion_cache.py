@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from amgs_app.panes.row_fields import listed
+from amgs_tui.completion import Completion
 
 if TYPE_CHECKING:
     from amgs.types import Block, FrameDefinition, JournalEntry
     from amgs_app.calls.registry import Registry
 
 MOST_BLOCKS = 5_000
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """A word to offer, and the whole line that it makes."""
-
-    label: str
-    line: str
-
-
-Complete = Callable[[str], Sequence[Completion]]
-"""What a beginning may become, the likeliest first; called with every key, so it must be quick."""
-Explain = Callable[[str], str]
-"""A hint for what stands in the line: the usage of its command."""
 
 
 class CompletionCache:

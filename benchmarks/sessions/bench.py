@@ -27,7 +27,7 @@ import amgs
 from amgs.errors import AmgsError
 from amgs.sessions.opening import open_session
 from amgs.sessions.turn import Session
-from amgs.wings.sessions.controls import Outcome, dropped_tokens, elsewhere
+from amgs.wings.sessions.controls import DropOutcome, dropped_tokens, elsewhere
 from amgs.wings.sessions.listing import list_sessions
 from amgs.wings.sessions.regrets import CAUSED, REGRET_KINDS, Regret, regrets, regrets_between
 from amgs.wings.sessions.replay import replay
@@ -62,8 +62,8 @@ facts_of(session), fills_of(session)
 first = time.perf_counter() - start
 from amgs.sessions.opening import open_session
 open_session(Path(sys.argv[1]))
-import resource
-print(first, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(first, int(peak.split()[1]) / 1024)
 """
 
 
@@ -214,7 +214,7 @@ def _rate(held: dict[str, tuple[list[Regret], int]], kinds: Sequence[str]) -> tu
 
 def _ways(rig: Rig, read: Sequence[_Read], metrics: dict[str, float]) -> BenchTable:
     """What each way to drop would have cost at the compactions, together."""
-    by_name: dict[str, list[Outcome]] = defaultdict(list)
+    by_name: dict[str, list[DropOutcome]] = defaultdict(list)
     with amgs.open(":memory:") as scratch:
         for one in read:
             if one.session.boundaries:

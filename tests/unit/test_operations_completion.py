@@ -26,7 +26,7 @@ def offered(line: str) -> list[str]:
         ("search dome --top-k 3 --top", []),
         ("feedback ", ["useful", "useless"]),
         ("show c", ["calibration", "conversation"]),
-        ("help fo", ["focus"]),
+        ("help fo", ["focus", "follow"]),
         ("decay curve", ["curve"]),
         ("dance ", []),
     ],

@@ -28,7 +28,7 @@ def test_turns_carry_their_speaker_and_paragraphs_without_one_continue() -> None
 
 
 def test_what_stands_before_the_first_turn_is_kept_without_a_speaker() -> None:
-    assert markdown.turns("Rain all day.\n\n**A:** Hello.")[0] == markdown.Turn("", "Rain all day.")
+    assert markdown.turns("Rain all day.\n\n**A:** Hello.")[0] == markdown.ChatTurn("", "Rain all day.")
 
 
 def test_links_are_slugs_without_label_and_part() -> None:

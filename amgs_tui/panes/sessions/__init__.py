@@ -23,7 +23,6 @@ PANE: Final = WingPane(
     offered="amgs_tui.panes.sessions.pane:has_sessions",
     exceptions={
         "sessions.restore": "the pane looks again by itself; r brings back what was lost",
-        "sessions.find": "a session has words and no blocks",
     },
 )
 """What the screen gains."""

@@ -13,7 +13,6 @@ from amgs_app.render.figures.canvas import Canvas, Figure
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.views.sessions import commands
 from amgs_app.views.sessions.row_fields import of_sessions
-from amgs_tui import clipboard
 from amgs_tui.keys import show
 from amgs_tui.panes.lists import ListPane
 
@@ -241,7 +240,15 @@ followed."""
         if self.empty and self.listing is None:
             return notice(canvas, "Sessions", (), "Looking for sessions …")
         if self.empty:
-            return notice(canvas, "No session lies here", (":session FILE  open one by its path",), NONE_HERE)
+            return notice(
+                canvas,
+                "No session lies here",
+                (
+                    ":session FILE  open one by its path",
+                    ":session sample  open one that comes with the program",
+                ),
+                NONE_HERE,
+            )
         return self._figure(canvas).render()
 
     def _figure(self, canvas: Canvas) -> Figure:
@@ -344,12 +351,7 @@ followed."""
             self.host.show_page(f"Turn {result.turn.number}", result)
             return
         self._copying = False
-        words = result.turn.words
-        self.app.copy_to_clipboard(words)
-        self.run_worker(lambda: clipboard.copy(words), thread=True)
-        self.notify(
-            f"Turn {result.turn.number}, {plural(len(words), 'character')}.", title="Copied", markup=False
-        )
+        self.host.copy(result.turn.words)
 
     def _explain(self, result: SessionWhy) -> None:
         self.host.show_page("Why it is lost", result)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from amgs.sessions.lines import Line, line_at, lines_of
-from amgs.sessions.turn import Place, Rules, Session, Turn, TurnKind
+from amgs.sessions.turn import LoadedRules, Place, Session, Turn, TurnKind
 from amgs.types.conversation import Role, ToolCall
 
 KEPT_OF_LARGE: Final = 2_000
@@ -29,7 +29,7 @@ class SessionBuilder:
     turns: list[Turn] = field(default_factory=list)
     evidence: Counter[str] = field(default_factory=Counter)
     unread: list[tuple[int, str]] = field(default_factory=list)
-    rules: list[Rules] = field(default_factory=list)
+    rules: list[LoadedRules] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     _taken: set[int] = field(default_factory=set)
 

@@ -106,7 +106,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class LoadedRules:
     """Standing instructions that the file says were loaded. path: of the file they came from, as the session names
     it. turn: before which turn. cut: characters that did not fit, None where the file does not say.
     """
@@ -143,7 +143,7 @@ class Session:
     window: int | None = None
     system: str | None = None
     tools: str | None = None
-    rules: tuple[Rules, ...] = ()
+    rules: tuple[LoadedRules, ...] = ()
     partial: bool = False
     read_again: Callable[[Turn], str] | None = field(default=None, compare=False, repr=False)
 

@@ -14,7 +14,7 @@ _TURN = re.compile(r"^\*\*([^*\n:]{1,60}):\*\*[ \t]*|^\*\*([^*\n:]{1,60})\*\*:[ 
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ChatTurn:
     """One utterance of a dialogue; speaker is empty for what stands before the first one."""
 
     speaker: str
@@ -45,19 +45,19 @@ def slug(name: str) -> str:
     return re.sub(r"[\s_]+", "-", name.strip().lower())
 
 
-def turns(body: str) -> tuple[Turn, ...]:
+def turns(body: str) -> tuple[ChatTurn, ...]:
     """The turns of a dialogue: paragraphs that begin with `**Name:**`.
 
     Other paragraphs continue the turn before.
     """
-    found: list[Turn] = []
+    found: list[ChatTurn] = []
     for paragraph in re.split(r"\n\s*\n", without_title(body)):
         text = paragraph.strip()
         match = _TURN.match(text)
         if match:
-            found.append(Turn((match[1] or match[2]).strip(), text[match.end() :].strip()))
+            found.append(ChatTurn((match[1] or match[2]).strip(), text[match.end() :].strip()))
         elif text and found:
-            found[-1] = Turn(found[-1].speaker, f"{found[-1].text}\n\n{text}")
+            found[-1] = ChatTurn(found[-1].speaker, f"{found[-1].text}\n\n{text}")
         elif text:
-            found.append(Turn("", text))
+            found.append(ChatTurn("", text))
     return tuple(t for t in found if t.text)

@@ -98,7 +98,6 @@ def difference(engine: Engine, ours: Run, theirs: Run) -> TraceDiff:
     lane="model",
     needs="operate",
     summary="Show what a trace contains, or replay it.",
-    synonyms=("replay",),
     example="focus trace run.trace",
     long=True,
 )

@@ -120,7 +120,7 @@ def delete(
     "source watch",
     audience="workstation",
     summary="Keep a folder in sync until stopped.",
-    synonyms=("follow", "auto-update"),
+    synonyms=("auto-update",),
     example="source watch ~/notes --every 5",
     pane="inbox",
     long=True,

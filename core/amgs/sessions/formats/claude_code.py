@@ -26,7 +26,7 @@ from amgs.sessions.lines import (
     items,
     text,
 )
-from amgs.sessions.turn import Boundary, Place, Rules, Session, Turn, TurnKind
+from amgs.sessions.turn import Boundary, LoadedRules, Place, Session, Turn, TurnKind
 
 
 class _Reading:
@@ -124,7 +124,7 @@ class _Reading:
             return
         if kind in ("nested_memory", "memory"):
             where = text(fields(one.get("content")).get("path") or one.get("path"))
-            self.made.rules.append(Rules(where, told, len(self.made.turns) + 1))
+            self.made.rules.append(LoadedRules(where, told, len(self.made.turns) + 1))
         self.made.turn(
             place,
             "user",

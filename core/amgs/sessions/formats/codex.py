@@ -29,7 +29,7 @@ from amgs.sessions.lines import (
     parse_object,
     text,
 )
-from amgs.sessions.turn import Boundary, Place, Rules, Session, Turn, Usage
+from amgs.sessions.turn import Boundary, LoadedRules, Place, Session, Turn, Usage
 from amgs.types.conversation import ToolCall
 
 _PUT_IN: Final = re.compile(
@@ -93,7 +93,7 @@ class _Reading:
         self.made.know(model=text(payload.get("model")), project=text(payload.get("cwd")))
         told = text(payload.get("user_instructions"))
         if told and not any(rules.text == told for rules in self.made.rules):
-            self.made.rules.append(Rules("AGENTS.md", told, len(self.made.turns) + 1))
+            self.made.rules.append(LoadedRules("AGENTS.md", told, len(self.made.turns) + 1))
 
     def _item(self, item: Record, place: Place, at: Any) -> None:
         kind = text(item.get("type"))

@@ -34,7 +34,7 @@ Chosen = Callable[[Session, Turn, Sequence[Turn], int], Collection[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DropOutcome:
     """What a way to drop cost at the compactions of a session. dropped: tokens that left the window. regrets: how many
     spans were needed again, of the kinds that compactions cause. tokens: what getting them again put into the window.
     """
@@ -88,10 +88,10 @@ def by_kind(
     return tuple(rows)
 
 
-def harness(session: Session, found: Sequence[Regret]) -> Outcome:
+def harness(session: Session, found: Sequence[Regret]) -> DropOutcome:
     """What the compactions that took place cost."""
     own = counted(found)
-    return Outcome("compaction", dropped_tokens(session), len(own), sum(one.tokens for one in own))
+    return DropOutcome("compaction", dropped_tokens(session), len(own), sum(one.tokens for one in own))
 
 
 def dropped_tokens(session: Session) -> int:
@@ -129,7 +129,7 @@ def elsewhere(session: Session, *, places: int = PLACES, seed: int = 7) -> tuple
     return found, stood
 
 
-def instead(session: Session, found: Sequence[Regret], name: str, choose: Chosen) -> Outcome:
+def instead(session: Session, found: Sequence[Regret], name: str, choose: Chosen) -> DropOutcome:
     """What another way to drop would have cost at the same compactions, with as many tokens kept as each of them
     kept.
     """
@@ -141,10 +141,10 @@ def instead(session: Session, found: Sequence[Regret], name: str, choose: Chosen
         kept = set(choose(session, boundary, gone, budget_of(session, boundary)))
         dropped += tokens_of_all(session, [turn for turn in gone if turn.number not in kept])
         left += [one for one in own if one.boundary == boundary.number and not _has(session, one, kept)]
-    return Outcome(name, dropped, len(left), sum(one.tokens for one in left))
+    return DropOutcome(name, dropped, len(left), sum(one.tokens for one in left))
 
 
-def at_random(session: Session, found: Sequence[Regret], seed: int = 7) -> Outcome:
+def at_random(session: Session, found: Sequence[Regret], seed: int = 7) -> DropOutcome:
     """Dropping at random, the mean of some draws."""
     rng = random.Random(seed)
 
@@ -153,7 +153,7 @@ def at_random(session: Session, found: Sequence[Regret], seed: int = 7) -> Outco
         return _filled(session, rng.sample(gone, len(gone)), budget)
 
     drawn = [instead(session, found, "at random", draw) for _ in range(_DRAWS)]
-    return Outcome(
+    return DropOutcome(
         "at random",
         round(sum(one.dropped for one in drawn) / _DRAWS),
         sum(one.regrets for one in drawn) / _DRAWS,
@@ -161,7 +161,7 @@ def at_random(session: Session, found: Sequence[Regret], seed: int = 7) -> Outco
     )
 
 
-def recent_only(session: Session, found: Sequence[Regret]) -> Outcome:
+def recent_only(session: Session, found: Sequence[Regret]) -> DropOutcome:
     """Keeping the latest turns, whole, as far as they fit."""
 
     def latest(session: Session, boundary: Turn, gone: Sequence[Turn], budget: int) -> Collection[int]:

@@ -68,7 +68,7 @@ SHELLS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SessionFinding:
     """One finding of a class in a turn, word for word."""
 
     kind: FindingClass
@@ -77,7 +77,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class AgentAction:
     """What a call does, as far as its tool and arguments tell. tool: in small letters.
 
     kind: read a file, run a command, search, write a file, or other. target: the file, the command or the pattern.
@@ -88,7 +88,7 @@ class Action:
     target: str
 
 
-def action_of(turn: Turn) -> Action | None:
+def action_of(turn: Turn) -> AgentAction | None:
     """What the call in a turn does; None for a turn that calls nothing."""
     if not turn.calls:
         return None
@@ -112,40 +112,40 @@ def action_of(turn: Turn) -> Action | None:
         "search_files",
     ):
         wanted = _first(given, "pattern", "query", "regex", "glob_pattern", "path")
-        return Action("search", tool, wanted)
+        return AgentAction("search", tool, wanted)
     if path and any(word in tool for word in ("edit", "write", "replace", "patch", "create", "insert")):
-        return Action("write", tool, path)
+        return AgentAction("write", tool, path)
     if tool in ("apply_patch", "applypatch"):
         named = re.search(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", _patch(call.arguments), re.MULTILINE)
-        return Action("write", tool, named[1].strip() if named else "")
+        return AgentAction("write", tool, named[1].strip() if named else "")
     if path and ("read" in tool or tool in ("view", "view_file", "open", "cat")):
-        return Action("read", tool, path)
-    return Action("other", tool, path)
+        return AgentAction("read", tool, path)
+    return AgentAction("other", tool, path)
 
 
-def _of_command(tool: str, command: str) -> Action:
+def _of_command(tool: str, command: str) -> AgentAction:
     """A command that only shows a file reads it, one that looks for words searches, any other runs."""
     plain = " ".join(command.split())
     bare = re.sub(r"^cd\s+\S+\s*(?:&&|;)\s*", "", plain)
     words = bare.split()
     if not words:
-        return Action("other", tool, "")
+        return AgentAction("other", tool, "")
     if re.search(r"[|;&<>`]|\$\(", bare) is None:
         if words[0] in _READERS and len(words) > 1 and "-i" not in words[:2]:
-            return Action("read", tool, words[-1].strip("'\""))
+            return AgentAction("read", tool, words[-1].strip("'\""))
         if words[0] in ("rg", "grep", "find", "fd", "ag", "ls", "tree") or bare.startswith("git grep"):
-            return Action("search", tool, bare)
-    return Action("run", tool, bare)
+            return AgentAction("search", tool, bare)
+    return AgentAction("run", tool, bare)
 
 
-def findings_in(turn: Turn) -> Iterator[Finding]:
+def findings_in(turn: Turn) -> Iterator[SessionFinding]:
     """The findings of a turn, each once."""
     seen: set[tuple[str, str]] = set()
     for kind, told in _found(turn):
         plain = " ".join(told.split()).strip(" .,;:`'\"()")
         if plain and (kind, plain) not in seen:
             seen.add((kind, plain))
-            yield Finding(kind, plain, turn.number)
+            yield SessionFinding(kind, plain, turn.number)
 
 
 def _found(turn: Turn) -> Iterator[tuple[FindingClass, str]]:

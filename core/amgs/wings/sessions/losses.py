@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from amgs.sessions.turn import Session, Turn
-from amgs.wings.sessions.findings import FINDING_CLASSES, Finding, FindingClass, findings_in
+from amgs.wings.sessions.findings import FINDING_CLASSES, FindingClass, SessionFinding, findings_in
 from amgs.wings.sessions.windows import dropped_at, opening_after, tokens_of_all
 
 _WORD = re.compile(r"[A-Za-z_][\w.-]{2,}|\d[\d.,]*")
@@ -42,7 +42,7 @@ class LostClass:
     verbatim: int
     reworded: int
     gone: int
-    lost: tuple[Finding, ...]
+    lost: tuple[SessionFinding, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class LossReason:
     none shares any; shared: which share, from 0 to 1. said: numbers of the turns that held it before.
     """
 
-    finding: Finding
+    finding: SessionFinding
     boundary: int
     fate: str
     nearest: str
@@ -135,7 +135,7 @@ def sentences_of(window: str) -> list[str]:
 
 def classes_of(dropped: Sequence[Turn], window: str) -> tuple[LostClass, ...]:
     """What became of the findings in turns, given the text of the window that follows them."""
-    latest: dict[tuple[FindingClass, str], Finding] = {}
+    latest: dict[tuple[FindingClass, str], SessionFinding] = {}
     for turn in dropped:
         for one in findings_in(turn):
             latest.pop((one.kind, one.text), None)
@@ -154,7 +154,7 @@ def classes_of(dropped: Sequence[Turn], window: str) -> tuple[LostClass, ...]:
     return tuple(made)
 
 
-def fate_of(one: Finding, window: str, sentences: Sequence[frozenset[str]]) -> str:
+def fate_of(one: SessionFinding, window: str, sentences: Sequence[frozenset[str]]) -> str:
     """verbatim, reworded or gone: whether a finding stands in a window, given as one line and as sets of words.
 
     A path is there in other words where its file's name is, a sentence or a command where most of its words are in one

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from amgs.sessions.turn import Session, Turn
-from amgs.wings.sessions.findings import Finding, action_of, findings_in
+from amgs.wings.sessions.findings import SessionFinding, action_of, findings_in
 from amgs.wings.sessions.windows import SessionWindow, tokens_of, window_at
 
 NEAR: Final = 0.8
@@ -41,7 +41,7 @@ class Outlook:
 
     window: SessionWindow
     files: tuple[FileAtRisk, ...]
-    asked: tuple[Finding, ...]
+    asked: tuple[SessionFinding, ...]
 
     @property
     def near(self) -> bool:

@@ -30,7 +30,7 @@ from typing import Final, Literal, get_args
 from amgs.sessions.lines import items, parse_object, text
 from amgs.sessions.turn import Session, Turn
 from amgs.types import Progress
-from amgs.wings.sessions.findings import Action, action_of, findings_in, is_constraint, sentences_in
+from amgs.wings.sessions.findings import AgentAction, action_of, findings_in, is_constraint, sentences_in
 from amgs.wings.sessions.losses import stands_in, words_of
 from amgs.wings.sessions.windows import after_boundary, dropped_at, opening_after, tokens_of
 
@@ -83,7 +83,7 @@ class _Step:
 
     call: Turn
     result: Turn | None
-    action: Action
+    action: AgentAction
     lines: tuple[str, ...]
 
 
@@ -312,12 +312,12 @@ def _written(call: Turn) -> str:
     return "\n".join(line.removeprefix("+") for one in told for line in one.split("\n"))
 
 
-def _changes(action: Action) -> bool:
+def _changes(action: AgentAction) -> bool:
     """Whether a step may change files, so that running a command again is to see what came of it."""
     return action.kind == "write" or (action.kind == "run" and _CHANGES.search(action.target) is not None)
 
 
-def _target(action: Action) -> str:
+def _target(action: AgentAction) -> str:
     return " ".join(action.target.split())
 
 

@@ -12,13 +12,13 @@ from amgs.sessions.conversation import messages_of
 from amgs.sessions.turn import Session, Turn
 from amgs.types import Progress
 from amgs.types.conversation import CONTEXT_STRATEGIES, ContextStrategy
-from amgs.wings.sessions.controls import Outcome, at_random, harness, instead, recent_only
+from amgs.wings.sessions.controls import DropOutcome, at_random, harness, instead, recent_only
 from amgs.wings.sessions.regrets import Regret
 
 
 def replay(
     memory: Memory, session: Session, found: Sequence[Regret], progress: Progress | None = None
-) -> tuple[Outcome, ...]:
+) -> tuple[DropOutcome, ...]:
     """What the compactions of a session cost, and what other ways to drop would have cost with as many tokens kept:
     each strategy of `conversation optimise`, the latest turns only, and dropping at random.
 

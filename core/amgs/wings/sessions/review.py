@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from amgs.sessions.turn import Rules, Session, Turn, TurnKind
+from amgs.sessions.turn import LoadedRules, Session, Turn, TurnKind
 from amgs.types import Progress
 from amgs.wings.sessions.cache import CacheLine, cache_line
 from amgs.wings.sessions.controls import KindRate, by_kind
@@ -78,7 +78,7 @@ class SessionReview:
     regrets: tuple[Regret, ...]
     kinds: tuple[KindRate, ...]
     cache: CacheLine
-    rules: tuple[Rules, ...]
+    rules: tuple[LoadedRules, ...]
     broken: tuple[BrokenRule, ...]
 
     @property

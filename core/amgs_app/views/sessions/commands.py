@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.results.memory import PageWritten
 from amgs_app.views.sessions.results import (
     SessionCache,
     SessionLosses,
@@ -31,9 +30,12 @@ if TYPE_CHECKING:
     from amgs.wings.sessions.regrets import Regret
     from amgs.wings.sessions.review import SessionReview
     from amgs_app.engine import Engine
+    from amgs_app.results.memory import PageWritten
 
 View = Literal["overview", "turns", "window", "text", "lost", "why", "regret", "cache", "rules", "outlook"]
 Class = Literal["path", "number", "id", "command", "decision", "constraint", "error"]
+SAMPLE = "sample"
+"""The name of a session that ships with the program, made for showing it."""
 _TURNS = 200
 
 
@@ -52,7 +54,7 @@ def session(
         str,
         Arg(
             metavar="FILE|ID",
-            help="A session file, or the beginning of an id; default: list those found here.",
+            help="A session file, the beginning of an id, or sample; default: list those found here.",
         ),
         Takes("file"),
     ] = "",
@@ -184,6 +186,8 @@ def open_named(name: str) -> Session:
 def _path_of(name: str) -> Path:
     from amgs.wings.sessions.listing import find_session
 
+    if name == SAMPLE:
+        return Path(__file__).with_name("sample.jsonl")
     path = Path(name).expanduser()
     is_path = path.exists() or "/" in name or path.suffix in (".jsonl", ".json", ".db", ".md")
     return path if is_path else find_session(Path.home(), name)

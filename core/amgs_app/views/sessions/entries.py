@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     )
 
 NONE_HERE = (
-    "No session of a coding agent lies here. `amgs session FILE` opens one; it looks in the folders of Claude Code,"
-    " Codex, opencode, Gemini CLI, Copilot CLI and others."
+    "No session of a coding agent lies here. `amgs session FILE` opens one, `amgs session sample` one that comes with"
+    " the program; it looks in the folders of Claude Code, Codex, opencode, Gemini CLI, Copilot CLI and others."
 )
 _WHY = {
     "reopened": "read again a file that it had read and changed",
@@ -224,7 +224,7 @@ def _text_page(result: SessionText, canvas: Canvas, now: datetime) -> Text:
     return Text.assemble((f"{head}\n\n", ink(palette.muted)), (printable(turn.words), ink(palette.text)))
 
 
-@entry(page=_text_page)
+@entry(figure=tabled, page=_text_page)
 def session_text(result: SessionText) -> ResultTable:
     turn = result.turn
     return sheet(
@@ -232,7 +232,7 @@ def session_text(result: SessionText) -> ResultTable:
     )
 
 
-@entry()
+@entry(figure=tabled)
 def session_why(result: SessionWhy) -> ResultTable:
     reason = result.reason
     fates = {
@@ -245,7 +245,7 @@ def session_why(result: SessionWhy) -> ResultTable:
         ("class", reason.finding.kind),
         ("said at turn", ", ".join(map(str, reason.said))),
         ("compacted at turn", reason.boundary),
-        ("there now", fates[reason.fate]),
+        ("there now", fates.get(reason.fate, reason.fate)),
         (
             "nearest there",
             f"{reason.nearest} ({reason.shared:.0%} of its words)" if reason.nearest else "nothing",
@@ -303,7 +303,7 @@ def _ordered(result: SessionRegrets) -> list[Regret]:
 def _kind_told(row: KindRate) -> str:
     rate = f"{row.rate:,.1f} tokens for 1,000 dropped"
     anyway = "" if row.elsewhere is None else f", {row.elsewhere:,.1f} elsewhere"
-    apart = "" if row.counted else "; not counted, since it is as frequent anywhere"
+    apart = "" if row.counted else "; not counted: as frequent elsewhere, or too seldom to tell"
     return f"{row.kind}: {_WHY[row.kind]}: {plural(row.regrets, 'time')}, {rate}{anyway}{apart}"
 
 

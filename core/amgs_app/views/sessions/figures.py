@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from amgs.wings.sessions.cache import CacheLine
-    from amgs.wings.sessions.findings import Finding
+    from amgs.wings.sessions.findings import SessionFinding
     from amgs.wings.sessions.listing import ListedSession
     from amgs.wings.sessions.losses import Loss, LostClass
     from amgs.wings.sessions.regrets import Regret
@@ -161,7 +161,7 @@ class SessionRow:
     pieces: tuple[Piece, ...]
     turn: int | None = None
     boundary: int | None = None
-    lost: Finding | None = None
+    lost: SessionFinding | None = None
 
 
 def page(

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from amgs.sessions.turn import Rules, Turn
+    from amgs.sessions.turn import LoadedRules, Turn
     from amgs.wings.sessions.cache import CacheLine
-    from amgs.wings.sessions.controls import KindRate, Outcome
+    from amgs.wings.sessions.controls import DropOutcome, KindRate
     from amgs.wings.sessions.losses import Loss, LossReason
     from amgs.wings.sessions.obedience import BrokenRule
     from amgs.wings.sessions.outlook import Outlook
@@ -87,7 +87,7 @@ class SessionReplay:
     """
 
     facts: SessionFacts
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[DropOutcome, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class SessionRules:
     """`session FILE --view rules`: standing instructions that were loaded, and what the user forbade and was done."""
 
     facts: SessionFacts
-    rules: tuple[Rules, ...]
+    rules: tuple[LoadedRules, ...]
     broken: tuple[BrokenRule, ...]
 
 

@@ -61,6 +61,7 @@ _ACTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
             ),
         ),
         "r": ("look again", ()),
+        "slash": ("find", ()),
         "p": ("read the selected block", ()),
         "K": ("keep for later", ("conversation.keep",)),
         "L": ("go to the live end", ("focus.live", "conversation.live")),

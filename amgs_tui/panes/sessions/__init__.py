@@ -19,6 +19,7 @@ PANE: Final = WingPane(
         "right": ("sessions.after",),
         "backspace": ("sessions.back",),
         "L": ("sessions.live",),
+        "slash": ("sessions.find",),
     },
     offered="amgs_tui.panes.sessions.pane:has_sessions",
     exceptions={

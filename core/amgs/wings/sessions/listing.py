@@ -6,15 +6,18 @@ import json
 import mmap
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from amgs.errors import InputError
+from amgs.errors import AmgsError, InputError
 from amgs.sessions.format import SessionFormat
 from amgs.sessions.registry import FORMATS
+from amgs.types import Progress
+from amgs.wings.sessions.review import TurnRow, row_of
 
 _HEAD: Final = 64 * 1024
 _TAIL: Final = 256 * 1024
@@ -77,6 +80,48 @@ def list_sessions(
             made.append(one)
     places = tuple(str(home / pattern.split("*", 1)[0]) for form in FORMATS for pattern in form.places)
     return SessionListing(tuple(made), tuple(dict.fromkeys(places)), left)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTurn:
+    """A turn that holds the words that were looked for, and where it stands."""
+
+    session: ListedSession
+    turn: TurnRow
+
+
+def search_sessions(
+    home: Path, words: str, *, limit: int = 20, progress: Progress | None = None
+) -> tuple[FoundTurn, ...]:
+    """The latest turns of sessions below a home folder that hold all words, newest file first. What a tool gave back
+    and what the program put in is left out: it is found in too many places. Raises Cancelled.
+    """
+    wanted = words.lower().split()
+    files = sorted(_files(home, ""), key=lambda one: one[2], reverse=True)
+    found: list[FoundTurn] = []
+    for done, (form, path, changed, size) in enumerate(files):
+        if progress is not None:
+            progress(done, len(files), path.name)
+        if not wanted or len(found) >= limit or not _holds(path, wanted):
+            continue
+        with suppress(AmgsError):
+            session = form.read(path)
+            told = [turn for turn in reversed(session.main) if turn.kind in ("said", "call", "summary", "thinking")]
+            rows = (turn for turn in told if all(word in session.text(turn).lower() + turn.words.lower() for word in
+            wanted)) listed = _listed(form, path, changed, size, counted=False, subagent=False)
+            found += [FoundTurn(listed, row_of(session, turn)) for turn in rows]
+    return tuple(found[:limit])
+
+
+def _holds(path: Path, words: Sequence[str]) -> bool:
+    """Whether a file holds all words, in any case; a word may be written with escapes, so plain letters alone
+    decide.
+    """
+    try:
+        data = path.read_bytes().lower()
+    except OSError:
+        return False
+    return all(word.encode() in data for word in words if word.isascii() and word.isalnum())
 
 
 def has_sessions(home: Path) -> bool:

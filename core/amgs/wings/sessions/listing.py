@@ -25,6 +25,8 @@ _CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
 _USAGE = re.compile(
     rb'"(input_tokens|cache_creation_input_tokens|cache_read_input_tokens|cached_input_tokens)"\s*:\s*(\d+)'
 )
+_SEARCHED: Final = ("said", "call", "summary", "thinking")
+"""Kinds of turns in which words are looked for."""
 SECONDS: Final = 0.7
 """After so long the files that are left are listed without their turns and compactions."""
 
@@ -106,10 +108,11 @@ def search_sessions(
             continue
         with suppress(AmgsError):
             session = form.read(path)
-            told = [turn for turn in reversed(session.main) if turn.kind in ("said", "call", "summary", "thinking")]
-            rows = (turn for turn in told if all(word in session.text(turn).lower() + turn.words.lower() for word in
-            wanted)) listed = _listed(form, path, changed, size, counted=False, subagent=False)
-            found += [FoundTurn(listed, row_of(session, turn)) for turn in rows]
+            listed = _listed(form, path, changed, size, counted=False, subagent=False)
+            for turn in reversed(session.main):
+                told = f"{session.text(turn)} {turn.words}".lower()
+                if turn.kind in _SEARCHED and all(word in told for word in wanted):
+                    found.append(FoundTurn(listed, row_of(session, turn)))
     return tuple(found[:limit])
 
 

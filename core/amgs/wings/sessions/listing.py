@@ -92,9 +92,17 @@ class FoundTurn:
     turn: TurnRow
 
 
+@dataclass(frozen=True, slots=True)
+class FoundTurns:
+    """Turns of all sessions that hold words."""
+
+    words: str
+    found: tuple[FoundTurn, ...]
+
+
 def search_sessions(
     home: Path, words: str, *, limit: int = 20, progress: Progress | None = None
-) -> tuple[FoundTurn, ...]:
+) -> FoundTurns:
     """The latest turns of sessions below a home folder that hold all words, newest file first. What a tool gave back
     and what the program put in is left out: it is found in too many places. Raises Cancelled.
     """
@@ -113,7 +121,7 @@ def search_sessions(
                 told = f"{session.text(turn)} {turn.words}".lower()
                 if turn.kind in _SEARCHED and all(word in told for word in wanted):
                     found.append(FoundTurn(listed, row_of(session, turn)))
-    return tuple(found[:limit])
+    return FoundTurns(words, tuple(found[:limit]))
 
 
 def _holds(path: Path, words: Sequence[str]) -> bool:

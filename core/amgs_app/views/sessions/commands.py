@@ -25,7 +25,7 @@ from amgs_app.views.sessions.results import (
 if TYPE_CHECKING:
     from amgs.sessions.turn import Session, Turn
     from amgs.types import Progress
-    from amgs.wings.sessions.listing import SessionListing
+    from amgs.wings.sessions.listing import FoundTurns, SessionListing
     from amgs.wings.sessions.losses import LossReason
     from amgs.wings.sessions.regrets import Regret
     from amgs.wings.sessions.review import SessionReview
@@ -403,3 +403,25 @@ def report(
     del engine
     text = of_session(review(open_named(name), progress), palettes(), redacted=redact)
     return written(out, text, redact=redact)
+
+
+@operation(
+    "find",
+    place="here",
+    summary="Find words in all sessions of agents that lie on this machine.",
+    synonyms=("across sessions",),
+    example='find "azimuth encoder"',
+    long=True,
+)
+def find(
+    engine: Engine,
+    words: Annotated[str, Arg(metavar="WORDS", help="Words that a turn must hold, all of them.")],
+    *,
+    limit: Annotated[int, Option("--limit", metavar="N", min=1, help="Show at most N turns.")] = 20,
+    progress: Progress | None = None,
+) -> FoundTurns:
+    """List what was said and done in sessions of agents on this machine that holds all words, the newest file first."""
+    from amgs.wings.sessions.listing import search_sessions
+
+    del engine
+    return search_sessions(Path.home(), words, limit=limit, progress=progress)

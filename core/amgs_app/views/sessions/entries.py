@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.wings.sessions.controls import KindRate
-    from amgs.wings.sessions.listing import SessionListing
+    from amgs.wings.sessions.listing import FoundTurns, SessionListing
     from amgs.wings.sessions.losses import Loss
     from amgs.wings.sessions.regrets import Regret
     from amgs.wings.sessions.review import SessionFacts, SessionReview, TurnRow
@@ -379,3 +379,14 @@ def session_outlook(result: SessionOutlook) -> ResultTable:
         "files by when they were last spoken of: of the first five 30 % are touched again within 80 turns, of all 24 %",
     )
     return sheet("A compaction now would drop", "place:n what* uses:n spoken:n tokens:n", rows, notes)
+
+
+@entry(figure=tabled)
+def found_turns(result: FoundTurns) -> ResultTable:
+    rows = [
+        (one.session.id, one.session.project, one.turn.number, one.turn.at, one.turn.what)
+        for one in result.found
+    ]
+    return sheet(
+        f"{plural(len(rows), 'turn')} with {result.words!r}", "id:id project turn:n at:at what*", rows
+    )

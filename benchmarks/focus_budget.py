@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from amgs.text.embedding import Embedder
-from amgs_focus.evaluation.statistics import Interval, resampled
+from amgs_focus.evaluation.gist import Interval, resampled
 from amgs_focus.lens.scoring import LensView
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree

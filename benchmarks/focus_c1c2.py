@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from amgs_focus.evaluation.statistics import resampled
+from amgs_focus.evaluation.gist import resampled
 from amgs_focus.lens.linear import LinearLens
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.tree.gist_tree import LifetimeTree

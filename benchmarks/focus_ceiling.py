@@ -18,8 +18,7 @@ from dataclasses import asdict, dataclass
 import torch
 from torch.nn import functional
 
-from amgs_focus.evaluation.gist import GistReport, horizon_nll, span_gists
-from amgs_focus.evaluation.statistics import Interval
+from amgs_focus.evaluation.gist import GistReport, Interval, horizon_nll, span_gists
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.model.base_model import BaseModel
 from benchmarks.bench_results import Bench, BenchResult, BenchTable

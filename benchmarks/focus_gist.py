@@ -21,11 +21,11 @@ from amgs_focus.evaluation.gist import (
     VARIANTS,
     GistControls,
     GistReport,
+    Interval,
     constant_gist,
     elsewhere,
     variant_nll,
 )
-from amgs_focus.evaluation.statistics import Interval
 from amgs_focus.gist.checkpoint import for_model
 from amgs_focus.gist.gistnet import BLOCK, SLOTS, GistEncoder, GistNetEncoder
 from amgs_focus.model.base_model import BaseModel

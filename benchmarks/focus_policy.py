@@ -24,7 +24,7 @@ from functools import partial
 import numpy as np
 
 from amgs.errors import UsageError
-from amgs_focus.evaluation.statistics import Interval, resampled, spearman
+from amgs_focus.evaluation.gist import Interval, resampled, spearman
 from amgs_focus.lens.question_search import QuestionScorer, QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.base_model import BaseModel

@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 
 from amgs.errors import InputError, UsageError
-from amgs_focus.evaluation.gist import draw_windows
-from amgs_focus.evaluation.statistics import resampled
+from amgs_focus.evaluation.gist import draw_windows, resampled
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.question_search import QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer

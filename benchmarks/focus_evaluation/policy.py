@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import torch
 
-from amgs_focus.evaluation.statistics import spearman
+from amgs_focus.evaluation.gist import spearman
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import Findings, NodeRef

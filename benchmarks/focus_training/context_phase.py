@@ -27,8 +27,14 @@ from amgs_focus.settings import FocusSettings
 from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.data_parallel import DataParallel
 from amgs_focus.training.records import Effect
-from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings
-from amgs_focus.training.training_state import Trainable, TrainingState, Weights
+from amgs_focus.training.trainer import (
+    StepReport,
+    Trainable,
+    Trainer,
+    TrainerSettings,
+    TrainingState,
+    Weights,
+)
 from benchmarks.focus_training.contexts import (
     HeldOut,
     HeldOutResult,

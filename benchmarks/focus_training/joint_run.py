@@ -21,16 +21,12 @@ from amgs_focus.gist.gistnet import GistEncoder, GistNetEncoder
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.adapter import Adapter, AdapterShape, attach, read_adapter
 from amgs_focus.protocols import PerfClock, ProgressCallback
-from amgs_focus.training.corpus import TrainingCorpus
+from amgs_focus.training.corpus import TrainingCorpus, open_corpus
 from amgs_focus.training.gist_run import base_model, starting_gists
-from amgs_focus.training.model_card import data_table, table
-from amgs_focus.training.provenance import card_section, of_run
+from amgs_focus.training.model_card import card_section, data_table, of_run, table
 from amgs_focus.training.records import Effect, TrainedRun
-from amgs_focus.training.run_record import RunRecord
-from amgs_focus.training.run_session import RunSession, duration
-from amgs_focus.training.staging import open_corpus
-from amgs_focus.training.trainer import StepReport
-from amgs_focus.training.training_state import saved_step
+from amgs_focus.training.run_record import RunRecord, RunSession, duration
+from amgs_focus.training.trainer import StepReport, saved_step
 from benchmarks.focus_training import lensnet
 from benchmarks.focus_training.context_phase import (
     ContextPhase,

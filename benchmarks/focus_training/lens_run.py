@@ -21,8 +21,8 @@ from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.provenance import card_section
-from amgs_focus.training.provenance import made as made_of
+from amgs_focus.training.model_card import card_section
+from amgs_focus.training.model_card import made as made_of
 from amgs_focus.training.records import Effect, TrainedPart, TrainedRun
 from amgs_focus.training.trainer import StepReport
 from benchmarks.focus_training.context_phase import ContextPhase

@@ -24,8 +24,7 @@ from amgs_focus.errors import CheckpointError
 from amgs_focus.lens import checkpoint
 from amgs_focus.lens.checkpoint import FLOORS, floors_of, stored_floors
 from amgs_focus.lens.checkpoint import NETWORK as FORMAT
-from amgs_focus.lens.features import NAMES, LensFeatures
-from amgs_focus.lens.linear import LinearLens
+from amgs_focus.lens.linear import NAMES, LensFeatures, LinearLens
 from amgs_focus.lens.scoring import FocusScorer, LensView, SpreadFloors, as_of, by_entry, scores_of
 from amgs_focus.model import checkpoint_file
 from amgs_focus.model.base_model import BaseModel
@@ -292,7 +291,7 @@ def save_checkpoint(
     """Writes the net in half precision and the floors of its scores, in one rename.
 
     gist: name and version of the gists it was trained on. made: what is to be told of the training
-    (`training.provenance`).
+    (`training.model_card`).
     """
     weights = {
         f"net.{name}": value.detach().to("cpu", torch.float16).contiguous()

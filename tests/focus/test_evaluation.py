@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import TextError
-from amgs_focus.evaluation.gist import draw_windows
-from amgs_focus.evaluation.statistics import resampled, spearman
+from amgs_focus.evaluation.gist import draw_windows, resampled, spearman
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.model.base_model import turns_keys

@@ -42,7 +42,7 @@ from amgs_focus.gist.gistnet import (
 from amgs_focus.model import loading
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.divergence import Divergence
+from amgs_focus.training.gist_objective import Divergence
 from amgs_focus.training.gist_plan import GistTraining, Phase, learning_rate
 from amgs_focus.training.gistnet import resumed, start, train
 from amgs_focus.training.trainer import StepReport

@@ -11,8 +11,7 @@ from safetensors.torch import load_file, save_file
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.checkpoint import load_checkpoint, save_linear
-from amgs_focus.lens.features import NAMES
-from amgs_focus.lens.linear import LinearLens
+from amgs_focus.lens.linear import NAMES, LinearLens
 from amgs_focus.lens.scoring import LensView, SpreadFloors
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import assemble

@@ -15,7 +15,7 @@ from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.model import loading
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.model.embedding_fingerprint import EmbeddingFingerprint, is_same_model
+from amgs_focus.model.checkpoint_file import EmbeddingFingerprint, is_same_model
 from amgs_focus.records import Segment
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings

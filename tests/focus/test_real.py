@@ -19,8 +19,8 @@ from amgs_focus.model.checkpoint_file import SHIPPED
 from amgs_focus.model.pretrained import PretrainedModel
 from amgs_focus.records import Segment
 from amgs_focus.runtime.prefix import PrefixReader
-from amgs_focus.runtime.read_history import ReadHistory
 from amgs_focus.runtime.runtime import FocusRuntime
+from amgs_focus.runtime.state import ReadHistory
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest

@@ -20,8 +20,8 @@ from amgs_focus.model.base_model import KVCache
 from amgs_focus.model.tiny import END, TinyModel
 from amgs_focus.records import NodeRef, Segment, StepRecord
 from amgs_focus.runtime.prefix import PrefixReader
-from amgs_focus.runtime.read_history import ReadHistory
 from amgs_focus.runtime.runtime import FocusRuntime
+from amgs_focus.runtime.state import ReadHistory
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest, lay_out, open_down_to

@@ -10,8 +10,7 @@ from torch import nn
 
 from amgs_focus.errors import CheckpointError
 from amgs_focus.training.data_parallel import DataParallel
-from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings
-from amgs_focus.training.training_state import TrainingState, saved_step
+from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings, TrainingState, saved_step
 
 
 class Line:

@@ -19,17 +19,15 @@ from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
 from amgs_focus.gist.gistnet import GistNet, GistShape
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training import run_record
+from amgs_focus.training.corpus import open_corpus, read_shard, stage
 from amgs_focus.training.data_parallel import DataParallel
-from amgs_focus.training.gist_evaluator import GistEvaluator
 from amgs_focus.training.gist_objective import step_loss
 from amgs_focus.training.gist_plan import learning_rate
 from amgs_focus.training.gist_run import train_gistnet, widened
-from amgs_focus.training.gistnet import GistState, cues_of, resumed, start
+from amgs_focus.training.gistnet import GistEvaluator, GistState, cues_of, resumed, start
 from amgs_focus.training.records import TrainedRun
 from amgs_focus.training.run_config import RunConfig, parse_config, read_config
-from amgs_focus.training.run_record import RunRecord
-from amgs_focus.training.run_session import RunSession, validation_score
-from amgs_focus.training.staging import open_corpus, read_shard, stage
+from amgs_focus.training.run_record import RunRecord, RunSession, validation_score
 from amgs_focus.training.trainer import StepReport
 from tests.focus.training_world import CONFIG, LAMPS, write_run
 

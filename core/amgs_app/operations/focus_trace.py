@@ -184,9 +184,9 @@ def telemetry(
         except OSError as error:
             raise InputError(f"{out}: {error.strerror}.", way_out="Choose another path.") from error
     if wandb:
-        from amgs_focus.training.weights_and_biases import send
+        from amgs_focus.trace.telemetry import send_to_wandb
 
-        send(found, wandb, f"{told.header.model.name}-{found.branch}-{told.header.settings['seed']}")
+        send_to_wandb(found, wandb, f"{told.header.model.name}-{found.branch}-{told.header.settings['seed']}")
     return found
 
 

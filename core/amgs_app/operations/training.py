@@ -54,12 +54,12 @@ def train_gistnet(
 
     Stopping keeps the state: the same command with --resume continues from that step as if it had never stopped.
     """
-    from amgs_focus.training import gist_run, staging
+    from amgs_focus.training import corpus, gist_run
     from amgs_focus.training.run_config import read_config
 
     told = cached(engine, read_config(config), out)
     if stage:
-        return staging.stage(told.data, gist_run.base_model(told, progress), progress)
+        return corpus.stage(told.data, gist_run.base_model(told, progress), progress)
     return gist_run.train_gistnet(told, clock=engine.clock, progress=progress, resume=resume, steps=steps)
 
 

@@ -23,7 +23,7 @@ def save_checkpoint(
 ) -> None:
     """Writes both nets with their shapes and what their base model is known by, in one rename.
 
-    made: what is to be told of the training (`training.provenance`).
+    made: what is to be told of the training (`training.model_card`).
     """
     weights = {
         f"{part}.{name}": value.detach().to("cpu", torch.float16).contiguous()

@@ -11,8 +11,7 @@ import torch
 
 from amgs_focus.errors import CheckpointError
 from amgs_focus.lens.baseline import TailSimilarity
-from amgs_focus.lens.features import NAMES
-from amgs_focus.lens.linear import LinearLens
+from amgs_focus.lens.linear import NAMES, LinearLens
 from amgs_focus.lens.scoring import FocusScorer, SpreadFloors
 from amgs_focus.model import checkpoint_file
 from amgs_focus.model.base_model import BaseModel
@@ -39,7 +38,7 @@ def save_linear(
     """Writes a weight for each feature and the floors of its scores, in one rename.
 
     gist: name and version of the gists it was trained on. made: what is to be told of the training
-    (`training.provenance`).
+    (`training.model_card`).
     """
     tensors = {
         "weights": torch.tensor(list(weights.values()), dtype=torch.float64),

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from amgs_focus.errors import FocusError
 from amgs_focus.model.base_model import BaseModel, RotaryModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
-from amgs_focus.runtime.read_history import ReadHistory, common
+from amgs_focus.runtime.state import ReadHistory, common
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.invalidation_cost import ReadingCosts
 from amgs_focus.window.working_context import SINKS, Codes, WorkingContext

@@ -2,11 +2,14 @@
 and alarms for what can go wrong in the loop.
 
 An iteration is a refocus and the tokens decoded until the next one. An entry's stay is counted in refocuses,
-from the one that put it in place (or in which it left the tail) to the one in which it was gone.
+from the one that put it in place (or in which it left the tail) to the one in which it was gone. Weights & Biases gets
+it where somebody asks for that and has the library, which is never loaded otherwise.
 """
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
 import math
 import statistics
@@ -16,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from amgs_focus.codec import plain, rounded
+from amgs_focus.errors import ConfigurationError
 from amgs_focus.records import Action, Measurement, NodeRef, Refocus, StepRecord, tail_start
 from amgs_focus.trace.events import Trace
 from amgs_focus.trace.lineage import TraceBranch
@@ -268,3 +272,33 @@ def _mean(values: Sequence[float]) -> float:
 
 def _done(kind: Action) -> str:
     return {"expand": "expanded", "collapse": "collapsed"}[kind]
+
+
+def begin_wandb_run(project: str, asked_by: str, **said: Any) -> Any:
+    """A run of the library; raises ConfigurationError, which names what asked for it, where it is not installed."""
+    if importlib.util.find_spec("wandb") is None:
+        raise ConfigurationError(
+            f"{asked_by} needs Weights & Biases, but the wandb package is not installed.",
+            way_out="Install it (pip install wandb), or leave it out: the JSON lines contain everything.",
+        )
+    return importlib.import_module("wandb").init(project=project, **said)
+
+
+def send_to_wandb(found: Telemetry, project: str, name: str) -> None:
+    """The telemetry of a branch, an iteration a step, and a histogram of its stays."""
+    run = begin_wandb_run(
+        project, "The telemetry", name=name, config={"horizon": found.horizon, "branch": found.branch}
+    )
+    for one in found.iterations:
+        values = {
+            "loss_at_h": one.loss_at_h,
+            "swap_rate": one.swap_rate,
+            "mean_residency": one.mean_residency,
+            "latency_ms": one.latency_ms,
+            "token_budget_utilization": one.token_budget_utilization,
+            "actions": one.actions,
+            "dirty": one.dirty,
+        }
+        run.log({key: value for key, value in values.items() if value is not None}, step=one.refocus)
+    run.log({f"stays/{length}": count for length, count in found.histogram})
+    run.finish()

@@ -1,27 +1,178 @@
 """Trains GistNet: a frozen model that reads gists must predict what follows as if it had read their blocks.
 
-One pass of the teacher over a window serves several students, each reading another prefix of it as gists.
+One pass of the teacher over a window serves several students, each reading another prefix of it as gists. Matrices are
+trained by Muon, momentum with orthogonal updates, and judged by the gap recovered on the texts kept apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from amgs_focus.errors import CheckpointError
-from amgs_focus.gist.gistnet import GistEncoder, GistNet
+from amgs_focus.evaluation.gist import gap_recovered
+from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, GistNetEncoder
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.data_parallel import SINGLE, DataParallel
-from amgs_focus.training.gist_evaluator import GistEvaluator
 from amgs_focus.training.gist_objective import Cues, step_loss
 from amgs_focus.training.gist_plan import GistTraining, learning_rate
-from amgs_focus.training.muon import Muon
-from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings
-from amgs_focus.training.training_state import TrainingState
+from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings, TrainingState
+
+
+class Muon(torch.optim.Optimizer):
+    """Momentum with orthogonal matrix updates, scaled to the size of an Adam step (Jordan et al., 2024).
+
+    On one processor a step of the frozen model costs so much more than the orthogonalisation that learning
+    more from each step pays.
+    """
+
+    COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+    ROUNDS = 5
+
+    def __init__(
+        self,
+        matrices: list[nn.Parameter],
+        lr: float,
+        weight_decay: float,
+        momentum: float = 0.95,
+        parallel: DataParallel = SINGLE,
+    ) -> None:
+        self._parallel = parallel
+        self._owners = _owners(matrices, parallel.count)
+        super().__init__(matrices, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum})
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """One update of every matrix that has a gradient; parallel workers each compute their own."""
+        del closure
+        for group in self.param_groups:
+            for matrix in group["params"]:
+                if matrix.grad is None:
+                    continue
+                kept = self.state[matrix]
+                if "momentum" not in kept:
+                    kept["momentum"] = torch.zeros_like(matrix)
+                kept["momentum"].lerp_(matrix.grad, 1 - group["momentum"])
+                if self._owners[matrix] != self._parallel.rank:
+                    continue
+                update = self._orthogonal(matrix.grad.lerp(kept["momentum"], group["momentum"]))
+                matrix.mul_(1 - group["lr"] * group["weight_decay"])
+                matrix.add_(update, alpha=-group["lr"] * 0.2 * math.sqrt(max(matrix.shape)))
+        self._parallel.share(self._owners)
+
+    def _orthogonal(self, matrix: torch.Tensor) -> torch.Tensor:
+        """(m, n) -> nearly its polar factor, by a quintic Newton–Schulz iteration."""
+        tall = matrix.shape[0] > matrix.shape[1]
+        x = matrix.T if tall else matrix
+        x = x / (x.norm() + 1e-7)
+        first, second, third = self.COEFFICIENTS
+        for _ in range(self.ROUNDS):
+            gram = x @ x.T
+            x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=second, alpha=third), x, beta=first)
+        return x.T if tall else x
+
+
+def _owners(matrices: list[nn.Parameter], count: int) -> dict[torch.Tensor, int]:
+    """Which worker orthogonalises which matrix, so that each has about the same work."""
+    load = [0] * count
+    owners: dict[torch.Tensor, int] = {}
+    for matrix in matrices:
+        short, long = sorted(matrix.shape)
+        owner = min(range(count), key=load.__getitem__)
+        load[owner] += 2 * short * short * long + short**3
+        owners[matrix] = owner
+    return owners
+
+
+class GistEvaluator:
+    """Measures the gap recovered on what was kept apart; full and drop are measured once.
+
+    Parallel workers share the texts among themselves.
+    """
+
+    CONDITIONS: Sequence[tuple[int, int, int]] = ((2, 0, 32), (4, 1, 64))
+
+    def __init__(
+        self,
+        settings: GistTraining,
+        corpus: TrainingCorpus,
+        model: BaseModel,
+        lower: GistEncoder | None,
+        parallel: DataParallel = SINGLE,
+    ) -> None:
+        self._settings = settings
+        self._parallel = parallel
+        kept = [part for part in corpus.parts if len(part.validation)]
+        self._parts = kept[parallel.rank :: parallel.count]
+        self._model = model
+        self._lower = lower
+        self._known: dict[tuple[str, int], dict[str, float]] = {}
+
+    def evaluate(self, net: GistNet) -> dict[str, float]:
+        """Metric name -> share of the gap, content share (level 1), or nats of harm (level 2)."""
+        net.eval()
+        settings = self._settings
+        lower = self._lower or GistNetEncoder(net, net, name="training", version=1, model=self._model)
+        encoder = _Stacked(lower, net) if settings.level > 1 else lower
+        conditions = self.CONDITIONS if settings.level == 1 else ((1, 0, 32), (1, 1, 64))
+        read = ("gist", "shuffled") if settings.level == 1 else ("gist",)
+        found: dict[str, float] = {}
+        for part in self._parts:
+            for blocks, tail, horizon in conditions:
+                need = blocks * BLOCK**settings.level + tail * BLOCK + horizon
+                if len(part.validation) < 2 * need:
+                    continue
+                key = (part.name, tail)
+                fresh = key not in self._known
+                report = gap_recovered(
+                    self._model,
+                    encoder,
+                    part.validation.tolist(),
+                    blocks=blocks,
+                    tail=tail,
+                    horizon=horizon,
+                    windows=max(4, settings.validation_windows // (1 + tail)),
+                    seed=settings.seed,
+                    level=settings.level,
+                    variants=("full", "drop", *read) if fresh else read,
+                )
+                means = {name: sum(nll) / len(nll) for name, nll in report.nll.items()}
+                if fresh:
+                    self._known[key] = means
+                base = self._known[key]
+                gap = base["drop"] - base["full"]
+                label = f"{part.name}_{blocks}_{tail}_{horizon}"
+                if "shuffled" in means and means["shuffled"] > base["full"]:
+                    content = means["shuffled"] - means["gist"]
+                    found[f"content_{label}"] = content / (means["shuffled"] - base["full"])
+                found[f"harm_{label}"] = means["gist"] - base["drop"]
+                if gap > 0:
+                    found[f"recovered_{label}"] = (base["drop"] - means["gist"]) / gap
+        return self._parallel.gather(found)
+
+
+class _Stacked:
+    """A trained lower encoder with the net in training above it."""
+
+    def __init__(self, lower: GistEncoder, net: GistNet) -> None:
+        self._lower = lower
+        self._upper = GistNetEncoder(net, net, name="training", version=1)
+        self.name, self.version, self.slots = "training", 1, lower.slots
+
+    def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        """(B, 32, d), (B, 32) -> (B, slots, d)."""
+        return self._lower.encode_tokens(embeddings, tokens)
+
+    def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
+        """(B, n, d) -> (B, slots, d)."""
+        return self._upper.encode_gists(gists)
+
 
 CUES = "cues"  # entries that only students read
 BEST_BY = {1: "content_", 2: "-harm_"}  # what judges the net of a level

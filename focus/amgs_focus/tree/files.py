@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from amgs_focus.errors import CtxError
-from amgs_focus.model.embedding_fingerprint import EmbeddingFingerprint, is_same_model
+from amgs_focus.model.checkpoint_file import EmbeddingFingerprint, is_same_model
 from amgs_focus.records import BLANK, SpanAbout, SpanSource
 from amgs_focus.tree.ctx_file import (
     FP16,

@@ -22,11 +22,10 @@ from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import BLANK, NodeRef, Segment, SpanAbout, SpanKind, SpanSource
-from amgs_focus.tree.block_vectors import BlockVectors
 from amgs_focus.tree.ctx_file import Rows
 from amgs_focus.tree.files import FolderStore, LifetimeStore, MemoryStore
 from amgs_focus.tree.journal import add_span, clip
-from amgs_focus.tree.metadata_store import Catalogue, overlapping
+from amgs_focus.tree.metadata_store import BlockVectors, Catalogue, overlapping
 from amgs_focus.tree.node_set import NodeSet
 from amgs_focus.tree.span_metadata import Act
 from amgs_focus.tree.token_hash import PIECE, TokenHash

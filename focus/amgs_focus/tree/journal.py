@@ -19,7 +19,7 @@ from pydantic import Tag as PydanticTag
 
 from amgs_focus.codec import parsed, plain
 from amgs_focus.errors import CtxError
-from amgs_focus.model.embedding_fingerprint import EmbeddingFingerprint
+from amgs_focus.model.checkpoint_file import EmbeddingFingerprint
 from amgs_focus.records import BLANK, SpanAbout, SpanSource, Tag
 from amgs_focus.tree.ctx_file import is_there, unwritten
 from amgs_focus.tree.span_metadata import Act, Nodes, SpanMetadata

@@ -8,7 +8,7 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from amgs.errors import StoreCorruptError, StoreLockedError, StoreTooNewError
-from amgs_app.operations.remedies import way_out_of
+from amgs_app.operations.hints import way_out_of
 from amgs_app.terminal.exit_codes import code_of
 from amgs_tui.messages import Answer, EngineRequest, Failed
 

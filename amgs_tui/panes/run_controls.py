@@ -72,18 +72,18 @@ class RunSteering:
 
     def action_measure(self) -> None:
         if (entry := self.entry()) is not None:  # by name: a step that is still running may number them anew
-            self.pane.ask(operations.focus_control.measure(str(entry.node)))
+            self.pane.ask(operations.focus.measure(str(entry.node)))
 
     def action_say(self, word: Literal["pin", "forbid"]) -> None:
         """Pin or forbid the entry under the cursor, or take that back."""
         if (entry := self.entry()) is not None:
             said = entry.pinned if word == "pin" else entry.forbidden
-            self.pane.ask(operations.focus_control.steer(str(entry.node), word, release=said))
+            self.pane.ask(operations.focus.steer(str(entry.node), word, release=said))
 
     def action_force(self) -> None:
         if (entry := self.entry()) is not None:
             action: Literal["expand", "collapse"] = "expand" if entry.level else "collapse"
-            self.pane.ask(operations.focus_control.steer(str(entry.node), action))
+            self.pane.ask(operations.focus.steer(str(entry.node), action))
 
     def action_setting(self) -> None:
         self.pane.host.command("focus set tau_expand ")

@@ -22,11 +22,9 @@ from amgs_app.gc_tuning import uncollected_imports
 from amgs_app.models.choice import TINY
 from amgs_app.models.loaded import LoadedModels
 from amgs_app.open_context import OpenContext
-from amgs_app.places.corpus import Corpus, CorpusClock, open_corpus, sample_corpus
-from amgs_app.places.corpus_year import CorpusYear
-from amgs_app.places.folders import data_folder
+from amgs_app.places.corpus import Corpus, CorpusClock, CorpusYear, open_corpus, sample_corpus
+from amgs_app.places.folders import OWN_STORE, data_folder, find_store
 from amgs_app.places.served_address import ENDING, address_at
-from amgs_app.places.store_place import OWN_STORE, find_store
 from amgs_app.results.overview import EngineFacts
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ def test_every_error_of_the_engine_has_a_way_out() -> None:
 
 
 def test_errors_of_the_engines_name_no_command_and_no_option() -> None:
-    """An engine serves more than one front end: what to type is added by `amgs_app.operations.remedies`."""
+    """An engine serves more than one front end: what to type is added by `amgs_app.operations.hints`."""
     from amgs_app.command_line.global_options import EVERYWHERE, flag_of
     from amgs_app.operations.standard import standard
 
@@ -50,7 +50,7 @@ def test_errors_of_the_engines_name_no_command_and_no_option() -> None:
 
 
 def test_every_subject_of_an_error_has_a_hint_and_every_hint_names_a_command() -> None:
-    from amgs_app.operations.remedies import REMEDIES
+    from amgs_app.operations.hints import REMEDIES
     from amgs_app.operations.standard import standard
 
     written = " ".join(

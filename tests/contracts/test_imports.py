@@ -116,7 +116,7 @@ def test_a_search_by_words_imports_no_other_command_and_shows_its_result_alone(t
     )
     assert {"amgs_app.operations.search", "amgs_app.render.entries.search"} <= found
     commands = {name for name in found if name.startswith("amgs_app.operations.")}
-    kept = {"search", "standard", "groups", "arguments", "remedies", "hints"}
+    kept = {"search", "standard", "groups", "arguments", "hints"}
     assert commands == {f"amgs_app.operations.{name}" for name in kept}
     assert {name for name in found if name.startswith("amgs_app.render.entries.")} == {
         "amgs_app.render.entries.search"

@@ -12,8 +12,7 @@ from amgs.conversation.messages import messages_in, read_messages
 from amgs.types.conversation import ContextMessage
 from amgs_app.gateway.conversing import changes_of
 from amgs_app.gateway.formats.anthropic_messages import AnthropicMessages
-from amgs_app.gateway.formats.chat_completions import ChatCompletions
-from amgs_app.gateway.formats.responses import Responses
+from amgs_app.gateway.formats.openai import ChatCompletions, Responses
 from amgs_app.gateway.formats.spoken import Format, MessageChange, answer_said, tokens_in
 
 CHAT: dict[str, Any] = {

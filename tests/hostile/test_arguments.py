@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from amgs_app.calls.marks import Parameter
 from amgs_app.calls.operation import Operation
-from amgs_app.calls.parameter import Parameter
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
 from amgs_app.render.encode import to_json

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 import numpy as np
 
 from amgs.types import Weights
-from amgs_app.calls.declared import hints_of
+from amgs_app.server.answer_schema import hints_of
 
 _ASKED_FOR = ("seed", "window")  # keys that a table looks up in a mapping of anything
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)

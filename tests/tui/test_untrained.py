@@ -11,7 +11,7 @@ from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.render.figures.focus import focus
-from amgs_app.render.warnings import UNTRAINED, WARNING
+from amgs_app.render.sentences import UNTRAINED, WARNING
 from amgs_app.session.operator import Operator
 from amgs_app.shell.output import as_text
 from amgs_focus.gist.checkpoint import save_checkpoint

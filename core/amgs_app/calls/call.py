@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from amgs import extras
 from amgs.storage.signature import signed
-from amgs_app.calls.parameter import arguments_as_words
+from amgs_app.calls.marks import arguments_as_words
 from amgs_app.places.paths import check_place
 from amgs_app.terminal.line import quote
 

@@ -1,13 +1,18 @@
-"""Marks that stand in an operation's annotations: `Annotated[int, Option("--limit", metavar="N", min=1, help="…")]`.
+"""Marks that stand in an operation's annotations, `Annotated[int, Option("--limit", metavar="N", min=1, help="…")]`,
+and what the annotations say of one parameter.
 
-They say what a form, the command line, completion and the JSON schema need to know of a parameter. They know no
+Marks say what a form, the command line, completion and the JSON schema need to know of a parameter. They know no
 parser: `parsing` hands them to Typer.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from enum import Enum
+from inspect import Parameter as Declared
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 Kind = Literal[
     "block",
@@ -81,3 +86,115 @@ class Default:
     """What a parameter is that is not given, where it stands in a TypedDict, whose keys have no default."""
 
     value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument or option of an operation, as a form or a completer needs it.
+
+    flags: ("--top-k",) of an option, empty for a positional argument. takes: what kind of thing it names. many: it may
+    be repeated. choices: the closed list of its values, where there is one. made: the operation writes it.
+    """
+
+    name: str
+    label: str
+    help: str
+    flags: tuple[str, ...]
+    takes: Kind
+    required: bool
+    default: Any
+    is_switch: bool
+    many: bool
+    choices: tuple[str, ...] = ()
+    made: bool = False
+
+    @property
+    def is_option(self) -> bool:
+        return bool(self.flags)
+
+    def words(self, value: Any) -> list[str]:
+        """The words that give the parameter this value on a line."""
+        if not self.is_option:
+            return [_text(one) for one in (value if self.many else [value])]
+        if self.is_switch:
+            return [self.flags[0] if value else self.flags[-1]]
+        return [word for one in (value if self.many else [value]) for word in (self.flags[0], _text(one))]
+
+
+def describe_parameter(declared: Declared) -> Parameter:
+    """The parameter that a resolved annotation and its marks declare.
+
+    Raises TypeError where neither Arg nor Option stands in the annotation.
+    """
+    kind, marks = split_annotation(declared.annotation)
+    mark = next((each for each in marks if isinstance(each, Arg | Option)), None)
+    if mark is None:
+        raise TypeError(f"The parameter {declared.name!r} has neither Arg nor Option in its annotation.")
+    takes = next((each for each in marks if isinstance(each, Takes)), None)
+    many = get_origin(kind) is list
+    choices = choices_of(get_args(kind)[0] if many else kind)
+    return Parameter(
+        name=declared.name,
+        label=mark.metavar or declared.name.upper().replace("_", "-"),
+        help=mark.help,
+        flags=tuple(flag for each in mark.flags for flag in each.split("/"))
+        if isinstance(mark, Option)
+        else (),
+        takes=takes.kind if takes else ("choice" if choices else "text"),
+        required=declared.default is declared.empty,
+        default=None if declared.default is declared.empty else declared.default,
+        is_switch=kind is bool,
+        many=many,
+        choices=choices,
+        made=takes is not None and takes.made,
+    )
+
+
+def split_annotation(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The type of an annotation without None, and the marks beside it."""
+    kind, marks = annotation, ()
+    if get_origin(annotation) is Annotated:
+        kind, *rest = get_args(annotation)
+        marks = tuple(rest)
+    if get_origin(kind) in (Union, UnionType):
+        given = [each for each in get_args(kind) if each is not NoneType]
+        if len(given) != 1:
+            raise TypeError(f"A parameter has one type, not {kind}.")
+        kind = given[0]
+    return kind, marks
+
+
+def choices_of(kind: Any) -> tuple[str, ...]:
+    """The values of a closed type, as they are written; nothing for an open one."""
+    if get_origin(kind) is Literal:
+        return tuple(str(value) for value in get_args(kind))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return tuple(str(each.value) for each in kind)
+    return ()
+
+
+def arguments_as_words(parameters: tuple[Parameter, ...], arguments: Mapping[str, Any]) -> list[str]:
+    """The shortest words that read back as these arguments: values that are the default are left out."""
+    positional: list[str] = []
+    options: list[str] = []
+    as_default = 0
+    for parameter in parameters:
+        value = arguments.get(parameter.name, parameter.default)
+        if parameter.is_option:
+            if value != parameter.default:
+                options += parameter.words(value)
+        elif value is not None:
+            written = parameter.words(value)
+            # A default may be left out only where nothing follows it.
+            as_default = as_default + len(written) if value == parameter.default else 0
+            positional += written
+    positional = positional[: len(positional) - as_default]
+    if any(word.startswith("-") for word in positional):
+        return [*options, "--", *positional]
+    return [*positional, *options]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -25,8 +25,7 @@ from typing import (
 )
 
 from amgs_app.calls.call import Call
-from amgs_app.calls.marks import Default, Option
-from amgs_app.calls.parameter import Parameter, describe_parameter, split_annotation
+from amgs_app.calls.marks import Default, Option, Parameter, describe_parameter, split_annotation
 from amgs_app.panes.layout import Pane
 
 P = ParamSpec("P")

@@ -19,8 +19,8 @@ from amgs_app.calls.plain_values import PlainCommand
 from amgs_app.terminal.line import LineError, Word
 
 if TYPE_CHECKING:
+    from amgs_app.calls.marks import Parameter
     from amgs_app.calls.operation import Operation
-    from amgs_app.calls.parameter import Parameter
 
 
 def callback_of(

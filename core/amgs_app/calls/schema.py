@@ -7,8 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin
 
 from amgs_app.calls.call import Call
-from amgs_app.calls.marks import Arg, Option, Takes
-from amgs_app.calls.parameter import split_annotation
+from amgs_app.calls.marks import Arg, Option, Takes, split_annotation
 
 if TYPE_CHECKING:
     import inspect

@@ -13,8 +13,7 @@ from fastapi.responses import StreamingResponse
 from amgs.types.conversation import ContextConfiguration
 from amgs_app.gateway.conversing import Conversing
 from amgs_app.gateway.formats.anthropic_messages import AnthropicMessages
-from amgs_app.gateway.formats.chat_completions import ChatCompletions
-from amgs_app.gateway.formats.responses import Responses
+from amgs_app.gateway.formats.openai import ChatCompletions, Responses
 from amgs_app.gateway.formats.spoken import Format
 from amgs_app.gateway.forwarding import ExchangeNumbers, Gateway, unreachable
 from amgs_app.gateway.upstream import Upstream

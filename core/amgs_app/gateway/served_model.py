@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
-from amgs_app.gateway.formats.chat_completions import ChatCompletions
+from amgs_app.gateway.formats.openai import ChatCompletions
 from amgs_app.gateway.formats.spoken import Spoken
 
 if TYPE_CHECKING:

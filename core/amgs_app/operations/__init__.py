@@ -37,7 +37,6 @@ NOUNS = (
     "agents",
     "scale",
     "focus",
-    "focus_control",
     "focus_lifetime",
     "focus_trace",
     "training",
@@ -76,7 +75,6 @@ if TYPE_CHECKING:
     from amgs_app.operations import entity as entity
     from amgs_app.operations import exchange as exchange
     from amgs_app.operations import focus as focus
-    from amgs_app.operations import focus_control as focus_control
     from amgs_app.operations import focus_lifetime as focus_lifetime
     from amgs_app.operations import focus_trace as focus_trace
     from amgs_app.operations import frame as frame

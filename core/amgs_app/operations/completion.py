@@ -8,9 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from amgs_app.calls.marks import Kind
+from amgs_app.calls.marks import Kind, Parameter
 from amgs_app.calls.operation import Operation
-from amgs_app.calls.parameter import Parameter
 from amgs_app.calls.registry import Registry
 from amgs_app.panes.layout import PANES
 from amgs_app.terminal.line import LineError, Word, quote, split

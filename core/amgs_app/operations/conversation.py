@@ -13,7 +13,7 @@ from amgs.errors import InputError, UsageError
 from amgs.types.mentions import MentionType
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.operations.context_arguments import (
+from amgs_app.operations.arguments import (
     ContextAsked,
     ContextGiven,
     Handle,

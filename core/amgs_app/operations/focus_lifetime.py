@@ -11,7 +11,7 @@ from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Limit, Offset
-from amgs_app.operations.focus_control import Node, node_of
+from amgs_app.operations.focus import Node, node_of
 from amgs_app.operations.maintenance import DryRun
 from amgs_app.results.lifetime import (
     ActRow,

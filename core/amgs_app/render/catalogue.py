@@ -39,8 +39,6 @@ NOUNS = (
     "maintenance",
     "runs",
     "search",
-    "simulation",
-    "sources",
     "gateway",
     "workers",
     "workstation",

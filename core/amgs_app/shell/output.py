@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Literal, get_args
 
 from amgs.errors import AmgsError, UsageError
-from amgs_app.operations.remedies import way_out_of
+from amgs_app.operations.hints import way_out_of
 from amgs_app.terminal.exit_codes import ExitCode, code_of
 from amgs_app.terminal.printable import printable, printable_line
 

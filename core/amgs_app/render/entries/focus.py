@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from amgs_app.render.catalogue import entry
 from amgs_app.render.drawing import drawn_view, titles_of_view, with_view
 from amgs_app.render.entries.lifetime import kept_rows
+from amgs_app.render.sentences import UNTRAINED, WARNING, unheld
 from amgs_app.render.sheet import ResultTable, facts, sheet
-from amgs_app.render.warnings import UNTRAINED, WARNING, unheld
 from amgs_focus.records import with_sign
 from amgs_focus.views import ACTION_SIGNS
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from amgs.text.plural import plural
 from amgs.types import COMPONENTS
 from amgs_app.panes.row_fields import state_of
-from amgs_app.render.answer import answer_told
 from amgs_app.render.catalogue import entry, table_of
 from amgs_app.render.passage import runs_of
+from amgs_app.render.sentences import answer_told
 from amgs_app.render.sheet import Marked, ResultTable, cut, sheet
 
 if TYPE_CHECKING:

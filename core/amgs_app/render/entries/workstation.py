@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from amgs.text.plural import plural
 from amgs_app.panes.row_filter import said
 from amgs_app.render.catalogue import entry, table_of, title_of
+from amgs_app.render.sentences import WARNING
 from amgs_app.render.sheet import Column, ResultTable, facts, sheet, to_table
-from amgs_app.render.warnings import WARNING
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -11,12 +11,12 @@ from rich.text import Text
 
 from amgs.text.plural import plural
 from amgs.types import ForecastCase, Reliability, ReliabilityBin
-from amgs_app.render.figures.braille_canvas import Strokes
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.forecasts import draw_forecasts
 from amgs_app.render.figures.format import count, day, optional, share
 from amgs_app.render.figures.glyphs import LEVELS, HeaderPart, dot_for, facts_line, sparkline
+from amgs_app.render.figures.plot import Strokes
 
 TARGET = 0.15
 """The average Brier score the specification asks for (AMGS, success metrics)."""

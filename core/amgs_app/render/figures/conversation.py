@@ -21,8 +21,7 @@ from amgs.types.conversation import (
 from amgs.types.mentions import ResolvedMention
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.format import count, milliseconds, share
-from amgs_app.render.figures.glyphs import LEVELS, HeaderPart, bar, facts_line, gauge_pieces, wrap
-from amgs_app.render.figures.list_page import ListPage
+from amgs_app.render.figures.glyphs import LEVELS, HeaderPart, ListPage, bar, facts_line, gauge_pieces, wrap
 from amgs_app.render.figures.transcript import meanings
 from amgs_app.terminal.themes import Palette
 

@@ -16,8 +16,7 @@ from amgs_app.render.figures.conversation import (
     strip_cells,
 )
 from amgs_app.render.figures.format import count
-from amgs_app.render.figures.glyphs import HeaderPart, facts_line
-from amgs_app.render.figures.list_page import ListPage
+from amgs_app.render.figures.glyphs import HeaderPart, ListPage, facts_line
 
 
 def figure(

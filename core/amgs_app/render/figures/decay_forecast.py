@@ -21,8 +21,7 @@ from amgs_app.render.figures.format import (
     short_count,
     span,
 )
-from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line, gauge, histogram
-from amgs_app.render.figures.list_page import ListPage
+from amgs_app.render.figures.glyphs import HeaderPart, ListPage, bar, facts_line, gauge, histogram
 
 _CATEGORIES = 12
 """Categories that are listed at most."""

@@ -16,7 +16,7 @@ from amgs_app.render.figures.focus_map import GUTTER, column_note, draw_map, pla
 from amgs_app.render.figures.focus_tokens import draw_tokens, token_lines
 from amgs_app.render.figures.format import count, milliseconds, share, signed
 from amgs_app.render.figures.glyphs import HeaderPart, facts_line, gauge_pieces, wrap
-from amgs_app.render.warnings import UNTRAINED, WARNING, unheld
+from amgs_app.render.sentences import UNTRAINED, WARNING, unheld
 from amgs_focus.records import TokenSpan
 from amgs_focus.views import ACTION_SIGNS, REASON_LETTERS, REASON_SENTENCES, EntryExplanation, FocusView
 

@@ -9,8 +9,7 @@ from amgs.types import ForecastCase
 from amgs_app.panes.row_fields import verdict_of
 from amgs_app.render.figures.canvas import Piece, Region, clean, ink, width_of
 from amgs_app.render.figures.format import age, optional, share, short_id
-from amgs_app.render.figures.glyphs import verdict_sign
-from amgs_app.render.figures.list_page import ListPage
+from amgs_app.render.figures.glyphs import ListPage, verdict_sign
 
 HEADED_FROM = 5
 """Lines from which the columns have heads."""

@@ -12,13 +12,13 @@ from rich.text import Text
 from amgs.decay import relevance_at
 from amgs.text.plural import plural
 from amgs.types import Block, EdgeKey, GraphStats, LiveEdge, Neighbourhood
-from amgs_app.render.figures.braille_canvas import Strokes
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import count, share
 from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line, wrap
 from amgs_app.render.figures.graph_layout import PlacedNode, Spot, parents, place, short_labels
 from amgs_app.render.figures.graph_table import centrality_table, edge_table
+from amgs_app.render.figures.plot import Strokes
 from amgs_app.terminal.themes import blend
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from amgs_app.render.figures.block import content_lines
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, cut_middle, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import age, ago, count, minute, short_id
-from amgs_app.render.figures.glyphs import HeaderPart, facts_line, window_of
-from amgs_app.render.figures.list_page import ListPage
+from amgs_app.render.figures.glyphs import HeaderPart, ListPage, facts_line, window_of
 
 _SOURCE_CELLS = 22
 """Room for the sources beside titles that have the line to themselves."""

@@ -17,8 +17,7 @@ from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean,
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.focus_map import draw_map, plan_rows
 from amgs_app.render.figures.format import age, ago, count, optional, share
-from amgs_app.render.figures.glyphs import HeaderPart, apportion, bar, facts_line, gauge
-from amgs_app.render.figures.list_page import ListPage
+from amgs_app.render.figures.glyphs import HeaderPart, ListPage, apportion, bar, facts_line, gauge
 from amgs_app.render.figures.stations import PANE_OF
 from amgs_app.render.figures.topology import SIDES, detail_height, draw_detail, topology_lines
 from amgs_app.terminal.themes import Palette

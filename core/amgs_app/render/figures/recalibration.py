@@ -10,8 +10,7 @@ from amgs.calibration.results import CalibrationPlan, EdgeChange
 from amgs.text.plural import plural
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, ink
 from amgs_app.render.figures.format import share, short_id
-from amgs_app.render.figures.glyphs import HeaderPart, facts_line
-from amgs_app.render.figures.list_page import ListPage
+from amgs_app.render.figures.glyphs import HeaderPart, ListPage, facts_line
 
 
 def plan(result: CalibrationPlan, canvas: Canvas, *, cursor: int = 0, operation: int | None = None) -> Text:

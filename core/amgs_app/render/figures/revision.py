@@ -12,8 +12,7 @@ from rich.text import Text
 from amgs.text.plural import plural
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, cut_middle, ink, width_of
 from amgs_app.render.figures.format import short_id
-from amgs_app.render.figures.glyphs import HeaderPart, facts_line, wrap
-from amgs_app.render.figures.list_page import ListPage
+from amgs_app.render.figures.glyphs import HeaderPart, ListPage, facts_line, wrap
 
 if TYPE_CHECKING:
     from amgs.lifecycle.revision import RevisionPlan

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amgs.text.plural import plural
-from amgs_app.render.answer import answer_told
 from amgs_app.render.catalogue import entry, title_of
 from amgs_app.render.drawing import places
 from amgs_app.render.figures.format import title_told
+from amgs_app.render.sentences import answer_told
 from amgs_app.render.sheet import ResultTable, facts, sheet
 from amgs_app.terminal.line import quote
 

@@ -12,8 +12,7 @@ from rich.text import Text
 from amgs.text.plural import plural
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, ink
 from amgs_app.render.figures.format import count
-from amgs_app.render.figures.glyphs import LEVELS, HeaderPart, facts_line
-from amgs_app.render.figures.list_page import ListPage
+from amgs_app.render.figures.glyphs import LEVELS, HeaderPart, ListPage, facts_line
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -16,8 +16,7 @@ from amgs_app.render.figures.block import content_lines
 from amgs_app.render.figures.canvas import Align, Canvas, Figure, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import ago, count, day, share, title_told
-from amgs_app.render.figures.glyphs import HeaderPart, bar, facts_line, verdict_sign
-from amgs_app.render.figures.list_page import ListPage
+from amgs_app.render.figures.glyphs import HeaderPart, ListPage, bar, facts_line, verdict_sign
 from amgs_app.views.packs.results import PackList
 
 ROLE_SIGNS: Final[dict[PackRole, str]] = {"source": "○", "learning": "◆"}

@@ -12,7 +12,7 @@ from textual import events
 from textual.widgets import Input
 
 from amgs.errors import StoreCorruptError, StoreError, StoreLockedError, StoreTooNewError
-from amgs_app.panes.layout import PANES
+from amgs_app.panes.layout import PANE_KEYS, PANES
 from amgs_app.terminal.themes import shipped_folder
 from amgs_tui.dialogs.dialog import Confirm, Fatal
 from amgs_tui.dialogs.finder import Finder
@@ -26,6 +26,11 @@ from tests.tui.app_world import World
 EMPTY = {"calibration"}
 """What a memory without forecasts has nothing to show in: it leaves the room to its row."""
 SIZES = [(200, 60), (120, 40), (80, 24), (60, 15)]
+
+
+def key_of(sign: str) -> str:
+    """What Textual calls the key of a pane."""
+    return "grave_accent" if sign == "`" else sign
 
 
 async def test_it_paints_before_the_engine_has_begun() -> None:
@@ -45,10 +50,10 @@ async def test_nothing_is_carried_out_in_the_screens_thread() -> None:
 @pytest.mark.parametrize("size", SIZES)
 async def test_every_pane_is_reached_by_its_number_and_shows_its_picture(size: tuple[int, int]) -> None:
     async with drive(World(consolidated=6), size) as driven:
-        for number, name in enumerate(PANES, 1):
-            await driven.press(str(number))
+        for key, name in zip(PANE_KEYS, PANES, strict=True):
+            await driven.press(key_of(key))
             assert driven.app.main.focused_pane is driven.app.main.pane(name)
-            assert f"{number} {TITLES[name][0]}" in driven.text
+            assert f"{key} {TITLES[name][0]}" in driven.text
             assert "A fault in this picture" not in driven.text
 
 
@@ -122,7 +127,7 @@ async def test_help_explains_the_focused_pane_with_all_its_keys(key: str) -> Non
 async def test_every_binding_has_an_id_and_says_what_it_does() -> None:
     async with drive(World(consolidated=6), (200, 60)) as driven:
         for name in PANES:
-            await driven.press(str(PANES.index(name) + 1))
+            await driven.press(key_of(PANE_KEYS[PANES.index(name)]))
             own = [active.binding for active in driven.app.screen.active_bindings.values()]
             ours = [binding for binding in own if not binding.action.startswith("screen.")]
             assert not [binding for binding in ours if not (binding.id and binding.tooltip)]

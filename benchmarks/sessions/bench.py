@@ -27,11 +27,11 @@ import amgs
 from amgs.errors import AmgsError
 from amgs.sessions.opening import open_session
 from amgs.sessions.turn import Session
+from amgs.sessions.windows import after_boundary, window_at
 from amgs.wings.sessions.controls import DropOutcome, dropped_tokens, elsewhere
 from amgs.wings.sessions.listing import list_sessions
 from amgs.wings.sessions.regrets import CAUSED, REGRET_KINDS, Regret, regrets, regrets_between
 from amgs.wings.sessions.replay import replay
-from amgs.wings.sessions.windows import after_boundary, window_at
 from benchmarks import measures
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, Rig
 

@@ -1,13 +1,20 @@
-"""Whether a case of a file of questions holds of a memory: a search or a frame is asked, and nothing is changed."""
+"""Whether a case of a file of questions holds of a memory: a search or a frame is asked, and nothing is changed; and
+questions that were judged, as such cases.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Protocol
 
-from amgs.diagnosis.wording import exactly
+from amgs.api.context import MemoryContext
+from amgs.diagnosis import asked, facts
+from amgs.diagnosis.facts import exactly
+from amgs.sessions.opening import open_session
+from amgs.sessions.windows import window_at
 from amgs.types.block import Block
 from amgs.types.frame import Frame
 from amgs.types.question_case import CaseHit, CaseOutcome, QuestionCase
@@ -32,7 +39,8 @@ class Answering(Protocol):
 
 def check(case: QuestionCase, memory: Answering) -> CaseOutcome:
     """Ask a case. Texts are found whatever their case and the signs between their words; by a search each in one of the
-    best hits, by a frame anywhere in its text. Raises UnknownFrameError where the case names a frame that is not there.
+    best hits, by a frame anywhere in its text, of a session in its last window. Raises UnknownFrameError where the case
+    names a frame that is not there, InputError for a session that cannot be read.
     """
     answered = _answered(case, memory)
     blocks, texts, where = [one.block for one in answered.given], answered.texts, answered.where
@@ -79,6 +87,12 @@ class _Answered:
 
 
 def _answered(case: QuestionCase, memory: Answering) -> _Answered:
+    if case.session:
+        session = open_session(Path(case.session).expanduser())
+        turns = window_at(session, len(session.turns)).turns if session.turns else ()
+        return _Answered(
+            (), [session.text(turn) + turn.words for turn in turns], "the session's last window", None
+        )
     if case.frame:
         frame = memory.assemble(case.frame, query=case.question, reinforce=False, as_of=case.as_of)
         return _Answered(frame.selected, [frame.text], f"the text of {frame.name}", None)
@@ -104,3 +118,42 @@ def _rank(wanted: Sequence[str], blocks: Sequence[Block]) -> int | None:
         return None
     held = (n for n, block in enumerate(blocks, 1) if all(exactly(block.content, text) for text in wanted))
     return next(held, None)
+
+
+_WORDS = 12
+"""So many words of a block stand for it: an edit elsewhere in the block leaves the case alone."""
+_MOST = 3
+"""So many blocks of one kind are told of each question."""
+
+
+def judged(context: MemoryContext, limit: int) -> tuple[QuestionCase, ...]:
+    """The questions of the latest `limit` verdicts, the latest first: each frame and question once, with words of the
+    blocks that were judged useful, and of those that were judged useless. Of several verdicts the latest counts.
+    """
+    rows = context.storage.forecasts.cases(decided=True, limit=limit)
+    blocks = context.storage.blocks.get({outcome.block_id for outcome, *_ in rows})
+    found: dict[tuple[str, str], tuple[str, dict[str, bool]]] = {}
+    for outcome, question, *_ in rows:
+        if not question.strip() or not outcome.frame or outcome.block_id not in blocks:
+            continue
+        key = outcome.frame, asked.plain(question)
+        _, verdicts = found.setdefault(key, (question.strip(), {}))
+        verdicts.setdefault(outcome.block_id, bool(outcome.actual))
+    cases = []
+    for (frame, _), (question, verdicts) in found.items():
+        told = {
+            useful: tuple(_telling(blocks[i], question) for i, was in verdicts.items() if was is useful)[
+                :_MOST
+            ]
+            for useful in (True, False)
+        }
+        cases.append(QuestionCase(question, told[True], told[False], frame=frame))
+    return tuple(cases)
+
+
+def _telling(block: Block, question: str) -> str:
+    """The words of a block that stand for it: of its sentence that says most of the question, the first dozen."""
+    start, end = facts.place_in(block.content, question)
+    length = len(block.content)
+    sentence = block.content[round(start * length) : round(end * length)] or block.content
+    return " ".join(sentence.split()[:_WORDS])

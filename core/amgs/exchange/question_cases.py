@@ -96,10 +96,21 @@ def case_of(given: Any, where: str) -> QuestionCase:
         raise InputError(f"{where}: answerable is true or false, not {answerable!r}.", way_out="Write true.")
     if rank is not None and not texts["must_contain"]:
         raise InputError(f"{where} asks for a rank of nothing.", way_out="Say what it must contain.")
-    frame = str(given.get("frame") or "")
+    frame, session = (str(given.get(name) or "") for name in ("frame", "session"))
+    if session and (rank is not None or answerable is not None or frame or given.get("as_of")):
+        raise InputError(
+            f"{where} asks a session for what only a memory has.",
+            way_out="Beside session give question, must_contain and must_not_contain alone.",
+        )
     as_of = _instant(given.get("as_of"), where)
     return QuestionCase(
-        str(given["question"]).strip(), **texts, rank=rank, answerable=answerable, as_of=as_of, frame=frame
+        str(given["question"]).strip(),
+        **texts,
+        rank=rank,
+        answerable=answerable,
+        as_of=as_of,
+        frame=frame,
+        session=session,
     )
 
 

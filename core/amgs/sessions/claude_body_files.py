@@ -9,8 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.sessions.documents import beside
-from amgs.sessions.lines import Line, Record, fields, instant, lines_of, text, unreadable
+from amgs.sessions.lines import Line, Record, beside, fields, instant, lines_of, text, unreadable
 
 _REQUEST: Final = ".request.json"
 _RESPONSE: Final = ".response.json"

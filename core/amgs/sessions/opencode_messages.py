@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.sessions.documents import beside
-from amgs.sessions.lines import Record, fields, parse_object, text
+from amgs.sessions.lines import Record, beside, fields, parse_object, text
 from amgs.sessions.sqlite_file import SqliteFile
 
 _NAME: Final = re.compile(r"\w[\w-]*")

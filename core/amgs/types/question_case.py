@@ -12,7 +12,8 @@ class QuestionCase:
 
     must_contain, must_not_contain: texts, found whatever their case and punctuation. rank: the best block that contains
     all of must_contain is among so many; None does not ask. answerable: whether the memory should hold an answer; None
-    does not ask. as_of: asked of what held then. frame: by which it is asked; "" for a search.
+    does not ask. as_of: asked of what held then. frame: by which it is asked; "" for a search. session: a file of an
+    agent's session, of whose window at its end it is asked instead of the memory; "" for none.
     """
 
     question: str
@@ -22,6 +23,7 @@ class QuestionCase:
     answerable: bool | None = None
     as_of: datetime | None = None
     frame: str = ""
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from amgs.sessions.turn import Session
+from amgs.sessions.windows import characters_a_token, dropped_at, opening_after, requests, window_at
 from amgs.wings.sessions.cache import cache_line
 from amgs.wings.sessions.controls import at_random, by_kind, harness, instead, recent_only
 from amgs.wings.sessions.findings import action_of, findings_in
@@ -15,7 +16,6 @@ from amgs.wings.sessions.obedience import broken_rules
 from amgs.wings.sessions.outlook import look_ahead
 from amgs.wings.sessions.regrets import regrets
 from amgs.wings.sessions.review import review
-from amgs.wings.sessions.windows import characters_a_token, dropped_at, opening_after, requests, window_at
 from tests.wings.sessions.claude_world import LISTING, ClaudeFile
 
 STORE = "/work/orchard/store.py"

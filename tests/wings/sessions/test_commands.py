@@ -117,3 +117,27 @@ def test_words_are_found_in_all_sessions_that_lie_here(
     assert "1 turn with 'harvest table'" in out and "orchard-1" in out
     assert run(["find", "bananas"]) == 0
     assert "0 turns" in capsys.readouterr().out
+
+
+def test_a_question_of_a_test_may_ask_what_a_compaction_kept(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cases = tmp_path / "questions.yml"
+    cases.write_text(
+        f"- question: Is the work told?\n  session: {path}\n  must_contain: [the store went on]\n"
+        f"- question: Is the rule kept?\n  session: {path}\n  must_contain: [harvest table of 4711 rows]\n"
+    )
+    store = ["--store", str(tmp_path / "m.duckdb"), "--model", "tiny"]
+    assert run([*store, "ingest", "A note."]) == 0
+    capsys.readouterr()
+    assert run([*store, "test", str(cases)]) == 1
+    out = capsys.readouterr().out
+    assert "1 holds" in out and "is not in the session's last window" in out
+
+
+def test_a_question_about_a_session_asks_nothing_of_a_memory(path: Path, tmp_path: Path) -> None:
+    from amgs.errors import InputError
+    from amgs.exchange.question_cases import case_of
+
+    with pytest.raises(InputError, match="asks a session for what only a memory has"):
+        case_of({"question": "Is it kept?", "session": str(path), "answerable": True}, "Case 1")

@@ -18,9 +18,20 @@ from typing import Any, Final
 from amgs.errors import InputError
 from amgs.sessions.anthropic_messages import PartTurn, parts_of, turns_of_part
 from amgs.sessions.building import SessionBuilder
-from amgs.sessions.documents import beside, document_at
 from amgs.sessions.format import SessionFormat
-from amgs.sessions.lines import Line, Record, as_json, content_text, count, fields, instant, items, text
+from amgs.sessions.lines import (
+    Line,
+    Record,
+    as_json,
+    beside,
+    content_text,
+    count,
+    document_at,
+    fields,
+    instant,
+    items,
+    text,
+)
 from amgs.sessions.turn import Boundary, Place, Session, TurnKind, Usage
 from amgs.types.conversation import ToolCall
 

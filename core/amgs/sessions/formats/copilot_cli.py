@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs.sessions.building import SessionBuilder, read_lines
-from amgs.sessions.documents import document_at
 from amgs.sessions.format import SessionFormat
 from amgs.sessions.lines import (
     Line,
@@ -24,6 +23,7 @@ from amgs.sessions.lines import (
     as_json,
     content_text,
     count,
+    document_at,
     fields,
     instant,
     items,

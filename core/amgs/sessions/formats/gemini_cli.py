@@ -17,7 +17,6 @@ from typing import Any, Final
 
 from amgs.errors import InputError
 from amgs.sessions.building import SessionBuilder
-from amgs.sessions.documents import document_at, text_beside
 from amgs.sessions.format import SessionFormat
 from amgs.sessions.lines import (
     Line,
@@ -25,11 +24,13 @@ from amgs.sessions.lines import (
     as_json,
     content_text,
     count,
+    document_at,
     fields,
     instant,
     items,
     lines_of,
     text,
+    text_beside,
 )
 from amgs.sessions.turn import Boundary, Place, Session, TurnKind, Usage
 from amgs.types.conversation import ToolCall

@@ -17,9 +17,19 @@ from typing import Any, Final
 
 from amgs.errors import InputError
 from amgs.sessions.building import SessionBuilder
-from amgs.sessions.documents import document_at
 from amgs.sessions.format import SessionFormat
-from amgs.sessions.lines import Line, Record, as_json, content_text, count, fields, instant, items, text
+from amgs.sessions.lines import (
+    Line,
+    Record,
+    as_json,
+    content_text,
+    count,
+    document_at,
+    fields,
+    instant,
+    items,
+    text,
+)
 from amgs.sessions.opencode_messages import (
     SESSION_COLUMNS,
     OpencodeMessage,

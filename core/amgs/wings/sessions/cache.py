@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from amgs.sessions.turn import Session
-from amgs.wings.sessions.windows import Request, requests
+from amgs.sessions.windows import Request, requests
 
 CacheCause = Literal["compaction", "taken back", "pause", "put in", "unknown"]
 """What the file shows beside a prefix that was read again, the surest first. compaction: a new window began. taken

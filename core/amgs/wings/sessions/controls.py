@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from amgs.sessions.turn import Session, Turn
-from amgs.wings.sessions.regrets import CAUSED, REGRET_KINDS, Regret, RegretKind, regrets_between
-from amgs.wings.sessions.windows import (
+from amgs.sessions.windows import (
     after_boundary,
     dropped_at,
     opening_after,
@@ -20,6 +19,7 @@ from amgs.wings.sessions.windows import (
     tokens_of_all,
     window_at,
 )
+from amgs.wings.sessions.regrets import CAUSED, REGRET_KINDS, Regret, RegretKind, regrets_between
 
 PLACES: Final = 12
 """Places without a compaction that are looked at in a session: each takes 20 ms of a long one."""

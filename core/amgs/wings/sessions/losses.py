@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from amgs.sessions.turn import Session, Turn
+from amgs.sessions.windows import dropped_at, opening_after, tokens_of_all
 from amgs.wings.sessions.findings import FINDING_CLASSES, FindingClass, SessionFinding, findings_in
-from amgs.wings.sessions.windows import dropped_at, opening_after, tokens_of_all
 
 _WORD = re.compile(r"[A-Za-z_][\w.-]{2,}|\d[\d.,]*")
 _COMMON: Final = frozenset(

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from amgs.sessions.turn import Session, Turn
+from amgs.sessions.windows import dropped_at, opening_after
 from amgs.wings.sessions.findings import action_of, sentences_in
 from amgs.wings.sessions.losses import stands_in
-from amgs.wings.sessions.windows import dropped_at, opening_after
 
 _FORBIDS = re.compile(
     r"\b(?:never|do(?:n't| not)|must(?:n't| not)|should(?:n't| not)|avoid|stop)\s+(?:ever\s+)?"

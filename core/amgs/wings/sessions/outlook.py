@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from amgs.sessions.turn import Session, Turn
+from amgs.sessions.windows import SessionWindow, tokens_of, window_at
 from amgs.wings.sessions.findings import SessionFinding, action_of, findings_in
-from amgs.wings.sessions.windows import SessionWindow, tokens_of, window_at
 
 NEAR: Final = 0.8
 """Share of the window from which on a compaction is near: programs compact between 83 and 95 %."""

@@ -29,10 +29,10 @@ from typing import Final, Literal, get_args
 
 from amgs.sessions.lines import items, parse_object, text
 from amgs.sessions.turn import Session, Turn
+from amgs.sessions.windows import after_boundary, dropped_at, opening_after, tokens_of
 from amgs.types import Progress
 from amgs.wings.sessions.findings import AgentAction, action_of, findings_in, is_constraint, sentences_in
 from amgs.wings.sessions.losses import stands_in, words_of
-from amgs.wings.sessions.windows import after_boundary, dropped_at, opening_after, tokens_of
 
 RegretKind = Literal["reopened", "reread", "rerun", "searched", "repeated", "recalled"]
 REGRET_KINDS: tuple[RegretKind, ...] = get_args(RegretKind)

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from amgs.sessions.turn import LoadedRules, Session, Turn, TurnKind
+from amgs.sessions.windows import requests, tokens_of, window_at
 from amgs.types import Progress
 from amgs.wings.sessions.cache import CacheLine, cache_line
 from amgs.wings.sessions.controls import KindRate, by_kind
@@ -18,7 +19,6 @@ from amgs.wings.sessions.findings import action_of
 from amgs.wings.sessions.losses import Loss, losses
 from amgs.wings.sessions.obedience import BrokenRule, broken_rules
 from amgs.wings.sessions.regrets import Regret, regrets
-from amgs.wings.sessions.windows import requests, tokens_of, window_at
 
 _SHORT: Final = 200
 """Characters of a turn that a list shows."""

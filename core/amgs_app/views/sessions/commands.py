@@ -130,7 +130,7 @@ def session(
         case "turns":
             return _turns(opened, find, at, limit or _TURNS)
         case "window":
-            from amgs.wings.sessions.windows import tokens_of_all, window_at
+            from amgs.sessions.windows import tokens_of_all, window_at
 
             window = window_at(opened, _turn(opened, at).number)
             return SessionWindowShown(

@@ -16,7 +16,6 @@ import numpy as np
 import torch
 
 from amgs.text.embedding import Embedder
-from amgs_focus.evaluation.gist import Interval, resampled
 from amgs_focus.lens.scoring import LensView
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
@@ -41,6 +40,7 @@ from benchmarks.focus_evaluation.needles import (
     plant,
     room_for_text,
 )
+from benchmarks.focus_evaluation.statistics import Interval, resampled
 from benchmarks.focus_rig import FocusRig, Row
 
 BENCH = Bench("focus-budget")

@@ -18,10 +18,12 @@ from dataclasses import asdict, dataclass
 import torch
 from torch.nn import functional
 
-from amgs_focus.evaluation.gist import GistReport, Interval, horizon_nll, span_gists
-from amgs_focus.gist.gistnet import GistEncoder
+from amgs_focus.gist.gistnet import GistEncoder, span_gists
 from amgs_focus.model.base_model import BaseModel
+from amgs_focus.training.gistnet import horizon_nll
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
+from benchmarks.focus_evaluation.gist import GistReport
+from benchmarks.focus_evaluation.statistics import Interval
 from benchmarks.focus_gist import Condition
 from benchmarks.focus_rig import Excerpt, FocusRig, Row, TokenCorpus
 

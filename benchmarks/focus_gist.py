@@ -16,20 +16,20 @@ from dataclasses import dataclass
 import torch
 
 from amgs.types import Progress
-from amgs_focus.evaluation.gist import (
+from amgs_focus.gist.checkpoint import for_model
+from amgs_focus.gist.gistnet import BLOCK, SLOTS, GistEncoder, GistNetEncoder
+from amgs_focus.model.base_model import BaseModel
+from amgs_focus.training.gistnet import elsewhere
+from benchmarks.bench_results import Bench, BenchResult, BenchTable
+from benchmarks.focus_evaluation.gist import (
     CONTROLS,
     VARIANTS,
     GistControls,
     GistReport,
-    Interval,
     constant_gist,
-    elsewhere,
     variant_nll,
 )
-from amgs_focus.gist.checkpoint import for_model
-from amgs_focus.gist.gistnet import BLOCK, SLOTS, GistEncoder, GistNetEncoder
-from amgs_focus.model.base_model import BaseModel
-from benchmarks.bench_results import Bench, BenchResult, BenchTable
+from benchmarks.focus_evaluation.statistics import Interval
 from benchmarks.focus_rig import Excerpt, FocusRig, Ledger, Row, TokenCorpus
 
 BENCH = Bench(

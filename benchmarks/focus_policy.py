@@ -24,7 +24,6 @@ from functools import partial
 import numpy as np
 
 from amgs.errors import UsageError
-from amgs_focus.evaluation.gist import Interval, resampled, spearman
 from amgs_focus.lens.question_search import QuestionScorer, QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.base_model import BaseModel
@@ -51,6 +50,7 @@ from benchmarks.focus_evaluation.policy import (
     by_scorer,
     judge,
 )
+from benchmarks.focus_evaluation.statistics import Interval, resampled, spearman
 from benchmarks.focus_rig import FocusRig, Row, asked_snapshot_of, snapshot_of
 from benchmarks.references import Bm25
 

@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from amgs.errors import InputError, UsageError
-from amgs_focus.evaluation.gist import draw_windows, resampled
 from amgs_focus.gist.gistnet import GistEncoder
 from amgs_focus.lens.question_search import QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer
@@ -36,6 +35,8 @@ from amgs_focus.utility import LabelSnapshot
 from amgs_focus.window.layout import spread
 from amgs_focus.window.working_context import WorkingContext
 from benchmarks.bench_results import Bench, Rig, Stopwatch
+from benchmarks.focus_evaluation.gist import draw_windows
+from benchmarks.focus_evaluation.statistics import resampled
 
 HELD_OUT = ("email", "asyncio", "xml")
 

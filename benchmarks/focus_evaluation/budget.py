@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from torch.utils.flop_counter import FlopCounterMode
 
 from amgs.text.embedding import Embedder
-from amgs_focus.evaluation.gist import horizon_nll
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock
@@ -30,6 +29,7 @@ from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.state import FocusState
 from amgs_focus.runtime.step import refocus
 from amgs_focus.settings import FocusSettings
+from amgs_focus.training.gistnet import horizon_nll
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import lay_out
 from amgs_focus.window.working_context import SINKS, Codes, WorkingContext

@@ -16,7 +16,6 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import torch
 
-from amgs_focus.evaluation.gist import spearman
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import Findings, NodeRef
@@ -24,6 +23,7 @@ from amgs_focus.utility import HorizonReader, Label, LabelSnapshot, counterfactu
 from amgs_focus.window.scores import Values, aggregate
 from amgs_focus.window.working_context import SINKS, WorkingContext
 from benchmarks.focus_evaluation.exact_allocation import best, is_open, total_gain, with_open
+from benchmarks.focus_evaluation.statistics import spearman
 
 ORACLE = "oracle"
 GREEDY = "greedy oracle"

@@ -19,7 +19,6 @@ import torch
 from torch import nn
 
 from amgs_focus.errors import TextError
-from amgs_focus.evaluation.gist import draw_offsets, resampled
 from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, states_for
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
@@ -29,9 +28,11 @@ from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.gist_objective import Divergence
+from amgs_focus.training.gistnet import draw_offsets
 from amgs_focus.training.records import Effect
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.working_context import SINKS, WorkingContext
+from benchmarks.focus_evaluation.statistics import resampled
 
 
 @dataclass(frozen=True, slots=True)

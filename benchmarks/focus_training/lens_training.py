@@ -20,9 +20,9 @@ import torch
 from torch.nn import functional
 
 from amgs_focus.errors import TextError
-from amgs_focus.evaluation.gist import spearman
 from amgs_focus.training.data_parallel import DataParallel
 from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings, TrainingState
+from benchmarks.focus_evaluation.statistics import spearman
 from benchmarks.focus_training.lens_examples import LensExample
 from benchmarks.focus_training.lensnet import LensNet, LensShape
 

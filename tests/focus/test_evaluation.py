@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.errors import TextError
-from amgs_focus.evaluation.gist import draw_windows, resampled, spearman
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.model.base_model import turns_keys
@@ -19,7 +18,9 @@ from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from benchmarks.focus_evaluation.budget import ChunkRetrieval, ModelCost, counted, focused
+from benchmarks.focus_evaluation.gist import draw_windows
 from benchmarks.focus_evaluation.needles import CHOICES, choose, facts, pass_keys, plant
+from benchmarks.focus_evaluation.statistics import resampled, spearman
 from benchmarks.focus_rig import lifetime_of
 from benchmarks.focus_scale import TiledStore
 

@@ -16,17 +16,6 @@ from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 
 from amgs_focus.errors import CheckpointError, TextError
-from amgs_focus.evaluation.gist import (
-    GistControls,
-    GistReport,
-    constant_gist,
-    draw_offsets,
-    elsewhere,
-    gap_recovered,
-    horizon_nll,
-    span_gists,
-    variant_nll,
-)
 from amgs_focus.gist.checkpoint import for_model, load_checkpoint, save_checkpoint
 from amgs_focus.gist.gistnet import (
     BLOCK,
@@ -38,15 +27,31 @@ from amgs_focus.gist.gistnet import (
     mean_gist,
     pointer_gist,
     pointer_positions,
+    span_gists,
 )
 from amgs_focus.model import loading
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.gist_objective import Divergence
 from amgs_focus.training.gist_plan import GistTraining, Phase, learning_rate
-from amgs_focus.training.gistnet import resumed, start, train
+from amgs_focus.training.gistnet import (
+    draw_offsets,
+    elsewhere,
+    horizon_nll,
+    replaced_nll,
+    resumed,
+    start,
+    train,
+)
 from amgs_focus.training.trainer import StepReport
 from amgs_focus.tree.gist_tree import LifetimeTree
+from benchmarks.focus_evaluation.gist import (
+    GistControls,
+    GistReport,
+    constant_gist,
+    gap_recovered,
+    variant_nll,
+)
 from tests.focus.model_world import write_model
 from tests.focus.training_world import corpus_part
 
@@ -379,6 +384,38 @@ def test_the_report_has_every_variant_and_repeats_exactly() -> None:
     assert mean == pytest.approx(report.mean("drop").mean - report.mean("full").mean)
     if low <= 0:
         assert report.recovered() is None
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_what_validates_a_training_is_what_the_benchmark_measures(level: int) -> None:
+    model, encoder = TinyModel(seed=7), PointerEncoder()
+    tokens = model.encode(TEXT)
+    measured = gap_recovered(
+        model,
+        encoder,
+        tokens,
+        blocks=1,
+        tail=1,
+        horizon=8,
+        windows=5,
+        seed=1,
+        level=level,
+        variants=("full", "drop", "gist", "shuffled"),
+    )
+    validated = replaced_nll(
+        model,
+        encoder,
+        tokens,
+        blocks=1,
+        tail=1,
+        horizon=8,
+        windows=5,
+        seed=1,
+        level=level,
+        replacements=("full", "drop", "gist", "shuffled"),
+    )
+    assert len(set(validated.values())) == 4
+    assert validated == {name: sum(nll) / len(nll) for name, nll in measured.nll.items()}
 
 
 def test_recovered_is_one_for_the_full_text_and_zero_for_nothing() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from amgs_focus.evaluation.gist import gap_recovered
 from amgs_focus.gist import checkpoint as gist_checkpoint
 from amgs_focus.gist.gistnet import GistNetEncoder, PointerEncoder
 from amgs_focus.lens import checkpoint
@@ -24,6 +23,7 @@ from amgs_focus.runtime.state import ReadHistory
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest
+from benchmarks.focus_evaluation.gist import gap_recovered
 from tests.focus.focus_world import StillClock
 
 FACT = "The spare key to the radio cupboard hangs behind the framed map of Greenland. "

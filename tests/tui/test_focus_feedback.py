@@ -16,11 +16,11 @@ from amgs_app.operations.standard import standard
 from amgs_app.render.catalogue import table_of
 from amgs_app.results.focus import FocusFeedback
 from amgs_app.session.operator import Operator
-from amgs_focus.evaluation.gist import horizon_nll
 from amgs_focus.records import NodeRef
 from amgs_focus.runtime.block_utility import before_answer, block_utilities
 from amgs_focus.runtime.state import FocusState
 from amgs_focus.settings import FocusSettings
+from amgs_focus.training.gistnet import horizon_nll
 from amgs_focus.window.layout import coarsest
 from tests.focus.focus_world import Shape
 from tests.tui.headless_world import NOW, Amgs, make, prepare

@@ -334,3 +334,14 @@ def _rotate(heads: torch.Tensor) -> torch.Tensor:
     cos, sin = angles.cos().to(heads), angles.sin().to(heads)
     left, right = heads[..., :half], heads[..., half : 2 * half]
     return torch.cat([left * cos - right * sin, left * sin + right * cos], dim=-1)
+
+
+def span_gists(
+    encoder: GistEncoder, rows: torch.Tensor, tokens: torch.Tensor, level: int = 1
+) -> torch.Tensor:
+    """(B, n * 32**level, d) rows and their ids -> (B, n * slots, d) gists of that level, in order."""
+    batch, length, width = rows.shape
+    gists = encoder.encode_tokens(rows.reshape(-1, BLOCK, width), tokens.reshape(-1, BLOCK))
+    for _ in range(level - 1):
+        gists = encoder.encode_gists(gists.reshape(-1, BLOCK * encoder.slots, width))
+    return gists.reshape(batch, length // BLOCK**level * encoder.slots, width)

@@ -17,8 +17,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from amgs_focus.evaluation.gist import span_gists
-from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, states_for
+from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, span_gists, states_for
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.data_parallel import SINGLE, DataParallel

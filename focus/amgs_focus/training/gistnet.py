@@ -10,19 +10,26 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Literal
 
+import numpy as np
 import torch
 from torch import nn
 
-from amgs_focus.errors import CheckpointError
-from amgs_focus.evaluation.gist import gap_recovered
-from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, GistNetEncoder
+from amgs_focus.errors import CheckpointError, TextError
+from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, GistNetEncoder, span_gists
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.data_parallel import SINGLE, DataParallel
 from amgs_focus.training.gist_objective import Cues, step_loss
 from amgs_focus.training.gist_plan import GistTraining, learning_rate
 from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings, TrainingState
+
+Replacement = Literal["full", "drop", "gist", "shuffled"]
+"""What stands for a span: itself, nothing, its gists, or those of another place of the text."""
+
+READ_TOGETHER = 16
+"""Windows in one pass of the model."""
 
 
 class Muon(torch.optim.Optimizer):
@@ -121,7 +128,7 @@ class GistEvaluator:
         lower = self._lower or GistNetEncoder(net, net, name="training", version=1, model=self._model)
         encoder = _Stacked(lower, net) if settings.level > 1 else lower
         conditions = self.CONDITIONS if settings.level == 1 else ((1, 0, 32), (1, 1, 64))
-        read = ("gist", "shuffled") if settings.level == 1 else ("gist",)
+        read: tuple[Replacement, ...] = ("gist", "shuffled") if settings.level == 1 else ("gist",)
         found: dict[str, float] = {}
         for part in self._parts:
             for blocks, tail, horizon in conditions:
@@ -130,7 +137,7 @@ class GistEvaluator:
                     continue
                 key = (part.name, tail)
                 fresh = key not in self._known
-                report = gap_recovered(
+                means = replaced_nll(
                     self._model,
                     encoder,
                     part.validation.tolist(),
@@ -140,9 +147,8 @@ class GistEvaluator:
                     windows=max(4, settings.validation_windows // (1 + tail)),
                     seed=settings.seed,
                     level=settings.level,
-                    variants=("full", "drop", *read) if fresh else read,
+                    replacements=("full", "drop", *read) if fresh else read,
                 )
-                means = {name: sum(nll) / len(nll) for name, nll in report.nll.items()}
                 if fresh:
                     self._known[key] = means
                 base = self._known[key]
@@ -155,6 +161,85 @@ class GistEvaluator:
                 if gap > 0:
                     found[f"recovered_{label}"] = (base["drop"] - means["gist"]) / gap
         return self._parallel.gather(found)
+
+
+def replaced_nll(
+    model: BaseModel,
+    encoder: GistEncoder,
+    tokens: Sequence[int],
+    *,
+    blocks: int,
+    tail: int,
+    horizon: int,
+    windows: int,
+    seed: int,
+    level: int,
+    replacements: Sequence[Replacement],
+) -> dict[Replacement, float]:
+    """By what stands for `blocks` spans of 32**level tokens, the NLL of what follows, in nats a token.
+
+    The mean over `windows` places of a text drawn with `seed`. After the replacement come `tail` raw blocks of 32, then
+    the horizon is read with teacher forcing. Raises TextError when the text cannot hold one window, or not a shuffled
+    span beside it.
+    """
+    span = blocks * BLOCK**level
+    need = span + tail * BLOCK + horizon
+    offsets = draw_offsets(len(tokens), need, windows, seed)
+    text = torch.tensor(tokens, dtype=torch.int64)
+    found: dict[Replacement, list[float]] = {name: [] for name in replacements}
+    with torch.no_grad():
+        for start in range(0, len(offsets), READ_TOGETHER):
+            places = offsets[start : start + READ_TOGETHER]
+            taken = torch.stack([text[at : at + need] for at in places])
+            rows = model.embed(taken[:, :-horizon])
+            sinks = model.embed(torch.tensor([model.sinks()], device=rows.device)).expand(len(places), -1, -1)
+            for name, nll in found.items():
+                if name in ("full", "drop"):
+                    middle = rows[:, : span if name == "full" else 0]
+                else:
+                    ids = taken[:, :span]
+                    if name == "shuffled":
+                        ids = torch.stack([elsewhere(tokens, at, need, span, seed) for at in places])
+                    middle = span_gists(encoder, model.embed(ids), ids, level)
+                prefix = torch.cat([sinks, middle, rows[:, span:]], dim=1)
+                nll += horizon_nll(model, prefix, taken[:, -horizon:]).mean(dim=1).tolist()
+    return {name: sum(nll) / len(nll) for name, nll in found.items()}
+
+
+def draw_offsets(length: int, need: int, windows: int, seed: int) -> list[int]:
+    """Sorted window starts, one in each of `windows` equal parts of the text, drawn with `seed`."""
+    room = length - need
+    if room < 0:
+        raise TextError(
+            f"The text has {length} tokens and one window needs {need}.", way_out="Give a longer text."
+        )
+    generator = torch.Generator().manual_seed(seed)
+    places = (torch.arange(windows) + torch.rand(windows, generator=generator)) / windows
+    return sorted({min(room, math.floor(float(place) * (room + 1))) for place in places})
+
+
+def elsewhere(tokens: Sequence[int], at: int, need: int, span: int, seed: int) -> torch.Tensor:
+    """(span,) ids of a text outside of its window of `need` tokens at `at`, from a place drawn with `seed` and `at`.
+
+    The text is read as a ring. need: 0 for any place of the text. Raises TextError when it has no room for both.
+    """
+    room = len(tokens) - need - span
+    if room < 0:
+        raise TextError(
+            f"The text has {len(tokens)} tokens; a window and a shuffled span beside it need {need + span}.",
+            way_out="Give a longer text.",
+        )
+    start = at + need + int(np.random.default_rng((seed, at)).integers(room + 1))
+    return torch.tensor([tokens[(start + place) % len(tokens)] for place in range(span)], dtype=torch.int64)
+
+
+def horizon_nll(model: BaseModel, prefix: torch.Tensor, horizon: torch.Tensor) -> torch.Tensor:
+    """(B, P, d) entries, (B, H) ids that follow -> (B, H) NLL in nats."""
+    batch, length = horizon.shape
+    hidden = model.forward(torch.cat([prefix, model.embed(horizon[:, :-1])], dim=1))
+    logits = model.logits(hidden[:, -length:].reshape(batch * length, -1))
+    chosen = logits.gather(1, horizon.reshape(-1, 1).to(logits.device))[:, 0]
+    return (logits.logsumexp(dim=-1) - chosen).view(batch, length)
 
 
 class _Stacked:

@@ -2,13 +2,11 @@
 
 Gap recovered = (drop − gist) / (drop − full), in nats a token. Gists of any other place win much of that by telling
 the kind of text; what is due to the block itself is the content share, (shuffled − gist) / (shuffled − full). Four
-sinks open every variant. Intervals are bootstrapped, by drawing documents and then windows of each, or windows of the
-only document, with replacement.
+sinks open every variant.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,88 +15,10 @@ import torch
 from numpy.typing import NDArray
 
 from amgs_focus.errors import TextError
-from amgs_focus.gist.gistnet import BLOCK, GistEncoder, mean_gist, pointer_gist
+from amgs_focus.gist.gistnet import BLOCK, GistEncoder, mean_gist, pointer_gist, span_gists
 from amgs_focus.model.base_model import BaseModel
-
-RESAMPLES = 2000
-LEVEL = 0.95
-
-Means = Mapping[str, NDArray[np.float64]]
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A statistic with its 95 % bootstrap interval."""
-
-    mean: float
-    low: float
-    high: float
-
-    def said(self, digits: int, scale: float = 1.0) -> str:
-        """The statistic with its interval in brackets; "none" where it cannot be computed."""
-        if not math.isfinite(self.mean):
-            return "none"
-        mean, low, high = (f"{scale * value:.{digits}f}" for value in (self.mean, self.low, self.high))
-        return f"{mean} [{low}, {high}]"
-
-
-def resampled(
-    rows: Mapping[str, Sequence[float]],
-    statistic: Callable[[Means], NDArray[np.float64]],
-    *,
-    seed: int,
-    groups: Sequence[int] | None = None,
-) -> Interval:
-    """A statistic of the columns' means, with the interval from drawing groups of rows, and rows of each that is drawn.
-
-    rows: by name (n,) values of the same n windows. groups: (n,) the document of each window; with fewer than
-    two documents every window is drawn by itself. Without the second draw two documents that happen to agree would
-    give an interval of no width. The statistic takes means of any shape (...,).
-    """
-    names = list(rows)
-    table = np.array([rows[name] for name in names], np.float64).T  # (n, k)
-    _, of = np.unique(
-        np.arange(len(table)) if groups is None or len(set(groups)) < 2 else groups, return_inverse=True
-    )
-    counts = np.bincount(of)
-    means = _drawn(table[np.argsort(of, kind="stable")], counts, np.random.default_rng(seed))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        samples = statistic({name: means[:, place] for place, name in enumerate(names)})
-        whole = statistic({name: table[:, place].mean() for place, name in enumerate(names)})
-    low, high = np.nanquantile(samples, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(float(whole), float(low), float(high))
-
-
-def _drawn(
-    table: NDArray[np.float64], counts: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """(n, k) rows in the order of their groups, (g,) rows a group -> (resamples, k) means."""
-    starts, longest = np.cumsum(counts) - counts, int(counts.max())
-    drawn = rng.integers(0, len(counts), size=(RESAMPLES, len(counts)))
-    if longest == 1:
-        return np.asarray(table[drawn].mean(axis=1))
-    sums = np.zeros((RESAMPLES, table.shape[1]))
-    for group in drawn.T:  # (resamples,)
-        held = counts[group, None]
-        places = starts[group, None] + (rng.random((RESAMPLES, longest)) * held).astype(np.int64)
-        sums += (table[places] * (np.arange(longest) < held)[..., None]).sum(axis=1)
-    return np.asarray(sums / counts[drawn].sum(axis=1)[:, None])
-
-
-def spearman(left: Sequence[float], right: Sequence[float]) -> float:
-    """Rank correlation, ties sharing their mean rank; 0 where either side is constant."""
-    if len(set(left)) < 2 or len(set(right)) < 2:
-        return 0.0
-    ranks = [_ranks(side) for side in (left, right)]
-    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
-
-
-def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
-    _, inverse, counts = np.unique(np.asarray(values, np.float64), return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    ranks: NDArray[np.float64] = (last - (counts - 1) / 2)[inverse]
-    return ranks
-
+from amgs_focus.training.gistnet import draw_offsets, elsewhere, horizon_nll
+from benchmarks.focus_evaluation.statistics import Interval, Means, resampled
 
 VARIANTS = ("full", "drop", "sinks", "mean", "pointer", "recent", "gist")
 CONTROLS = ("shuffled", "other", "constant")
@@ -272,21 +192,6 @@ def variant_nll(
         }
 
 
-def elsewhere(tokens: Sequence[int], at: int, need: int, span: int, seed: int) -> torch.Tensor:
-    """(span,) ids of a text outside of its window of `need` tokens at `at`, from a place drawn with `seed` and `at`.
-
-    The text is read as a ring. need: 0 for any place of the text. Raises TextError when it has no room for both.
-    """
-    room = len(tokens) - need - span
-    if room < 0:
-        raise TextError(
-            f"The text has {len(tokens)} tokens; a window and a shuffled span beside it need {need + span}.",
-            way_out="Give a longer text.",
-        )
-    start = at + need + int(np.random.default_rng((seed, at)).integers(room + 1))
-    return torch.tensor([tokens[(start + place) % len(tokens)] for place in range(span)], dtype=torch.int64)
-
-
 def constant_gist(
     model: BaseModel, encoder: GistEncoder, tokens: Sequence[int], *, level: int = 1
 ) -> torch.Tensor:
@@ -306,18 +211,6 @@ def constant_gist(
         return span_gists(encoder, model.embed(spans), spans, level).mean(dim=0)
 
 
-def draw_offsets(length: int, need: int, windows: int, seed: int) -> list[int]:
-    """Sorted window starts, one in each of `windows` equal parts of the text, drawn with `seed`."""
-    room = length - need
-    if room < 0:
-        raise TextError(
-            f"The text has {length} tokens and one window needs {need}.", way_out="Give a longer text."
-        )
-    generator = torch.Generator().manual_seed(seed)
-    places = (torch.arange(windows) + torch.rand(windows, generator=generator)) / windows
-    return sorted({min(room, math.floor(float(place) * (room + 1))) for place in places})
-
-
 def draw_windows(lengths: Sequence[int], need: int, windows: int, seed: int) -> list[tuple[int, int]]:
     """(document, offset) of window starts spread evenly over all documents long enough, drawn with `seed`."""
     room = [max(0, length - need + 1) for length in lengths]
@@ -330,26 +223,6 @@ def draw_windows(lengths: Sequence[int], need: int, windows: int, seed: int) -> 
         (int(document), int(place - ends[document] + room[document]))
         for document, place in zip(documents, places, strict=True)
     ]
-
-
-def span_gists(
-    encoder: GistEncoder, rows: torch.Tensor, tokens: torch.Tensor, level: int = 1
-) -> torch.Tensor:
-    """(B, n * 32**level, d) rows and their ids -> (B, n * slots, d) gists of that level, in order."""
-    batch, length, width = rows.shape
-    gists = encoder.encode_tokens(rows.reshape(-1, BLOCK, width), tokens.reshape(-1, BLOCK))
-    for _ in range(level - 1):
-        gists = encoder.encode_gists(gists.reshape(-1, BLOCK * encoder.slots, width))
-    return gists.reshape(batch, length // BLOCK**level * encoder.slots, width)
-
-
-def horizon_nll(model: BaseModel, prefix: torch.Tensor, horizon: torch.Tensor) -> torch.Tensor:
-    """(B, P, d) entries, (B, H) ids that follow -> (B, H) NLL in nats."""
-    batch, length = horizon.shape
-    hidden = model.forward(torch.cat([prefix, model.embed(horizon[:, :-1])], dim=1))
-    logits = model.logits(hidden[:, -length:].reshape(batch * length, -1))
-    chosen = logits.gather(1, horizon.reshape(-1, 1).to(logits.device))[:, 0]
-    return (logits.logsumexp(dim=-1) - chosen).view(batch, length)
 
 
 class _Prefixes:

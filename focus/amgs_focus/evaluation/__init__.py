@@ -1,1 +1,0 @@
-"""How well the engine does, measured: gists, policies, stability, latency and memory."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from amgs.diagnosis import wording
+from amgs.diagnosis import facts
 from amgs.errors import UsageError
 from amgs.memory import Memory
 from amgs.types.diagnosis import (
@@ -119,7 +119,7 @@ def _part(count: int, place: int, of: int) -> int:
 def _judged(whole: FailureWorld, one: PlantedMemory) -> JudgedFailure:
     failure, memory = one.failure, one.memory
     hits = memory.search(failure.asked).hits
-    misses = not any(wording.says(hit.block.content, failure.fact) for hit in hits)
+    misses = not any(facts.says(hit.block.content, failure.fact) for hit in hits)
     made = JudgedFailure(failure, search_misses=misses, unplanted=_unplanted(memory, failure))
     best = memory.diagnosis.hits(failure.fact)[0].block.id
     made = replace(made, credulous=_cause(memory, failure, block=best))

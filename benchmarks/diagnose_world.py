@@ -22,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from amgs.diagnosis import facts, wording
+from amgs.diagnosis import facts
 from amgs.memory import Memory
 from amgs.types import Candidate, Frame
 from amgs.types.diagnosis import DiagnosisCause
@@ -318,25 +318,25 @@ def _said_twice(
     conversation: Conversation,
     turns: Sequence[_AnsweredTurn],
     observed: Mapping[str, str],
-    facts: Mapping[str, str],
+    fact_of: Mapping[str, str],
 ) -> frozenset[str]:
     """The turns whose fact another turn says too, as far as words and the annotations of the data tell: in the words of
     the fact or of the answer, or somebody retold both turns alike. Without its turn such a fact is still stored.
     """
-    held = {str(d.meta["source"]): (d.content, wording.stems(d.content)) for d in conversation.drafts}
-    retold = {source: wording.stems(text) for source, text in observed.items()}
+    held = {str(d.meta["source"]): (d.content, facts.stems(d.content)) for d in conversation.drafts}
+    retold = {source: facts.stems(text) for source, text in observed.items()}
     found: set[str] = set()
     for turn in turns:
-        fact, answer = facts[turn.source], wording.stems(turn.answer) if turn.answer else frozenset()
-        wanted = [(one, wording.stems(one)) for one in (fact, _said(conversation, turn.source))]
+        fact, answer = fact_of[turn.source], facts.stems(turn.answer) if turn.answer else frozenset()
+        wanted = [(one, facts.stems(one)) for one in (fact, _said(conversation, turn.source))]
         for source, (text, words) in held.items():
             if source == turn.source:
                 continue
-            saying = (one for one, stems in wanted if _most(stems, words) and wording.says(text, one))
+            saying = (one for one, stems in wanted if _most(stems, words) and facts.says(text, one))
             alike = (
                 source in retold
                 and _most(wanted[0][1], retold[source])
-                and wording.says(observed[source], fact)
+                and facts.says(observed[source], fact)
             )
             if next(saying, None) or alike or (len(answer) >= _TELLING and answer <= words):
                 found.add(turn.source)
@@ -345,7 +345,7 @@ def _said_twice(
 
 
 def _most(wanted: frozenset[str], held: frozenset[str]) -> bool:
-    return len(wanted & held) >= wording.MOST_WORDS * len(wanted)
+    return len(wanted & held) >= facts.MOST_WORDS * len(wanted)
 
 
 def _failures(
@@ -366,8 +366,8 @@ def _said(conversation: Conversation, source: str, fact: str = "") -> str:
     """The longest sentence of a turn, as it was said; of a fact that was retold, the one with most of its words."""
     text = next(d.content for d in conversation.drafts if d.meta["source"] == source)
     said = re.sub(r"\s*\[[^\]]*\]\s*$", "", text.rpartition("\n(")[0].partition(": ")[2])
-    told = wording.stems(fact) if fact else frozenset()
-    return max(re.split(r"(?<=[.!?])\s+", said), key=lambda one: (len(told & wording.stems(one)), len(one)))
+    told = facts.stems(fact) if fact else frozenset()
+    return max(re.split(r"(?<=[.!?])\s+", said), key=lambda one: (len(told & facts.stems(one)), len(one)))
 
 
 def _retold(path: Path) -> dict[str, str]:

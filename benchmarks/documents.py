@@ -20,7 +20,8 @@ from amgs.errors import InputError
 from amgs.ingest.pieces import pieces
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.ingest.readers import markdown
-from amgs.text import front_matter, outline
+from amgs.text import front_matter
+from amgs.text.markdown import fenced, plain, without_plumbing
 from benchmarks import measures
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.references import (
@@ -119,7 +120,7 @@ def _texts(folder: Path) -> Iterator[tuple[str, str]]:
 def _drafts(source: str, called: str, text: str, asked: dict[str, list[str]]) -> Iterator[RawBlock]:
     """The blocks of one document; the questions that its sections answer are added to `asked`."""
     _, body = front_matter.read(text.replace("\r\n", "\n"))
-    sections = _sections(outline.without_plumbing(body))
+    sections = _sections(without_plumbing(body))
     document = next((s.title for s in sections if s.level == _TITLE), "")
     parts = [
         (section, piece.text)
@@ -148,11 +149,11 @@ def _held(section: _Section) -> str:
 def _sections(body: str) -> Sequence[_Section]:
     """The text cut before each heading of level 1–3; what stands in a code fence is none."""
     found: list[tuple[int, str, list[str]]] = [(0, "", [])]
-    for part, code in outline.fenced(body):
+    for part, code in fenced(body):
         for line in part.split("\n"):
             match = None if code else _HEADING.match(line)
-            if match and len(match[1]) <= _DEEPEST and outline.plain(match[2]):
-                found.append((len(match[1]), outline.plain(match[2]), []))
+            if match and len(match[1]) <= _DEEPEST and plain(match[2]):
+                found.append((len(match[1]), plain(match[2]), []))
             else:
                 found[-1][2].append(line)
     return [_Section(level, title, "\n".join(lines)) for level, title, lines in found]

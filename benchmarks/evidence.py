@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from amgs.frames import definition as shipped
+from amgs.frames import shipping
 from amgs.frames.assemble import Assembled, FrameSection, Template, assemble
 from amgs.memory import Memory
 from amgs.types import Block, Candidate, ScoreParts, Span
@@ -82,14 +82,14 @@ class _World:
         self._count = given.memory._context.count_tokens
         self._bm25 = Bm25([one.content for one in given.blocks])
         self._chance = random.Random(seed)
-        ordered = [one for one in shipped.DEFAULTS if one.rule.order == "search"]
+        ordered = [one for one in shipping.DEFAULTS if one.rule.order == "search"]
         for one in ordered:
             self._memory.define_frame(replace(one.weighed(one.weights), name=f"{one.name}_BY_WEIGHTS"))
         children = tuple(
             replace(c, name=f"{c.name}_BY_WEIGHTS" if any(c.name == one.name for one in ordered) else c.name)
-            for c in shipped.SESSION.children
+            for c in shipping.SESSION.children
         )
-        self._memory.define_frame(replace(shipped.SESSION, name="SESSION_BY_WEIGHTS", children=children))
+        self._memory.define_frame(replace(shipping.SESSION, name="SESSION_BY_WEIGHTS", children=children))
 
     def texts(
         self, query: str, question: AskedQuestion, budget: int

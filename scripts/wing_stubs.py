@@ -20,7 +20,7 @@ PATH = Path(str(wing_parts.__file__)).with_suffix(".pyi")
 def stub() -> str:
     """The text of the stub."""
     told = (inspect.getdoc(wing_parts) or "").partition(".")[0]
-    homes = {"amgs.api.part:MemoryPart", *(wing.part for wing in wings().values())}
+    homes = {"amgs.api.context:MemoryPart", *(wing.part for wing in wings().values())}
     imports = [
         f"from {home} import {kind}" for home, _, kind in (one.partition(":") for one in sorted(homes))
     ]

@@ -22,7 +22,7 @@ from amgs.identity import block_id
 from amgs.memory import Memory
 from amgs.text.sentences import units
 from amgs.types import Block, Vector
-from amgs.wings.packs.engine import partition
+from amgs.wings.packs.engine import consolidation
 from amgs.wings.packs.engine.consolidation import is_learning
 from amgs.wings.packs.engine.keeping import origins_of
 from amgs.wings.packs.engine.learnings import SHARE, LearningText, findings, in_time, learnings
@@ -172,7 +172,7 @@ def _built(memory: Memory, ids: Sequence[str], rig: MemoryRig) -> list[LearningT
 def _of(blocks: Sequence[Block], rig: MemoryRig) -> list[LearningText]:
     vectors = np.stack([one.embedding for one in blocks if one.embedding is not None])
     files = [str(one.meta.get("source") or "").partition("#")[0] for one in blocks]
-    return learnings(blocks, partition.groups(vectors, files), "", SHARE, rig.count_tokens)
+    return learnings(blocks, consolidation.groups(vectors, files), "", SHARE, rig.count_tokens)
 
 
 def _bytes(made: Iterable[LearningText]) -> int:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from amgs.types import Block, Span
-from amgs.wings.packs.engine.facets import likely
 from amgs.wings.packs.engine.pruning import PackSentence, Worths, prune
+from amgs.wings.packs.engine.routing import likely
 from amgs.wings.packs.values import PackRole
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.evidence import evidence

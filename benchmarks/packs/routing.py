@@ -13,8 +13,7 @@ import numpy as np
 
 from amgs.conversation.keeping import sessions
 from amgs.memory import Memory
-from amgs.wings.packs.engine.facets import Facets
-from amgs.wings.packs.engine.routing import RouteItem, route
+from amgs.wings.packs.engine.routing import Facets, RouteItem, route
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
 from benchmarks.conversation import evidence_data
 from benchmarks.conversation.evidence_data import QuestionedConversation, opened_conversation

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from amgs.calibration.questions import Labelled, Question, held_out, load, recall
 from amgs.errors import InputError
 from amgs.frames.compare import jaccard
-from amgs.frames.definition import SHORT_TERM
+from amgs.frames.shipping import SHORT_TERM
 from tests.engine.memory_world import consolidated
 
 QUESTIONS = (

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from amgs.calibration.questions import Labelled, Question, held_out
 from amgs.calibration.tuning import ScoredQuestion, compare, grid, interval, recalls, tune
 from amgs.errors import UsageError
-from amgs.frames.definition import ATTENTION
+from amgs.frames.shipping import ATTENTION
 from amgs.types import COMPONENTS, Weights
 from tests.engine.memory_world import consolidated
 

@@ -14,12 +14,11 @@ import pytest
 
 from amgs import Memory
 from amgs.clock import FixedClock
+from amgs.derived.block_reader import State
 from amgs.derived.indexes import Derived
 from amgs.derived.search_tier import SEARCHABLE
-from amgs.derived.state import State
 from amgs.errors import AmgsError
-from amgs.graph.catch_up import caught_up
-from amgs.graph.view import GraphView
+from amgs.graph.view import GraphView, caught_up
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.retrieval.sequence_index import SequenceIndex
 from amgs.types import BlockFilter

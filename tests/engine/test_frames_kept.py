@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from amgs.frames import definition as shipped
+from amgs.frames import shipping
 from amgs.memory import Memory
 from amgs.storage.duckdb.storage import DuckDBStorage
 from amgs.types import BlockFilter, ChildFrame, Frame
@@ -55,7 +55,7 @@ def test_a_kept_pool_falls_with_its_block_its_definition_and_the_memory(tmp_path
         add(memory, "The dome has a new motor.")
         frame = memory.assemble("DEEP_RECALL", query="dome")
         assert not _told(frame, "WORLD") and _told(frame, "SELF")
-        memory.define_frame(replace(shipped.SELF, budget=300))
+        memory.define_frame(replace(shipping.SELF, budget=300))
         assert not _told(memory.assemble("DEEP_RECALL", query="dome"), "SELF")
         gone = next(iter(_scores(frame, "SELF")))
         memory.set_metadata(gone, status="pruned")
@@ -109,7 +109,7 @@ def test_a_composite_of_composites_takes_over_too() -> None:
         add(memory, "I am the keeper of notes.", tags=["self"])
         memory.define_frame(
             replace(
-                shipped.SESSION, name="ALL", children=(ChildFrame("SESSION", 1.0), ChildFrame("TASK", 1.0))
+                shipping.SESSION, name="ALL", children=(ChildFrame("SESSION", 1.0), ChildFrame("TASK", 1.0))
             )
         )
         memory.assemble("ALL", query="notes")

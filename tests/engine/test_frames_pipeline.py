@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.errors import BudgetError
-from amgs.frames.definition import DEFAULTS
 from amgs.frames.pipeline import FrameRequest, build
 from amgs.frames.registry import by_name, leaves, register
 from amgs.frames.score import effective
 from amgs.frames.select import apart
+from amgs.frames.shipping import DEFAULTS
 from amgs.retrieval.score import SEARCH_WEIGHTS
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import RetrievalRequest, search

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import FrameCycleError, UsageError
-from amgs.frames import definition as shipped
+from amgs.frames import shipping
 from amgs.frames.registry import by_name
 from amgs.frames.shipping import Given, mark, renew, renewal
 from amgs.memory import Memory
@@ -17,8 +17,8 @@ from amgs.storage.frames import decode, encode
 from amgs.types import ChildFrame
 from tests.engine.memory_world import NOW, open_memory
 
-OLD_SELF = replace(shipped.SELF, budget=256)
-OLD = (OLD_SELF, *(d for d in shipped.DEFAULTS if d.name not in ("SELF", "DEEP_RECALL")))
+OLD_SELF = replace(shipping.SELF, budget=256)
+OLD = (OLD_SELF, *(d for d in shipping.DEFAULTS if d.name not in ("SELF", "DEEP_RECALL")))
 """What an older version shipped: another SELF, and no DEEP_RECALL."""
 
 
@@ -40,8 +40,8 @@ def test_an_unchanged_definition_is_renewed_and_a_new_one_comes(tmp_path: Path) 
     path = tmp_path / "s.duckdb"
     _older(path)
     with open_memory(path) as memory:
-        assert _definition(memory, "SELF") == shipped.SELF
-        assert _definition(memory, "DEEP_RECALL") == shipped.DEEP_RECALL
+        assert _definition(memory, "SELF") == shipping.SELF
+        assert _definition(memory, "DEEP_RECALL") == shipping.DEEP_RECALL
         assert _origin(memory, "SELF") == ("shipped", "shipped, renewed 2026-03-01")
         assert _origin(memory, "DEEP_RECALL") == ("shipped", "shipped")
         counter = memory.change_counter
@@ -60,9 +60,9 @@ def test_a_changed_definition_is_kept_says_so_and_can_be_reset(tmp_path: Path) -
         kind, told = _origin(memory, "SELF")
         assert kind == "changed" and "another ships by now" in told
         memory.frames.reset("self")
-        assert _definition(memory, "SELF") == shipped.SELF
+        assert _definition(memory, "SELF") == shipping.SELF
         assert _origin(memory, "SELF") == ("shipped", "shipped")
-        memory.define_frame(replace(shipped.SELF, budget=78))
+        memory.define_frame(replace(shipping.SELF, budget=78))
         assert _origin(memory, "SELF") == (
             "changed",
             "changed here: `frame reset SELF` gives the shipped one back",
@@ -70,23 +70,23 @@ def test_a_changed_definition_is_kept_says_so_and_can_be_reset(tmp_path: Path) -
 
 
 def test_a_store_from_before_versions_were_kept_loses_nothing() -> None:
-    stored = by_name([OLD_SELF, *shipped.DEFAULTS[1:]])
-    found = renewal(stored, {}, shipped.DEFAULTS, NOW)
+    stored = by_name([OLD_SELF, *shipping.DEFAULTS[1:]])
+    found = renewal(stored, {}, shipping.DEFAULTS, NOW)
     assert found.written == ()
-    assert "SELF" not in found.given and found.given["WORLD"] == Given(mark(shipped.WORLD))
+    assert "SELF" not in found.given and found.given["WORLD"] == Given(mark(shipping.WORLD))
 
 
 def test_a_renewal_that_would_close_a_cycle_is_left_out() -> None:
     given = {d.name: Given(mark(d)) for d in OLD}
-    mine = replace(shipped.TASK, name="TASK", children=(ChildFrame("SESSION", 1.0),))
-    newer = replace(shipped.SESSION, children=(ChildFrame("TASK", 1.0),))
+    mine = replace(shipping.TASK, name="TASK", children=(ChildFrame("SESSION", 1.0),))
+    newer = replace(shipping.SESSION, children=(ChildFrame("TASK", 1.0),))
     found = renewal(by_name([*OLD, mine]), given, [newer], NOW)
     assert found.written == () and found.given == given
 
 
 def test_a_frame_of_ones_own_has_no_shipped_definition() -> None:
     with open_memory() as memory:
-        memory.define_frame(replace(shipped.TASK, name="MINE"))
+        memory.define_frame(replace(shipping.TASK, name="MINE"))
         assert _origin(memory, "MINE") == ("own", "yours")
         with pytest.raises(UsageError, match="did not ship"):
             memory.frames.reset("MINE")
@@ -94,17 +94,17 @@ def test_a_frame_of_ones_own_has_no_shipped_definition() -> None:
 
 def test_a_reset_that_would_close_a_cycle_names_it() -> None:
     with open_memory() as memory:
-        memory.define_frame(replace(shipped.REASONING, children=(ChildFrame("WORLD", 1.0),)))
-        memory.define_frame(replace(shipped.TASK, children=(ChildFrame("REASONING", 1.0),), merge="union"))
+        memory.define_frame(replace(shipping.REASONING, children=(ChildFrame("WORLD", 1.0),)))
+        memory.define_frame(replace(shipping.TASK, children=(ChildFrame("REASONING", 1.0),), merge="union"))
         with pytest.raises(FrameCycleError, match="TASK"):
             memory.frames.reset("REASONING")
 
 
 def test_a_definition_is_known_by_what_an_older_version_wrote_of_it() -> None:
     """A field that came later does not make a frame that nobody touched look like the operator's own."""
-    by_weights = replace(shipped.ATTENTION, rule=replace(shipped.ATTENTION.rule, order="weights"))
+    by_weights = replace(shipping.ATTENTION, rule=replace(shipping.ATTENTION.rule, order="weights"))
     assert mark(by_weights) == "aedc6f9bf06ae99f", "as version 0.2.0 wrote it"
-    assert mark(shipped.SHORT_TERM) == "41c815f7b673fde5"
-    assert mark(shipped.ATTENTION) != mark(by_weights)
-    assert decode(encode(shipped.ATTENTION)) == shipped.ATTENTION
+    assert mark(shipping.SHORT_TERM) == "41c815f7b673fde5"
+    assert mark(shipping.ATTENTION) != mark(by_weights)
+    assert decode(encode(shipping.ATTENTION)) == shipping.ATTENTION
     assert decode(encode(by_weights)) == by_weights

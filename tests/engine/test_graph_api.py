@@ -10,7 +10,7 @@ import pytest
 
 from amgs.clock import FixedClock
 from amgs.errors import UnknownBlockError
-from amgs.graph.communities import inside, louvain
+from amgs.graph.traversal import inside, louvain
 from amgs.memory import Memory
 from tests.engine.memory_world import NOW, write_notes
 from tests.engine.retrieval_world import Link

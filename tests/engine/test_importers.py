@@ -17,10 +17,8 @@ from hypothesis import strategies as st
 from amgs.api.exchange import ForeignImport
 from amgs.conversation.messages import read_messages
 from amgs.errors import InputError
-from amgs.exchange.importers.files import read_files
-from amgs.exchange.importers.importer import ImportOptions
-from amgs.exchange.importers.records import ForeignFormat, ForeignRecords
-from amgs.exchange.importers.registry import IMPORTERS, read
+from amgs.exchange.importers.files import IMPORTERS, read_document, read_files
+from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, ImportOptions
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.settings import IngestSettings
@@ -84,7 +82,7 @@ def test_an_export_is_not_taken_for_a_session_of_an_agent(tmp_path: Path, name: 
 
 @pytest.mark.parametrize("name", sorted(SAMPLES))
 def test_the_texts_of_a_format_become_blocks_in_order(name: str) -> None:
-    found = drafts(read(SAMPLES[name], OPTIONS))
+    found = drafts(read_document(SAMPLES[name], OPTIONS))
     assert len(found) == len(TEXTS[name])
     assert all(one.content.startswith(begin) for one, begin in zip(found, TEXTS[name], strict=True))
     assert {one.meta["imported_from"] for one in found} == {name}
@@ -117,13 +115,13 @@ def test_a_dry_run_counts_what_the_import_then_does_and_an_undo_takes_it_back(tm
 def test_each_page_shows_a_document_that_its_importer_reads_whole() -> None:
     page = (Path(__file__).parents[2] / "docs" / "importing.md").read_text(encoding="utf-8")
     shown = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL)]
-    found = [read(one, OPTIONS) for one in shown]
+    found = [read_document(one, OPTIONS) for one in shown]
     assert [one.format for one in found] == [one.name for one in IMPORTERS]
     assert all(drafts(one) and not one.left_out for one in found)
 
 
 def test_messages_keep_their_times_their_speakers_and_their_order() -> None:
-    found = drafts(read(CHATGPT, OPTIONS))
+    found = drafts(read_document(CHATGPT, OPTIONS))
     assert [one.meta["speaker"] for one in found] == ["User", "Assistant", "python", "Assistant"]
     assert found[0].created_at == datetime(2025, 1, 1, 8, 30, 1, 500_000, UTC)
     assert found[3].created_at == found[2].created_at  # the last message tells no time
@@ -132,9 +130,9 @@ def test_messages_keep_their_times_their_speakers_and_their_order() -> None:
 
 
 def test_other_branches_of_a_conversation_are_named_or_kept() -> None:
-    found = read(CHATGPT, OPTIONS)
+    found = read_document(CHATGPT, OPTIONS)
     assert ("message", "[0].mapping.n2b") in {(one.kind, one.path) for one in found.left_out}
-    kept = read(CHATGPT, ImportOptions(IngestSettings(), branches=True))
+    kept = read_document(CHATGPT, ImportOptions(IngestSettings(), branches=True))
     assert (
         "Assistant: I cannot tell." in by_text(kept) and kept.taken("message") == kept.found["message"] == 5
     )
@@ -144,7 +142,7 @@ def test_other_branches_of_a_conversation_are_named_or_kept() -> None:
 def test_a_circle_of_parents_ends_and_is_named() -> None:
     data = copy.deepcopy(CHATGPT)
     data[0]["mapping"]["n1"]["parent"] = "n3"
-    found = read(data, OPTIONS)
+    found = read_document(data, OPTIONS)
     assert any("circle" in one.reason for one in found.left_out)
     assert found.taken("message") == 4
 
@@ -152,12 +150,12 @@ def test_a_circle_of_parents_ends_and_is_named() -> None:
 def test_without_a_current_message_the_last_branch_is_followed_and_that_is_said() -> None:
     data = copy.deepcopy(CHATGPT)
     del data[0]["current_node"]
-    found = read(data, OPTIONS)
+    found = read_document(data, OPTIONS)
     assert found.taken("message") == 4 and "current_node" in {one.kind for one in found.left_out}
 
 
 def test_what_a_model_thought_and_files_without_content_are_named() -> None:
-    named = {(one.kind, one.path) for one in read(CLAUDE, OPTIONS).left_out}
+    named = {(one.kind, one.path) for one in read_document(CLAUDE, OPTIONS).left_out}
     assert ("reasoning", "[0].chat_messages[1].content[0]") in named
     assert ("file", "[0].chat_messages[0].files[0]") in named
 
@@ -204,7 +202,7 @@ def test_a_text_that_another_record_says_holds_is_not_superseded() -> None:
 
 
 def test_scopes_and_tags_are_kept_and_a_history_is_superseded() -> None:
-    found = by_text(read(MEM0, OPTIONS))
+    found = by_text(read_document(MEM0, OPTIONS))
     now = found["Alex is vegetarian"]
     assert now.meta["user_id"] == "alex" and now.meta["tags"] == ["food"] and now.valid_to is None
     assert now.meta["original"]["metadata"] == {"city": "Ulm"}
@@ -238,19 +236,19 @@ def test_a_deleted_memory_is_superseded_and_one_that_only_its_history_tells_stan
             "created_at": "2025-02-01",
         },
     ]
-    found = by_text(read(told, OPTIONS))
+    found = by_text(read_document(told, OPTIONS))
     assert found["Here"].valid_to is None and found["Gone"].valid_to == datetime(2025, 2, 1, tzinfo=UTC)
 
 
 def test_an_earlier_agent_file_is_read_too() -> None:
-    assert list(by_text(read(LETTA_EARLIER, OPTIONS))) == ["Owns a dome.", "User: Hello."]
+    assert list(by_text(read_document(LETTA_EARLIER, OPTIONS))) == ["Owns a dome.", "User: Hello."]
 
 
 def test_a_message_that_is_too_long_is_split_and_nothing_of_it_is_lost() -> None:
     data = copy.deepcopy(OPENAI)
     words = [f"word{n}" for n in range(2000)]
     data["messages"] = [{"role": "user", "content": " ".join(words)}]
-    found = drafts(read(data, OPTIONS))
+    found = drafts(read_document(data, OPTIONS))
     assert len(found) > 5 and all(len(one.content) <= 1700 for one in found)
     assert " ".join(one.content.removeprefix("User: ") for one in found).split() == words
 
@@ -292,10 +290,10 @@ def test_a_file_that_cannot_be_told_is_refused_with_a_way_out(tmp_path: Path, ra
 def test_the_format_can_be_named_where_the_content_does_not_tell() -> None:
     data = [CHATGPT[0] | {"chat_messages": []}]
     with pytest.raises(InputError):
-        read(data, OPTIONS)
-    assert read(data, OPTIONS, "chatgpt").taken("message") == 4
+        read_document(data, OPTIONS)
+    assert read_document(data, OPTIONS, "chatgpt").taken("message") == 4
     with pytest.raises(InputError, match="Nothing was found"):
-        read({}, OPTIONS, "letta")
+        read_document({}, OPTIONS, "letta")
 
 
 HOSTILE: st.SearchStrategy[Any] = st.sampled_from(
@@ -345,7 +343,7 @@ def test_whatever_stands_in_a_document_each_record_is_taken_or_named(
     name: ForeignFormat, data: st.DataObject
 ) -> None:
     try:
-        found = read(damaged(name, data), replace(OPTIONS, branches=data.draw(st.booleans())), name)
+        found = read_document(damaged(name, data), replace(OPTIONS, branches=data.draw(st.booleans())), name)
     except InputError:
         return  # nothing of the format is left in it
     for kind, count in found.found.items():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from amgs.conversation.messages import read_messages
 from amgs.exchange.importers.files import read_files, records_of
-from amgs.exchange.importers.importer import ImportOptions
+from amgs.exchange.importers.records import ImportOptions
 from amgs.sessions.conversation import conversations_in, messages_of
 from amgs.sessions.turn import Place, Turn, TurnKind
 from amgs.settings import IngestSettings

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from amgs.lifecycle.link_context import LinkNode
-from amgs.lifecycle.linking import DUPLICATES, LINKS_TO, MENTIONS_SAME, NEXT, RELATED, overlap
+from amgs.lifecycle.linking import DUPLICATES, LINKS_TO, MENTIONS_SAME, NEXT, RELATED, LinkNode, overlap
 from amgs.settings import ConsolidationSettings
 from amgs.text.markdown import slug
 from amgs.types import Vector

@@ -13,12 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.errors import BudgetError, FrameCycleError, UnknownFrameError, UsageError
-from amgs.frames.assemble import FrameSection, Template, assemble, key_sentence
-from amgs.frames.definition import DEFAULTS
+from amgs.frames.assemble import LONGEST_WHOLE, FrameSection, Shortener, Template, assemble, key_sentence
 from amgs.frames.registry import by_name, find, leaves, order, register
 from amgs.frames.score import effective, entropy_bits
 from amgs.frames.select import Taken, select
-from amgs.frames.shorten import LONGEST_WHOLE, Shortener
+from amgs.frames.shipping import DEFAULTS
 from amgs.index.keyword import KeywordIndex
 from amgs.index.snapshot_store import Stamp
 from amgs.retrieval.passage_finder import PassageFinder

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.index.neighbours import nearest
-from amgs.lifecycle.link_context import LinkContext, LinkNode
-from amgs.lifecycle.linking import Fresh, link, overlap
+from amgs.lifecycle.linking import Fresh, LinkContext, LinkNode, link, overlap
 from amgs.settings import ConsolidationSettings
 from amgs.types import Edge, Vector
 from tests.unit import linking_twin

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amgs.ingest.readers.pdf import heading_lines, without_running_heads
-from amgs.ingest.readers.text_headings import headings
+from amgs.ingest.readers.plain import headings
 
 
 def told(text: str) -> list[tuple[int, str]]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from amgs.storage.duckdb.checkpoints import BATCH, LEAST, MIB, SHARE, due
 from amgs.storage.duckdb.connection import Connection
+from amgs.storage.duckdb.last_commit import BATCH, LEAST, MIB, SHARE, due
 
 TEXT = "x" * 500_000
 """A little under what makes a commit a batch of a load."""

@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from amgs.api.part import MemoryPart
+from amgs.api.context import MemoryPart
 from amgs.calibration import forecasts
 from amgs.clock import as_utc
 from amgs.decay import hours_between
-from amgs.frames import cache, pipeline, pool_cache, registry, stored_waterfall
+from amgs.frames import cache, pipeline, pool_cache, registry, why
 from amgs.frames.assemble import Template
 from amgs.frames.pool_cache import KeptPool
 from amgs.frames.registry import Definitions
 from amgs.log import reinforcement as reinforcing
 from amgs.retrieval.sources import Sources
 from amgs.storage.assemblies import AssemblyRecord, WaterfallRow, version_of
-from amgs.storage.frame_cache import CacheRow
+from amgs.storage.frames import CacheRow
 from amgs.text.loading import load
 from amgs.types import Block, BlockFilter, Frame, FrameDefinition, Weights
 
@@ -193,7 +193,7 @@ class Assembler(MemoryPart):
         )
         keep = self._context.settings.frames.waterfalls
         self._context.searches.write(self._context.settings.retrieval.searches)
-        storage.waterfalls.put(WaterfallRow(serial, stored_waterfall.encode(frame) if keep else "{}"), keep)
+        storage.waterfalls.put(WaterfallRow(serial, why.encode(frame) if keep else "{}"), keep)
         if definition.refresh_hours > 0:
             of_self = any(atom.rule.gather == "identity" for atom in registry.leaves(definition, known))
             row = CacheRow(

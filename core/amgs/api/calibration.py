@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from amgs import bounds
-from amgs.api.part import MemoryPart
+from amgs.api.context import MemoryPart
 from amgs.calibration import forecasts, tuning
 from amgs.calibration import metrics as measures
 from amgs.calibration import plan as planning

@@ -1,4 +1,4 @@
-"""What each part of the API needs of an open memory."""
+"""What each part of the API needs of an open memory, and what such a part is."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from amgs.clock import Clock
 from amgs.derived.indexes import Derived
 from amgs.errors import AmbiguousIdError, UnknownBlockError
-from amgs.frames import definition as shipped
-from amgs.frames import registry
+from amgs.frames import registry, shipping
 from amgs.frames.registry import Definitions
 from amgs.retrieval.search_log import SearchLog
 from amgs.settings import Settings
@@ -23,6 +22,7 @@ from amgs.types import Block
 
 if TYPE_CHECKING:
     from amgs.conversation.summaries import AbstractiveSummariser
+
 
 _ID_LENGTH = 64
 _HEX = re.compile(r"[0-9a-f]+")
@@ -54,7 +54,7 @@ class MemoryContext:
 
     def definitions(self) -> Definitions:
         """The registered frames by name, children before their parents."""
-        known = registry.by_name(self.storage.frames.everything() or shipped.DEFAULTS)
+        known = registry.by_name(self.storage.frames.everything() or shipping.DEFAULTS)
         return {name: known[name] for name in registry.order(known)}
 
     def whole_id(self, prefix: str) -> str:
@@ -84,3 +84,14 @@ class MemoryContext:
         """The block with an id or with the only id that begins so, with its embedding; raises like whole_id."""
         whole = self.whole_id(id_or_prefix)
         return self.storage.blocks.get([whole], embeddings=True)[whole]
+
+
+class MemoryPart:
+    """It stands by itself, over the context that it is given, or is one of those that `Memory` is made of."""
+
+    def __init__(self, context: MemoryContext) -> None:
+        self._opened = context
+
+    @property
+    def _context(self) -> MemoryContext:
+        return self._opened

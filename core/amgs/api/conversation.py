@@ -8,7 +8,7 @@ from dataclasses import replace
 from amgs import bounds
 from amgs.api.conversation_contexts import ConversationContexts
 from amgs.api.sources import SourceLibrary
-from amgs.conversation import citing, keeping, standing
+from amgs.conversation import citing, keeping, protection
 from amgs.conversation.citing import source, text_of
 from amgs.conversation.messages import GivenMessage, read_messages
 from amgs.conversation.reconstruct import reconstruct
@@ -141,7 +141,7 @@ class Conversations(ConversationContexts):
             wanted = self._numbers(conversation, [handle] if handle else [], messages)
             if drop and not handle:
                 wanted = self._standing(conversation, messages)
-            made = standing.change(storage, conversation, wanted, now, drop=drop)
+            made = protection.change(storage, conversation, wanted, now, drop=drop)
         if drop or budget is None:
             return made
         try:
@@ -180,7 +180,7 @@ class Conversations(ConversationContexts):
             raw,
             min(times, default=None),
             max(times, default=None),
-            standing.handles_of(storage, conversation),
+            protection.handles_of(storage, conversation),
             len(storage.mentions.waiting(conversation)),
         )
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from amgs.api.context import MemoryContext
-from amgs.graph import communities
-from amgs.graph.communities import Parting
+from amgs.graph import traversal
+from amgs.graph.traversal import Parting
 from amgs.lifecycle import category_feedback
 from amgs.lifecycle.categories import MOST_BITS, categorise
 from amgs.types import BlockFilter, Entropy, Progress
@@ -64,7 +64,7 @@ def diversity(context: MemoryContext, progress: Progress | None = None) -> Diver
         progress(1, 2, "clustering")
     with context.derived.reading() as state:
         view = state.graph.view()
-        found, chance = communities.louvain(view), communities.louvain(view, shuffled=True)
+        found, chance = traversal.louvain(view), traversal.louvain(view, shuffled=True)
     kept = sum(categories.values())
     clusters, by_chance = _sizes(found, kept), _sizes(chance, kept)
     return Diversity(

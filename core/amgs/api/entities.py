@@ -15,7 +15,7 @@ from typing import Literal
 from rapidfuzz import fuzz, process
 
 from amgs import bounds
-from amgs.api.part import MemoryPart
+from amgs.api.context import MemoryPart
 from amgs.derived.entities import EntityState
 from amgs.errors import UnknownEntityError, UsageError
 from amgs.index.entity_index import NamedThing

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from amgs.api import health
-from amgs.api.part import MemoryPart
+from amgs.api.context import MemoryPart
 from amgs.lifecycle import erase as erasing
 from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt
 from amgs.types import Progress

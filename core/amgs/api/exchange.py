@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from amgs.api.part import MemoryPart
-from amgs.conversation import imported
+from amgs.api.context import MemoryPart
+from amgs.conversation import keeping
 from amgs.errors import InputError, StoreCorruptError, StoreError, StoreTooNewError, UsageError
 from amgs.exchange import document, graphml, rows
 from amgs.exchange.importers.files import ForeignDocument, named, read_files, records_of
-from amgs.exchange.importers.importer import ImportOptions
-from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, LeftOut
+from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, ImportOptions, LeftOut
 from amgs.exchange.values import Header, StoreDocument, damaged, unreadable, written
 from amgs.frames import registry, shipping
 from amgs.identity import block_id
@@ -224,7 +223,7 @@ class Exchange(MemoryPart):
         if not wanted:
             raise _nothing(path, found)
         known = storage.blocks.existing(wanted)
-        new = imported.placed(storage, found.conversations) if conversations else []
+        new = keeping.placed(storage, found.conversations) if conversations else []
         made = ForeignImport(
             path,
             found.format,
@@ -249,7 +248,7 @@ class Exchange(MemoryPart):
                 summary = f"{plural(len(new), 'conversation')} from {told}"
                 operation = journal.write(storage, raw_blocks.KIND, now, summary, []).id
             if operation is not None:
-                imported.keep(storage, new, operation)
+                keeping.keep(storage, new, operation)
         stored = storage.blocks.existing(wanted)
         return replace(made, records=_counts(found, stored), operation=operation)
 

@@ -13,8 +13,7 @@ from amgs.api.context import MemoryContext
 from amgs.clock import Clock, FixedClock, as_utc
 from amgs.decay import hours_between
 from amgs.errors import StoreCorruptError, UsageError
-from amgs.frames import as_of, cache, pipeline, registry, shipping, stored_waterfall
-from amgs.frames import definition as shipped
+from amgs.frames import as_of, cache, pipeline, registry, shipping, why
 from amgs.frames import why as following
 from amgs.frames.compare import compare, weights_of
 from amgs.frames.registry import Definitions
@@ -131,7 +130,7 @@ class Frames:
         """
         known = self._context.definitions()
         definition = registry.find(name, known)
-        if definition.name in registry.by_name(shipped.DEFAULTS):
+        if definition.name in registry.by_name(shipping.DEFAULTS):
             raise UsageError(
                 f"{definition.name} ships with the engine.", way_out="Redefine it to change what it does."
             )
@@ -148,7 +147,7 @@ class Frames:
 
     def origins(self) -> tuple[shipping.Origin, ...]:
         """Where each registered definition comes from: shipped, shipped and changed here, or the operator's own."""
-        return shipping.origins(self._context.storage, self._context.definitions(), shipped.DEFAULTS)
+        return shipping.origins(self._context.storage, self._context.definitions(), shipping.DEFAULTS)
 
     def reset(self, name: str) -> FrameDefinition:
         """Give a shipped frame its shipped definition back.
@@ -158,7 +157,7 @@ class Frames:
         """
         known = self._context.definitions()
         wanted = registry.find(name, known).name
-        ours = registry.by_name(shipped.DEFAULTS).get(wanted)
+        ours = registry.by_name(shipping.DEFAULTS).get(wanted)
         if ours is None:
             raise UsageError(
                 f"{wanted} did not ship with the engine.",
@@ -338,7 +337,7 @@ class Frames:
                 title="Not kept",
                 way_out="Replay the assembly; `memory.frames.waterfalls` in the settings says how many are kept.",
             )
-        return stored_waterfall.explain(record, kept, self._context.block(block))
+        return why.explain(record, kept, self._context.block(block))
 
     def compare(self, left: ComparisonSide, right: ComparisonSide) -> FrameComparison:
         """Two assemblies beside each other: by name and query, with other weights, at other instants, or past

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amgs import bounds
-from amgs.api.part import MemoryPart
+from amgs.api.context import MemoryPart
 from amgs.conversation import exchanges
 from amgs.errors import NotFoundError
 from amgs.types.gateway import GatewayExchange

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs import bounds
-from amgs.api.part import MemoryPart
+from amgs.api.context import MemoryPart
 from amgs.clock import as_utc, microseconds_of
-from amgs.graph import communities, traversal
+from amgs.graph import traversal
 from amgs.graph.view import GraphView
 from amgs.lifecycle import causes, edge_editing
 from amgs.types import Block, BlockFilter, Edge, JournalEntry, LiveEdge, Neighbourhood
@@ -113,7 +113,7 @@ class Graph(MemoryPart):
         central = bounds.count("The number of central blocks", central)
         with self._context.derived.reading() as state:
             view, measures = state.graph.view(), state.graph.measures()
-            parted = communities.louvain(view)
+            parted = traversal.louvain(view)
             rank = measures.pagerank
             rows = []
             for number, members in enumerate(parted.parts[:limit], start=1):
@@ -121,7 +121,7 @@ class Graph(MemoryPart):
                 blocks = self._blocks([int(view.nodes[i]) for i in members])
                 kinds = Counter(block.category or "none" for block in blocks.values())
                 centre = tuple(blocks[int(view.nodes[i])] for i in best)
-                inside = communities.inside(view, members)
+                inside = traversal.inside(view, members)
                 rows.append(Community(number, members.size, inside, tuple(kinds.most_common(4)), centre))
         return Communities(tuple(rows), len(parted.parts), parted.modularity)
 

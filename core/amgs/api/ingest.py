@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from amgs.api.part import MemoryPart
+from amgs.api.context import MemoryPart
 from amgs.clock import as_utc
 from amgs.errors import InputError, UsageError
 from amgs.identity import file_of

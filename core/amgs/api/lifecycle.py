@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs import bounds
-from amgs.api.part import MemoryPart
+from amgs.api.context import MemoryPart
 from amgs.derived.search_indexes import check_space
 from amgs.errors import UsageError
 from amgs.frames import registry

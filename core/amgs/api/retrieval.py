@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from amgs import bounds
-from amgs.api.part import MemoryPart
+from amgs.api.context import MemoryPart
 from amgs.api.search_index import built_alone, counters
 from amgs.clock import ShiftedClock, as_utc
 from amgs.errors import UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from amgs.api.part import MemoryPart
+from amgs.api.context import MemoryPart
 from amgs.errors import UsageError
 from amgs.index.vector import VectorIndex
 

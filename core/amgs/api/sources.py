@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from amgs.api.part import MemoryPart
+from amgs.api.context import MemoryPart
 from amgs.errors import InputError, UsageError
 from amgs.identity import file_of
 from amgs.ingest import raw_blocks, source_names

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from amgs.client import own_requests, service_terms
+from amgs.client import own_requests
 from amgs.client.derived import Request, derive, locate
 from amgs.client.transport import call
 from amgs.wing_registry import loaded, wings
@@ -46,16 +46,16 @@ MEMORY: Final = locate(
     ingest_texts=own_requests.ingest_texts,
     search=derive(
         "search",
-        change=service_terms.write_conditions,
+        change=own_requests.write_conditions,
         without=("keep",),
         layers="layer",
         says="{} Raises UsageError for a filter with a condition that the service does not take.",
     ),
-    why=derive("why", change=service_terms.refuse_filter, says="{} The service takes no filter."),
+    why=derive("why", change=own_requests.refuse_filter, says="{} The service takes no filter."),
     searches=derive("searches", "searches"),
     why_then=derive("searches_why"),
-    assemble=derive("frame_assemble", change=service_terms.tell_look),
-    context=derive("frame_assemble", change=service_terms.tell_look, frame="name"),
+    assemble=derive("frame_assemble", change=own_requests.tell_look),
+    context=derive("frame_assemble", change=own_requests.tell_look, frame="name"),
     frame_definitions=derive("frame_list", "definitions"),
     block=derive("block_show", "block", id_or_prefix="block"),
     find=derive("block_find", "blocks"),
@@ -65,23 +65,21 @@ MEMORY: Final = locate(
     add_edge=derive("edge_add", "edge", source="start", target="goal"),
     remove_edge=derive("edge_remove", source="start", target="goal"),
     reinforce=own_requests.reinforce,
-    consolidate=derive("consolidate", service_terms.read_summary),
+    consolidate=derive("consolidate", own_requests.read_summary),
     plan_consolidation=derive("consolidate", also=_PLAN),
     operations=derive("operations", "operations"),
     undo=derive("undo"),
     redo=derive("redo", "operation"),
     decay_curve=derive("decay_curve"),
     forecast=derive("decay_forecast", says="{} The service gives the first 500."),
-    feedback=derive(
-        "feedback", change=service_terms.word_verdict, useful="verdict", prediction_id="forecast"
-    ),
-    outcomes=derive("calibration", service_terms.read_outcomes, also={"view": "forecasts"}),
+    feedback=derive("feedback", change=own_requests.word_verdict, useful="verdict", prediction_id="forecast"),
+    outcomes=derive("calibration", own_requests.read_outcomes, also={"view": "forecasts"}),
     reliability=derive("calibration"),
     neighbourhood=derive("graph_neighbours"),
     centrality=derive("graph_centrality"),
     graph_stats=derive("graph_stats"),
     status=derive("status", "store", says="{} Its path is told only to who may operate it."),
-    counts=derive("status", service_terms.read_counts),
+    counts=derive("status", own_requests.read_counts),
     health=derive("health"),
     diversity=derive("metrics", also={"what": "diversity"}),
     verify=derive("verify"),
@@ -109,7 +107,7 @@ PARTS: Final[Mapping[str, PartNames]] = {
         "ConversationsCalls",
         "Conversations that are kept whole, and what of one a model should read for a question.",
         "amgs.api.conversation:Conversations",
-        add=derive("conversation_add", change=service_terms.write_messages),
+        add=derive("conversation_add", change=own_requests.write_messages),
         show=derive("conversation_show", "messages", also={"limit": _EVERY}),
         optimise=derive("conversation_optimise"),
         survival=derive("conversation_survival"),
@@ -299,8 +297,8 @@ PARTS: Final[Mapping[str, PartNames]] = {
         "DiagnosisCalls",
         "Why an answer missed a fact, and what would bring it in.",
         "amgs.diagnosis.diagnosing:Diagnosing",
-        diagnose=derive("diagnose", change=service_terms.drop_unknown, without=("read",)),
-        fix=derive("fix", change=service_terms.drop_unknown),
+        diagnose=derive("diagnose", change=own_requests.drop_unknown, without=("read",)),
+        fix=derive("fix", change=own_requests.drop_unknown),
     ),
     "simulation": part(
         "SimulationCalls",

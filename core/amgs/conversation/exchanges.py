@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import Any, Final
 
-from amgs.storage.exchanges import ExchangeRow
+from amgs.storage.messages import ExchangeRow
 from amgs.types.conversation import (
     ContextMessage,
     ContextSpan,

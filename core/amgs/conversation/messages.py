@@ -12,7 +12,7 @@ from typing import Any
 
 from amgs.clock import as_utc
 from amgs.errors import MessageError
-from amgs.exchange.importers.fields import instant
+from amgs.exchange.importers.parsing import instant
 from amgs.sessions.lines import name
 from amgs.sessions.messages import LISTS, THOUGHTS, TIMES, SaidMessage, said_in, text_of, unwrapped
 from amgs.types.conversation import ROLES, Message, Role

@@ -1,14 +1,19 @@
-"""The read path: retrieve, plan under the budget, render. Nothing is written (context optimiser, L1)."""
+"""The read path: retrieve, plan under the budget, render. Nothing is written (context optimiser, L1).
+
+A plan is given to the caller as one word, like `700:k1-5,9;m7;d12.0.2`: of 700 messages, of which some are kept or
+masked, and of #12 its pieces 0 and 2 are cited. Earlier versions wrote `700@650:…` for one that was made when there
+were 650.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from amgs.conversation import plan as plans
-from amgs.conversation.citing import handle
+from amgs.conversation.citing import handle, pieces_of, runs, write_spans
 from amgs.conversation.keeping import sessions
-from amgs.conversation.material import KEPT, MASKED, Draft, Fate, Material, spans_of
+from amgs.conversation.material import DROPPED, KEPT, MASKED, Cited, Draft, Fate, Material, spans_of
 from amgs.conversation.protection import Protection, atoms, find_important, protection
 from amgs.conversation.relevance import rate
 from amgs.conversation.render import gap, mark_cost, mask_output, render
@@ -16,7 +21,7 @@ from amgs.conversation.strategies import STRATEGIES
 from amgs.conversation.strategies.asked import cite_asked
 from amgs.conversation.summaries import AbstractiveSummariser
 from amgs.conversation.tokens import MessageCounter
-from amgs.errors import ImpossibleBudgetError
+from amgs.errors import ImpossibleBudgetError, UsageError
 from amgs.types.conversation import (
     CONTEXT_CONFIGURATIONS,
     ContextMessage,
@@ -27,6 +32,65 @@ from amgs.types.conversation import (
     Message,
     OptimisedContext,
 )
+
+_PLAN = re.compile(r"(\d{1,9})(?:@\d{1,9})?:(?:k([\d,-]*))?(?:;m([\d,-]*))?(?:;d([\d,.]*))?")
+
+
+def encode(messages: Sequence[Message], fates: Sequence[Fate]) -> str:
+    """The fates of all messages of a conversation."""
+    told = list(zip(messages, fates, strict=True))
+    kept, masked = (write_spans(runs(m.number for m, own in told if own == fate)) for fate in (KEPT, MASKED))
+    cites = [".".join(map(str, (m.number, *own[1]))) for m, own in told if own[0] == "digested"]
+    last = messages[-1].number if messages else 0
+    return f"{last}:k{kept}" + (f";m{masked}" if masked else "") + (f";d{','.join(cites)}" if cites else "")
+
+
+def decode(plan: str, messages: Sequence[Message]) -> list[Fate]:
+    """The fates of the messages; those that came after the plan was made are kept. Raises UsageError for no plan."""
+    found = _PLAN.fullmatch(plan)
+    if found is None:
+        raise UsageError(
+            f"{plan[:40]!r} is no plan.",
+            title="Not a plan",
+            way_out="Give back what an earlier context has as its plan, or nothing.",
+        )
+    until, kept, masked, cites = int(found[1]), _numbers(found[2]), _numbers(found[3]), _cites(found[4])
+    fates = []
+    for message in messages:
+        if message.number > until or message.number in kept:
+            fates.append(KEPT)
+        elif message.number in masked:
+            fates.append(MASKED)
+        else:
+            fates.append(_decode_cites(message, cites.get(message.number, ())))
+    return fates
+
+
+def until(plan: str) -> int:
+    """The number of the last message that a plan knows."""
+    return int(plan.partition(":")[0].partition("@")[0])
+
+
+def _decode_cites(message: Message, given: Cited) -> Fate:
+    size = len(pieces_of(message.text, message.at)) if given and not message.calls else 0
+    pieces = tuple(sorted({number for number in given if number < size}))
+    return ("digested", pieces) if pieces else DROPPED
+
+
+def _numbers(text: str | None) -> set[int]:
+    spans = [one.split("-") for one in (text or "").split(",") if one]
+    found = set[int]()
+    for span in spans:
+        first, last = span[0], span[-1]
+        if first.isdecimal() and last.isdecimal() and int(last) - int(first) < 10_000_000:
+            found.update(range(int(first), int(last) + 1))
+    return found
+
+
+def _cites(text: str | None) -> dict[int, Cited]:
+    given = [[int(n) for n in one.split(".") if n and len(n) < 10] for one in (text or "").split(",") if one]
+    return {one[0]: tuple(one[1:]) for one in given if one}
+
 
 _TRIES = 4
 DEFAULT = CONTEXT_CONFIGURATIONS["default"]
@@ -108,7 +172,7 @@ def optimise(
 
     used = _tokens(made)
     room = int(budget * settings.fill)
-    known = plans.until(previous) if previous else 0
+    known = until(previous) if previous else 0
     if used > room:
         if previous:
             replanned = f"what was kept before takes {used:,} of {room:,} tokens by now"
@@ -147,7 +211,7 @@ def optimise(
         messages=made,
         spans=_spans(messages, fates, because, costs, short, shown, made),
         ledger=ledger(fates, costs, short, made),
-        plan=plans.encode(messages, fates),
+        plan=encode(messages, fates),
         stable_prefix=stable,
         replanned=replanned,
         costs=tuple(costs),
@@ -158,7 +222,7 @@ def optimise(
 
 def _fates(plan: str, messages: Sequence[Message], lines: Mapping[int, ContextMessage]) -> list[Fate]:
     """The fates of a plan; what it masks and nothing would be saved by is whole."""
-    found = plans.decode(plan, messages)
+    found = decode(plan, messages)
     return [KEPT if fate == MASKED and place not in lines else fate for place, fate in enumerate(found)]
 
 

@@ -1,16 +1,22 @@
-"""The store's reading side as retrieval asks for it, with a memory, so that a search reads little of the store."""
+"""The store's reading side as retrieval asks for it, with a memory, so that a search reads little of the store; and one
+committed state of the store as readers see it: what was derived from it, which no other change moves on.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from amgs.derived.roll import Roll
+from amgs.graph.live import LiveGraph
+from amgs.graph.view import GraphView
 from amgs.index.ascending import joined, replaced, without
 from amgs.index.id_map import IdMap
+from amgs.retrieval.sequence_index import SequenceIndex
 from amgs.storage.block_columns import ScoringColumns, ScoringFacts
 from amgs.storage.blocks import NumberedBlock
 from amgs.storage.store import Storage
@@ -157,3 +163,26 @@ class StateReader:
         """Remember the numbers of some blocks, by id."""
         known = self._numbers
         self._numbers = numbers if len(known) + len(numbers) > _BLOCKS_KEPT else {**known, **numbers}
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """changes, structure: the store's counters. lay_out: makes the sequence index of this state.
+
+    Several threads may read one state; each reads the store in a snapshot of its own, all of the same state.
+    """
+
+    changes: int
+    structure: int
+    blocks: StateReader
+    graph: LiveGraph
+    lay_out: Callable[[int, GraphView], SequenceIndex]
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _laid_out: list[SequenceIndex] = field(default_factory=list)
+
+    def sequences(self) -> SequenceIndex:
+        """The order and the episodes of all blocks, laid out once."""
+        with self._lock:
+            if not self._laid_out:
+                self._laid_out.append(self.lay_out(self.structure, self.graph.view()))
+            return self._laid_out[0]

@@ -17,8 +17,7 @@ from amgs.graph.centrality import BRIEF_BYTES, Scores, measure, telling
 from amgs.graph.live import CentralitySnapshot
 from amgs.graph.view import GraphView, materialise
 from amgs.settings import GraphSettings
-from amgs.storage.centrality import CentralityOrigin
-from amgs.storage.edges import EdgeColumns
+from amgs.storage.edges import CentralityOrigin, EdgeColumns
 from amgs.storage.store import Storage
 from amgs.types import BlockFilter
 

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.derived.state import State
+from amgs.derived.block_reader import State
 from amgs.identity import file_of
 from amgs.index.block_features import NOBODY
 from amgs.index.entity_index import EntityIndex, lay_out

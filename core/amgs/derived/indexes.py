@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.derived.block_reader import StateReader
+from amgs.derived.block_reader import State, StateReader
 from amgs.derived.centrality import GraphInput, StoredCentrality
 from amgs.derived.kept import WORTH_KEEPING, KeptArrays
 from amgs.derived.raw_vectors import RawVectors
 from amgs.derived.roll import Roll
 from amgs.derived.search_indexes import SearchIndexes
 from amgs.derived.search_tier import SearchTier
-from amgs.derived.state import State
 from amgs.errors import StoreError
-from amgs.graph.catch_up import caught_up
 from amgs.graph.centrality import BRIEF_BYTES
 from amgs.graph.live import CentralitySnapshot, LiveGraph
+from amgs.graph.view import caught_up
 from amgs.index.ascending import without
 from amgs.index.block_features import BlockFeatures
 from amgs.index.vector import VectorIndex

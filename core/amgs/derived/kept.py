@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amgs.derived.roll import Roll
-from amgs.graph import persisted as kept_graph
+from amgs.graph import live
 from amgs.index.id_map import IdMap
 from amgs.index.snapshot_store import Generation, SnapshotStore, Stamp, save_arrays
 from amgs.retrieval import sequence_index
@@ -45,7 +45,7 @@ class KeptArrays:
         self._storage = storage
         self._formats = {
             "vectors": _VECTORS,
-            "graph": kept_graph.FORMAT,
+            "graph": live.FORMAT,
             "blocks": sequence_index.FORMAT,
             "columns": _COLUMNS,
         }
@@ -90,10 +90,10 @@ class KeptArrays:
                 return None
         return found
 
-    def graph(self) -> kept_graph.KeptGraph | None:
+    def graph(self) -> live.KeptGraph | None:
         """The graph."""
         kept = self.latest("graph")
-        return None if kept is None else kept_graph.read(kept)
+        return None if kept is None else live.read(kept)
 
     def order(self) -> tuple[SequenceIndex, int] | None:
         """The order of all blocks, and the structure it is of."""
@@ -128,9 +128,9 @@ class KeptArrays:
 
     def put_graph(self, version: int, view: GraphView, highest: int, changes: int) -> None:
         """Keep a graph. highest: the highest number of a block then."""
-        said = {**kept_graph.said(view, highest), "changes": changes}
+        said = {**live.said(view, highest), "changes": changes}
         with self._snapshots["graph"].writing(self._stamp(version), said) as folder:
-            kept_graph.write(folder, view)
+            live.write(folder, view)
 
     def put_order(self, structure: int, sequences: SequenceIndex, ids: IdMap, changes: int) -> None:
         """Keep the order of all blocks, and their ids."""

@@ -9,12 +9,11 @@ from datetime import datetime
 from amgs.api.context import MemoryContext
 from amgs.api.gateway import GatewayLog
 from amgs.conversation import exchanges
-from amgs.diagnosis import wording
+from amgs.diagnosis import facts
 from amgs.errors import UsageError
 from amgs.frames import registry
 from amgs.retrieval.stored_candidates import WHOLE, unpack
-from amgs.storage.assemblies import AssemblyRecord
-from amgs.storage.searches import SearchRow
+from amgs.storage.assemblies import AssemblyRecord, SearchRow
 from amgs.types import Block, Weights
 from amgs.types.diagnosis import DiagnosedRequest
 
@@ -55,7 +54,7 @@ def of_answer(context: MemoryContext, answer: str) -> DiagnosedRequest:
         for row in context.storage.exchanges.latest(_LATEST):
             stored = context.storage.messages.some(row.conversation, set(exchanges.numbers(row)))
             said = exchanges.summarise(row, {n: one.message for n, one in stored.items()})
-            if wording.exactly(said.said, answer):
+            if facts.exactly(said.said, answer):
                 return replace(of_call(context, row.number), because="it was answered so")
     rows = list(_rows(context, _LATEST))
     first = next(iter(rows), None)
@@ -91,7 +90,7 @@ def calls_of(context: MemoryContext, conversation: str, limit: int) -> Iterator[
 
 def _place(blocks: Sequence[Block], answer: str) -> int:
     """The place of the first block that says an answer."""
-    return next((n for n, block in enumerate(blocks) if wording.says(block.content, answer)), _NOWHERE)
+    return next((n for n, block in enumerate(blocks) if facts.says(block.content, answer)), _NOWHERE)
 
 
 def _rows(

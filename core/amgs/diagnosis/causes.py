@@ -1,19 +1,21 @@
-"""Where a block that holds a fact fell out of a request: the cause, and the chain of evidence up to it."""
+"""Where a block that holds a fact fell out of a request: the cause, and the chain of evidence up to it;
+and whether it stood as tokens when an answer was decoded.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amgs.api.assembler import Assembler
 from amgs.api.context import MemoryContext
 from amgs.api.frames import Frames
 from amgs.api.retrieval import Retrieval
-from amgs.diagnosis import facts, wording
+from amgs.diagnosis import facts
 from amgs.errors import UsageError
 from amgs.frames import registry
 from amgs.retrieval.waterfall import FINDERS
 from amgs.types import Block, Candidate, Explanation, Frame, FrameDefinition
-from amgs.types.diagnosis import DiagnosedRequest, DiagnosisCause, DiagnosisStep
+from amgs.types.diagnosis import DecodedContext, DiagnosedRequest, DiagnosisCause, DiagnosisStep
 
 _MORE = 2
 """A fact is over budget where so many times the budget would hold it; where even that would not, it is out-voted."""
@@ -134,7 +136,7 @@ def _given(
 ) -> FactFate:
     """Of a block that was in: whether the passage of it that was written holds the fact."""
     part = shown if request.frame and shown is not None and shown.passage is not None else None
-    if part is not None and wording.says_less(part.excerpt, facts.said(part.block), fact):
+    if part is not None and facts.says_less(part.excerpt, facts.said(part.block), fact):
         told = "its block was shortened, and the passage that was written leaves the fact out"
         steps.append(DiagnosisStep("passage", False, told))
         needed = _budget_needed(context, request, fact, part.block) or _doubled(context, request)
@@ -215,8 +217,7 @@ def _budget_needed(context: MemoryContext, request: DiagnosedRequest, fact: str,
     def taken(budget: int) -> bool:
         chosen = look(context, request, budget=budget).selected
         return any(
-            c.block.id == block.id and not wording.says_less(c.excerpt, facts.said(block), fact)
-            for c in chosen
+            c.block.id == block.id and not facts.says_less(c.excerpt, facts.said(block), fact) for c in chosen
         )
 
     most = _doubled(context, request)
@@ -227,3 +228,38 @@ def _budget_needed(context: MemoryContext, request: DiagnosedRequest, fact: str,
         middle = (least + most) // 2
         least, most = (least, middle) if taken(middle) else (middle, most)
     return most
+
+
+_MOST = 0.5
+"""Of a sentence that shares no word with the fact, so much may be a gist before the fact is."""
+
+
+def find_decoded(
+    context: MemoryContext, finding: FactFate, block: Block, fact: str, reading: DecodedContext
+) -> FactFate:
+    """The finding about a block that was in the context; "collapsed" where the tokens of it that were left do not say
+    what its sentence that carries the fact says.
+    """
+    spans = [one for one in reading.spans if one.block == block.id]
+    start, end = facts.place(fact, block, context)
+    over = [one for one in spans if one.level and one.start < end and start < one.end]
+    if not over:
+        return finding
+    length = len(block.content)
+    carrying = block.content[round(start * length) : round(end * length)]
+    if facts.stems(carrying) & facts.stems(fact):
+        left = " ".join(
+            block.content[round(one.start * length) : round(one.end * length)]
+            for one in sorted(spans, key=lambda one: one.start)
+            if not one.level
+        )
+        gone = facts.says_less(left, carrying, fact)
+    else:
+        covered = sum(min(one.end, end) - max(one.start, start) for one in over)
+        gone = covered > _MOST * (end - start)
+    if not gone:
+        return finding
+    level = max(one.level for one in over)
+    told = f"a gist of level {level} stood for it at step {reading.step}"
+    step = DiagnosisStep("working context", False, told)
+    return replace(finding, cause="collapsed", verdict=f"Collapsed: {told}.", steps=(*finding.steps, step))

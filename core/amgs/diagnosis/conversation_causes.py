@@ -9,7 +9,7 @@ from amgs.api.context import MemoryContext
 from amgs.api.conversation import Conversations
 from amgs.api.gateway import GatewayLog
 from amgs.conversation.citing import handle
-from amgs.diagnosis import facts, wording
+from amgs.diagnosis import facts
 from amgs.diagnosis.causes import FactFate
 from amgs.types import Block
 from amgs.types.conversation import ContextMessage, ContextSpan, Message
@@ -59,12 +59,12 @@ def in_words(
     """What became of the message that says a fact in its words, or in most of them; None where none does."""
     if given.missing:
         return None
-    here = next((one for one in given.messages if wording.says(one.text, fact)), None)
+    here = next((one for one in given.messages if facts.says(one.text, fact)), None)
     if here is not None:
         return _sent(f"{handle(*here.numbers)}, {here.role}, was sent and says it")
     held = context.storage.messages.held(request.conversation, 1, given.until)
-    said = [one.message for one in held if wording.says(one.message.text, fact)]
-    best = max(said, key=lambda m: (wording.exactly(m.text, fact), wording.share(m.text, fact)), default=None)
+    said = [one.message for one in held if facts.says(one.message.text, fact)]
+    best = max(said, key=lambda m: (facts.exactly(m.text, fact), facts.share(m.text, fact)), default=None)
     return None if best is None else _left_out(best, given, "")
 
 
@@ -88,7 +88,7 @@ def in_blocks(
     message = of[match.block.id]
     for one in given.messages:
         covers = one.numbers[0] <= message.number <= one.numbers[1] or message.number in one.cited
-        if covers and not wording.says_less(one.text, message.text, fact):
+        if covers and not facts.says_less(one.text, message.text, fact):
             told = f"#{message.number}, {message.speaker or message.role}, was sent and says it {facts.how(match)}"
             return replace(_sent(told), block=match.block)
     return replace(_left_out(message, given, f" {facts.how(match)}"), block=match.block)

@@ -10,17 +10,7 @@ from amgs import bounds
 from amgs.api.context import MemoryContext
 from amgs.calibration.results import CalibrationPlan
 from amgs.conversation import keeping
-from amgs.diagnosis import (
-    asked,
-    case_trials,
-    causes,
-    conversation_causes,
-    decoded,
-    facts,
-    fixes,
-    recorded_cases,
-    wording,
-)
+from amgs.diagnosis import asked, cases, causes, conversation_causes, facts, fixes, trial
 from amgs.diagnosis.causes import FactFate
 from amgs.diagnosis.trial import trials
 from amgs.errors import UsageError
@@ -88,7 +78,7 @@ class Diagnosing:
         found = self._found(request, missed, asked_of.get("block", ""))
         finding = found.finding
         if read is not None and found.block is not None and finding.cause == "in the context":
-            finding = decoded.find(self._context, finding, found.block, missed, read)
+            finding = causes.find_decoded(self._context, finding, found.block, missed, read)
         source = self._answered_from(request, answer)
         steps = (_asked(request), *_answered(source), *finding.steps)
         made = Diagnosis(
@@ -152,7 +142,7 @@ class Diagnosing:
         """The questions of the latest verdicts as cases of a test: what was judged useful must be in the answer, what
         was judged useless must not. Whether they hold of the memory as it is was not looked at.
         """
-        return recorded_cases.judged(self._context, bounds.count("A limit", limit))
+        return cases.judged(self._context, bounds.count("A limit", limit))
 
     def calibrated(
         self, plan: CalibrationPlan, cases: Sequence[QuestionCase], *, progress: Progress | None = None
@@ -162,7 +152,7 @@ class Diagnosing:
 
         Raises UsageError where the plan is out of date, UnknownFrameError where a case names a frame that is not there.
         """
-        return case_trials.calibrated(self._context, plan, cases, progress)
+        return trial.calibrated(self._context, plan, cases, progress)
 
     # --- inside -----------------------------------------------------------------------------------------
 
@@ -211,7 +201,7 @@ class Diagnosing:
         if not answer.strip() or request.conversation or request.kind == "question":
             return None
         given = asked.given(self._context, request)
-        return next((one for one in given if wording.says(one.content, answer)), None)
+        return next((one for one in given if facts.says(one.content, answer)), None)
 
     def _tried(
         self,

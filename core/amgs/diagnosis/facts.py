@@ -2,6 +2,8 @@
 
 What is near in meaning is named and not taken: a rule that was fitted to tell by meaning which block holds a fact named
 no more causes on conversations that it was not fitted on than taking none.
+
+How much of a fact a text says goes by its words, whatever their endings, their case and the signs between them.
 """
 
 from __future__ import annotations
@@ -9,13 +11,108 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
+
+from tantivy import TextAnalyzer
 
 from amgs.api.context import MemoryContext
 from amgs.api.retrieval import Retrieval
-from amgs.diagnosis import wording
 from amgs.errors import UsageError
+from amgs.index.terms import clean, word_analyzer
+from amgs.text.stop_words import COMMON_WORDS
 from amgs.types import STATUSES, Block, BlockFilter, Candidate
 from amgs.types.diagnosis import FactMatch
+
+MOST_WORDS = 0.75
+"""From this share on of its words a text says a fact, if it holds all its numbers."""
+_LESS = 0.15
+"""A part of a text that holds so much less of a fact's words than the whole leaves the fact out."""
+_WORD = re.compile(r"\w+")
+_NAME = re.compile(r"(?<=[\w,;:] )[^\W\d_a-z]\w+")
+
+
+def says(text: str, fact: str) -> bool:
+    """Whether a text says a fact in its words, or in most of them and all its numbers."""
+    return exactly(text, fact) or share(text, fact) >= MOST_WORDS
+
+
+def exactly(text: str, fact: str) -> bool:
+    """Whether the words of a fact stand in a text one after the other."""
+    wanted = _plain(fact)
+    return bool(wanted.strip()) and wanted in _plain(text)
+
+
+def share(text: str, fact: str) -> float:
+    """The share of the fact's words that a text holds, in [0, 1]; 0 where it lacks one of the fact's numbers or names:
+    what is said of another person or day is another fact.
+    """
+    wanted, held = stems(fact), stems(text)
+    needed = numbers(fact) | names(fact)
+    if not wanted or needed - held:
+        return 0.0
+    return len(wanted & held) / len(wanted)
+
+
+def stems(text: str) -> frozenset[str]:
+    """The stems of a text's words, the commonest words left out unless there are no others."""
+    found = frozenset(_analyzer().analyze(clean(text)))
+    return found - _common() or found
+
+
+def numbers(text: str) -> frozenset[str]:
+    """The words of a text that hold a digit."""
+    return frozenset(word for word in stems(text) if any(c.isdigit() for c in word))
+
+
+def names(text: str) -> frozenset[str]:
+    """The stems of words that are written like names: with a capital, and not at the beginning of a sentence."""
+    return frozenset(_analyzer().analyze(clean(" ".join(_NAME.findall(text))))) - _common()
+
+
+def says_less(part: str, whole: str, fact: str) -> bool:
+    """Whether a part of a text leaves out what the whole says of a fact: one of its numbers or names, or so many of its
+    words that the rest says something else.
+    """
+    wanted, kept = stems(fact), stems(part)
+    held = wanted & stems(whole)
+    needed = (numbers(fact) | names(fact)) & held
+    return bool(needed - kept) or len(wanted & kept) < len(held) - _LESS * len(wanted)
+
+
+def place_in(text: str, fact: str) -> tuple[float, float]:
+    """Where a text says most of a fact, as [start, end) in shares of the text: its sentence with most of the words."""
+    wanted = stems(fact)
+    start, end = max(
+        sentences(text), key=lambda at: len(wanted & stems(text[at[0] : at[1]])), default=(0, len(text))
+    )
+    length = max(len(text), 1)
+    return start / length, end / length
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Where each sentence of a text stands: characters [start, end)."""
+    found, at = [], 0
+    for sentence in re.split(r"(?<=[.!?])\s+|\n+", text):
+        start = text.index(sentence, at)
+        at = start + len(sentence)
+        if _WORD.search(sentence):
+            found.append((start, at))
+    return found
+
+
+def _plain(text: str) -> str:
+    return f" {' '.join(_WORD.findall(text.casefold()))} "
+
+
+@cache
+def _analyzer() -> TextAnalyzer:
+    return word_analyzer()
+
+
+@cache
+def _common() -> frozenset[str]:
+    return frozenset(_analyzer().analyze(" ".join(COMMON_WORDS)))
+
 
 _LOOKED_AT = 50
 """The best of a search for the fact, in every state a block may be in."""
@@ -30,7 +127,7 @@ def matching(fact: str, context: MemoryContext, block: str = "") -> tuple[FactMa
     """
     if block:
         found = context.block(block)
-        return (FactMatch(found, "words", wording.share(found.content, fact), 0.0),)
+        return (FactMatch(found, "words", share(found.content, fact), 0.0),)
     return judged(fact, hits(fact, context))
 
 
@@ -48,19 +145,19 @@ def holds(match: FactMatch) -> bool:
 def judged(fact: str, found: Sequence[Candidate]) -> tuple[FactMatch, ...]:
     """Each of some hits by how it says a fact, the best first; those that do not in the order of the search."""
     speakers = _speakers(found)
-    meant = {one for one in set(speakers.values()) - {""} if wording.stems(fact) & wording.stems(one)}
+    meant = {one for one in set(speakers.values()) - {""} if stems(fact) & stems(one)}
     matches: list[FactMatch] = []
     for hit in found:
         content = hit.block.content
-        share = wording.share(content, fact)
+        said_share = share(content, fact)
         # What is said by another person than those the fact names is another fact, unless it says so.
         other = bool(meant) and speakers[hit.block.id] not in {*meant, ""}
-        if wording.exactly(content, fact):
+        if exactly(content, fact):
             matches.append(FactMatch(hit.block, "exact", 1.0, hit.vector))
-        elif share >= wording.MOST_WORDS and not other:
-            matches.append(FactMatch(hit.block, "words", share, hit.vector))
+        elif said_share >= MOST_WORDS and not other:
+            matches.append(FactMatch(hit.block, "words", said_share, hit.vector))
         else:
-            matches.append(FactMatch(hit.block, "near", share, hit.vector))
+            matches.append(FactMatch(hit.block, "near", said_share, hit.vector))
     said_well = {id(one): -(one.share + one.cosine) if holds(one) else 0.0 for one in matches}
     return tuple(sorted(matches, key=lambda one: (_ORDER.index(one.how), said_well[id(one)])))
 
@@ -94,14 +191,14 @@ def place(fact: str, block: Block, context: MemoryContext) -> tuple[float, float
     and is nearest to it in meaning.
     """
     content = block.content
-    found = wording.sentences(content)
-    if len(found) < 2 or wording.exactly(content, fact):
-        return wording.place(content, fact)
-    wanted = wording.stems(fact)
+    found = sentences(content)
+    if len(found) < 2 or exactly(content, fact):
+        return place_in(content, fact)
+    wanted = stems(fact)
     told = [content[start:end] for start, end in found]
     mine, *vectors = context.embedder.embed([fact, *told])
     worth = [
-        len(wanted & wording.stems(text)) / max(len(wanted), 1) + float(vector @ mine)
+        len(wanted & stems(text)) / max(len(wanted), 1) + float(vector @ mine)
         for text, vector in zip(told, vectors, strict=True)
     ]
     start, end = found[worth.index(max(worth))]

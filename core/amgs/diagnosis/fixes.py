@@ -13,7 +13,7 @@ from amgs.api.lifecycle import Lifecycle
 from amgs.diagnosis.causes import FactFate, asking
 from amgs.errors import UsageError
 from amgs.frames import registry
-from amgs.lifecycle import annotate, block_edit, consolidate
+from amgs.lifecycle import annotate, consolidate
 from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.plan_editing import PlanDraft
 from amgs.types import COMPONENTS, Block, Edge, JournalEntry
@@ -141,7 +141,7 @@ def apply(context: MemoryContext, fix: ProposedFix) -> FixApplied:
             done = _consolidated(context, [fix.block])
             return FixApplied(fix, "The block was consolidated.", (done,))
         if fix.kind == "reinstate":
-            block_edit.edit(storage, fix.block, context.clock.now(), status="consolidated")
+            annotate.edit(storage, fix.block, context.clock.now(), status="consolidated")
             return FixApplied(fix, "The block is back.", storage.journal.latest(1))
         if fix.kind == "restore":
             return FixApplied(fix, "The block holds again.", (_restored(context, fix.block),))

@@ -1,20 +1,29 @@
-"""A fix tried in a copy of the memory: whether the fact is in then, and which other answers move."""
+"""A fix tried in a copy of the memory: whether the fact is in then, which other answers move, and what becomes of cases
+of questions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 
+from amgs.api.assembler import Assembler
 from amgs.api.context import MemoryContext
 from amgs.api.retrieval import Retrieval
+from amgs.calibration import plan as planning
+from amgs.calibration.results import CalibrationPlan
 from amgs.conversation.citing import numbers
-from amgs.diagnosis import asked, causes, conversation_causes, facts, fixes, wording
+from amgs.diagnosis import asked, causes, conversation_causes, facts, fixes
+from amgs.diagnosis.case_changes import compare
+from amgs.diagnosis.cases import check
 from amgs.log import journal, undo
 from amgs.retrieval.search_log import SearchLog
 from amgs.storage.opening import copy_in_memory
-from amgs.types import Block, Candidate, Frame, Progress
+from amgs.types import Block, Candidate, Frame, Progress, SearchResult
 from amgs.types.diagnosis import DiagnosedRequest, FixApplied, FixTrial, MovedAnswer, ProposedFix
+from amgs.types.question_case import CaseComparison, CaseOutcome, QuestionCase
 
 _LOGGED = 500
 """So many logged requests are looked through for different questions."""
@@ -85,7 +94,7 @@ class Trials:
             made = conversation_causes.sent(self.copy, replace(request, kind="conversation"))
             first, last = numbers(fix.handle) if fix.handle else (0, 0)
             return any(
-                first <= one.numbers[0] <= last if one.fate == "kept" else wording.says(one.text, self.fact)
+                first <= one.numbers[0] <= last if one.fate == "kept" else facts.says(one.text, self.fact)
                 for one in made.messages
             )
         if not request.frame:
@@ -95,7 +104,7 @@ class Trials:
             return any(hit.block.id in wanted for hit in hits)
         whole = self.fact if self.block is None else facts.said(self.block)
         return any(
-            c.block.id in wanted and not wording.says_less(c.excerpt, whole, self.fact)
+            c.block.id in wanted and not facts.says_less(c.excerpt, whole, self.fact)
             for c in causes.look(self.copy, request).selected
         )
 
@@ -177,3 +186,46 @@ def _moved(request: DiagnosedRequest, before: Answer, after: Answer) -> MovedAns
     if not lost and not first:
         return None
     return MovedAnswer(request.query, request.frame, lost, came, first)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyAnswering:
+    """A copy of a memory, asked as the memory itself would be; leaves no trace."""
+
+    copy: MemoryContext
+
+    def search(self, query: str, *, top_k: int = 10, as_of: datetime | None = None) -> SearchResult:
+        """The best hits of the copy for a query."""
+        return Retrieval(self.copy).search(query, top_k=top_k, as_of=as_of)
+
+    def assemble(
+        self, name: str, *, query: str = "", reinforce: bool = True, as_of: datetime | None = None
+    ) -> Frame:
+        """A frame of the copy."""
+        return Assembler(self.copy).assemble(name, query=query, reinforce=reinforce, as_of=as_of)
+
+
+def calibrated(
+    context: MemoryContext,
+    plan: CalibrationPlan,
+    cases: Sequence[QuestionCase],
+    progress: Progress | None = None,
+) -> CaseComparison:
+    """Which cases would move if a recalibration were carried out; the memory itself stays as it is. Raises UsageError
+    where the plan is out of date, UnknownFrameError where a case names a frame that is not there.
+    """
+    with copied(context, progress) as copy:
+        before = _asked(copy, cases, 0, progress)
+        planning.apply(copy.storage, plan, context.clock.now())
+        return compare(before, _asked(copy, cases, len(cases), progress))
+
+
+def _asked(
+    copy: MemoryContext, cases: Sequence[QuestionCase], done: int, progress: Progress | None
+) -> list[CaseOutcome]:
+    found = []
+    for number, case in enumerate(cases, done):
+        if progress is not None:
+            progress(number, 2 * len(cases), "asking")
+        found.append(check(case, CopyAnswering(copy)))
+    return found

@@ -2,15 +2,303 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import TypeAdapter, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model, model_validator
 
-from amgs.exchange.column_kinds import BASES, KNOWN, TYPES, Row
-from amgs.exchange.value_kinds import LARGEST
+from amgs.calibration.recalibrate import read_curve
+from amgs.clock import parse_instant
+from amgs.exchange.value_kinds import (
+    LARGEST,
+    Calls,
+    Count,
+    Embedding,
+    Finite,
+    Id,
+    Ids,
+    Instant,
+    Json,
+    Members,
+    Metadata,
+    Name,
+    Number,
+    Object,
+    Rate,
+    Scores,
+    Share,
+    Span,
+    Text,
+    Whole,
+    read_metadata,
+    readable,
+)
+from amgs.storage.frames import decode
 from amgs.storage.meta import DIMENSION, EMBEDDER
 from amgs.storage.tables import TableColumn
+from amgs.types import Status
+from amgs.types.mentions import MentionKind, MentionType
+from amgs.types.tasks import TaskKind, TaskState
+
+
+class _BlockState(BaseModel):
+    """A block as the journal keeps it."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    category: Name
+    confidence: Share
+    decay_lambda: Rate
+    status: Status
+    is_self_component: bool
+    meta: dict[str, Any]
+    embedding_kept: bool = True
+    content: Text | None = None
+    created_at: str | None = None
+    last_reinforced_at: str | None = None
+    valid_from: str | None = None
+    valid_to: str | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> _BlockState:
+        read_metadata(self.meta)
+        _check_instants(self.created_at, self.last_reinforced_at, self.valid_from, self.valid_to)
+        return self
+
+
+class _EdgeState(BaseModel):
+    """An edge as the journal keeps it."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    weight: Share
+    confidence: Share
+    decay_lambda: Rate
+    created_at: str
+    last_reinforced_at: str
+    key: Annotated[list[Name], Field(min_length=3, max_length=3)]
+
+    @model_validator(mode="after")
+    def _fits(self) -> _EdgeState:
+        _check_instants(self.created_at, self.last_reinforced_at)
+        return self
+
+
+def _check_instants(*texts: str | None) -> None:
+    for text in texts:
+        if text is not None:
+            parse_instant(text)
+
+
+class _ClockState(BaseModel):
+    """A reinforcement as the journal keeps it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    last_reinforced_at: str | None = None
+    at: str | None = None
+    event_type: Text = ""
+    source: Text = ""
+
+    @model_validator(mode="after")
+    def _fits(self) -> _ClockState:
+        _check_instants(self.last_reinforced_at, self.at)
+        return self
+
+
+class _VerdictState(BaseModel):
+    """A verdict as the journal keeps it; of a forecast that is open there is nothing to keep but the clock of a block
+    that the verdict reinforced.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    block: Id = "0" * 64
+    predicted: Share = 0.0
+    actual: Share = 0.0
+    brier: Share = 0.0
+    decided_at: str = "1970-01-01"
+    last_reinforced_at: str | None = None
+    reinforced: _ClockState | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> _VerdictState:
+        _check_instants(self.decided_at, self.last_reinforced_at)
+        return self
+
+
+_STATES: Mapping[str, type[BaseModel]] = {
+    "block": _BlockState,
+    "edge": _EdgeState,
+    "forecast": _VerdictState,
+    "clock": _ClockState,
+}
+
+
+class Row(BaseModel):
+    """Any row: a column that the schema does not have was refused before."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _JournalRow(Row):
+    """A row of the journal, whose states are those of what it names."""
+
+    @model_validator(mode="after")
+    def _states(self) -> _JournalRow:
+        given = self.__dict__
+        state = _STATES.get(given["target"])
+        for name in ("before", "after"):
+            if state is not None and given[name] is not None:
+                try:
+                    state.model_validate(json.loads(given[name]))
+                except (ValueError, TypeError, OverflowError) as error:
+                    raise ValueError(f"{name} is no state of a {given['target']}") from error
+        if given["target"] == "edge" and given["key"].count(" ") < 2:
+            raise ValueError("the key of an edge is source, target and relation")
+        return self
+
+
+BASES: Mapping[str, type[Row]] = {"operation_rows": _JournalRow}
+
+TYPES: Mapping[str, Any] = {
+    "VARCHAR": Text,
+    "VARCHAR[]": list[Text],
+    "BIGINT": Whole,
+    "INTEGER": Annotated[int, Field(ge=0, le=2**31 - 1)],
+    "DOUBLE": Finite,
+    "BOOLEAN": bool,
+    "TIMESTAMP": Instant,
+    "JSON": Json,
+    "FLOAT[]": Embedding,
+}
+"""What a column of this type may hold, where nothing more is known of it."""
+
+KNOWN: Mapping[tuple[str, str], Any] = {
+    ("memory_blocks", "id"): Id,
+    ("memory_blocks", "content"): Name,
+    ("memory_blocks", "category"): Name,
+    ("memory_blocks", "confidence"): Share,
+    ("memory_blocks", "decay_lambda"): Rate,
+    ("memory_blocks", "status"): Status,
+    ("memory_blocks", "meta"): Metadata,
+    ("memory_blocks", "reinforcements"): Count,
+    ("memory_blocks", "number"): Number,
+    ("memory_blocks", "revision"): Count,
+    ("edges", "source_id"): Id,
+    ("edges", "target_id"): Id,
+    ("edges", "relation_type"): Name,
+    ("edges", "weight"): Share,
+    ("edges", "confidence"): Share,
+    ("edges", "decay_lambda"): Rate,
+    ("frame_compositions", "budget_allocation"): Share,
+    ("calibration_log", "predicted"): Share,
+    ("calibration_log", "actual"): Share,
+    ("calibration_log", "brier_score"): Share,
+    ("calibration_log", "serial"): Count,
+    ("operations", "id"): Number,
+    ("operations", "blocks"): Count,
+    ("operations", "edges"): Count,
+    ("operation_rows", "target"): Name,
+    ("operation_rows", "key"): Name,
+    ("operation_rows", "before"): Object,
+    ("operation_rows", "after"): Object,
+    ("undone_blocks", "id"): Id,
+    ("undone_blocks", "content"): Name,
+    ("undone_blocks", "category"): Name,
+    ("undone_blocks", "confidence"): Share,
+    ("undone_blocks", "decay_lambda"): Rate,
+    ("undone_blocks", "status"): Status,
+    ("undone_blocks", "meta"): Metadata,
+    ("undone_edges", "source_id"): Id,
+    ("undone_edges", "target_id"): Id,
+    ("undone_edges", "relation_type"): Name,
+    ("undone_edges", "weight"): Share,
+    ("undone_edges", "confidence"): Share,
+    ("undone_edges", "decay_lambda"): Rate,
+    ("source_blocks", "source"): Name,
+    ("source_blocks", "locator"): Name,
+    ("source_blocks", "block_id"): Id,
+    ("sources", "name"): Name,
+    ("messages", "conversation"): Name,
+    ("messages", "number"): Number,
+    ("messages", "role"): Literal["system", "user", "assistant", "tool"],
+    ("messages", "calls"): Calls,
+    ("messages", "blocks"): Ids,
+    ("mentions", "conversation"): Name,
+    ("mentions", "number"): Number,
+    ("mentions", "span_start"): Count,
+    ("mentions", "span_end"): Number,
+    ("mentions", "kind"): MentionKind,
+    ("mentions", "type"): MentionType,
+    ("mentions", "means"): Ids,
+    ("mentions", "antecedent"): Span,
+    ("mentions", "confidence"): Share,
+    ("reviews", "id"): Number,
+    ("reviews", "kind"): Literal["supersedes", "contradicts", "merges"],
+    ("reviews", "confidence"): Share,
+    ("assemblies", "serial"): Number,
+    ("assemblies", "budget"): Number,
+    ("assemblies", "tokens"): Count,
+    ("assemblies", "entropy_bits"): Rate,
+    ("assemblies", "weights"): Scores,
+    ("assemblies", "walked"): list[Annotated[str, Field(pattern=r"^\S+ \S+ .+$")]],
+    ("assemblies", "kept"): Object,
+    ("frame_versions", "definitions"): Annotated[
+        str, readable(lambda data: [decode(one) for one in data], "list of frame definitions")
+    ],
+    ("frame_cache", "assembly"): Object,
+    ("frame_cache", "identity"): Object,
+    ("waterfalls", "serial"): Number,
+    ("waterfalls", "candidates"): Object,
+    ("standing_messages", "conversation"): Name,
+    ("standing_messages", "number"): Number,
+    ("exchanges", "number"): Number,
+    ("exchanges", "last"): Count,
+    ("exchanges", "record"): Object,
+    # of a wing; exported and read back whether it is there or not, as `amgs.storage.migrations` says
+    ("packs", "name"): Name,
+    ("packs", "version"): Number,
+    ("packs", "id"): Id,
+    ("packs", "members"): Members,
+    ("packs", "keywords"): Ids,
+    ("packs", "tokens"): Count,
+    ("pack_uses", "number"): Number,
+    ("pack_uses", "name"): Name,
+    ("pack_uses", "version"): Number,
+    ("pack_uses", "pack"): Id,
+    ("pack_uses", "tokens"): Count,
+    ("pack_uses", "blocks"): Ids,
+    ("pack_uses", "outcome"): Share | None,
+    ("pack_credits", "number"): Number,
+    ("pack_credits", "model"): Name,
+    ("searches", "serial"): Number,
+    ("searches", "places"): Number,
+    ("searches", "pool"): Count,
+    ("searches", "candidates"): Object,
+    ("forecast_curves", "curve"): Annotated[
+        str, readable(lambda data: read_curve(json.dumps(data)), "curve")
+    ],
+    ("monitor_log", "detail"): Object,
+    ("tasks", "number"): Number,
+    ("tasks", "kind"): TaskKind,
+    ("tasks", "parameters"): Object,
+    ("tasks", "wanted_at"): Count,
+    ("tasks", "state"): TaskState,
+    ("tasks", "attempts"): Count,
+    ("centrality", "block_id"): Id,
+    ("centrality", "score"): Share,
+    ("centrality_of", "structure"): Count,
+    ("centrality_of", "blocks"): Count,
+    ("centrality_of", "edges"): Count,
+    ("prepared_vectors", "block_id"): Id,
+    ("prepared_vectors", "text"): Id,
+    ("prepared_vectors", "space"): Name,
+    ("deleted_blocks", "block_id"): Id,
+    ("deleted_blocks", "line"): Object,
+}
+
 
 _MOST_COMPLAINTS = 3
 _LONGEST_VALUE = 40

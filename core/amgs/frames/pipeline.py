@@ -10,13 +10,12 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from amgs.clock import ShiftedClock
-from amgs.frames.assemble import Assembled, CountTokens, FrameSection, Template, assemble
+from amgs.frames.assemble import Assembled, CountTokens, FrameSection, Shortener, Template, assemble
 from amgs.frames.compose import Filled, Pool, Pools, fill
 from amgs.frames.registry import Definitions, check_budget, leaves
 from amgs.frames.score import effective, entropy_bits
 from amgs.frames.select import Taken, apart
 from amgs.frames.self import identity
-from amgs.frames.shorten import Shortener
 from amgs.retrieval.passage_finder import PassageFinder
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import Gathered, RetrievalRequest, gather

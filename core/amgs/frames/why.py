@@ -1,15 +1,18 @@
-"""Why a block is in a frame or not: its fate among the candidates, or the layer that kept it from them."""
+"""Why a block is in a frame or not: its fate among the candidates, or the layer that kept it from them. Of a
+past assembly it is told from the scores, finders and fates of the moment: nothing is assembled again, no block is read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from amgs.errors import UsageError
-from amgs.frames import fate
 from amgs.frames.assemble import CountTokens
 from amgs.frames.pipeline import FrameRequest, asked_in, asked_of, build, choosable, windowed
 from amgs.frames.registry import Definitions, leaves
@@ -18,8 +21,10 @@ from amgs.retrieval import why as retrieval
 from amgs.retrieval.admit import admission
 from amgs.retrieval.score import weight_row
 from amgs.retrieval.sources import Sources
+from amgs.retrieval.stored_candidates import WHOLE, StoredCandidate, as_it_was, found_by, pack, unpack
 from amgs.retrieval.waterfall import gather
 from amgs.settings import Settings
+from amgs.storage.assemblies import AssemblyRecord
 from amgs.types import (
     COMPONENTS,
     Block,
@@ -31,6 +36,130 @@ from amgs.types import (
     WeightChange,
     Weights,
 )
+from amgs.types.explanation import Verdict
+
+
+class Ranked(Protocol):
+    """What a candidate is measured against."""
+
+    @property
+    def score(self) -> float: ...
+    @property
+    def fate(self) -> str: ...
+
+
+def told(
+    candidate: Candidate,
+    peers: Sequence[Ranked],
+    found: Sequence[LayerVerdict],
+    *,
+    query: str,
+    frame: str,
+    weights: Weights,
+    as_of: datetime | None = None,
+) -> Explanation:
+    """Where a candidate stands among its peers (itself with them) and why it was taken or not.
+
+    found: what brought it. as_of: the instant of a past assembly.
+    """
+    chosen = [one.score for one in peers if one.fate == "selected"]
+    needed = min(chosen, default=0.0)
+    taken = candidate.fate == "selected"
+    verb = "is" if as_of is None else "was"
+    because = candidate.because or (f"it {verb} in the frame" if taken else candidate.fate.replace("_", " "))
+    rank = 1 + sum(one.score > candidate.score for one in peers)
+    score: Verdict = "passed" if taken or candidate.score >= needed else "missed"
+    stands = f"rank {rank} of {len(peers)} in {candidate.child}"
+    return Explanation(
+        query=query,
+        block=candidate.block,
+        frame=frame,
+        fell_at="" if taken else "selection",
+        because=because,
+        by=0.0 if taken else max(needed - candidate.score, 0.0),
+        rank=rank,
+        of=len(peers),
+        places=len(chosen),
+        score=candidate.score,
+        needed=needed,
+        candidate=candidate,
+        layers=(
+            *found,
+            LayerVerdict("score", score, candidate.score, needed, stands),
+            LayerVerdict("selection", "passed" if taken else "missed", None, None, because),
+        ),
+        weights=weights,
+        as_of=as_of,
+    )
+
+
+def encode(frame: Frame) -> str:
+    """The frame's candidates and weights."""
+    weights = {part.name: part.weights for part in frame.parts} | {WHOLE: frame.weights}
+    return pack(map(_stored, frame.candidates), weights)
+
+
+def _stored(one: Candidate) -> StoredCandidate:
+    return StoredCandidate(
+        one.block.id,
+        one.child,
+        one.score,
+        tuple(getattr(one.parts, name) for name in COMPONENTS),
+        one.lexical,
+        one.vector,
+        one.graph,
+        one.layers,
+        one.fate,
+        one.because,
+        one.tokens,
+    )
+
+
+def explain(record: AssemblyRecord, text: str, block: Block) -> Explanation:
+    """Why a block was in a past assembly or not, from what was kept of it. text: what `encode` wrote."""
+    every, weights = unpack(text)
+    mine = [one for one in every if block.id.startswith(one.block)]
+    if not mine:
+        return _absent(record, every, weights, block)
+    one = next((c for c in mine if c.fate == "selected"), mine[0])
+    return told(
+        as_it_was(one, block),
+        [c for c in every if c.child == one.child],
+        (
+            LayerVerdict("prefilter", "passed", None, None, "it was a candidate"),
+            *found_by(one),
+        ),
+        query=record.query,
+        frame=record.name,
+        weights=weights.get(one.child, weights[WHOLE]),
+        as_of=record.as_of,
+    )
+
+
+def _absent(
+    record: AssemblyRecord, every: Sequence[StoredCandidate], weights: Mapping[str, Weights], block: Block
+) -> Explanation:
+    """A block that no layer had brought."""
+    because = f"it was not among the {len(every)} candidates: no layer had brought it, or a condition had refused it"
+    if block.created_at > record.as_of:
+        because = f"it is dated {block.created_at:%Y-%m-%d}, after the assembly"
+    return Explanation(
+        query=record.query,
+        block=block,
+        frame=record.name,
+        fell_at="candidates",
+        because=because,
+        by=1.0,
+        rank=0,
+        of=len(every),
+        places=len(record.selected),
+        score=0.0,
+        needed=min((one.score for one in every if one.fate == "selected"), default=0.0),
+        candidate=None,
+        layers=(LayerVerdict("candidates", "missed", None, None, because),),
+        weights=weights[WHOLE],
+        as_of=record.as_of,
+    )
 
 
 def why(
@@ -71,7 +200,7 @@ def why(
         return retrieval.why(part.asked, block, number, sources, atom.rule.pool, frame=definition.name)
     candidate = next((c for c in mine if c.fate == "selected"), mine[0])
     part = _Part(definition, atoms[candidate.child], request, sources, settings)
-    fall = fate.told(
+    fall = told(
         candidate,
         _peers(frame, candidate),
         part.finders(block, number),

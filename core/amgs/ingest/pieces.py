@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from amgs.ingest.document import ParsedDocument, Passage, titled
-from amgs.text.outline import without_plumbing
+from amgs.text.markdown import without_plumbing
 
 _BLANK_LINE = re.compile(r"\n(?:[^\S\n]*\n)+")
 _LINE = re.compile(r"\n")

@@ -20,7 +20,7 @@ from amgs.ingest.readers.registry import Reader, reader_of
 from amgs.settings import IngestSettings
 from amgs.text.intervals import note_date
 from amgs.text.links import definitions, references, relative
-from amgs.text.outline import without_plumbing
+from amgs.text.markdown import without_plumbing
 from amgs.types import Progress, Refusal, Skipped
 
 # Front matter that has a place of its own; anything else is kept in meta as it is written.

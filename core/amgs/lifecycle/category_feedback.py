@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from amgs.lifecycle.block_edit import KIND
+from amgs.lifecycle.annotate import KIND
 from amgs.storage.store import Storage
 from amgs.text.claims import terms
 from amgs.types import Block, BlockFilter

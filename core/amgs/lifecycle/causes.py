@@ -11,8 +11,7 @@ from typing import Any
 
 from amgs.decay import PROFILES
 from amgs.lifecycle.change import Change
-from amgs.lifecycle.link_context import node, places
-from amgs.lifecycle.linking import NEXT
+from amgs.lifecycle.linking import NEXT, node, places
 from amgs.lifecycle.proposals import Proposal, ProposalKind, proposal_id
 from amgs.text.causality import StatedCause, stated_causes
 from amgs.text.markdown import links

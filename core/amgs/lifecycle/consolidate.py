@@ -19,8 +19,7 @@ from amgs.errors import Cancelled, UsageError
 from amgs.index.neighbours import Near
 from amgs.lifecycle.categories import CategoryVerdict, categorise, decay_of, initial_confidence
 from amgs.lifecycle.category_feedback import NO_LESSONS, Lessons
-from amgs.lifecycle.link_context import LinkContext, node
-from amgs.lifecycle.linking import Contents, Fresh, link
+from amgs.lifecycle.linking import Contents, Fresh, LinkContext, link, node
 from amgs.lifecycle.prepared_vectors import Prepared, digest, none_prepared
 from amgs.lifecycle.self_detection import is_self_component, owner
 from amgs.log import journal

@@ -8,8 +8,7 @@ from datetime import datetime
 
 from amgs.decay import relevance_at
 from amgs.errors import UsageError
-from amgs.lifecycle.annotate import DEFAULT_WEIGHT, EDGE, joinable, made_edge
-from amgs.lifecycle.block_edit import checked_confidence
+from amgs.lifecycle.annotate import DEFAULT_WEIGHT, EDGE, checked_confidence, joinable, made_edge
 from amgs.lifecycle.change import Change, carry_out
 from amgs.storage.store import Storage
 from amgs.types import Edge, JournalEntry

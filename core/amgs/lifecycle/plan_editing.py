@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from amgs.errors import UsageError
-from amgs.lifecycle.block_edit import checked_category, checked_confidence
+from amgs.lifecycle.annotate import checked_category, checked_confidence
 from amgs.lifecycle.categories import decay_of
 from amgs.lifecycle.category_feedback import PROPOSED
 from amgs.lifecycle.self_detection import is_self_component

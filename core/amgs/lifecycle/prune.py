@@ -26,7 +26,7 @@ from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.prune_criteria import EVEN, SIGNS, Signals, expendable, least, limits, low, signals
 from amgs.settings import PruningSettings
 from amgs.storage.blocks import NumberedBlock
-from amgs.storage.deleted_blocks import LEDGER
+from amgs.storage.erasure import LEDGER
 from amgs.storage.journal import PROPOSAL
 from amgs.storage.store import Storage
 from amgs.text.plural import plural

@@ -82,9 +82,9 @@ class BlockMethods(OpenMemory):
         meta: Mapping[str, str] | None = None,
     ) -> Block:
         """Change a block's metadata; journalled, so that it can be undone. meta: an empty value takes a key away."""
-        from amgs.lifecycle import block_edit as editing
+        from amgs.lifecycle import annotate
 
-        return editing.edit(
+        return annotate.edit(
             self._storage,
             self._context.whole_id(id),
             self.clock.now(),

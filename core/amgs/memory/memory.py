@@ -15,7 +15,6 @@ from amgs.api.context import MemoryContext
 from amgs.api.ingest import Intake
 from amgs.derived.indexes import Derived
 from amgs.errors import StoreError
-from amgs.frames import definition as shipped
 from amgs.frames import shipping
 from amgs.memory.block_methods import BlockMethods
 from amgs.memory.lifecycle_methods import LifecycleMethods
@@ -86,7 +85,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
             )
         )
         if not storage.read_only:
-            shipping.renew(storage, shipped.DEFAULTS, clock.now())
+            shipping.renew(storage, shipping.DEFAULTS, clock.now())
             self._finish_erasure()
 
     @classmethod

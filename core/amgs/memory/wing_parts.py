@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from amgs.api.part import MemoryPart
+from amgs.api.context import MemoryPart
 from amgs.wing_registry import Wing, loaded, wings
 
 if TYPE_CHECKING:

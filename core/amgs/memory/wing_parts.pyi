@@ -3,7 +3,7 @@
 Made by `scripts/wing_stubs.py`.
 """
 
-from amgs.api.part import MemoryPart
+from amgs.api.context import MemoryPart
 from amgs.wings.packs.api.packs import Packs
 
 class WingParts(MemoryPart):

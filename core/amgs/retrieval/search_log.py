@@ -16,7 +16,7 @@ import numpy as np
 
 from amgs.retrieval.keyword import saturated
 from amgs.retrieval.stored_candidates import WHOLE, StoredCandidate, as_it_was, found_by, pack, unpack
-from amgs.storage.searches import SearchRow
+from amgs.storage.assemblies import SearchRow
 from amgs.types import Block, Explanation, LayerVerdict, Weights
 
 if TYPE_CHECKING:

@@ -1,4 +1,6 @@
-"""The tables `assemblies`, `frame_versions` and `waterfalls`: what was assembled, so that it can be replayed."""
+"""The tables `assemblies`, `frame_versions`, `waterfalls` and `searches`: what was assembled, so that it can be
+replayed, and what was asked last.
+"""
 
 from __future__ import annotations
 
@@ -184,7 +186,7 @@ def _assembly(row: Sequence[Any]) -> AssemblyRecord:
 
 @dataclass(frozen=True, slots=True)
 class WaterfallRow:
-    """The candidates of an assembly (by its serial) as JSON; see `amgs.frames.stored_waterfall`."""
+    """The candidates of an assembly (by its serial) as JSON; see `amgs.frames.why`."""
 
     serial: int
     candidates: str
@@ -212,3 +214,58 @@ class WaterfallStorage:
         """The candidates of an assembly; None where they are not kept."""
         value = self._connection.value("SELECT candidates FROM waterfalls WHERE serial = ?", [serial])
         return None if value is None else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRow:
+    """A search. serial: its number. places: how many hits it gave at most. pool: how many candidates it had, of which
+    the best are kept, as JSON; see `amgs.retrieval.stored_candidates`.
+    """
+
+    serial: int
+    at: datetime
+    query: str
+    places: int
+    pool: int
+    candidates: str
+
+
+_SEARCH_COLUMNS = "serial, made_at, query, places, pool, candidates"
+
+
+class SearchStorage:
+    """Searches by their number, from 1."""
+
+    def __init__(self, connection: SqlConnection) -> None:
+        self._connection = connection
+
+    def put(self, rows: Sequence[SearchRow], keep: int) -> None:
+        """Keep searches, and of all only the latest `keep`. The change counter stays: it is no change of the memory."""
+        for row in rows[-keep:] if keep else ():
+            self._connection.execute(
+                "INSERT INTO searches VALUES (?, ?, ?, ?, ?, ?)",
+                [row.serial, stored(row.at), row.query, row.places, row.pool, row.candidates],
+                counted=False,
+            )
+        self._connection.execute(
+            "DELETE FROM searches WHERE serial IN (SELECT serial FROM searches ORDER BY serial DESC OFFSET ?)",
+            [keep],
+            counted=False,
+        )
+
+    def get(self, serial: int) -> SearchRow | None:
+        """A search; None where it is not kept."""
+        found = self._connection.rows(f"SELECT {_SEARCH_COLUMNS} FROM searches WHERE serial = ?", [serial])
+        return _search(found[0]) if found else None
+
+    def latest(self, limit: int) -> tuple[SearchRow, ...]:
+        """The latest searches, the newest first."""
+        found = self._connection.rows(
+            f"SELECT {_SEARCH_COLUMNS} FROM searches ORDER BY serial DESC LIMIT ?", [limit]
+        )
+        return tuple(map(_search, found))
+
+
+def _search(row: Sequence[Any]) -> SearchRow:
+    serial, at, query, places, pool, candidates = row
+    return SearchRow(int(serial), as_utc(at), str(query), int(places), int(pool), str(candidates))

@@ -10,27 +10,23 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from amgs.storage.assemblies import AssemblyStorage, WaterfallStorage
+from amgs.storage.assemblies import AssemblyStorage, SearchStorage, WaterfallStorage
 from amgs.storage.blocks import BlockStorage
-from amgs.storage.centrality import CentralityStorage
 from amgs.storage.connection import SqlConnection
-from amgs.storage.edges import EdgeStorage
+from amgs.storage.edges import CentralityStorage, EdgeStorage
 from amgs.storage.erasure import ErasureStorage
 from amgs.storage.frames import FrameStorage
 from amgs.storage.journal import JournalStorage
 from amgs.storage.meta import MetaStorage
-from amgs.storage.searches import SearchStorage
 
 if TYPE_CHECKING:
     from amgs.storage.as_of import AsOfStorage
     from amgs.storage.block_columns import BlockColumnStorage
     from amgs.storage.bulk import BulkStorage
-    from amgs.storage.deleted_blocks import DeletedBlockStorage
-    from amgs.storage.exchanges import ExchangeStorage
+    from amgs.storage.erasure import DeletedBlockStorage
     from amgs.storage.forecasts import EdgeForecastStorage, ForecastStorage
-    from amgs.storage.frame_cache import FrameCacheStorage, ScoreStorage
-    from amgs.storage.mentions import MentionStorage
-    from amgs.storage.messages import MessageStorage
+    from amgs.storage.frames import FrameCacheStorage, ScoreStorage
+    from amgs.storage.messages import ExchangeStorage, MentionStorage, MessageStorage
     from amgs.storage.monitors import MonitorStorage
     from amgs.storage.prepared_vectors import PreparedVectorStorage
     from amgs.storage.reinforcements import ReinforcementStorage
@@ -71,7 +67,7 @@ class Storage(SqlConnection):
 
     @cached_property
     def mentions(self) -> MentionStorage:
-        from amgs.storage.mentions import MentionStorage
+        from amgs.storage.messages import MentionStorage
 
         return MentionStorage(self)
 
@@ -83,13 +79,13 @@ class Storage(SqlConnection):
 
     @cached_property
     def frame_cache(self) -> FrameCacheStorage:
-        from amgs.storage.frame_cache import FrameCacheStorage
+        from amgs.storage.frames import FrameCacheStorage
 
         return FrameCacheStorage(self)
 
     @cached_property
     def scores(self) -> ScoreStorage:
-        from amgs.storage.frame_cache import ScoreStorage
+        from amgs.storage.frames import ScoreStorage
 
         return ScoreStorage(self)
 
@@ -131,7 +127,7 @@ class Storage(SqlConnection):
 
     @cached_property
     def exchanges(self) -> ExchangeStorage:
-        from amgs.storage.exchanges import ExchangeStorage
+        from amgs.storage.messages import ExchangeStorage
 
         return ExchangeStorage(self)
 
@@ -143,7 +139,7 @@ class Storage(SqlConnection):
 
     @cached_property
     def deleted_blocks(self) -> DeletedBlockStorage:
-        from amgs.storage.deleted_blocks import DeletedBlockStorage
+        from amgs.storage.erasure import DeletedBlockStorage
 
         return DeletedBlockStorage(self)
 

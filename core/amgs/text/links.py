@@ -10,8 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from amgs.identity import file_of
-from amgs.text.markdown import slug
-from amgs.text.outline import fenced
+from amgs.text.markdown import fenced, slug
 
 _INLINE = re.compile(
     r"(?<!!)\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\]\(\s*<?([^()\s<>]+(?:\([^()\s]*\)[^()\s<>]*)?)>?[^()\n]*\)"

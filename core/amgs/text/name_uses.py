@@ -14,8 +14,8 @@ from itertools import pairwise
 from sys import intern
 
 from amgs.text import names
+from amgs.text.markdown import fenced
 from amgs.text.name_cues import Cue, cues_beside, greets
-from amgs.text.outline import fenced
 from amgs.text.prose import prose
 from amgs.text.stop_words import COMMON_WORDS
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from html import unescape
 
-from amgs.text.outline import fenced, without_plumbing
+from amgs.text.markdown import fenced, without_plumbing
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _RAW_HTML = re.compile(r"<(script|style|pre|svg|table)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)

@@ -56,9 +56,12 @@ if TYPE_CHECKING:
         IngestReport,
         JournalEntry,
         JournalEntryDetail,
+        JournalPage,
+        PlanApplied,
         Refusal,
         ReinforcementEvent,
         Review,
+        ServedPlan,
         Skipped,
         UndoPlan,
     )
@@ -75,9 +78,7 @@ if TYPE_CHECKING:
         StemReading,
     )
     from amgs.types.score import COMPONENTS, ScoreParts, Weights
-    from amgs.types.search_index import CONSISTENCIES, Consistency, IndexBuild, IndexStatus
-    from amgs.types.served import JournalPage, PlanApplied, ServedPlan
-    from amgs.types.store_change import StoreChange
+    from amgs.types.topology import CONSISTENCIES, Consistency, IndexBuild, IndexStatus, StoreChange
 
 _HOMES = {
     "block": (
@@ -156,9 +157,12 @@ _HOMES = {
         "IngestReport",
         "JournalEntry",
         "JournalEntryDetail",
+        "JournalPage",
+        "PlanApplied",
         "Refusal",
         "ReinforcementEvent",
         "Review",
+        "ServedPlan",
         "Skipped",
         "UndoPlan",
     ),
@@ -179,18 +183,13 @@ _HOMES = {
         "ScoreParts",
         "Weights",
     ),
-    "search_index": (
+    "topology": (
         "CONSISTENCIES",
         "Consistency",
         "IndexBuild",
         "IndexStatus",
+        "StoreChange",
     ),
-    "served": (
-        "JournalPage",
-        "PlanApplied",
-        "ServedPlan",
-    ),
-    "store_change": ("StoreChange",),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -1,11 +1,13 @@
-"""What taking in, consolidating and reviewing report and plan, and the journal they leave (AMGS §8)."""
+"""What taking in, consolidating and reviewing report and plan, and the journal they leave (AMGS §8); and what a served
+memory answers of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
     from amgs.types.block import Block, Edge, Vector
@@ -196,3 +198,33 @@ class ReinforcementEvent:
     event_type: str
     at: datetime
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class JournalPage:
+    """A page of the journal, the newest first. more: whether another page follows."""
+
+    operations: tuple[JournalEntry, ...]
+    offset: int
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ServedPlan:
+    """A plan that waits to be applied under its id. change_counter: of the memory it was made from."""
+
+    id: str
+    kind: str
+    change_counter: int
+    expires_at: datetime
+    plan: Any
+
+
+@dataclass(frozen=True, slots=True)
+class PlanApplied:
+    """A plan that was carried out: its journal entry, and what came of it."""
+
+    id: str
+    kind: str
+    operation: JournalEntry
+    result: Any

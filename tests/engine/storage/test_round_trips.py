@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from amgs.frames.definition import DEFAULTS
+from amgs.frames.shipping import DEFAULTS
 from amgs.identity import block_id
 from amgs.storage.journal import JournalRow
 from amgs.storage.store import Storage

@@ -17,9 +17,11 @@ from amgs.conversation.coreference.passage import (
     CorefWord,
     Gender,
     Kind,
+    is_first_name,
+    name_gender,
+    pronoun,
     with_mentions,
 )
-from amgs.conversation.coreference.words import is_first_name, name_gender, pronoun
 from amgs.text.spacy_entities import missing_model, opened
 
 _NOT_NEEDED = ("lemmatizer",)

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from amgs.conversation.coreference.antecedents import agree
-from amgs.conversation.coreference.passage import CorefMention, CorefPassage, Gender, Kind
-from amgs.conversation.coreference.words import (
+from amgs.conversation.coreference.passage import (
     GREETINGS,
     GROUP_CALLS,
     TITLES,
+    CorefMention,
+    CorefPassage,
+    Gender,
+    Kind,
     is_first_name,
     name_gender,
     word_set,

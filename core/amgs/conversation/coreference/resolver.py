@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from amgs.conversation.coreference.antecedents import RELIABILITY, agree, chances
-from amgs.conversation.coreference.passage import CorefMention, CorefPassage, Gender, Kind
+from amgs.conversation.coreference.passage import CorefMention, CorefPassage, Gender, Kind, name_gender
 from amgs.conversation.coreference.people import (
     Addressee,
     CorefCue,
@@ -17,7 +17,6 @@ from amgs.conversation.coreference.people import (
     is_group_call,
     quoted_words,
 )
-from amgs.conversation.coreference.words import name_gender
 
 CONFIDENCE: Mapping[CorefCue, float] = {
     CorefCue.SPEAKER: 0.98,

@@ -11,9 +11,8 @@ from datetime import timedelta
 from typing import Literal
 
 from amgs.conversation.coreference.parser import GrammarParser, Parsed, detect_mentions
-from amgs.conversation.coreference.passage import CorefPassage, Gender, Kind
+from amgs.conversation.coreference.passage import GREETINGS, CorefPassage, Gender, Kind, is_first_name
 from amgs.conversation.coreference.resolver import Resolution, resolve
-from amgs.conversation.coreference.words import GREETINGS, is_first_name
 from amgs.conversation.resolved.patterns import LONGEST
 from amgs.text import names
 from amgs.text.name_cues import cues_beside

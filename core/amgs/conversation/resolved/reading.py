@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from amgs.conversation.coreference.parser import GrammarParser
-from amgs.conversation.coreference.passage import Kind
-from amgs.conversation.coreference.words import word_set
+from amgs.conversation.coreference.passage import Kind, word_set
 from amgs.conversation.resolved.names import NamedMention, SpokenPassage, find_names, read_spoken
 from amgs.conversation.resolved.patterns import MOST
 from amgs.types.conversation import Message

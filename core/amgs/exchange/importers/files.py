@@ -8,13 +8,116 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs.errors import InputError
-from amgs.exchange.importers import registry, sessions
-from amgs.exchange.importers.importer import ImportOptions
+from amgs.exchange.importers.chatgpt import ChatGPTImporter
+from amgs.exchange.importers.claude import ClaudeImporter
+from amgs.exchange.importers.graphiti import GraphitiImporter
+from amgs.exchange.importers.langgraph import LangGraphImporter
+from amgs.exchange.importers.letta import LettaImporter
+from amgs.exchange.importers.mem0 import Mem0Importer
 from amgs.exchange.importers.parsing import parse
-from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, LeftOut, joined
+from amgs.exchange.importers.records import (
+    ForeignFormat,
+    ForeignMessage,
+    ForeignRecords,
+    Importer,
+    ImportOptions,
+    LeftOut,
+    Records,
+    joined,
+    speaker,
+)
+from amgs.exchange.importers.transcripts import TranscriptImporter
 from amgs.sessions.conversation import SessionConversation, conversations_in
 from amgs.sessions.lines import unreadable
+from amgs.sessions.messages import call_text
 from amgs.sessions.registry import FORMATS
+
+IMPORTERS: tuple[Importer, ...] = (
+    Mem0Importer(),
+    LettaImporter(),
+    GraphitiImporter(),
+    LangGraphImporter(),
+    ChatGPTImporter(),
+    ClaudeImporter(),
+    TranscriptImporter("openai", "OpenAI"),
+    TranscriptImporter("anthropic", "Anthropic"),
+)
+
+
+def read_document(data: Any, options: ImportOptions, format: ForeignFormat | None = None) -> ForeignRecords:
+    """The records of a parsed document, in the format it is recognised by or the one that is named.
+
+    Raises InputError for a document of no known format, or of several, and where nothing in it was found.
+    """
+    importer = _named(format) if format is not None else recognised(data)
+    found = importer.read(data, options)
+    if not found.found:
+        raise InputError(
+            f"Nothing was found in the document that a file of {importer.program} has.",
+            way_out="Choose another format, or another file.",
+            about="import",
+        )
+    return found
+
+
+def _named(format: str) -> Importer:
+    found = next((one for one in IMPORTERS if one.name == format), None)
+    if found is None:
+        names = ", ".join(one.name for one in IMPORTERS)
+        raise InputError(f"{format!r} is no format that can be imported.", way_out=f"Choose one of: {names}.")
+    return found
+
+
+def recognised(data: Any) -> Importer:
+    """The importer of a document, by what stands in it; raises InputError for none and for several."""
+    fits = [one for one in IMPORTERS if one.recognises(data)]
+    if len(fits) == 1:
+        return fits[0]
+    if fits:
+        names = " and ".join(one.name for one in fits)
+        raise InputError(
+            f"The document could be of several formats: {names}.",
+            way_out="Say which of them it is.",
+            about="import",
+        )
+    agents = dict.fromkeys(one.agent for one in FORMATS)
+    *exports, openai, anthropic = (one.program for one in IMPORTERS)
+    raise InputError(
+        f"The document is of no known format: it is no session of {', '.join(agents)}, "
+        f"no export of {', '.join(exports)}, and no list of messages in the style of {openai} or {anthropic}.",
+        way_out="Say which format it is, or take the text in as a note.",
+        about="import",
+    )
+
+
+def read_session(session: SessionConversation, options: ImportOptions, called: str) -> ForeignRecords:
+    """A block for each message of a session, split where it is long. called: the name of its conversation.
+
+    Every record and every turn of the session is counted: it is taken, or left out by what it is.
+    """
+    records = Records(session.format, options.ingest)
+    for kind, all_of_it, others in (
+        ("record", session.records, session.other_records),
+        ("turn", session.turns, session.other_turns),
+    ):
+        for what, count in others:
+            records.leave(kind, "", what, count)
+        records.count(kind, all_of_it - sum(count for _, count in others))
+    for what, count in session.mended:
+        records.note("tool call", "", f"{what}, kept as text", count)
+    messages: list[ForeignMessage] = []
+    for one in session.messages:
+        message = one.message
+        calls = [call_text(call.name, call.arguments) for call in message.calls]
+        told = "\n\n".join(part for part in (message.text, *calls) if part.strip())
+        who = message.speaker or speaker(message.role)
+        meta: dict[str, object] = {"role": message.role, "line": one.line}
+        messages.append(ForeignMessage(f"line {one.line}", who, told, message.at, meta, message=message))
+    if messages:
+        about = {"agent": session.agent}
+        records.conversation(messages, "", id=session.id, title=session.title, meta=about, called=called)
+    return records.result()
+
 
 _ENDINGS: Final = frozenset(
     {".json", ".jsonl", ".ndjson", *(Path(place).suffix for one in FORMATS for place in one.places)}
@@ -76,8 +179,8 @@ def _records(
     stem = Path(document.path).stem
     if document.session is not None:
         own = document.path.endswith(".jsonl")  # a file of a session; its name is what the user sees
-        return sessions.read(document.session, options, stem if own else document.session.id)
-    found = registry.read(document.data, options, format)
+        return read_session(document.session, options, stem if own else document.session.id)
+    found = read_document(document.data, options, format)
     named = tuple(replace(one, name=one.name or stem) for one in found.conversations)
     return replace(found, conversations=named)
 
@@ -109,7 +212,7 @@ def _found(path: Path, format: ForeignFormat | None) -> list[ForeignDocument]:
     try:
         documents = _file(path, format)
         if format is None and documents[0].session is None:
-            registry.recognised(documents[0].data)
+            recognised(documents[0].data)
     except InputError as error:
         told = error.message.removeprefix(f"{path} ").removeprefix("The document ")
         return [
@@ -122,7 +225,7 @@ def _file(path: Path, format: ForeignFormat | None) -> list[ForeignDocument]:
     found = list(conversations_in(path))
     if not any(one.turns for one in found):
         data = parse(path)
-        if not found or any(one.recognises(data) for one in registry.IMPORTERS):
+        if not found or any(one.recognises(data) for one in IMPORTERS):
             return [ForeignDocument(str(path), data)]
     if format is not None:
         raise InputError(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from amgs.exchange.importers.fields import instant, some, text
-from amgs.exchange.importers.importer import ImportOptions
-from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, Records
+from amgs.exchange.importers.parsing import instant, some, text
+from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, ImportOptions, Records
 from amgs.sessions.lines import name
 
 _EPISODES = ("episodes", "episodic_nodes", "episode_nodes")

@@ -6,9 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from amgs.exchange.importers.fields import some
-from amgs.exchange.importers.importer import ImportOptions
-from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, Records
+from amgs.exchange.importers.parsing import some
+from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, ImportOptions, Records
 from amgs.sessions.lines import name
 
 _SAID = ("memory", "content", "text", "fact", "data", "value")

@@ -6,9 +6,15 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from amgs.exchange.importers.fields import some, text
-from amgs.exchange.importers.importer import ImportOptions
-from amgs.exchange.importers.records import ForeignFormat, ForeignMessage, ForeignRecords, Records, speaker
+from amgs.exchange.importers.parsing import some, text
+from amgs.exchange.importers.records import (
+    ForeignFormat,
+    ForeignMessage,
+    ForeignRecords,
+    ImportOptions,
+    Records,
+    speaker,
+)
 from amgs.sessions.lines import name
 from amgs.sessions.messages import call_text, text_of
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from amgs.exchange.importers.fields import instant, some, text
-from amgs.exchange.importers.importer import ImportOptions
-from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, Records
+from amgs.exchange.importers.parsing import instant, some, text
+from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, ImportOptions, Records
 from amgs.sessions.lines import name
 
 _LISTS = ("results", "memories")

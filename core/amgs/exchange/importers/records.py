@@ -1,4 +1,6 @@
-"""What an importer makes of a document: drafts of blocks by kind of record, and what of it was left out and why."""
+"""What an importer is, and what it makes of a document: drafts of blocks by kind of record, and what of it was left out
+and why.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from amgs.clock import EPOCH
-from amgs.exchange.importers.fields import Unread, instant, text, without_vectors
+from amgs.exchange.importers.parsing import Unread, instant, text, without_vectors
 from amgs.identity import block_id, canonical
 from amgs.ingest import metadata
 from amgs.ingest.document import ParsedDocument, Passage, Utterance
@@ -311,3 +313,29 @@ def speaker(role: Any, given: Any = None) -> str:
     own = name(given)
     told = name(role)
     return own or roles.get(told.lower(), told[:1].upper() + told[1:]) or "Unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """branches: keep the messages of a conversation that were asked again or answered again."""
+
+    ingest: IngestSettings
+    branches: bool = False
+
+
+class Importer(Protocol):
+    """Reads one format from a parsed JSON document; knows no file.
+
+    program: whose files these are, in its own spelling.
+    """
+
+    name: ForeignFormat
+    program: str
+
+    def recognises(self, data: Any) -> bool:
+        """Whether the document is of this format, by what stands in it."""
+        ...
+
+    def read(self, data: Any, options: ImportOptions) -> ForeignRecords:
+        """The records of the document; whatever is not understood is named, nothing is raised."""
+        ...

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from amgs.exchange.importers.fields import some
-from amgs.exchange.importers.importer import ImportOptions
-from amgs.exchange.importers.records import ForeignFormat, ForeignMessage, ForeignRecords, Records, speaker
+from amgs.exchange.importers.parsing import some
+from amgs.exchange.importers.records import (
+    ForeignFormat,
+    ForeignMessage,
+    ForeignRecords,
+    ImportOptions,
+    Records,
+    speaker,
+)
 from amgs.sessions.conversation import messages_of
 from amgs.sessions.lines import name
 from amgs.sessions.messages import (

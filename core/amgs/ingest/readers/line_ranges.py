@@ -1,11 +1,16 @@
-"""Passages of plain text, line by line: what the readers of Markdown, reStructuredText, Org and code share."""
+"""Passages of plain text, line by line, and the front matter that may begin it: what the readers of Markdown,
+reStructuredText, Org and code share.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from amgs.ingest.decoding import decoded, unified
 from amgs.ingest.document import Outline, Passage
+from amgs.text import front_matter
 
 
 @dataclass
@@ -64,3 +69,28 @@ def runs(lines: Sequence[str], first: int, end: int) -> Iterator[tuple[int, int]
             start = None
     if start is not None:
         yield start, end
+
+
+@dataclass(frozen=True, slots=True)
+class BodyText:
+    """A text behind its front matter. first_line: the line of the file at which it begins. title: what front says."""
+
+    body: str
+    front: Mapping[str, Any]
+    first_line: int
+    warnings: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        title = self.front.get("title")
+        return " ".join(title.split()) if isinstance(title, str) else ""
+
+
+def opened(given: bytes | str) -> BodyText:
+    """A file's bytes, or a text, without its front matter. Raises UnfitError for what is no text."""
+    text, guess = decoded(given) if isinstance(given, bytes) else (unified(given), "")
+    matter, body = front_matter.read(text)
+    warnings = [guess] if guess else []
+    warnings += [f"its front matter has a line that is not `key: value`: {line}" for line in matter.unread]
+    first = text.count("\n") - body.count("\n") + 1
+    return BodyText(body, matter.values, first, tuple(warnings))

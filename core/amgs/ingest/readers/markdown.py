@@ -10,10 +10,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from amgs.ingest.document import ParsedDocument, Passage, Utterance
-from amgs.ingest.readers.front import opened
-from amgs.ingest.readers.line_ranges import PassageList
+from amgs.ingest.readers.line_ranges import PassageList, opened
 from amgs.text import markdown
-from amgs.text.outline import plain, without_plumbing
+from amgs.text.markdown import plain, without_plumbing
 
 DIALOGUE = "dialogue"
 _WHOLE = frozenset({"fence", "code_block", "table_open"})

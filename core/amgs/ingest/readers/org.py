@@ -6,8 +6,7 @@ import re
 from typing import Any
 
 from amgs.ingest.document import ParsedDocument
-from amgs.ingest.readers.front import opened
-from amgs.ingest.readers.line_ranges import PassageList, runs
+from amgs.ingest.readers.line_ranges import PassageList, opened, runs
 
 _HEADLINE = re.compile(
     r"^(\*+)\s+(?:(?:TODO|DONE|NEXT|WAITING|CANCELLED)\s+)?(?:\[#[A-Z0-9]\]\s+)?(.+?)(?:\s+:[\w@#%:]+:)?\s*$"

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from amgs.ingest.document import ParsedDocument
-from amgs.ingest.readers.front import opened
-from amgs.ingest.readers.line_ranges import PassageList
+from amgs.ingest.readers.line_ranges import PassageList, opened
 
 _ADORNMENT = re.compile(r"^([!-/:-@\[-`{-~])\1{2,}[ \t]*$")
 _DIRECTIVE = re.compile(r"^\.\.( |$)")

@@ -25,8 +25,7 @@ from amgs.errors import (
 from amgs.storage.change_log import ChangeLog
 from amgs.storage.connection import SqlConnection
 from amgs.storage.duckdb import files
-from amgs.storage.duckdb.checkpoints import SETTINGS, WriteAheadSize
-from amgs.storage.duckdb.last_commit import LastCommit, Note
+from amgs.storage.duckdb.last_commit import SETTINGS, LastCommit, Note, WriteAheadSize
 from amgs.storage.duckdb.read_gate import ReadGate
 from amgs.storage.duckdb.schema import migrate, schema_version
 from amgs.storage.migrations import LATEST

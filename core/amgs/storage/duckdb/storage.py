@@ -2,14 +2,115 @@
 
 from __future__ import annotations
 
-import duckdb
+from collections.abc import Iterator
 
-from amgs.storage.duckdb.block_columns import DuckDBBlockColumns
+import duckdb
+import numpy as np
+
+from amgs.errors import StoreCorruptError
+from amgs.storage.block_columns import BlockColumnStorage, EmbeddingColumns, FeatureColumns
 from amgs.storage.duckdb.connection import Connection
+from amgs.storage.filters import where
 from amgs.storage.migrations import ADOPT_SOURCES
 from amgs.storage.sources import SourceStorage
 from amgs.storage.store import Storage
 from amgs.storage.tables import TableColumn, TableSize, TableStorage
+from amgs.types import BlockFilter, Vector
+
+# Who speaks: what the source says, else a name before a colon at the very start ("Mara Lind: …").
+_SPEAKER = (
+    "lower(coalesce(said[2], said[3], "
+    r"regexp_extract(content, '^(\p{Lu}[\p{L}\p{N}.''’-]*(?: \p{Lu}[\p{L}\p{N}.''’-]*){0,2}):\s', 1)))"
+)
+
+
+class DuckDBBlockColumns(BlockColumnStorage):
+    """`BlockColumnStorage` in DuckDB."""
+
+    def traits(self, *, since: int = -1) -> FeatureColumns:
+        c = self._connection.columns(
+            # Most blocks ask nothing: their marks need not be counted.
+            "SELECT number, CASE WHEN said[1] IS NULL THEN 0 ELSE "
+            "hash(regexp_replace(said[1], '(#[0-9]+){1,2}$', '')) END AS "
+            f"episode, {_SPEAKER} AS name, strlen(content) AS characters, "
+            "CASE WHEN asking THEN strlen(content) - strlen(replace(content, '?', '')) ELSE 0 END AS questions, "
+            "CASE WHEN asking THEN length(content) - length(translate(content, '.!?…', '')) ELSE 0 END AS "
+            r"sentences, asking AND regexp_matches(content, '\?[^.!?…]*$') AS asks FROM ("
+            "SELECT number, content, contains(content, '?') AS asking, "
+            "json_extract_string(meta, ['$.source', '$.speaker', '$.author']) AS said "
+            "FROM memory_blocks WHERE revision > ?) ORDER BY number",
+            [since],
+        )
+        return FeatureColumns(
+            numbers=np.asarray(c["number"], dtype=np.int64),
+            episode=np.asarray(c["episode"], dtype=np.uint64),
+            name=tuple(c["name"].tolist()),
+            characters=np.asarray(c["characters"], dtype=np.int64),
+            questions=np.asarray(c["questions"], dtype=np.int64),
+            sentences=np.asarray(c["sentences"], dtype=np.int64),
+            asks=np.asarray(c["asks"], dtype=np.bool_),
+        )
+
+    def embeddings(
+        self,
+        *,
+        since: int = -1,
+        wanted: BlockFilter | None = None,
+        above: int = 0,
+        upto: int | None = None,
+    ) -> EmbeddingColumns:
+        condition, parameters = where(wanted) if wanted is not None else ("true", [])
+        if upto is not None:
+            condition += f" AND number > {int(above)} AND number <= {int(upto)}"
+        which = f"FROM memory_blocks WHERE embedding IS NOT NULL AND revision > ? AND {condition}"
+        given = [since, *parameters]
+        lengths = [
+            int(row[0]) for row in self._connection.rows(f"SELECT DISTINCT len(embedding) {which}", given)
+        ]
+        if len(lengths) > 1:
+            raise StoreCorruptError(
+                "Its embeddings have different lengths.",
+                way_out="Verify the store to see which blocks.",
+                about="check",
+            )
+        c = self._connection.columns(f"SELECT number, id {which} ORDER BY number", given)
+        # One flat column: a list a row would be an object a row.
+        flat = self._connection.columns(
+            f"SELECT unnest(embedding) AS x FROM (SELECT embedding {which} ORDER BY number)", given
+        )["x"]
+        matrix = np.asarray(flat, dtype=np.float32).reshape(len(c["id"]), lengths[0] if lengths else 0)
+        return EmbeddingColumns(
+            np.asarray(c["number"], dtype=np.int64), np.asarray(c["id"], dtype=object), matrix
+        )
+
+    def contents(self, batch: int = 4000) -> Iterator[list[tuple[str, str, Vector | None]]]:
+        last = 0
+        while True:
+            some = "FROM memory_blocks WHERE number > ? ORDER BY number LIMIT ?"
+            c = self._connection.columns(
+                f"SELECT number, id, content, coalesce(len(embedding), 0) AS size {some}",
+                [last, batch],
+            )
+            if not len(c["number"]):
+                return
+            flat = self._connection.columns(
+                f"SELECT unnest(embedding) AS x FROM (SELECT embedding {some})", [last, batch]
+            )
+            ends = np.cumsum(np.asarray(c["size"], dtype=np.int64))
+            held = np.asarray(flat["x"], dtype=np.float32)
+            last = int(c["number"][-1])
+            yield [
+                (str(i), str(text), held[end - size : end] if size else None)
+                for i, text, size, end in zip(c["id"], c["content"], c["size"], ends, strict=True)
+            ]
+
+    def nearest(self, query: Vector, limit: int) -> list[tuple[int, float]]:
+        found = self._connection.rows(
+            "SELECT number, list_cosine_similarity(embedding, ?::FLOAT[]) AS cosine FROM memory_blocks "
+            "WHERE embedding IS NOT NULL ORDER BY cosine DESC, number LIMIT ?",
+            [query.tolist(), limit],
+        )
+        return [(int(number), float(cosine)) for number, cosine in found]
 
 
 class DuckDBTables(TableStorage):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from amgs.text.intervals.calendar import nth_weekday, shifted
+from amgs.text.intervals.calendar import HOLIDAYS, nth_weekday, shifted, stem
 from amgs.text.intervals.fields import BY_TENSE, NEAREST, Fields, settled
-from amgs.text.intervals.holidays import HOLIDAYS, stem
 from amgs.text.intervals.reading import Found, Reading, interval
 from amgs.text.intervals.vocabulary import LAST, NEXT, THIS
 from amgs.text.intervals.written import date_fields, weekday_at

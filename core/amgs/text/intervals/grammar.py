@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+from amgs.text.intervals.calendar import HOLIDAYS
 from amgs.text.intervals.days import DAYS, NAMED_DAYS, holiday
-from amgs.text.intervals.holidays import HOLIDAYS
 from amgs.text.intervals.interval import DayInterval, Grain, Modality
 from amgs.text.intervals.offsets import OFFSETS
 from amgs.text.intervals.parts import PARTS

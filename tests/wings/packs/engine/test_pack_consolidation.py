@@ -16,9 +16,9 @@ import amgs
 from amgs.errors import UsageError
 from amgs.identity import block_id, canonical
 from amgs.types import Block
+from amgs.wings.packs.engine.consolidation import LEAST, MOST, groups
 from amgs.wings.packs.engine.keeping import origins_of
 from amgs.wings.packs.engine.learnings import learnings
-from amgs.wings.packs.engine.partition import LEAST, MOST, groups
 from tests.engine.memory_world import NOW, consolidated, open_memory
 
 

@@ -12,7 +12,7 @@ import amgs
 from amgs.clock import FixedClock
 from amgs.errors import UsageError
 from amgs.identity import block_id
-from amgs.wings.packs.engine.alike import contradict, likeness
+from amgs.wings.packs.engine.proposals import contradict, likeness
 from tests.engine.memory_world import NOW
 
 NOTES = (

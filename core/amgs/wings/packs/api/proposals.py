@@ -10,7 +10,7 @@ from amgs.log import journal
 from amgs.types import JournalEntry
 from amgs.wings.packs.api.part import PackPart
 from amgs.wings.packs.engine import continuum, keeping, proposals
-from amgs.wings.packs.engine.views import views
+from amgs.wings.packs.engine.proposals import views
 from amgs.wings.packs.values import Pack, PackMember, PackProposal, PackUse
 
 DECIDED = "pack verdict"

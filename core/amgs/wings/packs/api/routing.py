@@ -13,9 +13,8 @@ from amgs.types import Block
 from amgs.wings.packs.api.part import PackPart
 from amgs.wings.packs.engine import continuum, intents, keeping, pipeline, pruning, reading, routing
 from amgs.wings.packs.engine.continuum import PackWorth
-from amgs.wings.packs.engine.facets import Facets, facets
 from amgs.wings.packs.engine.pipeline import Members
-from amgs.wings.packs.engine.routing import RoutedItem
+from amgs.wings.packs.engine.routing import Facets, RoutedItem, facets
 from amgs.wings.packs.engine.sentence_relevance import ROUTED_WEIGHTS, SearchRelevance
 from amgs.wings.packs.values import Pack, PackAssembly, PackRole, PackRoute, PackUsage, PackUse, RoutedPack
 

@@ -1,4 +1,6 @@
-"""Learning from packs: new blocks that cite their sources, and versions that hold both. No source is changed."""
+"""Learning from packs: new blocks that cite their sources, and versions that hold both. No source is changed. They are
+learned from groups of sources that speak of one thing, each small enough to be told in a few sentences.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from amgs.identity import block_id, canonical, file_of
 from amgs.lifecycle.change import Change
@@ -15,10 +19,57 @@ from amgs.lifecycle.merge_split import DERIVED, derived
 from amgs.storage.store import Storage
 from amgs.text.embedding import Embedder
 from amgs.text.embedding_text import embedding_text
-from amgs.types import Block
-from amgs.wings.packs.engine import partition
+from amgs.types import Block, Vector
 from amgs.wings.packs.engine.keeping import origins_of
 from amgs.wings.packs.engine.learnings import LearningText, in_time, learnings
+
+LEAST, MOST = 2, 8
+"""Members of a group."""
+_NEIGHBOUR = 0.3
+"""What a neighbour of the same file counts beside a text: "Yes, at noon" is about what stands around it."""
+
+
+def groups(vectors: Vector, files: Sequence[str]) -> list[list[int]]:
+    """The rows of (n, d) unit vectors in groups of at most MOST, and at least LEAST where there are so many.
+
+    files: of each row, "" for none; rows of one file stand in its order. A group that is too large is cut across its
+    principal direction, where the two sides hang together best (principal direction divisive partitioning, Boley
+    1998). Rows rise within a group, groups by their first row.
+    """
+    around = _around(vectors.astype(np.float64), files)
+    made: list[list[int]] = []
+    waiting = [np.arange(len(vectors))]
+    while waiting:
+        rows = waiting.pop()
+        if len(rows) <= MOST:
+            made += [rows.tolist()] if len(rows) else []
+            continue
+        centred = around[rows] - around[rows].mean(axis=0)
+        direction = np.linalg.svd(centred, full_matrices=False)[2][0]
+        order = np.argsort(centred @ direction, kind="stable")
+        cut = _cut(centred[order])
+        waiting += [np.sort(rows[order[:cut]]), np.sort(rows[order[cut:]])]
+    return sorted(made)
+
+
+def _around(vectors: NDArray[np.float64], files: Sequence[str]) -> NDArray[np.float64]:
+    """(n, d) unit vectors, each with a share of those beside it in its file."""
+    beside = np.array([bool(a) and a == b for a, b in pairwise(files)], dtype=np.float64)
+    made = vectors.copy()
+    made[1:] += _NEIGHBOUR * beside[:, None] * vectors[:-1]
+    made[:-1] += _NEIGHBOUR * beside[:, None] * vectors[1:]
+    return np.asarray(made / np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-12))
+
+
+def _cut(ordered: NDArray[np.float64]) -> int:
+    """How many rows lie before the cut that leaves the least squared distance to the means of the two sides."""
+    sums = ordered.cumsum(axis=0)
+    sizes = np.arange(1, len(ordered) + 1)
+    first = (sums**2).sum(axis=1) / sizes
+    second = ((sums[-1] - sums[:-1]) ** 2).sum(axis=1) / sizes[:-1][::-1]
+    gain = (first[:-1] + second)[LEAST - 1 : len(ordered) - LEAST]
+    return int(np.argmax(gain)) + LEAST
+
 
 CITES = "cited_spans"
 """In the metadata of a learning: what of its text is whose, as (at, member, start, end)."""
@@ -62,12 +113,12 @@ def consolidate(
     left = [one for one in sources.values() if one.id not in covered]
     # Raw blocks have no vector yet, and no edge may end at one.
     new = [one for one in left if one.status == "consolidated" and one.embedding is not None]
-    if len(new) < partition.LEAST:
+    if len(new) < LEAST:
         return Consolidation(
             stood, (), stale, tuple(one.id for one in left), _change(storage, (), stale, now)
         )
     vectors = np.stack([one.embedding for one in new if one.embedding is not None])
-    parts = partition.groups(vectors, [file_of(str(one.meta.get("source") or "")) for one in new])
+    parts = groups(vectors, [file_of(str(one.meta.get("source") or "")) for one in new])
     texts = learnings(new, parts, "\n".join(one.content for one in stood), share, count)
     # Equal texts of two groups are one block; the second adds nothing.
     held = {one.id for one in stood}

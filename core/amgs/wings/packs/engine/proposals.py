@@ -1,18 +1,27 @@
-"""What could be done with packs: candidates, the rule that judges them, and what is worth a decision."""
+"""What could be done with packs: candidates, the rule that judges them, and what is worth a decision. Packs as the rule
+sees them: which texts of two say the same, what took the place of members, and how long they lie unread.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import combinations
 
+from rapidfuzz import fuzz, utils
+
+from amgs.decay import hours_between, relevance_at
+from amgs.storage.store import Storage
 from amgs.types import Block
-from amgs.wings.packs.engine.alike import likeness
+from amgs.wings.packs.engine import continuum, keeping
 from amgs.wings.packs.engine.continuum import ReadTogether
-from amgs.wings.packs.values import PackAction, PackProposal, PackUsage
+from amgs.wings.packs.store import PackStorage
+from amgs.wings.packs.values import Pack, PackAction, PackProposal, PackUsage, PackUse
 
 COST: Mapping[PackAction, float] = {"ADD": 1.0, "UPDATE": 1.0, "DELETE": 9.0, "MERGE": 9.0}
 """What a proposal that is wrong takes away, where one that is right gives 1."""
@@ -160,3 +169,133 @@ def proposed(every: Sequence[PackProposal]) -> tuple[PackProposal, ...]:
     """The candidates that are worth a decision, what is worth most first; equal ones by action and name."""
     wanted = [one for one in every if worth(one) > 0]
     return tuple(sorted(wanted, key=lambda one: (-worth(one), one.action, one.packs)))
+
+
+_WHOLE_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_SAME = 90.0
+"""Ratio of characters, in percent, from which two texts are of one wording."""
+_SPELLING = 80.0
+"""Ratio from which two words may be spellings of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackLikeness:
+    """How far the members of two packs say the same. same: pairs of members, of the first and the second; differing:
+    pairs of one wording that say different things.
+    """
+
+    same: int
+    differing: int
+    first: int
+    second: int
+
+    @property
+    def jaccard(self) -> float:
+        """Of all members the share that both have."""
+        return self.same / max(self.first + self.second - self.same, 1)
+
+    @property
+    def containment(self) -> float:
+        """Of the members of the smaller one the share that the other has too."""
+        return self.same / max(min(self.first, self.second), 1)
+
+
+def likeness(first: Mapping[str, str], second: Mapping[str, str]) -> PackLikeness:
+    """Of the texts of two packs, by block: those that both have, then the most alike of the others, one to one."""
+    same = len(first.keys() & second.keys())
+    left = [text for block, text in first.items() if block not in second]
+    right = [text for block, text in second.items() if block not in first]
+    near = sorted(
+        (-ratio, i, j)
+        for i, a in enumerate(left)
+        for j, b in enumerate(right)
+        if (ratio := fuzz.ratio(a, b, processor=utils.default_process, score_cutoff=_SAME)) > 0
+    )
+    taken: set[tuple[int, int]] = set()
+    differing = 0
+    for _, i, j in near:
+        if (0, i) in taken or (1, j) in taken:
+            continue
+        taken |= {(0, i), (1, j)}
+        if contradict(left[i], right[j]):
+            differing += 1
+        else:
+            same += 1
+    return PackLikeness(same, differing, len(first), len(second))
+
+
+def contradict(one: str, other: str) -> bool:
+    """Whether two texts of one wording say different things: a word by which they differ is more than a slip in
+    spelling a word of the other text. A number, and what begins with a capital letter, is never a slip.
+    """
+    a, b = (_WHOLE_WORD.findall(text) for text in (one, other))
+    fewer, more = (Counter(word.lower() for word in words) for words in (a, b))
+    left, right = list((fewer - more).elements()), list((more - fewer).elements())
+    names = {word.lower() for word in (*a, *b) if word[:1].isupper() or any(c.isdigit() for c in word)}
+    if len(left) != len(right) or not names.isdisjoint((*left, *right)):
+        return True
+    for word in left:
+        slips = [each for each in right if len(word) > 4 and fuzz.ratio(word, each) >= _SPELLING]
+        if not slips:
+            return True
+        right.remove(slips[0])
+    return False
+
+
+_YEAR = 365.0
+_LIVE = ("raw", "consolidated")
+_SUCCESSORS = ("superseded_by", "merged_into")
+_LONGEST = 32
+"""Steps from a block to what holds now."""
+
+
+def views(
+    storage: Storage,
+    packs: Sequence[Pack],
+    uses: Mapping[str, Sequence[PackUse]],
+    now: datetime,
+    threshold: float,
+) -> tuple[PackView, ...]:
+    """Packs with their members, whoever took the place of one, and how likely each is needed within a year.
+
+    uses: by name, the newest first. threshold: relevance below which a block has faded.
+    """
+    held = storage.blocks.get([i for one in packs for i in one.blocks])
+    heirs = {i: heir for i, heir in ((i, _heir(storage, block)) for i, block in held.items()) if heir}
+    made = []
+    for pack in packs:
+        born = PackStorage(storage).versions(pack.name)[0].created_at
+        one = keeping.usage(pack, uses.get(pack.name, ()), born, now)
+        age = max(hours_between(born, now), 0.0) / 24.0
+        unread = max(hours_between(one.last_used or born, now), 0.0) / 24.0
+        last = max(age - unread, 0.0) if one.uses else 0.0
+        own = {i: held[i] for i in pack.blocks if i in held}
+        faded = [
+            relevance_at(block.decay_lambda, block.last_reinforced_at, now) < threshold
+            for block in own.values()
+        ]
+        made.append(
+            PackView(
+                one,
+                {i: block for i, block in own.items() if block.status in _LIVE},
+                {i: heirs[i] for i in own if i in heirs},
+                age,
+                unread,
+                continuum.needed(one.uses, last, age, _YEAR),
+                sum(faded) / max(len(faded), 1),
+            )
+        )
+    return tuple(made)
+
+
+def _heir(storage: Storage, block: Block) -> Block | None:
+    """The live block that holds in its place; None where none took it."""
+    seen, at = {block.id}, block
+    for _ in range(_LONGEST):
+        after = next((str(at.meta[key]) for key in _SUCCESSORS if at.meta.get(key)), "")
+        found = storage.blocks.get([after]).get(after) if after and after not in seen else None
+        if found is None:
+            break
+        seen.add(found.id)
+        at = found
+    return at if at is not block and at.status in _LIVE and not at.superseded else None

@@ -99,6 +99,30 @@ def test_only_allowed_documents_are_found_however_many_others_match_better() -> 
     assert found(filled(texts), "bread", limit=5, allowed=[]) == []
 
 
+def test_what_a_text_opens_with_counts_more_than_what_it_mentions_later() -> None:
+    later = "The oven was cold.\n\nNobody had bought flour, and then there was bread."
+    opening = "Then there was bread.\n\nThe oven was cold, and nobody had bought flour."
+    assert found(filled({1: later, 2: opening}), "bread") == [2, 1]
+
+
+def test_common_words_make_a_text_no_longer() -> None:
+    index = filled({1: "bread and it was there with us as this is what they did", 2: "bread", 3: "flour"})
+    assert [hit.number for hit in index.search(index.query("bread"), 5)] == [1, 2]
+    assert len({hit.score for hit in index.search(index.query("bread"), 5)}) == 1
+
+
+def test_a_query_of_common_words_alone_is_answered() -> None:
+    assert found(filled({1: "bread", 2: "Who are you?"}), "who are you") == [2]
+
+
+def test_a_name_that_many_texts_hold_is_only_a_word_of_the_query() -> None:
+    texts = {n: f"about tool2go and number {n} of its parts" for n in range(1, 30)}
+    index = filled(texts | {n: f"something else, {n}" for n in range(30, 90)} | {90: "the recipe for bread"})
+    query = index.query("bread in tool2go")
+    assert found(index, "bread in tool2go")[0] == 90
+    assert not any(hit.exact for hit in index.search(query, 90))
+
+
 def test_equal_scores_are_ordered_and_cut_by_number() -> None:
     assert found(filled(dict.fromkeys(range(1, 30), "bread")), "bread", limit=4) == [1, 2, 3, 4]
 

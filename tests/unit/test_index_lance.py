@@ -113,6 +113,8 @@ def agree(one: LexicalIndex, other: LexicalIndex, *, within: float) -> None:
         for term in query.terms:
             got, true = one.postings(term.text, 1000), other.postings(term.text, 1000)
             assert sorted(got.numbers.tolist()) == sorted(true.numbers.tolist())
+            got, true = one.openings(term.text, 1000), other.openings(term.text, 1000)
+            assert sorted(got.numbers.tolist()) == sorted(true.numbers.tolist())
     assert dict(one.vocabulary()) == dict(other.vocabulary())
 
 

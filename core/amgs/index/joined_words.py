@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -16,8 +16,8 @@ from amgs.index.terms import Identifier, idf
 class JoinedWords(LexicalIndex):
     """No document is in both; gone: numbers (ascending) of the built one that are not to be found any more.
 
-    A word weighs by how rare it is in both together. How long a text is, BM25 holds against the mean of the index that
-    the text is in. Counts of words still count what is gone.
+    A word weighs by how rare it is in both together, in an opening as in a whole text. How long a text is, BM25 holds
+    against the mean of the index that the text is in. Counts of words still count what is gone.
     """
 
     def __init__(self, built: LexicalIndex, since: LexicalIndex, gone: NDArray[np.int64]) -> None:
@@ -44,8 +44,13 @@ class JoinedWords(LexicalIndex):
         return {**built, **{stem: built.get(stem, 0) + count for stem, count in since.items()}}
 
     def postings(self, term: str, limit: int) -> StemPostings:
+        return self._merged(term, [part.postings(term, limit) for part in self._parts], limit)
+
+    def openings(self, term: str, limit: int) -> StemPostings:
+        return self._merged(term, [part.openings(term, limit) for part in self._parts], limit)
+
+    def _merged(self, term: str, found: Sequence[StemPostings], limit: int) -> StemPostings:
         frequency = self.frequency(term)
-        found = [part.postings(term, limit) for part in self._parts]
         numbers = np.concatenate([each.numbers for each in found])
         scores = np.concatenate(
             [

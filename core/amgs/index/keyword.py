@@ -25,11 +25,13 @@ from amgs.errors import StoreError
 from amgs.index.ascending import contains, joined, without
 from amgs.index.lexical import Hit, LexicalIndex, StemPostings, WeightedIdentifiers, WeightedStems
 from amgs.index.snapshot_store import Stamp
-from amgs.index.terms import Identifier, clean, identifier_analyzer, identifier_text, word_analyzer
-from amgs.text.scripts import spaced
+from amgs.index.terms import OPENING_SHARE, Identifier, common_stems, cut, cut_analyzer
 
-FORMAT = 2
+FORMAT = 3
 """Rises when the schema or an analyzer changes; an index of another format is built anew."""
+
+_STEMS, _OPENING, _COMMON, _IDENTIFIERS = "stems", "opening", "common", "identifiers"
+"""Fields: the commonest words have one of their own, so that BM25 holds no text longer for them."""
 
 _STAMP = "stamp.json"
 _WRITER_BYTES = 30_000_000
@@ -185,7 +187,7 @@ class KeywordIndex(LexicalIndex):
                     some = gone[start : start + _DELETED_AT_ONCE].tolist()
                     writer.delete_documents_by_query(Query.term_set_query(self._schema, "number", some))
             for number, content in contents(new.tolist()) if new.size else ():
-                writer.add_document(_document(number, content))
+                writer.add_document(self._document(number, content))
                 added.append(number)
             writer.commit()
         except BaseException:
@@ -198,6 +200,16 @@ class KeywordIndex(LexicalIndex):
         self._refresh()
         self._known = joined(kept, np.sort(np.array(added, dtype=np.int64)))
 
+    def _document(self, number: int, content: str) -> Document:
+        text = cut(content, self._words)
+        document = Document()
+        document.add_unsigned("number", number)
+        document.add_text(_STEMS, " ".join(text.stems))
+        document.add_text(_OPENING, " ".join(text.opening))
+        document.add_text(_COMMON, " ".join(text.common))
+        document.add_text(_IDENTIFIERS, " ".join(text.identifiers))
+        return document
+
     def _move_to_memory(self) -> None:
         self._directory, self._read_only, self._writer = None, False, None
         self._index = _registered(Index(_schema()))
@@ -207,9 +219,15 @@ class KeywordIndex(LexicalIndex):
     # --- reading ----------------------------------------------------------------------------------------
 
     def postings(self, term: str, limit: int) -> StemPostings:
+        return self._postings(_field(term), term, limit)
+
+    def openings(self, term: str, limit: int) -> StemPostings:
+        return self._postings(_OPENING, term, limit)
+
+    def _postings(self, field: str, term: str, limit: int) -> StemPostings:
         if limit <= 0 or not self.documents:
             return StemPostings(np.zeros(0, np.int64), np.zeros(0, np.float64))
-        query = _term_query(self._schema, "content", term)
+        query = _term_query(self._schema, field, term)
         found = self._searcher.search(query, min(limit, self.documents), count=False).hits
         if not found:
             return StemPostings(np.zeros(0, np.int64), np.zeros(0, np.float64))
@@ -223,20 +241,28 @@ class KeywordIndex(LexicalIndex):
         allowed: NDArray[np.int64] | None = None,
         identifiers: WeightedIdentifiers = (),
     ) -> list[Hit]:
-        of_words = [(_term_query(self._schema, "content", text), weight) for text, weight in stems]
+        of_words = [(_term_query(self._schema, _field(text), text), weight) for text, weight in stems]
+        of_words += [
+            (_term_query(self._schema, _OPENING, text), OPENING_SHARE * weight)
+            for text, weight in stems
+            if _field(text) == _STEMS
+        ]
         of_names = [(self._identifier_query(each), weight) for each, weight in identifiers]
         return self._run([*of_words, *of_names], limit, allowed)
 
     def frequency(self, stem: str) -> int:
-        return int(self._searcher.doc_freq("content", stem))
+        return int(self._searcher.doc_freq(_field(stem), stem))
 
     def identifier_frequency(self, identifier: Identifier) -> int:
         forms = {identifier.exact, identifier.squeezed}
-        return max(int(self._searcher.doc_freq("identifier", form)) for form in forms)
+        return max(int(self._searcher.doc_freq(_IDENTIFIERS, form)) for form in forms)
 
     def vocabulary(self) -> dict[str, int]:
         if self._vocabulary is None:
-            self._vocabulary = dict(self._searcher.terms_with_prefix("content", ""))
+            fields = (_STEMS, _COMMON)
+            self._vocabulary = {
+                stem: count for field in fields for stem, count in self._searcher.terms_with_prefix(field, "")
+            }
         return self._vocabulary
 
     @property
@@ -280,11 +306,11 @@ class KeywordIndex(LexicalIndex):
         return hits[:limit]
 
     def _identifier_query(self, identifier: Identifier) -> Query:
-        whole = _term_query(self._schema, "identifier", identifier.exact)
+        whole = _term_query(self._schema, _IDENTIFIERS, identifier.exact)
         if identifier.squeezed == identifier.exact:
             return whole
         return Query.disjunction_max_query(
-            [whole, _term_query(self._schema, "identifier", identifier.squeezed)]
+            [whole, _term_query(self._schema, _IDENTIFIERS, identifier.squeezed)]
         )
 
     def _numbers_at(self, addresses: list[DocAddress]) -> NDArray[np.int64]:
@@ -327,24 +353,19 @@ class KeywordIndex(LexicalIndex):
 def _schema() -> Schema:
     builder = SchemaBuilder()
     builder.add_unsigned_field("number", indexed=True, fast=True)
-    builder.add_text_field("content", tokenizer_name="words")
-    builder.add_text_field("identifier", tokenizer_name="identifiers", index_option="freq")
+    for field in (_STEMS, _OPENING, _COMMON, _IDENTIFIERS):
+        builder.add_text_field(field, tokenizer_name="cut", index_option="freq")
     return builder.build()
 
 
 def _registered(index: Index) -> Index:
-    index.register_tokenizer("words", word_analyzer())
-    index.register_tokenizer("identifiers", identifier_analyzer())
+    index.register_tokenizer("cut", cut_analyzer())
     return index
 
 
-def _document(number: int, content: str) -> Document:
-    text = clean(content)
-    document = Document()
-    document.add_unsigned("number", number)
-    document.add_text("content", spaced(text, singles=True))
-    document.add_text("identifier", identifier_text(text))
-    return document
+def _field(stem: str) -> str:
+    """The field that holds a stem."""
+    return _COMMON if stem in common_stems() else _STEMS
 
 
 def _unusable(directory: Path | None, error: Exception) -> StoreError:

@@ -14,28 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.index.terms import (
+    COMMON_RARITY,
     LONGEST_QUERY,
     Identifier,
     IdentifierTerm,
     LexicalQuery,
     Term,
     clean,
+    common_stems,
     has_digit,
     identifiers,
     idf,
     word_analyzer,
 )
 from amgs.text.scripts import spaced
-from amgs.text.stop_words import COMMON_WORDS
 
 MOST_TERMS = 128
 """Terms of one query that are looked up, the rarest first."""
 
 MOST_CONTENT_TERMS = 24
 """Terms of one query whose documents are looked up one by one."""
-
-_NAMES = 0.1
-"""An identifier of less rarity names nothing: in a store of a thousand it stands in every ninth document."""
 
 WeightedStems = Sequence[tuple[str, float]]
 WeightedIdentifiers = Sequence[tuple[Identifier, float]]
@@ -65,7 +63,6 @@ class LexicalIndex(ABC):
 
     def __init__(self) -> None:
         self._words = word_analyzer()
-        self._common = {stem for word in COMMON_WORDS for stem in self._words.analyze(word)}
 
     # --- what each index answers in its own way ---------------------------------------------------------
 
@@ -91,6 +88,12 @@ class LexicalIndex(ABC):
         """The best `limit` documents of one stem."""
 
     @abstractmethod
+    def openings(self, term: str, limit: int) -> StemPostings:
+        """The best `limit` documents that hold one stem, which is none of the commonest, in their opening, by BM25 over
+        openings.
+        """
+
+    @abstractmethod
     def ranked(
         self,
         stems: WeightedStems,
@@ -98,8 +101,9 @@ class LexicalIndex(ABC):
         allowed: NDArray[np.int64] | None = None,
         identifiers: WeightedIdentifiers = (),
     ) -> list[Hit]:
-        """The best `limit` documents among the allowed (ascending; None: all) by the sum of weight × BM25; ties by
-        number. Stems and identifiers that no document holds bring nothing.
+        """The best `limit` documents among the allowed (ascending; None: all) by the sum of weight × BM25, that of the
+        opening counted OPENING_SHARE beside that of the whole; ties by number. Stems and identifiers that no document
+        holds bring nothing.
         """
 
     # --- what is the same for all of them ---------------------------------------------------------------
@@ -110,12 +114,12 @@ class LexicalIndex(ABC):
         """
         text = clean(text[:LONGEST_QUERY])
         every = dict.fromkeys(self._words.analyze(spaced(text, singles=False)))
-        words = [word for word in every if word not in self._common] or list(every)
+        words = [word for word in every if word not in common_stems()] or list(every)
         terms = sorted((self._term(word) for word in words), key=lambda term: -term.idf)[:MOST_TERMS]
         named = sorted((self._identifier(i) for i in identifiers(text)), key=lambda term: -term.idf)[
             :MOST_TERMS
         ]
-        mass = sum(term.idf for term in terms) + sum(term.idf for term in named)
+        mass = sum(term.idf for term in terms) + sum(term.weight * term.idf for term in named)
         return LexicalQuery(tuple(terms), tuple(named), mass)
 
     def search(self, query: LexicalQuery, limit: int, allowed: NDArray[np.int64] | None = None) -> list[Hit]:
@@ -123,7 +127,7 @@ class LexicalIndex(ABC):
         number.
         """
         stems = [(t.text, 1.0) for t in query.terms if t.document_frequency]
-        named = [(t.identifier, 1.0) for t in query.identifiers if t.document_frequency]
+        named = [(t.identifier, t.weight) for t in query.identifiers if t.document_frequency and t.weight]
         exact = self._exact(query, allowed)
         found = {hit.number: hit for hit in self.ranked(stems, limit, allowed, named)}
         # An identifier is never crowded out of the pool by documents that share many common words.
@@ -157,8 +161,7 @@ class LexicalIndex(ABC):
         asked = [term for term in query.identifiers if has_digit(term.identifier)]
         exact: dict[int, float] = {}
         for term in asked:
-            # What many documents hold, as those of a project hold its name, names none of them.
-            if term.document_frequency == 0 or term.rarity < _NAMES:
+            if term.document_frequency == 0 or not term.rarity:
                 continue
             # The commonest identifiers decide nothing; reading all their documents would only cost.
             hits = self.ranked((), min(term.document_frequency, 200), allowed, [(term.identifier, 1.0)])
@@ -173,4 +176,6 @@ class LexicalIndex(ABC):
     def _identifier(self, identifier: Identifier) -> IdentifierTerm:
         frequency = self.identifier_frequency(identifier)
         weight = idf(self.documents, frequency)
-        return IdentifierTerm(identifier, frequency, weight, (weight / idf(self.documents, 1)) ** 2)
+        rarity = (weight / idf(self.documents, 1)) ** 2
+        above = max(0.0, (rarity - COMMON_RARITY) / (1.0 - COMMON_RARITY))
+        return IdentifierTerm(identifier, frequency, weight, above)

@@ -6,20 +6,35 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from amgs.text.scripts import without_spaceless
+from amgs.text.scripts import spaced, without_spaceless
+from amgs.text.stop_words import COMMON_WORDS
 
 LONGEST_WORD = 60
 LONGEST_IDENTIFIER = 120
 LONGEST_QUERY = 100_000
 """Characters of a query that are read; nobody means the rest."""
 
+COMMON_RARITY = 0.1
+"""An identifier of less rarity names nothing: in a store of a thousand it stands in every ninth document."""
+
+IDENTIFIER_SHARE = 0.3
+"""Of BM25, for an identifier: its words count already, and it says no more than that they stand together."""
+
+LONGEST_OPENING = 300
+"""Characters of the first paragraph of a text that are its opening."""
+
+OPENING_SHARE = 0.25
+"""What BM25 of the opening counts beside that of the whole text."""
+
 _WORD = r"[\p{Alphabetic}\p{N}][\p{Alphabetic}\p{N}\p{M}]*"
 """Letters and digits, with the marks that belong to them."""
 
 _TOKEN = re.compile(r"\w+(?:[-._/:#@+~]\w+)*(?:\+\+|#)?")
+_BLANK_LINE = re.compile(r"\n\s*\n")
 _AROUND_WORDS = ".,;:!?()[]{}\"'“”‘’«»…—–*"
 _CONNECTOR = re.compile(r"[-._/:#@+~]+")
 _OUTER_CONNECTOR = re.compile(r"[/:#@]+")
@@ -42,14 +57,48 @@ def word_analyzer() -> TextAnalyzer:
     )
 
 
-def identifier_analyzer() -> TextAnalyzer:
-    """Identifiers arrive already cut, joined by spaces."""
+def cut_analyzer() -> TextAnalyzer:
+    """Words and identifiers arrive already cut, joined by spaces."""
     return TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.remove_long(LONGEST_IDENTIFIER)).build()
 
 
 def clean(text: str) -> str:
     """The text with lone surrogates replaced: the index speaks UTF-8."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+@cache
+def common_stems() -> frozenset[str]:
+    """The stems of the commonest English words."""
+    analyzer = word_analyzer()
+    return frozenset(stem for word in COMMON_WORDS for stem in analyzer.analyze(word))
+
+
+@dataclass(frozen=True, slots=True)
+class CutText:
+    """What of a text is indexed: the stems of its words in order, those of the commonest apart, so that they do not
+    count to its length; those of its opening, the first paragraph with the headings above it, which says what a text
+    is about; and its identifiers in both forms.
+    """
+
+    stems: tuple[str, ...]
+    opening: tuple[str, ...]
+    common: tuple[str, ...]
+    identifiers: tuple[str, ...]
+
+
+def cut(text: str, analyzer: TextAnalyzer) -> CutText:
+    """A text as an index of words holds it; analyzer: that of words."""
+    text = clean(text)
+    opening = _BLANK_LINE.split(text.strip(), 1)[0][:LONGEST_OPENING]
+    words, first = (analyzer.analyze(spaced(part, singles=True)) for part in (text, opening))
+    common = common_stems()
+    return CutText(
+        tuple(word for word in words if word not in common),
+        tuple(word for word in first if word not in common),
+        tuple(word for word in words if word in common),
+        tuple(_both(identifiers(text))),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +139,6 @@ def has_digit(identifier: Identifier) -> bool:
     return any(c.isdigit() for c in identifier.exact)
 
 
-def identifier_text(content: str) -> str:
-    """The identifier field of a document: exact and squeezed forms joined by spaces."""
-    return " ".join(_both(identifiers(content)))
-
-
 def _both(found: Iterable[Identifier]) -> Iterable[str]:
     for identifier in found:
         yield identifier.exact
@@ -121,12 +165,19 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class IdentifierTerm:
-    """An identifier of the query. rarity in [0, 1]: 1 when at most one document has it."""
+    """An identifier of the query. rarity in [0, 1]: 1 when at most one document has it, 0 when too many have it, as
+    those of a project have its name, for it to name any of them.
+    """
 
     identifier: Identifier
     document_frequency: int
     idf: float
     rarity: float
+
+    @property
+    def weight(self) -> float:
+        """How much of its BM25 counts."""
+        return IDENTIFIER_SHARE * self.rarity
 
 
 @dataclass(frozen=True, slots=True)

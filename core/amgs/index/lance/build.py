@@ -32,10 +32,9 @@ from amgs.index.lance.dataset import (
     told,
 )
 from amgs.index.lance.vectors import VECTOR, matrix_of
-from amgs.index.lance.words import IDENTIFIERS, STEMS
-from amgs.index.terms import clean, identifier_text, word_analyzer
+from amgs.index.lance.words import COMMON, IDENTIFIERS, OPENING, STEMS
+from amgs.index.terms import cut, word_analyzer
 from amgs.index.vector import unit
-from amgs.text.scripts import spaced
 from amgs.types import Vector
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ class DatasetBuild:
             mode="overwrite",
         )
         made.update_config({BUILDER: self._name})
-        for column in (STEMS, IDENTIFIERS):
+        for column in (STEMS, OPENING, COMMON, IDENTIFIERS):
             made.create_scalar_index(
                 column,
                 "INVERTED",
@@ -177,6 +176,8 @@ class DatasetBuild:
                 ("searchable", pa.bool_()),
                 ("embedded", pa.bool_()),
                 (STEMS, pa.string()),
+                (OPENING, pa.string()),
+                (COMMON, pa.string()),
                 (IDENTIFIERS, pa.string()),
                 (VECTOR, pa.list_(pa.float32(), self._dimension)),
             ]
@@ -185,17 +186,22 @@ class DatasetBuild:
     def _batch(self, rows: BlockRows) -> pa.RecordBatch:
         """The rows as Lance keeps them, counted."""
         stems: list[str | None] = []
+        openings: list[str | None] = []
+        common: list[str | None] = []
         names: list[str | None] = []
         for text in rows.texts:
             if text is None:
                 stems.append(None)
+                openings.append(None)
+                common.append(None)
                 names.append(None)
                 continue
-            text = clean(text)
-            words = list(self._words.analyze(spaced(text, singles=True)))
-            self._terms.update(set(words))
-            stems.append(" ".join(words))
-            names.append(identifier_text(text))
+            words = cut(text, self._words)
+            self._terms.update({*words.stems, *words.common})
+            stems.append(" ".join(words.stems))
+            openings.append(" ".join(words.opening))
+            common.append(" ".join(words.common))
+            names.append(" ".join(words.identifiers))
         vectors = unit(rows.vectors)
         self._add(vectors[rows.embedded], 1.0)
         flat = pa.array(vectors.ravel(), pa.float32())
@@ -205,6 +211,8 @@ class DatasetBuild:
             pa.array([text is not None for text in rows.texts], pa.bool_()),
             pa.array(rows.embedded),
             pa.array(stems, pa.string()),
+            pa.array(openings, pa.string()),
+            pa.array(common, pa.string()),
             pa.array(names, pa.string()),
             column,
         ]
@@ -215,9 +223,9 @@ class DatasetBuild:
         rows = np.flatnonzero(contains(numbers, before.numbers))
         for start in range(0, rows.size, _AT_ONCE):
             addresses = before.addresses[rows[start : start + _AT_ONCE]].tolist()
-            table = before.blocks._take_rows(addresses, columns=["embedded", STEMS, VECTOR])
-            for words in table[STEMS].to_pylist():
-                self._terms.subtract(set((words or "").split(" ")) - {""})
+            table = before.blocks._take_rows(addresses, columns=["embedded", STEMS, COMMON, VECTOR])
+            for stems, common in zip(table[STEMS].to_pylist(), table[COMMON].to_pylist(), strict=True):
+                self._terms.subtract({*(stems or "").split(), *(common or "").split()})
             held = table.filter(table["embedded"])[VECTOR].combine_chunks()
             self._add(matrix_of(held, self._dimension), -1.0)
 

@@ -12,18 +12,20 @@ from numpy.typing import NDArray
 from amgs.index.ascending import contains
 from amgs.index.lance.dataset import SearchDataset, told
 from amgs.index.lexical import Hit, LexicalIndex, StemPostings, WeightedIdentifiers, WeightedStems
-from amgs.index.terms import Identifier, idf
+from amgs.index.terms import OPENING_SHARE, Identifier, common_stems, idf
 
 if TYPE_CHECKING:
     from lance.query import FullTextQuery
 
-STEMS, IDENTIFIERS = "stems", "identifiers"
-"""Columns: the words of a text as they are looked up, and its identifiers, joined by spaces."""
+STEMS, OPENING, COMMON, IDENTIFIERS = "stems", "opening", "common", "identifiers"
+"""Columns: the words of a text and of its opening as they are looked up, the commonest apart, and its identifiers,
+joined by spaces.
+"""
 
 _FEW = 1000
 """A filter of so few documents is made part of the query where they are a small share."""
 _RARE = 20
-_POSTINGS_KEPT = 1000
+_POSTINGS_KEPT = 2000
 """Words whose documents were looked up last and are kept, 32 kB each at most."""
 _COMMONEST = 0.7
 """Documents of an identifier are counted up to this power of all: a commoner one names nothing."""
@@ -58,7 +60,13 @@ class LanceWords(LexicalIndex):
         limit = min(limit, self.documents)
         if limit <= 0 or not self.frequency(term):
             return StemPostings(np.zeros(0, np.int64), np.zeros(0, np.float64))
-        return self._read(term, limit)
+        return self._read(_column(term), term, limit)
+
+    def openings(self, term: str, limit: int) -> StemPostings:
+        limit = min(limit, self.documents)
+        if limit <= 0 or not self.frequency(term):
+            return StemPostings(np.zeros(0, np.int64), np.zeros(0, np.float64))
+        return self._read(OPENING, term, limit)
 
     def ranked(
         self,
@@ -84,8 +92,8 @@ class LanceWords(LexicalIndex):
         order = np.lexsort((numbers, -scores))[:limit]
         return [Hit(n, s) for n, s in zip(numbers[order].tolist(), scores[order].tolist(), strict=True)]
 
-    def _postings(self, term: str, limit: int) -> StemPostings:
-        return StemPostings(*self._found(_match(term, STEMS), limit))
+    def _postings(self, column: str, term: str, limit: int) -> StemPostings:
+        return StemPostings(*self._found(_match(term, column), limit))
 
     def _count(self, form: str) -> int:
         """How many documents hold a form of an identifier."""
@@ -98,9 +106,11 @@ class LanceWords(LexicalIndex):
         """Any of them, each by its weight."""
         from lance.query import BooleanQuery, Occur
 
-        if not identifiers and len({weight for _, weight in stems}) == 1:
-            return _match(" ".join(stem for stem, _ in stems), STEMS, stems[0][1])
-        parts = [_match(stem, STEMS, weight) for stem, weight in stems]
+        if len({(_column(stem), weight) for stem, weight in stems}) == 1:
+            stems = [(" ".join(stem for stem, _ in stems), stems[0][1])]
+        parts = [
+            _match(text, column, share * weight) for text, weight in stems for column, share in _columns(text)
+        ]
         for each, weight in identifiers:
             parts.append(_match(each.squeezed, IDENTIFIERS, weight))
             if (exact := self._count(each.exact)) < self._count(each.squeezed):
@@ -122,6 +132,16 @@ class LanceWords(LexicalIndex):
             table = self._dataset.blocks.scanner(**asked).to_table()
         scores = table["_score"].to_numpy().astype(np.float64).round(5)
         return self._dataset.numbers_at(table["_rowid"].to_numpy()), scores
+
+
+def _column(stem: str) -> str:
+    return COMMON if stem in common_stems() else STEMS
+
+
+def _columns(stems: str) -> tuple[tuple[str, float], ...]:
+    """The columns in which stems of one column are looked up, each with its share."""
+    column = _column(stems.split(" ", 1)[0])
+    return ((column, 1.0),) if column == COMMON else ((STEMS, 1.0), (OPENING, OPENING_SHARE))
 
 
 def _match(text: str, column: str, weight: float = 1.0) -> FullTextQuery:

@@ -118,8 +118,7 @@ def run_workstation(open_session: Callable[[], Any], **options: Any) -> int:
         from amgs_app.gc_tuning import settling, short_pauses
         from amgs_app.terminal.exit_codes import ExitCode
         from amgs_tui.app import Workstation
-        from amgs_tui.kept_state import KeptState, file_of_user
-        from amgs_tui.leaving import drafts_on, what_is_kept
+        from amgs_tui.kept_state import KeptState, drafts_on, file_of_user, what_is_kept
         from amgs_tui.request_execution import run_through_registry
 
     kept = KeptState(file_of_user())

@@ -31,9 +31,8 @@ from amgs_tui.dispatcher import Dispatcher
 from amgs_tui.engine_worker import EngineWorker
 from amgs_tui.hang_up import leave_when_hung_up, make_lasting
 from amgs_tui.idle_collection import IdleCollection, end_with_widgets
-from amgs_tui.kept_state import KeptState
+from amgs_tui.kept_state import KeptState, would_be_lost
 from amgs_tui.keys import EVERYWHERE
-from amgs_tui.leaving import would_be_lost
 from amgs_tui.main_screen import MainScreen
 from amgs_tui.messages import EngineEvent, EngineReport, EngineRequest, Follow, Origin, Overheard
 from amgs_tui.notices import Notices

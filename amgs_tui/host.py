@@ -1,7 +1,10 @@
-"""What a pane or a widget may know of the program around it."""
+"""What a pane or a widget may know of the program around it, and what completes and explains a line that is typed into.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -15,8 +18,21 @@ if TYPE_CHECKING:
     from amgs_app.terminal.screen import Symbols
     from amgs_app.terminal.themes import Palette
     from amgs_focus.views import FocusView
-    from amgs_tui.completion import Complete, Explain
     from amgs_tui.messages import EngineRequest, Follow, Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A word to offer, and the whole line that it makes."""
+
+    label: str
+    line: str
+
+
+Complete = Callable[[str], Sequence[Completion]]
+"""What a beginning may become, the likeliest first; called with every key, so it must be quick."""
+Explain = Callable[[str], str]
+"""A hint for what stands in the line: the usage of its command."""
 
 
 class Host(Protocol):

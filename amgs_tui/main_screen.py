@@ -21,8 +21,7 @@ from amgs_tui.panes.base import Pane
 from amgs_tui.panes.by_key import PANE_TYPES
 from amgs_tui.panes.decay import DecayPane
 from amgs_tui.panes.focus import FocusPane
-from amgs_tui.widgets.arrangement import LEAST_HEIGHT, LEAST_WIDTH
-from amgs_tui.widgets.body import Body
+from amgs_tui.widgets.arrangement import LEAST_HEIGHT, LEAST_WIDTH, Body
 from amgs_tui.widgets.header import HeaderFacts, HeaderLine
 from amgs_tui.widgets.keybar import KeyBar
 from amgs_tui.widgets.prompt import Prompt

@@ -42,8 +42,7 @@ class Pages:
         from amgs.types.diagnosis import Diagnosis
         from amgs_app.render.catalogue import page_of, page_width
         from amgs_app.results.memory import BlockDetail
-        from amgs_tui.dialogs.reader import TextReader
-        from amgs_tui.dialogs.result_pages import BlockPage, DiagnosisPage
+        from amgs_tui.dialogs.reader import BlockPage, DiagnosisPage, TextReader
 
         def draw(width: int) -> RenderableType:
             return page_of(result, self.host.canvas(width, 1), self.host.now())

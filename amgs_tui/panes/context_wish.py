@@ -1,10 +1,12 @@
-"""What an operator wants to see of a conversation: the next question to the context optimiser."""
+"""What an operator wants to see of a conversation, the next question to the context optimiser; and what stands beside
+the spans: what was said, what survives, the topics, what is open, whom it is about.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from amgs_app import operations
 
@@ -14,9 +16,12 @@ if TYPE_CHECKING:
         ContextSpan,
         ContextStrategy,
         FateChange,
+        OptimisedContext,
         SpanFate,
     )
     from amgs_app.calls.call import Call
+    from amgs_app.render.figures.canvas import Region
+
 
 STRATEGIES: Final[Mapping[ContextStrategy, str]] = {
     "mask": "old outputs of tools as one line, then the oldest go",
@@ -85,3 +90,104 @@ def fate_of(span: ContextSpan | FateChange) -> SpanFate:
 def last_of(handle: str) -> int:
     """The number of the last message of a handle."""
     return int(handle.lstrip("#").rpartition("-")[2])
+
+
+SAID: Final = "said"
+VIEWS: Final = (SAID, "survival", "topics", "open", "entities", "memories")
+"""The views in their order."""
+
+
+@runtime_checkable
+class OfConversation(Protocol):
+    """A result that is of one conversation."""
+
+    @property
+    def conversation(self) -> str: ...
+
+
+def view_of(result: object, conversation: str | None = None) -> str:
+    """The view that shows a result, "" for none. conversation: only where it is of this one."""
+    from amgs.types import conversation_views as views
+    from amgs.types.mentions import ConversationEntities
+
+    shown_by = {
+        views.ConversationSurvival: "survival",
+        views.ConversationTopics: "topics",
+        views.ConversationActs: "open",
+        views.ConversationMemories: "memories",
+        ConversationEntities: "entities",
+    }
+    view = shown_by.get(type(result), "")
+    of = isinstance(result, OfConversation) and conversation in (None, result.conversation)
+    return view if of else ""
+
+
+def title_of(result: object) -> str:
+    """What a page with a view of a conversation is called."""
+    kind = type(result).__name__.removeprefix("Conversation").lower()
+    return f"Conversation {'summary' if kind == 'extract' else 'messages' if kind == 'shown' else kind}"
+
+
+@dataclass(eq=False)
+class ContextView:
+    """What stands beside the spans of a context. name: of the view; result: what it shows, None where that is what was
+    said, or is still to come.
+    """
+
+    name: str = SAID
+    result: Any = None
+
+    @property
+    def next(self) -> str:
+        """The view after this one."""
+        return VIEWS[(VIEWS.index(self.name) + 1) % len(VIEWS)]
+
+    def take(self, result: object, conversation: str) -> None:
+        """Keep what the view shows, where it is of this conversation."""
+        if view_of(result, conversation) == self.name:
+            self.result = result
+
+    def turn_to(self, result: object, conversation: str) -> bool:
+        """Go to the view that shows a result, where it is of this conversation; whether it is one."""
+        view = view_of(result, conversation)
+        if view:
+            self.name, self.result = view, result
+        return bool(view)
+
+    def turn(self) -> None:
+        """Go on to the next view."""
+        self.name, self.result = self.next, None
+
+    def call(self, wish: ContextWish, context: OptimisedContext | None) -> Call[Any] | None:
+        """What the view asks for; None where it needs nothing. wish: what the context was asked for by."""
+        conversation = operations.conversation
+        match self.name:
+            case _ if self.name == SAID or context is None:
+                return None
+            case "survival":
+                return conversation.survival(
+                    wish.conversation,
+                    context.query,
+                    budget=context.budget,
+                    strategy=context.strategy,
+                    configuration=wish.configuration,
+                    previous=context.plan,
+                    until=wish.until,
+                    keep=list(wish.keep) or None,
+                )
+            case "topics" | "entities" | "memories":
+                return conversation.show(wish.conversation, view=self.name)
+        return conversation.show(wish.conversation, view="acts")
+
+    @property
+    def drawn(self) -> Callable[[Region], None] | None:
+        """What draws it in the place of what was said."""
+        from amgs_app.render.catalogue import table_of
+        from amgs_app.render.figures.conversation_views import draw_survival, draw_table
+
+        shown = self.result
+        if shown is None:
+            return None
+        if self.name == "survival":
+            return lambda region: draw_survival(region, shown)
+        return lambda region: draw_table(region, table_of(shown))

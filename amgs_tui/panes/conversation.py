@@ -13,8 +13,7 @@ from amgs_app.panes.row_fields import of_changes, of_spans
 from amgs_app.render.figures.canvas import Canvas, Figure
 from amgs_app.render.figures.empty_state import notice
 from amgs_tui.panes.context_asking import ContextAsking
-from amgs_tui.panes.context_views import ContextView, title_of, view_of
-from amgs_tui.panes.context_wish import ContextWish, last_of
+from amgs_tui.panes.context_wish import ContextView, ContextWish, last_of, title_of, view_of
 from amgs_tui.panes.conversation_keys import BINDINGS
 from amgs_tui.panes.exchange_following import EXCHANGES, GatewayFollower, explain_untouched
 from amgs_tui.panes.lists import ListPane

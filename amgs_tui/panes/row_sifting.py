@@ -10,7 +10,7 @@ from amgs.text.plural import plural
 from amgs_app.panes.row_fields import LISTINGS, shown
 from amgs_app.panes.row_filter import ListFilter, check
 from amgs_app.terminal.line import quote
-from amgs_tui.completion import Completion
+from amgs_tui.host import Completion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

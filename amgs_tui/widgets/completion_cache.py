@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from amgs_app.panes.row_fields import listed
-from amgs_tui.completion import Completion
+from amgs_tui.host import Completion
 
 if TYPE_CHECKING:
     from amgs.types import Block, FrameDefinition, JournalEntry

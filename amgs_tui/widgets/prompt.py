@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from textual.widgets.input import Selection
 
 from amgs_app.terminal.printable import printable_line
-from amgs_tui.completion import Complete, Completion, Explain
+from amgs_tui.host import Complete, Completion, Explain
 
 
 class LineInput(Input):

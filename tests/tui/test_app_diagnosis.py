@@ -8,7 +8,7 @@ from textual.widgets import Input
 
 from amgs_app.engine import Engine
 from amgs_app.session.operator import Operator
-from amgs_tui.dialogs.result_pages import DiagnosisPage
+from amgs_tui.dialogs.reader import DiagnosisPage
 from tests.tui.test_app_tiny import on_session, options
 
 

@@ -14,7 +14,7 @@ from amgs_app.engine import Engine
 from amgs_app.render.figures.focus_inspector import PART_WORDS
 from amgs_app.session.operator import Operator
 from amgs_tui.dialogs.reader import TextReader
-from amgs_tui.leaving import what_is_kept
+from amgs_tui.kept_state import what_is_kept
 from amgs_tui.panes.focus import FocusPane
 from tests.tui.app_drive import Drive
 from tests.tui.test_app_tiny import NOTES, on_session, options

@@ -9,8 +9,7 @@ import pytest
 from amgs_app.session.kept_drafts import KeptDrafts
 from amgs_tui.dialogs.dialog import Confirm
 from amgs_tui.dialogs.palette import ActionPalette
-from amgs_tui.kept_state import MOST_STORES, KeptState
-from amgs_tui.leaving import drafts_on, what_is_kept
+from amgs_tui.kept_state import MOST_STORES, KeptState, drafts_on, what_is_kept
 from amgs_tui.panes.inbox import InboxPane
 from tests.tui.app_drive import drive
 from tests.tui.app_world import World

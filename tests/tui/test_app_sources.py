@@ -10,7 +10,7 @@ from amgs_app.agents.states import AgentState, keep_state
 from amgs_app.engine import Engine
 from amgs_app.session.operator import Operator
 from amgs_tui.dialogs.chooser import Chooser
-from amgs_tui.dialogs.result_pages import BlockPage
+from amgs_tui.dialogs.reader import BlockPage
 from amgs_tui.panes.inbox import InboxPane
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import NOW, World

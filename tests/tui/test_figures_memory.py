@@ -352,7 +352,9 @@ def test_blocks_that_were_never_used_stand_below_a_line_in_the_forecast() -> Non
 
     def lines(given: list[ForecastRow], selected: str | None = None) -> list[str]:
         told = replace(samples.forecast(), rows=tuple(given))
-        return decay.forecast(told, Canvas(80, 24), selected=selected).plain.split("\n")
+        return decay.decay(Canvas(80, 24), now=samples.NOW, forecast=told, selected=selected).plain.split(
+            "\n"
+        )
 
     drawn = lines(split)
     place = next(n for n, line in enumerate(drawn) if "never used" in line)

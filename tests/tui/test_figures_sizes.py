@@ -47,7 +47,7 @@ ODD = samples.block(
 )
 
 PICTURES: dict[str, Draw] = {
-    "inbox": lambda c: inbox.inbox(RAW, c, now=samples.NOW, selected=RAW[15].id, tokens=len, total=37),
+    "inbox": lambda c: inbox.inbox(RAW, c, now=samples.NOW, selected=RAW[15].id, total=37),
     "inbox odd": lambda c: inbox.inbox((ODD, *RAW[:2]), c, now=samples.NOW, selected=ODD.id),
     "plan": lambda c: plan.plan(PlanDraft(samples.plan()), c, selected=RAW[4].id, titles=samples.TITLES),
     "draft": lambda c: plan.plan(samples.draft(), c, selected=RAW[4].id, edge=1, titles=samples.TITLES),
@@ -181,6 +181,3 @@ def test_the_header_is_one_line_and_keeps_the_state(width: int) -> None:
     assert "amgs" in text.plain
     assert "● live" in text.plain
     assert "449 blocks" in text.plain
-    busy = header.header(Canvas(width, 1), status=samples.status(), doing="consolidate 12/37").plain
-    assert "consolidate 12/37" in busy
-    assert "live" not in busy

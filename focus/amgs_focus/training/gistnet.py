@@ -119,7 +119,7 @@ class GistEvaluator:
         self._parts = kept[parallel.rank :: parallel.count]
         self._model = model
         self._lower = lower
-        self._known: dict[tuple[str, int], dict[str, float]] = {}
+        self._known: dict[tuple[str, int], dict[Replacement, float]] = {}
 
     def evaluate(self, net: GistNet) -> dict[str, float]:
         """Metric name -> share of the gap, content share (level 1), or nats of harm (level 2)."""

@@ -5,22 +5,22 @@ columns and `canvas.height` lines. The panes and the headless snapshots draw wit
     from amgs_app.render.figures import frame
     text = frame.frame(result, Canvas(118, 36, palette, "braille"))
 
-Common options: `selected` (a block id or an index) marks a line and keeps it in view; `offset` scrolls;
-`titles` names blocks by id; `now` is the instant that ages are counted from. No figure reads a clock, keeps
-a state or changes what it is given. None, or an empty result, draws what the pane is for and how to fill it.
+Common options: `selected` (a block id or an index) marks a line and keeps it in view; `titles` names
+blocks by id; `now` is the instant that ages are counted from. No figure reads a clock, keeps a state or changes what it
+is given. None, or an empty result, draws what the pane is for and how to fill it.
 
-header       header(canvas, *, status, model, live, doing, threshold): one line over everything
-overview     overview(status, canvas, *, operations, raw_oldest, frame, focus): the loop with live counts
-inbox        inbox(blocks, canvas, *, now, selected, offset, tokens, total)
-plan         plan(result, canvas, *, selected, edge, offset, titles): a consolidation plan, or a draft with its
+header       header(canvas, *, status, model, live, threshold): one line over everything
+overview     overview(status, canvas, *, operations, frame, focus): the loop with live counts
+inbox        inbox(blocks, canvas, *, now, selected, total, before, oldest)
+plan         plan(result, canvas, *, selected, edge, titles): a consolidation plan, or a draft with its
              corrections, as a difference
-block        block(item, canvas, *, now, edges, centrality, titles, threshold): one block on a card
-frame        frame(result, canvas, *, selected, offset, show, text_offset); show: both, candidates or text
-             search(result, canvas, *, selected, offset)
+block        block(item, canvas, *, now, edges, titles): one block on a card
+frame        frame(result, canvas, *, selected, show, text_offset); show: both, candidates or text
+             search(result, canvas, *, selected)
              candidate(item, weights, canvas): why one candidate has its score and its fate
-graph        neighbourhood(result, canvas, *, selected, offset, now); stats(result, canvas)
-decay        decay(canvas, *, now, curve, forecast, categories, selected, offset)
-             forecast(result, canvas, *, selected, offset)
+graph        neighbourhood(result, canvas, *, selected, now); stats(result, canvas)
+decay        decay(canvas, *, now, curve, forecast, categories, selected)
+             forecast(result, canvas)
 calibration  calibration(result, canvas, *, now, outcomes, titles)
 focus        focus(view, canvas, *, axis, zoom, offset, selected, why, titles); axis: lifetime, log or context
              lod_map(view, canvas, *, axis, zoom, offset, selected, titles): the map alone

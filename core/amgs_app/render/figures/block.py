@@ -8,11 +8,14 @@ from datetime import datetime
 from rich.text import Text
 
 from amgs.decay import falls_below, profile_name, relevance_at
-from amgs.types import Block, Centrality, Edge
+from amgs.types import Block, Edge
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut_middle, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import ago, day, half_life, minute, share, short_id
 from amgs_app.render.figures.glyphs import HeaderPart, facts_line, gauge_pieces, wrap
+
+FADED = 0.05
+"""The relevance whose day is told."""
 
 
 def block(
@@ -21,9 +24,7 @@ def block(
     *,
     now: datetime,
     edges: Sequence[Edge] = (),
-    centrality: Centrality | None = None,
     titles: Mapping[str, str] | None = None,
-    threshold: float = 0.05,
 ) -> Text:
     """The block's card: facts, content, and its edges below. titles: by block id, for the far ends."""
     if item is None:
@@ -40,7 +41,7 @@ def block(
         0, clean(item.title), short_id(item.id) + (" · self ◆" if item.is_self_component else ""), strong=True
     )
     relevance = relevance_at(item.decay_lambda, item.last_reinforced_at, now)
-    fades = falls_below(item.decay_lambda, item.last_reinforced_at, threshold)
+    fades = falls_below(item.decay_lambda, item.last_reinforced_at, FADED)
     profile = profile_name(item.decay_lambda)
     facts_line(
         sheet,
@@ -74,11 +75,7 @@ def block(
         ),
     ]
     if fades is not None:
-        told.append((f"below {share(threshold)}", day(fades)))
-    if centrality is not None:
-        told.append(
-            ("centrality", f"degree {share(centrality.degree)} pagerank {share(centrality.pagerank)}")
-        )
+        told.append((f"below {share(FADED)}", day(fades)))
     facts_line(
         sheet,
         2,

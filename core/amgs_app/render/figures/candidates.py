@@ -71,10 +71,9 @@ class Listed:
         return f"{clean(child)} ▾ {count(chosen)} of {count(len(group))} in"
 
 
-def draw_table(region: Region, listed: Listed, title: str, *, offset: int, empty: str) -> None:
-    """The candidates from `offset` on, so that the marked one is in view; their content below each where there is
-    room for all. empty: what is said where there is none.
-    """
+def draw_table(region: Region, listed: Listed, title: str, *, empty: str) -> None:
+    """The candidates on the page with the marked one; their content below each where there is room for
+    all. empty: what is said where there is none."""
     palette = region.palette
     items, lines = listed.items, listed.lines
     region.rule(0, title)
@@ -85,7 +84,7 @@ def draw_table(region: Region, listed: Listed, title: str, *, offset: int, empty
     if room < 1 or not items:
         return
     place = lines.index(listed.cursor) if listed.cursor is not None else None
-    first = window_of(len(lines), room if each == 1 else len(lines), place, offset)
+    first = window_of(len(lines), room if each == 1 else len(lines), place)
     shown = lines[first : first + room]
     rows = [line for line in shown if isinstance(line, int)]
     _head(region, title, scroll_note(rows[0], len(rows), len(items)) if rows else "")

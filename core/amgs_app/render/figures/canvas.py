@@ -67,8 +67,6 @@ def ink(
     bold: bool = False,
     dim: bool = False,
     italic: bool = False,
-    underline: bool = False,
-    reverse: bool = False,
 ) -> Style:
     """A Rich style; cached, because a picture asks for the same few thousands of times."""
     return Style(
@@ -77,8 +75,6 @@ def ink(
         bold=bold or None,
         dim=dim or None,
         italic=italic or None,
-        underline=underline or None,
-        reverse=reverse or None,
     )
 
 

@@ -47,14 +47,13 @@ def decay(
     forecast: Forecast | None = None,
     categories: Mapping[str, Series] | None = None,
     selected: str | None = None,
-    offset: int = 0,
     shown: Sequence[int] | None = None,
     supposed: DecayCurve | None = None,
     at_days: float | None = None,
 ) -> Text:
     """The chosen block's curve above, the forecast and the categories below (beside it when wide).
 
-    categories: mean curves by category. selected, offset, shown: in the forecast's table. supposed: the block's curve
+    categories: mean curves by category. selected, shown: in the forecast's table. supposed: the block's curve
     with another decay. at_days: the instant ahead that the forecast tells of, marked in the plot.
     """
     if curve is None and forecast is None and not categories:
@@ -69,15 +68,15 @@ def decay(
     if forecast is None:
         _curve(sheet, plot, now)
     elif curve is None and not categories:
-        outlook(sheet, forecast, selected, offset, shown)
+        outlook(sheet, forecast, selected, shown)
     elif sheet.width >= 116:
         left = sheet.width * 11 // 20
         _curve(sheet.part(0, 0, left), plot, now)
-        outlook(sheet.part(left + 2, 0), forecast, selected, offset, shown)
+        outlook(sheet.part(left + 2, 0), forecast, selected, shown)
     else:
         top = max(8, sheet.height * (9 if sheet.height >= 18 else 11) // 20)
         _curve(sheet.part(0, 0, None, top), plot, now)
-        outlook(sheet.part(0, top), forecast, selected, offset, shown)
+        outlook(sheet.part(0, top), forecast, selected, shown)
     return sheet.render()
 
 
@@ -87,9 +86,7 @@ def series_of(curves: CategoryCurves, own: str = "", most: int = MOST_CATEGORIES
     return {each.category: (each.hours, each.relevance) for each in ranked if each.hours}
 
 
-def forecast(
-    result: Forecast | None, canvas: Canvas, *, selected: str | None = None, offset: int = 0
-) -> Text:
+def forecast(result: Forecast | None, canvas: Canvas) -> Text:
     """What drops below the threshold within the days asked, and the histogram now and then."""
     if result is None:
         return notice(
@@ -99,7 +96,7 @@ def forecast(
             "It names the blocks that drop below the threshold, and when.",
         )
     sheet = Figure(canvas)
-    outlook(sheet, result, selected, offset)
+    outlook(sheet, result)
     return sheet.render()
 
 

@@ -31,7 +31,6 @@ def outlook(
     region: Region,
     result: Forecast,
     selected: str | None = None,
-    offset: int = 0,
     shown: Sequence[int] | None = None,
 ) -> None:
     """The forecast: its facts, the blocks that drop below the threshold, the categories, the histograms, as far as
@@ -59,7 +58,7 @@ def outlook(
         table, graph = table - (5 - graph), 5
     graph = min(graph, 20) if graph >= 3 else 0
     if rows and table >= 2:
-        _falling(region.part(0, top, None, table), result, rows, selected, offset)
+        _falling(region.part(0, top, None, table), result, rows, selected)
     elif not rows and free >= 2:
         words = "No row matches the filter." if result.rows else "No block drops below it in this time."
         region.put(1, top + 1, words, ink(region.palette.muted))
@@ -157,15 +156,13 @@ def _kept(region: Region, x: int, row: int, wide: int, each: CategoryOutlook) ->
         region.fill(x + then, row, now - then, "░", ink(palette.warn))
 
 
-def _falling(
-    region: Region, result: Forecast, rows: Sequence[ForecastRow], selected: str | None, offset: int
-) -> None:
+def _falling(region: Region, result: Forecast, rows: Sequence[ForecastRow], selected: str | None) -> None:
     """The blocks that drop below the threshold, with what they were good for."""
     palette = region.palette
     muted = ink(palette.muted)
     place = next((at for at, row in enumerate(rows) if row.block.id == selected), None)
     unused = _unused_from(rows)
-    page = ListPage.around(rows, region.height - 1 - bool(unused), place, offset)
+    page = ListPage.around(rows, region.height - 1 - bool(unused), place)
     bar_w = min(20, region.width // 8) if region.width >= 76 else 0
     date_w = 11 if region.width >= 84 else 0
     title_x = 1 + date_w + 6 + 2

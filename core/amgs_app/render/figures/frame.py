@@ -32,7 +32,6 @@ def frame(
     *,
     selected: str | None = None,
     cursor: int | None = None,
-    offset: int = 0,
     show: Show = "both",
     text_offset: int = 0,
     shown: Sequence[int] | None = None,
@@ -55,7 +54,7 @@ def frame(
             "question gets: what the memory holds on it, chosen by score within a budget of tokens.",
         )
     marked = selected if cursor is None else cursor
-    return _frame(result, canvas, marked, offset, show, text_offset, shown, verdicts, lacks).render()
+    return _frame(result, canvas, marked, show, text_offset, shown, verdicts, lacks).render()
 
 
 def rows_of_frame(
@@ -67,14 +66,13 @@ def rows_of_frame(
     shown: Sequence[int] | None = None,
 ) -> Mapping[int, int]:
     """Which row of the table each line of the picture shows."""
-    return _frame(result, canvas, cursor, 0, show, 0, shown, MappingProxyType({})).rows
+    return _frame(result, canvas, cursor, show, 0, shown, MappingProxyType({})).rows
 
 
 def _frame(
     result: Frame,
     canvas: Canvas,
     marked: int | str | None,
-    offset: int,
     show: Show,
     text_offset: int,
     shown: Sequence[int] | None,
@@ -110,7 +108,7 @@ def _frame(
             title = f"{plural(len(every), 'candidate')}: {title}"
         title = _of_all(title, rows, len(every))
         none = f"{_NONE} {clean(lacks)}".rstrip()
-        draw_table(table, table_of, title, offset=offset, empty=_FILTERED if every else none)
+        draw_table(table, table_of, title, empty=_FILTERED if every else none)
     if detail is not None and items:
         item = items[cursor or 0]
         draw_candidate(detail, item, table_of.weights(item))
@@ -149,7 +147,6 @@ def search(
     *,
     selected: str | None = None,
     cursor: int | None = None,
-    offset: int = 0,
     shown: Sequence[int] | None = None,
 ) -> Text:
     """The hits of a search in falling score, with the work of each layer above and the chosen hit's content
@@ -162,21 +159,20 @@ def search(
             ("search “dome stall in May”",),
             "A search uses every layer: words, misspelt words, meaning, and the neighbours of what was found.",
         )
-    return _search(result, canvas, selected if cursor is None else cursor, offset, shown).render()
+    return _search(result, canvas, selected if cursor is None else cursor, shown).render()
 
 
 def rows_of_search(
     result: SearchResult, canvas: Canvas, *, cursor: int | None = None, shown: Sequence[int] | None = None
 ) -> Mapping[int, int]:
     """Which row of the table each line of the picture shows."""
-    return _search(result, canvas, cursor, 0, shown).rows
+    return _search(result, canvas, cursor, shown).rows
 
 
 def _search(
     result: SearchResult,
     canvas: Canvas,
     marked: int | str | None,
-    offset: int,
     shown: Sequence[int] | None,
 ) -> Figure:
     sheet = Figure(canvas)
@@ -206,7 +202,7 @@ def _search(
     below = below if rest.height >= 12 else 0
     table = Listed(hits, [place + 1 for place in rows], lambda _: result.weights, cursor)
     title = _of_all(plural(len(result.hits), "hit"), rows, len(result.hits))
-    draw_table(rest.part(0, 0, None, rest.height - below), table, title, offset=offset, empty=_FILTERED)
+    draw_table(rest.part(0, 0, None, rest.height - below), table, title, empty=_FILTERED)
     if below >= 4 and hits:
         draw_candidate(rest.part(0, rest.height - below), hits[cursor or 0], result.weights)
     return sheet

@@ -52,16 +52,13 @@ def gauge_pieces(share: float, width: int, symbols: Symbols, style: Style, track
     return [(whole, style), part, ("·" * (width - len(full)), track)]
 
 
-def sparkline(
-    values: Sequence[float], width: int, *, low: float | None = None, high: float | None = None
-) -> str:
+def sparkline(values: Sequence[float], width: int) -> str:
     """The last `width` values as heights; a constant series is drawn at its foot."""
     shown = list(values)[-width:] if width > 0 else []
     if not shown:
         return ""
-    floor = min(shown) if low is None else low
-    top = max(shown) if high is None else high
-    reach = top - floor
+    floor = min(shown)
+    reach = max(shown) - floor
     if reach <= 0:
         return LEVELS[0] * len(shown)
     return "".join(LEVELS[min(7, max(0, int((value - floor) / reach * 8)))] for value in shown)
@@ -127,7 +124,7 @@ def facts_line(
     return dropped
 
 
-def window_of(total: int, rows: int, selected: int | None, offset: int) -> int:
+def window_of(total: int, rows: int, selected: int | None, offset: int = 0) -> int:
     """The first of `rows` visible items: from the offset, or else the page that holds the selected one.
 
     Page by page, not line by line: while the cursor walks down a page, nothing but the cursor moves.
@@ -207,10 +204,10 @@ class ListPage(Generic[R]):
     cursor: int | None = None
 
     @classmethod
-    def around(cls, rows: Sequence[R], height: int, cursor: int | None, offset: int = 0) -> ListPage[R]:
-        """At most `height` rows from the offset on, or else the page that holds the cursor."""
+    def around(cls, rows: Sequence[R], height: int, cursor: int | None) -> ListPage[R]:
+        """At most `height` rows: the page that holds the cursor."""
         height = max(0, height)
-        first = window_of(len(rows), height, cursor, offset)
+        first = window_of(len(rows), height, cursor)
         return cls(rows[first : first + height], first, len(rows), cursor)
 
     @property

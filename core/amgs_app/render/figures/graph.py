@@ -40,7 +40,6 @@ def neighbourhood(
     canvas: Canvas,
     *,
     selected: str | None = None,
-    offset: int = 0,
     now: datetime | None = None,
     shown: Sequence[str] | None = None,
     draft: EdgeDraft | None = None,
@@ -48,10 +47,9 @@ def neighbourhood(
 ) -> Text:
     """The blocks around the centre in rings, beside them the edges as a table.
 
-    selected: the id of a block of the picture, drawn in the selection's colour. offset: first row of the
-    table. now: fades the names of blocks whose relevance has gone. shown: ids of the neighbours that are
-    shown, numbered in this order; None for all, near before far and strong before weak. draft: corrections of edges,
-    drawn as they would be. edge: the one that keys mean.
+    selected: the id of a block of the picture, drawn in the selection's colour. now: fades the names of blocks whose
+    relevance has gone. shown: ids of the neighbours that are shown, numbered in this order; None for all, near before
+    far and strong before weak. draft: corrections of edges, drawn as they would be. edge: the one that keys mean.
     """
     if result is None:
         return notice(
@@ -102,7 +100,7 @@ def neighbourhood(
         spare = table.height - len(result.edges) - 2
         below = min(spare, len(result.blocks) + 2) if result.centrality and spare >= 6 else 0
         upper = table.part(0, 0, None, table.height - below)
-        edge_table(upper, result, letters, numbers, selected, offset, draft, edge)
+        edge_table(upper, result, letters, numbers, selected, draft, edge)
         if below:
             centrality_table(table.part(0, table.height - below), result, numbers, selected)
     return sheet.render()

@@ -24,7 +24,6 @@ def edge_table(
     letters: Mapping[str, str],
     numbers: Mapping[str, int],
     selected: str | None,
-    offset: int,
     draft: EdgeDraft | None = None,
     chosen: EdgeKey | None = None,
 ) -> None:
@@ -50,7 +49,7 @@ def edge_table(
     at = next((p for p, e in enumerate(edges) if e.edge.key == chosen), None)
     if at is None:
         at = next((p for p, e in enumerate(edges) if selected in (e.edge.source_id, e.edge.target_id)), None)
-    first = window_of(len(edges), rows, at if selected != center else None, offset)
+    first = window_of(len(edges), rows, at if selected != center else None)
     shown = edges[first : first + rows]
     note = scroll_note(first, len(shown), len(edges))
     region.rule(0, f"edges {note}" if note else "edges")

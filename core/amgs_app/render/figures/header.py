@@ -16,21 +16,16 @@ def header(
     status: StoreStatus | None = None,
     model: str = "",
     live: bool = True,
-    doing: str = "",
     threshold: float | None = None,
     recording: bool = False,
     sample_time: bool = False,
 ) -> Text:
-    """One line over everything: the store, its counts, the model, the hour, how well it is calibrated, what
-    is running.
-    """
+    """One line over everything: the store, its counts, the model, the hour, how well it is calibrated."""
     sheet = Figure(canvas.sized(canvas.width, 1))
     palette = sheet.palette
     muted, plain, strong = ink(palette.muted), ink(palette.text), ink(palette.text, bold=True)
     state: tuple[Piece, ...] = (
-        ((f"◌ {clean(doing)}", ink(palette.warn, bold=True)),)
-        if doing
-        else (("● live", ink(palette.good, bold=True)) if live else ("◂ past", ink(palette.warn, bold=True)),)
+        ("● live", ink(palette.good, bold=True)) if live else ("◂ past", ink(palette.warn, bold=True)),
     )
     facts = [HeaderPart(0, (("amgs", ink(palette.accent, bold=True)),))]
     if status is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from rich.text import Text
@@ -12,7 +12,7 @@ from amgs.types import Block
 from amgs_app.render.figures.block import content_lines
 from amgs_app.render.figures.canvas import Canvas, Figure, Region, clean, cut_middle, ink, width_of
 from amgs_app.render.figures.empty_state import notice
-from amgs_app.render.figures.format import age, ago, count, minute, short_id
+from amgs_app.render.figures.format import age, ago, minute, short_id
 from amgs_app.render.figures.glyphs import HeaderPart, ListPage, facts_line, window_of
 
 _SOURCE_CELLS = 22
@@ -25,16 +25,14 @@ def inbox(
     *,
     now: datetime,
     selected: str | None = None,
-    offset: int = 0,
-    tokens: Callable[[str], int] | None = None,
     total: int | None = None,
     before: int = 0,
     oldest: datetime | None = None,
 ) -> Text:
     """The raw blocks, one a line, and the chosen one below in full where there is room.
 
-    tokens: counts the tokens of a text; without it the column is not drawn. total: how many wait, when
-    `blocks` is a part of them; before: how many of them come before it; oldest: when the oldest was made.
+    total: how many wait, when `blocks` is a part of them; before: how many of them come before it; oldest: when the
+    oldest was made.
     """
     if not blocks:
         return notice(
@@ -47,7 +45,6 @@ def inbox(
     sheet = Figure(canvas)
     palette = sheet.palette
     since = oldest or min(block.created_at for block in blocks)
-    costs = [tokens(block.content) for block in blocks] if tokens else []
     facts = [
         HeaderPart(0, ((plural(total or len(blocks), "raw block"), ink(palette.accent, bold=True)),)),
         HeaderPart(1, (("oldest ", ink(palette.muted)), (age(since, now), ink(palette.text)))),
@@ -59,8 +56,6 @@ def inbox(
             ),
         ),
     ]
-    if costs:
-        facts.insert(1, HeaderPart(3, ((f"{count(sum(costs))} tok", ink(palette.text)),)))
     facts_line(sheet, 0, facts, x=1)
     rows = sheet.height - 2
     detail = 0
@@ -70,9 +65,9 @@ def inbox(
     place = next((at for at, block in enumerate(blocks) if block.id == selected), None)
     # Pages are counted from the first block of all, wherever the part that is here begins.
     at = None if place is None else before + place
-    first = max(0, window_of(total or len(blocks), rows, at, before + offset) - before)
+    first = max(0, window_of(total or len(blocks), rows, at, before) - before)
     page = ListPage(blocks[first : first + rows], before + first, total or len(blocks), at)
-    _list(sheet.part(0, 1), page, now, costs[first : first + rows])
+    _list(sheet.part(0, 1), page, now)
     if page.note and sheet.width >= 70:
         sheet.put(sheet.width - width_of(page.note) - 1, 0, page.note, ink(palette.muted))
     if detail >= 3:
@@ -81,14 +76,12 @@ def inbox(
     return sheet.render()
 
 
-def _list(region: Region, page: ListPage[Block], now: datetime, costs: Sequence[int]) -> None:
-    """The blocks with their ages, sources and contents. costs: tokens of each, empty for no column of them."""
+def _list(region: Region, page: ListPage[Block], now: datetime) -> None:
+    """The blocks with their ages, sources and contents."""
     palette = region.palette
     titles = [clean(block.title) for block in page.rows]
     sources = [_source(block) for block in page.rows]
-    tokens = {block.id: cost for block, cost in zip(page.rows, costs, strict=False)}
-    cost_w = 6 if costs else 0
-    free = region.width - 1 - 7 - cost_w
+    free = region.width - 1 - 7
     # A column of contents that only repeats the titles leaves its room to them.
     previews = {block.id: _preview(block) for block in page.rows} if region.width >= 70 else {}
     shared = bool(previews) and any(map(_says_more, page.rows))
@@ -104,7 +97,7 @@ def _list(region: Region, page: ListPage[Block], now: datetime, costs: Sequence[
     )
     source_w = source_w if source_w >= 8 else 0
     preview_x = 8 + title_w + 2 + (source_w + 2 if source_w else 0)
-    preview_w = region.width - cost_w - preview_x
+    preview_w = region.width - preview_x
     head = ink(palette.muted)
     region.put(1, 0, "age", head, width=6, align="right")
     region.put(8, 0, "title", head)
@@ -112,8 +105,6 @@ def _list(region: Region, page: ListPage[Block], now: datetime, costs: Sequence[
         region.put(10 + title_w, 0, "source", head)
     if preview_w >= 12 and shared:
         region.put(preview_x, 0, "content", head)
-    if costs:
-        region.put(region.width - cost_w, 0, "tok", head, width=cost_w, align="right")
 
     def paint(line: Region, block: Block, chosen: bool) -> None:
         line.put(1, 0, age(block.created_at, now), head, width=6, align="right")
@@ -122,9 +113,6 @@ def _list(region: Region, page: ListPage[Block], now: datetime, costs: Sequence[
             line.put(10 + title_w, 0, cut_middle(_source(block), source_w), head)
         if preview_w >= 12 and shared:
             line.put(preview_x, 0, previews[block.id], head, width=preview_w)
-        if costs:
-            cost = str(tokens[block.id])
-            line.put(line.width - cost_w, 0, cost, ink(palette.text), width=cost_w, align="right")
 
     page.draw(region.part(0, 1), paint)
 

@@ -43,7 +43,6 @@ def overview(
     canvas: Canvas,
     *,
     operations: Sequence[JournalEntry] = (),
-    raw_oldest: datetime | None = None,
     frame: Frame | None = None,
     focus: FocusView | None = None,
     health: Health | None = None,
@@ -55,7 +54,7 @@ def overview(
     """The loop with live counts, the next step, what the store consists of beside one file, the health of each area of
     the memory, and the journal.
 
-    raw_oldest: when the oldest raw block was made. frame, focus: the last ones of the session. cursor: the
+    frame, focus: the last ones of the session. cursor: the
     operation that is chosen, among those `shown` (places in their order; None for all). namespaces: of the database.
     station: the place of the one that is chosen in the loop.
     """
@@ -67,7 +66,7 @@ def overview(
             "A memory is one file.",
         )
     sheet = Figure(canvas)
-    stations = _stations(status, raw_oldest, frame, focus)
+    stations = _stations(status, frame, focus)
     at, verb, reason = _next(status, frame, focus)
     tall = _tall(sheet.height)
     high = 2 * tall + 1
@@ -131,18 +130,10 @@ def _store(
     return y + more
 
 
-def _stations(
-    status: StoreStatus, raw_oldest: datetime | None, frame: Frame | None, focus: FocusView | None
-) -> tuple[_Station, ...]:
+def _stations(status: StoreStatus, frame: Frame | None, focus: FocusView | None) -> tuple[_Station, ...]:
     """The eight stops in the order of the flow."""
     raw, kept = status.blocks.get("raw", 0), status.blocks.get("consolidated", 0)
-    waited = (
-        f"oldest {age(raw_oldest, status.now)}"
-        if raw and raw_oldest is not None
-        else "waiting"
-        if raw
-        else "empty"
-    )
+    waited = "waiting" if raw else "empty"
     last = status.last_consolidation
     made = _Station("frame", "–", "none yet", quiet=True)
     if frame is not None:
@@ -225,7 +216,7 @@ def pane_at(
 ) -> str | None:
     """The pane behind the station that is drawn in a cell of the overview; None beside the stations."""
     tall = _tall(canvas.height)
-    stations = _stations(status, None, frame, focus)
+    stations = _stations(status, frame, focus)
     columns = _columns(stations, canvas.width)
     for place, station in enumerate(stations):
         left, wide = columns[_column(place)]

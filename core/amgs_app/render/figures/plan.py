@@ -47,16 +47,14 @@ def plan(
     *,
     selected: str | None = None,
     edge: int | None = None,
-    offset: int = 0,
     titles: Mapping[str, str] | None = None,
     shown: Sequence[int] | None = None,
 ) -> Text:
     """A drafted consolidation as a difference: what each raw block becomes, with how sure, because of what, and what
     was corrected in it.
 
-    selected: the id of a block of the plan; edge: the number (from 0) of its edge that is chosen. offset: in
-    blocks. titles: by block id, for the far ends of edges. shown: the places of the items that are listed, in their
-    order; None for all.
+    selected: the id of a block of the plan; edge: the number (from 0) of its edge that is chosen. titles: by block id,
+    for the far ends of edges. shown: the places of the items that are listed, in their order; None for all.
     """
     if draft is None or not draft.proposed.items:
         return notice(
@@ -81,7 +79,7 @@ def plan(
     heights = [
         _height(item, columns) + (len(preview) if at == place else 0) for at, item in enumerate(listed)
     ]
-    first = _first(heights, place, offset, sheet.height - 2)
+    first = _first(heights, place, sheet.height - 2)
     names = _Names({item.block.id: item for item in every}, titles or {})
     planned = {item.block.id: item for item in made.items}
     y, last = 2, first
@@ -112,18 +110,15 @@ def _height(item: ConsolidationItem, columns: int) -> int:
     return 1 + -(-cells // columns)
 
 
-def _first(heights: Sequence[int], place: int | None, offset: int, room: int) -> int:
-    """The first item that is drawn: moved as little as needed so that the chosen one is whole."""
-    first = min(max(0, offset), len(heights) - 1)
+def _first(heights: Sequence[int], place: int | None, room: int) -> int:
+    """The first item that is drawn: as early a one as leaves the chosen one whole."""
     if place is None:
-        while first > 0 and sum(heights[first - 1 :]) <= room:
-            first -= 1
-        return first
+        return 0
     first, used = place, heights[place]
     while first > 0 and used + heights[first - 1] <= room:
         first -= 1
         used += heights[first]
-    return min(max(0, offset), place) if offset > first else first
+    return first
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,7 @@ _TITLES = {
     "forgetting": "Forgetting in a lifetime",
     "model": "Models",
     "paths": "Paths",
+    "gateway": "Gateway",
     "screen": "Screen",
 }
 """Headings of the settings by the first word of their keys."""

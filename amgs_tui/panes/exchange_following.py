@@ -77,7 +77,7 @@ class GatewayFollower:
             Choice(
                 str(one.number),
                 f"{one.number} {one.asked}",
-                f"{one.tokens:,} of {one.tokens_before:,} tok" if one.tokens else one.untouched,
+                _request_note(one),
                 marked=one.number == self.number,
             )
             for one in every
@@ -110,6 +110,16 @@ class GatewayFollower:
         if newer > 0:
             return f"request {exchange.number} · {plural(newer, 'newer request')}: L follows"
         return f"request {exchange.number} · {'following' if self.follows else 'L follows'}"
+
+
+def _request_note(exchange: GatewayExchange) -> str:
+    """What there is to say of a request in a list, the most important first: the line is cut where it does not fit."""
+    used = exchange.usage
+    sent = f"{exchange.tokens:,} of {exchange.tokens_before:,} tok" if exchange.tokens else exchange.untouched
+    told = [sent, *(f"{kind} changed" for kind in exchange.changed)]
+    if used is not None:
+        told.append(f"{used.fresh:,} fresh, {used.written:,} written, {used.cached:,} cached")
+    return " · ".join(told)
 
 
 def explain_untouched(exchange: GatewayExchange) -> str:

@@ -108,6 +108,14 @@ class ScreenSettings(SettingsSection):
     )
 
 
+class GatewaySettings(SettingsSection):
+    keep_prompts: bool = Field(
+        default=True,
+        description="Whether the gateway keeps the system prompts and definitions of tools of agents, each once, as "
+        "long as a request that had it; `conversation exchange` shows them.",
+    )
+
+
 class WorkstationSettings(SettingsSection):
     """All settings of the program."""
 
@@ -116,6 +124,7 @@ class WorkstationSettings(SettingsSection):
     forgetting: ForgetRules = ForgetRules()
     model: ModelSettings = ModelSettings()
     paths: PathSettings = PathSettings()
+    gateway: GatewaySettings = GatewaySettings()
     screen: ScreenSettings = ScreenSettings()
 
 

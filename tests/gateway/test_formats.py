@@ -10,10 +10,11 @@ import pytest
 from amgs.clock import parse_instant
 from amgs.conversation.messages import messages_in, read_messages
 from amgs.types.conversation import ContextMessage
+from amgs.types.usage import Usage
 from amgs_app.gateway.conversing import changes_of
 from amgs_app.gateway.formats.anthropic_messages import AnthropicMessages
 from amgs_app.gateway.formats.openai import ChatCompletions, Responses
-from amgs_app.gateway.formats.spoken import Format, MessageChange, answer_said, tokens_in
+from amgs_app.gateway.formats.spoken import Format, MessageChange, answer_said, usage_in
 
 CHAT: dict[str, Any] = {
     "model": "m",
@@ -198,21 +199,26 @@ def test_a_streamed_answer_is_put_together() -> None:
     assert said.text == "Sunny"
 
 
-def test_the_count_of_the_model_s_server_is_read_in_every_interface() -> None:
-    start = {
-        "type": "message_start",
-        "message": {"usage": {"input_tokens": 3, "cache_read_input_tokens": 40}},
-    }
-    done = {"type": "response.completed", "response": {"usage": {"input_tokens": 9, "output_tokens": 1}}}
+def test_the_tokens_of_the_model_s_server_are_read_apart_in_every_interface() -> None:
+    counts = {"input_tokens": 3, "cache_creation_input_tokens": 5, "cache_read_input_tokens": 40}
+    start = {"type": "message_start", "message": {"usage": {**counts, "output_tokens": 1}}}
     events = f"data: {json.dumps(start)}\n\ndata: {json.dumps({'usage': {'output_tokens': 7}})}\n\n"
-    assert tokens_in(events.encode(), streamed=True) == 43
-    assert tokens_in(f"data: {json.dumps(done)}\n\ndata: [DONE]\n\n".encode(), streamed=True) == 9
-    assert tokens_in(b'{"usage": {"prompt_tokens": 12, "completion_tokens": 99}}', streamed=False) == 12
-    assert (
-        tokens_in(b'{"usage": {"prompt_tokens": "many"}}', streamed=False)
-        == tokens_in(b"[", streamed=False)
-        == 0
-    )
+    assert usage_in(events.encode(), streamed=True) == Usage(3, 5, 40, 7)
+    used = {"input_tokens": 9, "input_tokens_details": {"cached_tokens": 8}, "output_tokens": 1}
+    done = {"type": "response.completed", "response": {"usage": used}}
+    events = f"data: {json.dumps(done)}\n\ndata: [DONE]\n\n"
+    assert usage_in(events.encode(), streamed=True) == Usage(1, 0, 8, 1)
+    chat = {"prompt_tokens": 12, "prompt_tokens_details": {"cached_tokens": 10}, "completion_tokens": 99}
+    assert usage_in(json.dumps({"usage": chat}).encode(), streamed=False) == Usage(2, 0, 10, 99)
+    assert usage_in(b'{"usage": {"prompt_tokens": 12}}', streamed=False) == Usage(12)
+
+
+@pytest.mark.parametrize(
+    "content", [b"[", b"{}", b'{"usage": {"prompt_tokens": "many"}}', b'{"usage": 3, "message": 4}']
+)
+def test_an_answer_that_tells_no_tokens_has_no_usage(content: bytes) -> None:
+    assert usage_in(content, streamed=False) is None
+    assert usage_in(b"data: " + content + b"\n\n", streamed=True) is None
 
 
 @pytest.mark.parametrize("form", [ChatCompletions(), AnthropicMessages(), Responses()])

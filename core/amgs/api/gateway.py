@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
 from amgs import bounds
 from amgs.api.context import MemoryPart
 from amgs.conversation import exchanges
+from amgs.conversation.request_prefix import changed_prompts, compare, count_prompts
+from amgs.conversation.tokens import MessageCounter
 from amgs.errors import NotFoundError
-from amgs.types.gateway import GatewayExchange
+from amgs.storage.messages import ExchangeRow
+from amgs.types.gateway import GatewayExchange, PromptKind
 
 _LATEST = 20
 """So many requests back a plan is looked for: those between went on whole."""
@@ -14,7 +21,8 @@ _LATEST = 20
 
 class GatewayLog(MemoryPart):
     """See the module. The latest requests are kept, without the texts of the conversation; with it they outlive the
-    gateway. They are a log: not journalled, not undone, and no change of the memory.
+    gateway. They are a log: not journalled, not undone, and no change of the memory. System prompts and definitions of
+    tools are kept once each, whatever number of requests has them.
     """
 
     def exchanges(self, limit: int = 50) -> tuple[GatewayExchange, ...]:
@@ -26,14 +34,17 @@ class GatewayLog(MemoryPart):
             for row in rows:
                 wanted.setdefault(row.conversation, set()).update(exchanges.numbers(row))
             stored = {name: storage.messages.some(name, found) for name, found in wanted.items() if found}
+            changed = self._changed(rows)
         held = {name: {n: one.message for n, one in found.items()} for name, found in stored.items()}
-        return tuple(exchanges.summarise(row, held.get(row.conversation, {})) for row in rows)
+        found = (exchanges.summarise(row, held.get(row.conversation, {})) for row in rows)
+        return tuple(replace(one, changed=changed.get(one.number, ())) for one in found)
 
     def exchange(self, number: int) -> GatewayExchange:
         """A request with what its model read, put together from the conversation and held against the digest of what
-        was sent. Raises NotFoundError for a request that is not kept.
+        was sent, and beside the request before it. Raises NotFoundError for a request that is not kept.
         """
         storage = self._context.storage
+        counter = MessageCounter.of(self._context.count_tokens)
         with storage.snapshot():
             row = storage.exchanges.get(number)
             if row is None:
@@ -43,8 +54,12 @@ class GatewayLog(MemoryPart):
                     way_out="List those that are kept; `memory.conversation.exchanges` in the settings says how many, "
                     f"{most:,} now.",
                 )
-            stored = storage.messages.held(row.conversation, 1, row.last) if row.last else ()
-        return exchanges.rebuild(row, {one.message.number: one.message for one in stored})
+            earlier = storage.exchanges.before(row) if row.conversation else None
+            exchange = self._rebuilt(row, counter)
+            before = None if earlier is None else self._rebuilt(earlier, counter)
+            changed = self._changed((row,)).get(number, ())
+        prefix = None if before is None else compare(before, exchange, counter)
+        return replace(exchange, changed=changed, prefix=prefix)
 
     def note(self, exchange: GatewayExchange) -> None:
         """Keep a request, and of all the latest that the settings say."""
@@ -55,9 +70,28 @@ class GatewayLog(MemoryPart):
             last = max(exchange.until, exchange.answered)
             stored = storage.messages.held(exchange.conversation, 1, last) if last else ()
             row = exchanges.row(exchange, {one.message.number: one.message for one in stored})
-            storage.exchanges.put(row, keep)
+            storage.exchanges.put(row, keep, exchange.prompts or ())
 
     def last_plan(self, conversation: str) -> str:
         """The plan of what was sent last of a conversation, which `optimise` takes as `previous`; "" for none."""
         rows = self._context.storage.exchanges.latest(_LATEST, conversation)
         return next((found for row in rows if (found := exchanges.plan(row))), "")
+
+    def _rebuilt(self, row: ExchangeRow, counter: MessageCounter) -> GatewayExchange:
+        """A request with what its model read."""
+        storage = self._context.storage
+        stored = storage.messages.held(row.conversation, 1, row.last) if row.last else ()
+        exchange = exchanges.rebuild(row, {one.message.number: one.message for one in stored})
+        prompts = None if row.prompt_count is None else storage.exchanges.prompts(row.number)
+        return count_prompts(replace(exchange, prompts=prompts), counter)
+
+    def _changed(self, rows: Sequence[ExchangeRow]) -> dict[int, tuple[PromptKind, ...]]:
+        """Which prompts of requests differ from those of the request before, by number; those of which they were kept
+        of both.
+        """
+        named = {row.conversation for row in rows} - {""}
+        by_number: dict[int, tuple[PromptKind, ...]] = {}
+        for found in self._context.storage.exchanges.prompt_ids(named).values():
+            for (_, before), (number, after) in pairwise(found.items()):
+                by_number[number] = changed_prompts(before, after)
+        return by_number

@@ -96,7 +96,10 @@ def row(exchange: GatewayExchange, held: Mapping[int, Message]) -> ExchangeRow:
             "worths": [round(worth, _DIGITS) for worth in context.worths],
         }
     record = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
-    return ExchangeRow(exchange.number, exchange.at, exchange.conversation, last, record)
+    count = None if exchange.prompts is None else len(exchange.prompts)
+    return ExchangeRow(
+        exchange.number, exchange.at, exchange.conversation, last, record, exchange.usage, count
+    )
 
 
 def numbers(row: ExchangeRow) -> tuple[int, ...]:
@@ -118,8 +121,8 @@ def summarise(row: ExchangeRow, held: Mapping[int, Message]) -> GatewayExchange:
 
 
 def rebuild(row: ExchangeRow, held: Mapping[int, Message]) -> GatewayExchange:
-    """An exchange with what the model was sent. held: the messages of its conversation; see `GatewayExchange.missing`
-    for what cannot be put together again.
+    """An exchange with what the model was sent, but for its prompts. held: the messages of its conversation; see
+    `GatewayExchange.missing` for what cannot be put together again.
     """
     told, made = _read(row), _exchange(row, held)
     if not told.get("sent"):
@@ -176,6 +179,7 @@ def _exchange(row: ExchangeRow, held: Mapping[int, Message]) -> GatewayExchange:
         said="\n\n".join(one.text for one in answer if one is not None and one.text)
         or str(told.get("answer", "")),
         context=None,
+        usage=row.usage,
         **fields,
     )
 

@@ -38,6 +38,7 @@ from amgs.storage.frames import decode
 from amgs.storage.meta import DIMENSION, EMBEDDER
 from amgs.storage.tables import TableColumn
 from amgs.types import Status
+from amgs.types.gateway import PromptKind, prompt_id
 from amgs.types.mentions import MentionKind, MentionType
 from amgs.types.tasks import TaskKind, TaskState
 
@@ -160,7 +161,18 @@ class _JournalRow(Row):
         return self
 
 
-BASES: Mapping[str, type[Row]] = {"operation_rows": _JournalRow}
+class _PromptRow(Row):
+    """A prompt, whose id is its hash."""
+
+    @model_validator(mode="after")
+    def _hashes(self) -> _PromptRow:
+        given = self.__dict__
+        if prompt_id(given["content"]) != given["id"]:
+            raise ValueError("the content does not hash to the id")
+        return self
+
+
+BASES: Mapping[str, type[Row]] = {"operation_rows": _JournalRow, "prompts": _PromptRow}
 
 TYPES: Mapping[str, Any] = {
     "VARCHAR": Text,
@@ -257,6 +269,17 @@ KNOWN: Mapping[tuple[str, str], Any] = {
     ("exchanges", "number"): Number,
     ("exchanges", "last"): Count,
     ("exchanges", "record"): Object,
+    ("exchanges", "prompt_count"): Count,
+    ("exchanges", "fresh"): Count,
+    ("exchanges", "written"): Count,
+    ("exchanges", "cached"): Count,
+    ("exchanges", "output"): Count,
+    ("exchange_prompts", "exchange"): Number,
+    ("exchange_prompts", "position"): Count,
+    ("exchange_prompts", "kind"): PromptKind,
+    ("exchange_prompts", "after"): Count,
+    ("exchange_prompts", "prompt"): Id,
+    ("prompts", "id"): Id,
     # of a wing; exported and read back whether it is there or not, as `amgs.storage.migrations` says
     ("packs", "name"): Name,
     ("packs", "version"): Number,

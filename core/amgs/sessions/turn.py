@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Literal, get_args
 
 from amgs.types.conversation import Role, ToolCall
+from amgs.types.usage import Usage as Usage
 
 TurnKind = Literal["said", "call", "result", "summary", "boundary", "injected", "thinking"]
 TURN_KINDS: tuple[TurnKind, ...] = get_args(TurnKind)
@@ -17,24 +18,6 @@ TURN_KINDS: tuple[TurnKind, ...] = get_args(TurnKind)
 summary: what a compaction wrote in place of what it dropped. boundary: where a compaction took place. injected: what
 the program put in as if it had been said: reminders, hooks, command output. thinking: of the model.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one request, as the file counts them; the three of the input exclude each other.
-
-    fresh: read at full price. written: put into the cache. cached: read from the cache. output: written by the model.
-    """
-
-    fresh: int = 0
-    written: int = 0
-    cached: int = 0
-    output: int = 0
-
-    @property
-    def window(self) -> int:
-        """Tokens that the model read."""
-        return self.fresh + self.written + self.cached
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 from amgs.storage.connection import SqlConnection, stored
 from amgs.storage.filters import texts_of
+from amgs.storage.messages import WITHOUT_EXCHANGE
 from amgs.storage.meta import MetaStorage
 
 LEDGER = "deleted_blocks"
@@ -85,7 +86,7 @@ class ErasureStorage:
             condition = " OR ".join(f"{column} IN {_IDS}" for column in columns)
             changed[table] = self._delete(table, condition, [every] * len(columns))
         changed |= self._take_sources(every)
-        changed["exchanges"] = self._take_exchanges(every, tells)
+        changed |= self._take_exchanges(every, tells)
         changed["mentions"] = self._take_mentions(every, tells)
         changed["messages"] = self._take_messages(every)
         changed |= self._take_packs(every, tells)
@@ -154,14 +155,25 @@ class ErasureStorage:
         bare = f"name IN {_IDS} AND name NOT IN (SELECT source FROM source_blocks)"
         return {"source_blocks": rows, "sources": self._delete("sources", bare, [names])}
 
-    def _take_exchanges(self, ids: list[str], tells: Callable[[str], bool]) -> int:
-        """Requests that held messages of which the blocks are pieces, and those whose records give the texts away."""
+    def _take_exchanges(self, ids: list[str], tells: Callable[[str], bool]) -> dict[str, int]:
+        """Requests that held messages of which the blocks are pieces, those whose records or prompts give the texts
+        away, and the prompts of no other request.
+        """
         own = "SELECT 1 FROM messages m WHERE m.conversation = e.conversation AND m.number <= e.last AND "
         own += f"{texts_of('m.blocks')} && ?::VARCHAR[]"
         found = self._connection.rows(f"SELECT number FROM exchanges e WHERE EXISTS ({own})", [ids])
         rest = self._connection.rows("SELECT number, record FROM exchanges")
         gone = {int(row[0]) for row in found} | {int(n) for n, record in rest if tells(str(record))}
-        return self._delete("exchanges", "number IN (SELECT unnest(?::BIGINT[]))", [sorted(gone)])
+        prompts = self._connection.rows("SELECT id, content FROM prompts")
+        telling = [str(one) for one, content in prompts if tells(str(content))]
+        used = self._connection.rows(
+            f"SELECT DISTINCT exchange FROM exchange_prompts WHERE prompt IN {_IDS}", [telling]
+        )
+        gone |= {int(row[0]) for row in used}
+        changed = {
+            "exchanges": self._delete("exchanges", "number IN (SELECT unnest(?::BIGINT[]))", [sorted(gone)])
+        }
+        return changed | {table: self._delete(table, bare, []) for table, bare in WITHOUT_EXCHANGE.items()}
 
     def _take_mentions(self, ids: list[str], tells: Callable[[str], bool]) -> int:
         """What words of the blocks' messages mean, and what was told by them, or tells what they said."""

@@ -1,6 +1,6 @@
 """The tables `messages`, conversations exactly as they were said, and `standing_messages`; `mentions`, what words of
 messages mean, kept beside them; and `exchanges`, the latest requests of agents to their model through the gateway,
-without the texts.
+without the texts, with `prompts` and `exchange_prompts`, what they said beside their conversations.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from typing import Any
 from amgs.clock import as_utc
 from amgs.storage.connection import SqlConnection, stored
 from amgs.types.conversation import ConversationSummary, Message, ToolCall
+from amgs.types.gateway import GatewayPrompt, PromptKind
 from amgs.types.mentions import ResolvedMention
+from amgs.types.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +282,8 @@ def _mention(row: Sequence[Any]) -> ResolvedMention:
 @dataclass(frozen=True, slots=True)
 class ExchangeRow:
     """A request. last: the last message of its conversation that it, or its answer, holds; 0 for none. record: what
-    else there is to tell, as JSON; see `amgs.conversation.exchanges`.
+    else there is to tell, as JSON; see `amgs.conversation.exchanges`. usage: None where the model's server did not say.
+    prompt_count: how many prompts were kept of it; None where they were not.
     """
 
     number: int
@@ -288,37 +291,60 @@ class ExchangeRow:
     conversation: str
     last: int
     record: str
+    usage: Usage | None = None
+    prompt_count: int | None = None
 
 
-_EXCHANGE_COLUMNS = "number, made_at, conversation, last, record"
+PromptIds = dict[PromptKind, tuple[str, ...]]
+"""The prompts of a request by their kind, in its order."""
+
+_EXCHANGE_COLUMNS = (
+    "number, made_at, conversation, last, record, prompt_count, fresh, written, cached, output"
+)
 
 
 class ExchangeStorage:
-    """Requests by their number, from 1."""
+    """Requests by their number, from 1. What is written here is no change of the memory: the change counter stays."""
 
     def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
-    def put(self, row: ExchangeRow, keep: int) -> None:
-        """Keep a request, and of all only the latest `keep`. The change counter stays: it is no change of the
-        memory.
-        """
-        self._connection.execute("DELETE FROM exchanges WHERE number = ?", [row.number], counted=False)
-        self._connection.execute(
-            "INSERT INTO exchanges VALUES (?, ?, ?, ?, ?)",
-            [row.number, stored(row.at), row.conversation, row.last, row.record],
-            counted=False,
+    def put(self, row: ExchangeRow, keep: int, prompts: Sequence[GatewayPrompt] = ()) -> None:
+        """Keep a request with its prompts, and of all requests only the latest `keep`; inside a transaction."""
+        used = row.usage
+        counts = [None] * 4 if used is None else [used.fresh, used.written, used.cached, used.output]
+        self._write("DELETE FROM exchanges WHERE number = ?", [row.number])
+        self._write("DELETE FROM exchange_prompts WHERE exchange = ?", [row.number])
+        self._write(
+            f"INSERT INTO exchanges ({_EXCHANGE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [row.number, stored(row.at), row.conversation, row.last, row.record, row.prompt_count, *counts],
         )
-        self._connection.execute(
-            "DELETE FROM exchanges WHERE number IN "
-            "(SELECT number FROM exchanges ORDER BY number DESC OFFSET ?)",
-            [keep],
-            counted=False,
-        )
+        for position, one in enumerate(prompts):
+            self._write(
+                "INSERT INTO prompts (id, content) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM prompts WHERE id = ?)",
+                [one.id, one.text, one.id],
+            )
+            self._write(
+                "INSERT INTO exchange_prompts (exchange, position, kind, after, prompt) VALUES (?, ?, ?, ?, ?)",
+                [row.number, position, one.kind, one.after, one.id],
+            )
+        oldest = "SELECT number FROM exchanges ORDER BY number DESC OFFSET ?"
+        self._write(f"DELETE FROM exchanges WHERE number IN ({oldest})", [keep])
+        for table, bare in WITHOUT_EXCHANGE.items():
+            self._write(f"DELETE FROM {table} WHERE {bare}", [])
 
     def get(self, number: int) -> ExchangeRow | None:
         """A request; None where it is not kept."""
         found = self._connection.rows(f"SELECT {_EXCHANGE_COLUMNS} FROM exchanges WHERE number = ?", [number])
+        return _exchange(found[0]) if found else None
+
+    def before(self, row: ExchangeRow) -> ExchangeRow | None:
+        """The request before this one of the same conversation; None where none is kept."""
+        found = self._connection.rows(
+            f"SELECT {_EXCHANGE_COLUMNS} FROM exchanges WHERE conversation = ? AND number < ? "
+            "ORDER BY number DESC LIMIT 1",
+            [row.conversation, row.number],
+        )
         return _exchange(found[0]) if found else None
 
     def latest(self, limit: int, conversation: str | None = None) -> Sequence[ExchangeRow]:
@@ -330,7 +356,46 @@ class ExchangeStorage:
         )
         return tuple(map(_exchange, found))
 
+    def prompts(self, number: int) -> tuple[GatewayPrompt, ...]:
+        """The prompts of a request, in its order."""
+        found = self._connection.rows(
+            "SELECT e.kind, p.content, e.after FROM exchange_prompts e JOIN prompts p ON p.id = e.prompt "
+            "WHERE e.exchange = ? ORDER BY e.position",
+            [number],
+        )
+        return tuple(GatewayPrompt(kind, str(content), int(after)) for kind, content, after in found)
+
+    def prompt_ids(self, conversations: Collection[str]) -> dict[str, dict[int, PromptIds]]:
+        """The prompts of every request of these conversations of which they were kept, by conversation and number, the
+        earliest first.
+        """
+        found = self._connection.rows(
+            "SELECT e.conversation, e.number, p.kind, p.prompt FROM exchanges e "
+            "LEFT JOIN exchange_prompts p ON p.exchange = e.number "
+            "WHERE e.prompt_count IS NOT NULL AND e.conversation IN (SELECT unnest(?::VARCHAR[])) "
+            "ORDER BY e.number, p.position",
+            [list(conversations)],
+        )
+        made: dict[str, dict[int, PromptIds]] = {}
+        for conversation, number, kind, prompt in found:
+            ids = made.setdefault(str(conversation), {}).setdefault(int(number), {})
+            if kind is not None:
+                ids[kind] = (*ids.get(kind, ()), str(prompt))
+        return made
+
+    def _write(self, statement: str, parameters: Sequence[object]) -> None:
+        self._connection.execute(statement, parameters, counted=False)
+
+
+WITHOUT_EXCHANGE = {
+    "exchange_prompts": "exchange NOT IN (SELECT number FROM exchanges)",
+    "prompts": "id NOT IN (SELECT prompt FROM exchange_prompts)",
+}
+"""Which rows of prompts are of no request that is kept, in the order in which they go."""
+
 
 def _exchange(row: Sequence[Any]) -> ExchangeRow:
-    number, made_at, conversation, last, record = row
-    return ExchangeRow(int(number), as_utc(made_at), str(conversation), int(last), str(record))
+    number, made_at, conversation, last, record, prompts, *counts = row
+    usage = None if counts[0] is None else Usage(*(int(one or 0) for one in counts))
+    kept = None if prompts is None else int(prompts)
+    return ExchangeRow(int(number), as_utc(made_at), str(conversation), int(last), str(record), usage, kept)

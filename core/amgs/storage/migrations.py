@@ -518,6 +518,29 @@ CREATE TABLE centrality_of (
 );
 """
 
+_PROMPTS = """
+-- System prompts and definitions of tools that agents sent through the gateway, once each. id: SHA-256 of content.
+CREATE TABLE prompts (id VARCHAR NOT NULL, content VARCHAR NOT NULL);
+
+-- Which request had which. position: their order in it, from 0. after: the number of the message of its conversation
+-- that it stands behind, 0 at the beginning.
+CREATE TABLE exchange_prompts (
+    exchange BIGINT NOT NULL,
+    position BIGINT NOT NULL,
+    kind VARCHAR NOT NULL,
+    after BIGINT NOT NULL,
+    prompt VARCHAR NOT NULL
+);
+
+-- How many prompts were kept of a request, NULL where they were not; and its tokens as the model's server counted them,
+-- NULL where it did not say.
+ALTER TABLE exchanges ADD COLUMN prompt_count BIGINT;
+ALTER TABLE exchanges ADD COLUMN fresh BIGINT;
+ALTER TABLE exchanges ADD COLUMN written BIGINT;
+ALTER TABLE exchanges ADD COLUMN cached BIGINT;
+ALTER TABLE exchanges ADD COLUMN output BIGINT;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _LIFECYCLE,
@@ -538,6 +561,7 @@ MIGRATIONS: tuple[str, ...] = (
     _OUTBOX,
     _DELETED_BLOCKS,
     _CENTRALITY,
+    _PROMPTS,
 )
 """Step i brings a store from schema i to i + 1."""
 

@@ -2,17 +2,61 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from amgs.types.conversation import ContextMessage, OptimisedContext
+    from amgs.types.usage import Usage
 
 GatewayOutcome = Literal["answered", "refused", "unreachable", "broken off"]
 """answered: by the model's server, whatever it said. refused: by it, with an error. unreachable: there was no answer.
 broken off: while it came.
 """
+PromptKind = Literal["system prompt", "tools"]
+PrefixPart = Literal["model", "tools", "system prompt", "message"]
+
+
+def prompt_id(text: str) -> str:
+    """SHA-256 of a prompt, by which it is kept."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayPrompt:
+    """What a request said beside its conversation.
+
+    text: the words of a system prompt, or the definitions of tools as JSON, without keys for servers of tools. after:
+    the number of the message that it stands behind, 0 at the beginning. tokens: 0 where nobody counted.
+    """
+
+    kind: PromptKind
+    text: str
+    after: int = 0
+    tokens: int = 0
+
+    @property
+    def id(self) -> str:
+        """SHA-256 of the text."""
+        return prompt_id(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixComparison:
+    """How far a request begins as the one before it of its conversation did: that far a provider's cache can serve.
+
+    before: the number of that request. changed: what differs first; None where it begins with the whole of it. message:
+    the numbers of the first message that differs, where it is one. same: tokens in front of the difference. again:
+    tokens behind it that the request before had too, so that they had to be read a second time.
+    """
+
+    before: int
+    changed: PrefixPart | None
+    message: tuple[int, int] | None
+    same: int
+    again: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +71,14 @@ class GatewayExchange:
 
     until, answered: numbers of the last message of the request and of the answer in the conversation, 0 where it does
     not hold them. tokens: of the messages that were sent, of tokens_before that the agent sent; 0 where nobody counted.
-    beside: of the system prompts and tools that were sent with them, which are not kept, with what a chat template puts
-    around them. reserved: of the budget, kept free for the answer. counted: of the whole request as the model's server
-    counted, 0 where it does not say. digest: SHA-256 of the
-    messages that were sent. missing: why they cannot be shown, "" where they can; a list of exchanges has neither
-    context nor whole.
+    beside: of the system prompts and tools that were sent with them, with what a chat template puts around them.
+    reserved: of the budget, kept free for the answer. counted: of the whole request as the model's server counted, 0
+    where it does not say; usage: the same apart. digest: SHA-256 of the messages that were sent. missing: why they
+    cannot be shown, "" where they can.
+
+    prompts: system prompts and definitions of tools in the order of the request; None where they were not kept.
+    changed: which of them differ from those of the request before it of the same conversation. prefix: how far it
+    begins like that one; None where that cannot be told. A list of exchanges has no context, whole, prompts and prefix.
     """
 
     number: int
@@ -61,6 +108,10 @@ class GatewayExchange:
     counted: int = 0
     digest: str = ""
     missing: str = ""
+    usage: Usage | None = None
+    prompts: tuple[GatewayPrompt, ...] | None = None
+    changed: tuple[PromptKind, ...] = ()
+    prefix: PrefixComparison | None = None
 
     @property
     def messages(self) -> tuple[ContextMessage, ...]:

@@ -1,6 +1,7 @@
 """The memory behind the gateway: which conversation a request belongs to, what of it is sent, and what is kept of it.
 
-No system prompt is kept: it comes with every request, often with the time of day in it, and always goes on whole.
+No system prompt is part of a conversation: it comes with every request, often with the time of day in it, and always
+goes on whole. It is kept with the request.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from amgs.conversation.tokens import OVERHEAD, MessageCounter
 from amgs.errors import AmgsError, ImpossibleBudgetError
 from amgs.types.conversation import ROLES, ContextMessage, Message, OptimisedContext, Role
 from amgs_app.gateway.formats.spoken import Body, Format, MessageChange, Spoken
+from amgs_app.gateway.prompts import prompts_in
 
 if TYPE_CHECKING:
     from amgs.memory import Memory
@@ -37,7 +39,7 @@ class Fitted:
     spoken: its messages. conversation: the one that it goes on with, "" where the memory could not tell; numbers: of
     the messages there, system prompts and what says nothing left out; whole: those messages as the agent sent them.
     beside: tokens of system prompts and definitions of tools; reserved: those of the budget that are kept free for the
-    answer.
+    answer. request: as the agent sent it; None where it is no JSON object.
     """
 
     body: dict[str, Any] | None
@@ -50,6 +52,7 @@ class Fitted:
     whole: tuple[ContextMessage, ...] = ()
     beside: int = 0
     reserved: int = 0
+    request: Body | None = None
 
     @property
     def until(self) -> int:
@@ -105,7 +108,7 @@ class Conversing:
         """Take in what the model said; gives how many messages, and the number of the last one that holds it. Nothing
         where the conversation has gone on since, or had before: it was answered already.
         """
-        told = [_message(each) for each in said if _says(each)]
+        told = [_message(each) for each in said if each.says]
         with self._lock:
             kept = self._kept(fitted.conversation)
             if not told or not kept:
@@ -119,9 +122,14 @@ class Conversing:
             same = there == [(one.text, one.calls) for one in told]
             return 0, fitted.until + len(told) if same else 0
 
-    def note(self, exchange: GatewayExchange) -> None:
-        """Keep what a request came to."""
-        self._memory.gateway.note(exchange)
+    def note(self, exchange: GatewayExchange, fitted: Fitted) -> None:
+        """Keep what a request came to, with its system prompts and definitions of tools unless the settings say not
+        to.
+        """
+        prompts = None
+        if fitted.request is not None and self._engine.settings.gateway.keep_prompts:
+            prompts = prompts_in(fitted.request, fitted.spoken, fitted.numbers)
+        self._memory.gateway.note(replace(exchange, prompts=prompts))
 
     def last_number(self) -> int:
         """The number of the latest request that is kept."""
@@ -155,8 +163,8 @@ class Conversing:
         changes, notes = changes_of(context.messages, {n: places[id(each)] for n, each in told.items()})
         for place, each in enumerate(fitted.spoken):
             # What says nothing, as a thought of the model, goes with what stands behind it.
-            after = next((p for p in range(place, len(fitted.spoken)) if _says(fitted.spoken[p])), None)
-            if not _says(each) and after in changes and changes[after].text is None:
+            after = next((p for p in range(place, len(fitted.spoken)) if fitted.spoken[p].says), None)
+            if not each.says and after in changes and changes[after].text is None:
                 changes[place] = MessageChange(None)
         body = form.write(request, changes, notes) if changes or notes else None
         why = "" if body is not None else "everything fits into the budget"
@@ -241,11 +249,7 @@ def _is_of(stem: str, name: str) -> bool:
 
 def _told(spoken: Sequence[Spoken]) -> list[Spoken]:
     """What a conversation keeps of a request's messages."""
-    return [each for each in spoken if each.role != "system" and _says(each)]
-
-
-def _says(spoken: Spoken) -> bool:
-    return bool(spoken.text.strip() or spoken.calls or spoken.answers)
+    return [each for each in spoken if each.role != "system" and each.says]
 
 
 def _whole(spoken: Spoken, number: int) -> ContextMessage:

@@ -20,8 +20,10 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from amgs.errors import AmgsError
 from amgs.text.plural import plural
 from amgs.types.gateway import GatewayExchange, GatewayOutcome
+from amgs.types.usage import Usage
 from amgs_app.gateway.conversing import Conversing, Fitted
-from amgs_app.gateway.formats.spoken import Body, Format, Spoken, answer_said, tokens_in
+from amgs_app.gateway.formats.spoken import Body, Format, Spoken, answer_said, usage_in
+from amgs_app.gateway.prompts import storable
 from amgs_app.gateway.upstream import Upstream, UpstreamAnswer
 from amgs_app.results.service_event import ServiceEvent
 from amgs_app.server.hosting import Namespace
@@ -86,6 +88,7 @@ class Gateway:
         fitted = Fitted(None, "it is no JSON object")
         if asked is not None:
             fitted = await self._fitted(form, asked, request.headers.get(NAMED, ""))
+            fitted = replace(fitted, request=asked)
         if fitted.body is not None:
             content = json.dumps(fitted.body, ensure_ascii=False).encode()
         taken = time.perf_counter()
@@ -95,8 +98,8 @@ class Gateway:
             self.namespace.engine.clock.now(),
             fitted.conversation,
             request.url.path,
-            _text(str((asked or {}).get("model", "")))[:200],
-            _text(next((each.text for each in reversed(fitted.spoken) if each.role == "user"), "")),
+            storable(str((asked or {}).get("model", "")))[:200],
+            storable(next((each.text for each in reversed(fitted.spoken) if each.role == "user"), "")),
             len(fitted.spoken),
             context if fitted.body is not None else None,
             fitted.untouched,
@@ -119,7 +122,8 @@ class Gateway:
                 request.method, request.url.path, request.url.query, request.headers, content
             )
         except httpx2.HTTPError as error:
-            self._later(self._done(replace(exchange, all_ms=_milliseconds(time.perf_counter() - taken))))
+            exchange = replace(exchange, all_ms=_milliseconds(time.perf_counter() - taken))
+            self._later(self._done(exchange, fitted))
             return unreachable(self.upstream, error, number)
         exchange = replace(
             exchange, status=answer.status, first_byte_ms=_milliseconds(time.perf_counter() - taken)
@@ -202,10 +206,10 @@ class Gateway:
     ) -> None:
         """Keep what was said."""
         said: Sequence[Spoken] = ()
-        counted = 0
+        usage: Usage | None = None
         if answer.status < 400:
             try:
-                counted = tokens_in(read, streamed=answer.streams)
+                usage = usage_in(read, streamed=answer.streams)
                 said = answer_said(form, read, streamed=answer.streams)
             except Exception:
                 log.exception("the answer could not be read")
@@ -213,8 +217,11 @@ class Gateway:
         outcome: GatewayOutcome = (
             "broken off" if not whole else "answered" if answer.status < 400 else "refused"
         )
-        text = _text("\n\n".join(each.text for each in said if each.text))
-        exchange = replace(exchange, outcome=outcome, said=text, characters=len(text), counted=counted)
+        text = storable("\n\n".join(each.text for each in said if each.text))
+        counted = usage.window if usage is not None else 0
+        exchange = replace(
+            exchange, outcome=outcome, said=text, characters=len(text), counted=counted, usage=usage
+        )
         if outcome == "answered" and exchange.conversation:
 
             def take() -> tuple[int, int]:
@@ -227,7 +234,7 @@ class Gateway:
                 log.exception("the answer could not be kept")
                 told = str(error) if isinstance(error, AmgsError) else "the log says why"
                 exchange = replace(exchange, untouched=f"the answer was not kept: {told}")
-        await self._done(exchange)
+        await self._done(exchange, fitted)
 
     async def _number(self) -> int:
         """The number of a request that begins; 0 where the memory fails, which keeps nothing of it then."""
@@ -238,11 +245,11 @@ class Gateway:
             log.exception("the memory failed; the request has no number")
             return 0
 
-    async def _done(self, exchange: GatewayExchange) -> None:
+    async def _done(self, exchange: GatewayExchange, fitted: Fitted) -> None:
         """Keep what a request came to, and tell whoever watches."""
         if exchange.number:
             try:
-                await self.namespace.run("write", partial(self.conversing.note, exchange))
+                await self.namespace.run("write", partial(self.conversing.note, exchange, fitted))
             except Exception:
                 log.exception("what the request came to could not be kept")
         sent = exchange.context
@@ -281,11 +288,6 @@ def unreachable(upstream: Upstream, error: httpx2.HTTPError, number: int = 0) ->
 
 def _numbered(number: int) -> dict[str, str]:
     return {NUMBER: str(number)} if number else {}
-
-
-def _text(text: str) -> str:
-    """A text that can be stored: half a surrogate pair, which JSON can spell, becomes a question mark."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _object(content: bytes) -> dict[str, Any] | None:

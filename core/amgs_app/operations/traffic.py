@@ -43,7 +43,8 @@ def traffic(engine: Engine, *, limit: Limit = 50) -> TrafficList:
 )
 def exchanges(engine: Engine, *, limit: Limit = 50) -> ExchangeList:
     """List the latest requests of agents to their model that went through `amgs gateway`, newest first: how many tokens
-    the agent sent, how many went on, and what was said.
+    the agent sent, how many went on, how many the provider read from its cache, whether the system prompt or the tools
+    changed since the request before, and what was said.
 
     The memory keeps the last 200 (`memory.conversation.exchanges` in the settings); no gateway need run.
     """
@@ -61,7 +62,8 @@ def exchange(
     number: Annotated[int, Arg(metavar="NUMBER", min=1, help="Of the request, in the list of exchanges.")],
 ) -> GatewayExchange:
     """Show one request through `amgs gateway` whole: every message that the model was sent, what was left out and why,
-    and what it said.
+    the beginning of its system prompt and its tools (whole in `--json`), what the provider's cache could serve of it,
+    and what the model said.
 
     It is put together from the conversation and held against a digest of what was sent; where the two differ, that is
     said instead.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
+from amgs.sessions.anthropic_messages import usage_of
+from amgs.sessions.lines import count, fields
 from amgs.sessions.messages import holds_more, said_in, text_of
 from amgs.types.conversation import ToolCall
+from amgs.types.usage import Usage
 
 Body = Mapping[str, Any]
 """A request's or an answer's JSON object."""
@@ -30,6 +33,11 @@ class Spoken:
     calls: tuple[ToolCall, ...] = ()
     answers: str = ""
     more: bool = False
+
+    @property
+    def says(self) -> bool:
+        """Whether there is anything in it that a memory keeps."""
+        return bool(self.text.strip() or self.calls or self.answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +107,6 @@ def string(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-_COUNTS: Final = ("prompt_tokens", "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-"""Tokens of a request in the `usage` of an answer: the first in chat completions, the second in responses, the last
-three, which exclude each other, in Anthropic's.
-"""
-
-
 def answer_said(form: Format, content: bytes, *, streamed: bool) -> Sequence[Spoken]:
     """The messages of an answer, whole or in server-sent events; nothing for one that cannot be read."""
     if streamed:
@@ -113,18 +115,30 @@ def answer_said(form: Format, content: bytes, *, streamed: bool) -> Sequence[Spo
     return [] if whole is None else form.answer(whole)
 
 
-def tokens_in(content: bytes, *, streamed: bool) -> int:
-    """How many tokens the request had as the model's server counted, what it took from its cache included; 0 where the
-    answer does not say.
+def usage_in(content: bytes, *, streamed: bool) -> Usage | None:
+    """The tokens of the request and of its answer as the model's server counted; None where the answer does not say.
+
+    The events of a stream each tell a part of it, or tell it again with what came since.
     """
     told = _events(content) if streamed else [one] if (one := _object(content)) else []
-    counts = [0]
-    for event in told:
-        for holder in (event, event.get("message"), event.get("response")):
-            usage = holder.get("usage") if isinstance(holder, dict) else None
-            if isinstance(usage, dict):
-                counts.append(sum(n for key in _COUNTS if isinstance(n := usage.get(key), int)))
-    return max(counts)
+    holders = [holder for event in told for holder in (event, event.get("message"), event.get("response"))]
+    found = [_usage(one) for holder in holders if (one := fields(fields(holder).get("usage")))]
+    if not any(one.window or one.output for one in found):
+        return None
+    most = (max(getattr(one, name) for one in found) for name in ("fresh", "written", "cached", "output"))
+    return Usage(*most)
+
+
+def _usage(told: Body) -> Usage:
+    """The counts of one `usage`. Anthropic's three of the input exclude each other; in chat completions and in
+    responses what came from the cache is among all that was read.
+    """
+    apart = usage_of(told)
+    every = count(told.get("prompt_tokens", told.get("input_tokens")))
+    details = fields(told.get("prompt_tokens_details", told.get("input_tokens_details")))
+    cached = min(every, count(details.get("cached_tokens")))
+    output = count(told.get("completion_tokens", told.get("output_tokens")))
+    return replace(apart, fresh=every - cached, cached=apart.cached + cached, output=output)
 
 
 def _events(content: bytes) -> list[Body]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from amgs.text.plural import plural
@@ -14,6 +16,10 @@ if TYPE_CHECKING:
     from amgs_app.results.memory import ExchangeList, TrafficList
 
 
+_LINES = 3
+"""Lines of a system prompt that are shown."""
+_SHOWN = 240
+"""Characters of them."""
 NO_GATEWAY = (
     "No gateway stands on this memory now. `amgs gateway --upstream URL` opens one; `amgs --connect URL` then shows "
     "what goes through it."
@@ -38,12 +44,14 @@ def exchange_list(result: ExchangeList) -> ResultTable:
             one.tokens_before or None,
             one.tokens or None,
             one.outcome if one.outcome == "answered" else f"✗ {one.outcome}",
+            one.usage.cached if one.usage is not None else None,
+            ", ".join(one.changed) or None,
             one.said,
         )
         for one in result.exchanges
     ]
     note = "" if rows else "No agent has asked anything yet." if result.served else NO_GATEWAY
-    columns = "#:n at:at conversation~ asked* history:n sent:n outcome said*"
+    columns = "#:n at:at conversation~ asked* history:n sent:n outcome cached:n~ changed~ said*"
     return sheet("Requests through the gateway", columns, rows, (note,) if note else ())
 
 
@@ -68,11 +76,13 @@ def gateway_exchange(result: GatewayExchange) -> ResultTable:
         sent = f"It went on as it came: {result.untouched}"
     notes = (
         sent,
-        f"beside: {result.beside:,} tokens of system prompts and tools, which are not kept"
-        if result.beside
-        else "",
+        f"beside: {result.beside:,} tokens of system prompts and tools" if result.beside else "",
+        *_prompts_told(result),
         f"kept free for the answer: {result.reserved:,} tokens" if result.reserved else "",
-        f"the model's server counted {result.counted:,} tokens in all" if result.counted else "",
+        f"the model's server counted {result.counted:,} tokens in all{_usage_told(result)}"
+        if result.counted
+        else "",
+        _prefix_told(result),
         context.replanned if context else "",
         f"what was sent cannot be shown: {result.missing}" if result.missing else "",
         f"said: {result.said}"
@@ -82,6 +92,64 @@ def gateway_exchange(result: GatewayExchange) -> ResultTable:
         f"kept: {plural(result.remembered, 'message')}" if result.remembered else "",
     )
     return sheet(title, "handle role fate tokens:n text*", rows, notes)
+
+
+def _prompts_told(result: GatewayExchange) -> Iterator[str]:
+    """The first words of each prompt; of tools their names."""
+    if result.prompts is None:
+        yield "its system prompts and tools were not kept"
+    for one in result.prompts or ():
+        told = tool_names(one.text) if one.kind == "tools" else _first_lines(one.text)
+        changed = ", other than in the request before" if one.kind in result.changed else ""
+        yield f"{one.kind} ({one.tokens:,} tokens, {one.id[:8]}{changed}): {told}"
+
+
+def tool_names(definitions: str) -> str:
+    """The names of tools in their definitions, as the interfaces of models have them; the JSON where they have none."""
+    try:
+        tools = json.loads(definitions)
+    except ValueError:
+        return definitions[:_SHOWN]
+    named = (
+        [one.get("function", one) for one in tools if isinstance(one, dict)]
+        if isinstance(tools, list)
+        else []
+    )
+    names = [one.get("name") or one.get("type") for one in named if isinstance(one, dict)]
+    return ", ".join(str(name) for name in names if name) or definitions[:_SHOWN]
+
+
+def _first_lines(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    told = " ".join(lines[:_LINES])
+    return told if told == " ".join(lines) and len(told) <= _SHOWN else f"{told[:_SHOWN]} …"
+
+
+def _usage_told(result: GatewayExchange) -> str:
+    used = result.usage
+    if used is None:
+        return ""
+    return (
+        f": {used.fresh:,} fresh, {used.written:,} written to its cache, {used.cached:,} read from it; "
+        f"the answer had {used.output:,}"
+    )
+
+
+def _prefix_told(result: GatewayExchange) -> str:
+    """What a provider's cache could serve, and what it could not."""
+    prefix = result.prefix
+    if prefix is None:
+        return ""
+    if prefix.changed is None:
+        return f"cache: it begins as request {prefix.before} did, {prefix.same:,} tokens that can be served"
+    what = f"the {prefix.changed} changed"
+    if prefix.message is not None:
+        first, last = prefix.message
+        what = f"message {f'#{first}' if first == last else f'#{first}-{last}'} differs"
+    return (
+        f"cache: request {prefix.before} began otherwise: {what}. {prefix.same:,} tokens in front of that could be "
+        f"served, {prefix.again:,} behind it had to be read again"
+    )
 
 
 NOT_SERVED = (

@@ -1,0 +1,99 @@
+"""How far a request begins as the one before it of its conversation did, and what of it had to be read a second time:
+a provider's cache serves the beginning that two requests share, and nothing behind the first difference.
+
+A provider reads the definitions of tools first, then the system prompt, then the messages.
+Source: Anthropic's reference of prompt caching.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+
+from amgs.conversation.tokens import OVERHEAD, MessageCounter
+from amgs.types.gateway import GatewayExchange, GatewayPrompt, PrefixComparison, PrefixPart, PromptKind
+
+
+@dataclass(frozen=True, slots=True)
+class _RequestPart:
+    """One thing that a model reads. key: what it reads of it. numbers: of a message."""
+
+    kind: PrefixPart
+    key: object
+    tokens: int
+    numbers: tuple[int, int] | None = None
+
+
+def count_prompts(exchange: GatewayExchange, counter: MessageCounter) -> GatewayExchange:
+    """The exchange with the tokens of its prompts."""
+    if exchange.prompts is None:
+        return exchange
+    prompts = tuple(replace(one, tokens=OVERHEAD + counter.count(one.text)) for one in exchange.prompts)
+    return replace(exchange, prompts=prompts)
+
+
+def changed_prompts(
+    before: Mapping[PromptKind, Sequence[str]], after: Mapping[PromptKind, Sequence[str]]
+) -> tuple[PromptKind, ...]:
+    """Which prompts differ. before, after: their ids by kind, in the order of the request."""
+    kinds: tuple[PromptKind, ...] = ("tools", "system prompt")
+    return tuple(kind for kind in kinds if tuple(before.get(kind, ())) != tuple(after.get(kind, ())))
+
+
+def compare(
+    before: GatewayExchange, exchange: GatewayExchange, counter: MessageCounter
+) -> PrefixComparison | None:
+    """A request beside the one before it, both with what was sent and their prompts; None where that of one of them is
+    not known.
+    """
+    unknown = [one for one in (before, exchange) if one.missing or not one.messages or one.prompts is None]
+    if unknown:
+        return None
+    earlier, later = (list(_parts(one, counter)) for one in (before, exchange))
+    pairs = zip(earlier, later, strict=False)
+    shared = sum(1 for _ in takewhile(lambda pair: _reads_alike(*pair), pairs))
+    changed: PrefixPart | None = None
+    if before.model != exchange.model:
+        shared, changed = 0, "model"
+    elif shared not in (len(earlier), len(later)):
+        changed = _first(earlier[shared].kind, later[shared].kind)
+    had = Counter((one.kind, one.key) for one in earlier[shared:])
+    again = 0
+    for one in later[shared:]:
+        if had[one.kind, one.key] > 0:
+            had[one.kind, one.key] -= 1
+            again += one.tokens
+    message = later[shared].numbers if changed == "message" else None
+    same = sum(one.tokens for one in later[:shared])
+    return PrefixComparison(before.number, changed, message, same, again)
+
+
+def _parts(exchange: GatewayExchange, counter: MessageCounter) -> Iterator[_RequestPart]:
+    """What the model read, in its order."""
+    waiting = list(exchange.prompts or ())
+    for one in [prompt for prompt in waiting if prompt.kind == "tools"]:
+        waiting.remove(one)
+        yield _prompt(one, counter)
+    for message in exchange.messages:
+        while waiting and waiting[0].after < message.numbers[1]:
+            yield _prompt(waiting.pop(0), counter)
+        said = (message.role, message.text, message.calls, message.answers)
+        yield _RequestPart("message", said, message.tokens or counter.cost(message), message.numbers)
+    yield from (_prompt(one, counter) for one in waiting)
+
+
+def _prompt(prompt: GatewayPrompt, counter: MessageCounter) -> _RequestPart:
+    tokens = prompt.tokens or OVERHEAD + counter.count(prompt.text)
+    return _RequestPart(prompt.kind, prompt.text, tokens)
+
+
+def _reads_alike(one: _RequestPart, other: _RequestPart) -> bool:
+    return (one.kind, one.key) == (other.kind, other.key)
+
+
+def _first(*kinds: PrefixPart) -> PrefixPart:
+    """What came or went, where one of two requests has something else at a place."""
+    order: tuple[PrefixPart, ...] = ("tools", "system prompt", "message")
+    return min(kinds, key=order.index)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from amgs.sessions.lines import as_json, content_text, count, fields, text
-from amgs.sessions.turn import TurnKind, Usage
+from amgs.sessions.turn import TurnKind
 from amgs.types.conversation import Role, ToolCall
+from amgs.types.usage import Usage
 
 _TAGS: Final = (
     "system-reminder|task-notification|ide_[a-z_]+|local-command-[a-z]+|bash-(?:input|stdout|stderr)"

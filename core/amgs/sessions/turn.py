@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal, get_args
 
 from amgs.types.conversation import Role, ToolCall
-from amgs.types.usage import Usage as Usage
+from amgs.types.usage import Usage
 
 TurnKind = Literal["said", "call", "result", "summary", "boundary", "injected", "thinking"]
 TURN_KINDS: tuple[TurnKind, ...] = get_args(TurnKind)

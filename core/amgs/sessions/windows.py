@@ -10,7 +10,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from amgs.sessions.turn import Session, Turn, Usage
+from amgs.sessions.turn import Session, Turn
+from amgs.types.usage import Usage
 
 CHARACTERS_A_TOKEN: Final = 2.7
 """Of code, paths, English and what wraps them, where the file's own counts do not tell better: the median of 33

@@ -17,8 +17,9 @@ from amgs.errors import InputError
 from amgs.sessions.building import SessionBuilder
 from amgs.sessions.format import SessionFormat
 from amgs.sessions.lines import Record, instant, text, unreadable
-from amgs.sessions.turn import Boundary, Place, Session, Turn, Usage
+from amgs.sessions.turn import Boundary, Place, Session, Turn
 from amgs.types.conversation import ToolCall
+from amgs.types.usage import Usage
 
 _HEADING: Final = "# aider chat started at "
 _FENCE: Final = re.compile(r"^\s*(```+|~~~+)")

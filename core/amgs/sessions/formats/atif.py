@@ -28,8 +28,9 @@ from amgs.sessions.lines import (
     items,
     text,
 )
-from amgs.sessions.turn import Boundary, Place, Session, Turn, Usage
+from amgs.sessions.turn import Boundary, Place, Session, Turn
 from amgs.types.conversation import ToolCall
+from amgs.types.usage import Usage
 
 _DEEPEST: Final = 8
 """Trajectories within one another that are read."""

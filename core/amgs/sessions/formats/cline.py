@@ -32,8 +32,9 @@ from amgs.sessions.lines import (
     items,
     text,
 )
-from amgs.sessions.turn import Boundary, Place, Session, TurnKind, Usage
+from amgs.sessions.turn import Boundary, Place, Session, TurnKind
 from amgs.types.conversation import ToolCall
+from amgs.types.usage import Usage
 
 _NAME: Final = "api_conversation_history.json"
 _TOOLS: Final = (

@@ -29,8 +29,9 @@ from amgs.sessions.lines import (
     parse_object,
     text,
 )
-from amgs.sessions.turn import Boundary, LoadedRules, Place, Session, Turn, Usage
+from amgs.sessions.turn import Boundary, LoadedRules, Place, Session, Turn
 from amgs.types.conversation import ToolCall
+from amgs.types.usage import Usage
 
 _PUT_IN: Final = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|permissions|skill|INSTRUCTIONS)\b"

@@ -29,8 +29,9 @@ from amgs.sessions.lines import (
     items,
     text,
 )
-from amgs.sessions.turn import Boundary, Place, Session, Turn, Usage
+from amgs.sessions.turn import Boundary, Place, Session, Turn
 from amgs.types.conversation import ToolCall
+from amgs.types.usage import Usage
 
 _TRIGGERS: Final = {"manual": "manual", "": ""}
 """How a compaction begins: any other trigger is the program's own."""

@@ -32,8 +32,9 @@ from amgs.sessions.lines import (
     text,
     text_beside,
 )
-from amgs.sessions.turn import Boundary, Place, Session, TurnKind, Usage
+from amgs.sessions.turn import Boundary, Place, Session, TurnKind
 from amgs.types.conversation import ToolCall
+from amgs.types.usage import Usage
 
 _SUMMARY: Final = "<state_snapshot>"
 _PUT_IN: Final = (

@@ -39,8 +39,9 @@ from amgs.sessions.opencode_messages import (
     of_folders,
 )
 from amgs.sessions.sqlite_file import is_sqlite, opened, tables_named_in
-from amgs.sessions.turn import Boundary, Place, Session, Turn, TurnKind, Usage
+from amgs.sessions.turn import Boundary, Place, Session, Turn, TurnKind
 from amgs.types.conversation import Role, ToolCall
+from amgs.types.usage import Usage
 
 
 class _Reading:

@@ -27,7 +27,7 @@ from amgs.errors import UsageError
 from amgs_focus.lens.question_search import QuestionScorer, QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.search_options import SearchOptions
+from amgs_focus.options import SearchOptions
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.layout import assemble
 from amgs_focus.window.scores import Values

@@ -19,9 +19,9 @@ import numpy as np
 
 from amgs.errors import InputError
 from amgs_focus.lens.question_search import QuestionSearch
+from amgs_focus.options import EARLIER_SEARCH, SearchOptions
 from amgs_focus.protocols import TextEncoder
 from amgs_focus.records import Findings, FoundBlock
-from amgs_focus.search_options import EARLIER, SearchOptions
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
@@ -151,7 +151,7 @@ def _lifetime(
         "words": None,
         "meaning": QuestionSearch(encoder, SearchOptions(words=0.0, similar=0.0, likelihood=0.0)),
         "not reread": QuestionSearch(encoder, SearchOptions(likelihood=0.0)),
-        "no similar words": QuestionSearch(encoder, EARLIER),
+        "no similar words": QuestionSearch(encoder, EARLIER_SEARCH),
         "chance": _Drawn(encoder),
     }
     found: dict[str, list[Row]] = {}

@@ -23,8 +23,7 @@ from amgs_app.models.choice import TINY
 from amgs_app.models.loaded import LoadedModels
 from amgs_app.open_context import OpenContext
 from amgs_app.places.corpus import Corpus, CorpusClock, CorpusYear, open_corpus, sample_corpus
-from amgs_app.places.folders import OWN_STORE, data_folder, find_store
-from amgs_app.places.served_address import ENDING, address_at
+from amgs_app.places.folders import ENDING, OWN_STORE, address_at, data_folder, find_store
 from amgs_app.results.overview import EngineFacts
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from amgs_app.results.focus import LastRun
     from amgs_app.settings import WorkstationSettings
     from amgs_focus.gist.gistnet import GistEncoder
+    from amgs_focus.options import SearchOptions
     from amgs_focus.protocols import TextEncoder
     from amgs_focus.runtime.runtime import FocusRuntime
-    from amgs_focus.search_options import SearchOptions
     from amgs_focus.settings import FocusSettings
     from amgs_focus.trace.events import Trace
     from amgs_focus.trace.trace import TraceWriter
@@ -136,8 +136,8 @@ class OpenContext:
         Raises UsageError where nothing was left or something is open already, TraceError where the model, the gists
         or the lens are others now.
         """
+        from amgs_focus.options import SearchOptions
         from amgs_focus.runtime.replay import replay
-        from amgs_focus.search_options import SearchOptions
         from amgs_focus.settings import FocusSettings
 
         if self._runtime is not None:

@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from amgs_focus.errors import WindowBudgetError as WindowBudgetError
     from amgs_focus.gist.gistnet import GistEncoder as GistEncoder
     from amgs_focus.gist.gistnet import PointerEncoder as PointerEncoder
-    from amgs_focus.lens.baseline import TailSimilarity as TailSimilarity
     from amgs_focus.lens.question_search import QuestionSearch as QuestionSearch
     from amgs_focus.lens.scoring import FocusScorer as FocusScorer
     from amgs_focus.lens.scoring import LensView as LensView
+    from amgs_focus.lens.scoring import TailSimilarity as TailSimilarity
     from amgs_focus.model.base_model import BaseModel as BaseModel
     from amgs_focus.model.base_model import KVCache as KVCache
     from amgs_focus.model.tiny import TinyModel as TinyModel
+    from amgs_focus.options import SearchOptions as SearchOptions
     from amgs_focus.protocols import PerfClock as PerfClock
     from amgs_focus.protocols import ProgressCallback as ProgressCallback
     from amgs_focus.protocols import TextEncoder as TextEncoder
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from amgs_focus.runtime.replay import replay as replay
     from amgs_focus.runtime.runtime import FocusRuntime as FocusRuntime
     from amgs_focus.runtime.state import FocusState as FocusState
-    from amgs_focus.search_options import SearchOptions as SearchOptions
     from amgs_focus.settings import FocusSettings as FocusSettings
     from amgs_focus.settings import ForgetRules as ForgetRules
     from amgs_focus.trace.events import Trace as Trace
@@ -91,10 +91,9 @@ _HOMES = {
         "WindowBudgetError",
     ),
     "amgs_focus.gist.gistnet": ("GistEncoder", "PointerEncoder"),
-    "amgs_focus.lens.baseline": ("TailSimilarity",),
     "amgs_focus.lens.question_search": ("QuestionSearch",),
-    "amgs_focus.search_options": ("SearchOptions",),
-    "amgs_focus.lens.scoring": ("FocusScorer", "LensView"),
+    "amgs_focus.options": ("SearchOptions",),
+    "amgs_focus.lens.scoring": ("FocusScorer", "LensView", "TailSimilarity"),
     "amgs_focus.model.base_model": ("BaseModel", "KVCache"),
     "amgs_focus.model.tiny": ("TinyModel",),
     "amgs_focus.protocols": ("PerfClock", "ProgressCallback", "TextEncoder"),

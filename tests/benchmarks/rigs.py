@@ -9,8 +9,7 @@ from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
 from amgs.types import Progress
 from amgs_focus.gist.gistnet import GistEncoder, PointerEncoder
-from amgs_focus.lens.baseline import TailSimilarity
-from amgs_focus.lens.scoring import FocusScorer
+from amgs_focus.lens.scoring import FocusScorer, TailSimilarity
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.model.tiny import TinyModel
 from benchmarks.bench_results import MemoryRig

@@ -15,9 +15,8 @@ from amgs.text.embedding import HashingEmbedder
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
 from amgs_focus.gist.gistnet import BLOCK, PointerEncoder
-from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.question_search import QuestionSearch
-from amgs_focus.lens.scoring import FocusScorer, LensView
+from amgs_focus.lens.scoring import FocusScorer, LensView, TailSimilarity
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.scores import Scores

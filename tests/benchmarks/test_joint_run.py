@@ -17,7 +17,7 @@ import benchmarks.focus_training
 from amgs_focus.errors import CheckpointError, ConfigurationError, ModelMismatchError, TextError
 from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
 from amgs_focus.gist.gistnet import GistNet, GistNetEncoder, GistShape, PointerEncoder
-from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.lens.scoring import TailSimilarity
 from amgs_focus.model import loading
 from amgs_focus.model.adapter import AdapterShape, attach, load_adapter
 from amgs_focus.model.pretrained import PretrainedModel

@@ -11,7 +11,7 @@ import pytest
 
 import benchmarks.__main__
 from amgs.types import Progress
-from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.lens.scoring import TailSimilarity
 from benchmarks import focus_c1c2
 from benchmarks.focus_rig import TokenCorpus
 from tests.benchmarks.lens_samples import scorer

@@ -12,9 +12,8 @@ import pytest
 import torch
 
 from amgs_focus.errors import CheckpointError, TextError
-from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.linear import NAMES
-from amgs_focus.lens.scoring import LensView
+from amgs_focus.lens.scoring import LensView, TailSimilarity
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training.gistnet import horizon_nll
 from amgs_focus.training.model_card import card_section

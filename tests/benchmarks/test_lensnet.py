@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.linear import NAMES
-from amgs_focus.lens.scoring import LensView
+from amgs_focus.lens.scoring import LensView, TailSimilarity
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import ModelCard, NodeRef, Segment
 from amgs_focus.runtime.replay import header_of

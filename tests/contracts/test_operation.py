@@ -13,9 +13,8 @@ import typer.main
 
 from amgs_app.calls.call import Call
 from amgs_app.calls.marks import Arg, Option, Takes
-from amgs_app.calls.operation import Operation, operation
+from amgs_app.calls.operation import Operation, call_from_json, operation
 from amgs_app.calls.registry import Registry
-from amgs_app.calls.schema import call_from_json
 from amgs_app.cli import build
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.completion import complete

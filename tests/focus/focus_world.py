@@ -9,8 +9,7 @@ import numpy as np
 import torch
 
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens.baseline import TailSimilarity
-from amgs_focus.lens.scoring import FocusScorer, LensView
+from amgs_focus.lens.scoring import FocusScorer, LensView, TailSimilarity
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import ModelCard, NodeRef, Segment
 from amgs_focus.runtime.runtime import FocusRuntime

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from amgs_focus.errors import WindowBudgetError
 from amgs_focus.records import Action, Decision, InvalidationCost, NodeRef, Override
 from amgs_focus.settings import FocusSettings
-from amgs_focus.window.allocator import Allocation, allocate, make_room
+from amgs_focus.window.allocator import Allocation, ReadingCosts, allocate, make_room
 from amgs_focus.window.candidates import AllocatorState, cooldown_left, wait_of
-from amgs_focus.window.invalidation_cost import ReadingCosts
 from amgs_focus.window.layout import assemble, coarsest
 from amgs_focus.window.working_context import WorkingContext
 from tests.focus.focus_world import SMALL, Shape, told

@@ -14,8 +14,8 @@ from amgs_focus.errors import CheckpointError
 from amgs_focus.gist import checkpoint as gist_checkpoint
 from amgs_focus.gist.gistnet import GistNet, GistShape, PointerEncoder
 from amgs_focus.lens import checkpoint as lens_checkpoint
-from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.linear import NAMES
+from amgs_focus.lens.scoring import TailSimilarity
 from amgs_focus.model import loading
 from amgs_focus.model.adapter import AdapterShape, attach, load_adapter
 from amgs_focus.model.base_model import BaseModel

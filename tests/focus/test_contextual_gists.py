@@ -15,8 +15,8 @@ from amgs_focus.gist.gistnet import BLOCK, GistNet, GistShape, states_for
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.gist_objective import Cues, draw, step_loss
-from amgs_focus.training.gist_plan import GistTraining, Phase
 from amgs_focus.training.gist_run import widened
+from amgs_focus.training.run_config import GistTraining, Phase
 from tests.focus.training_world import corpus_part
 
 SHAPE = GistShape(width=64, hidden=32, heads=4)

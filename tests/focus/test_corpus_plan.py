@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens.cross_links import BridgedScorer
-from amgs_focus.lens.scoring import LensView
+from amgs_focus.lens.scoring import BridgedScorer, LensView
 from amgs_focus.records import NodeRef
 from amgs_focus.runtime.replay import header_of
 from amgs_focus.trace.trace import TraceWriter, read

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from amgs_focus.errors import TextError
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.lens.scoring import TailSimilarity
 from amgs_focus.model.base_model import turns_keys
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings

@@ -368,9 +368,9 @@ def test_gists_on_disk_of_another_version_are_stale_and_can_be_made_anew(tmp_pat
 
 
 def test_the_hash_of_tokens_taken_back_is_that_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    from amgs_focus.tree import token_hash
+    from amgs_focus.tree import gist_tree
 
-    monkeypatch.setattr(token_hash, "PIECE", 64)
+    monkeypatch.setattr(gist_tree, "PIECE", 64)
     tree = small_tree(300)
     for length in (299, 256, 130, 128, 3, 0):
         tree.truncate(length)

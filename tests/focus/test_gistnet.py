@@ -33,7 +33,6 @@ from amgs_focus.model import loading
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.gist_objective import Divergence
-from amgs_focus.training.gist_plan import GistTraining, Phase, learning_rate
 from amgs_focus.training.gistnet import (
     draw_offsets,
     elsewhere,
@@ -43,6 +42,7 @@ from amgs_focus.training.gistnet import (
     start,
     train,
 )
+from amgs_focus.training.run_config import GistTraining, Phase, learning_rate
 from amgs_focus.training.trainer import StepReport
 from amgs_focus.tree.gist_tree import LifetimeTree
 from benchmarks.focus_evaluation.gist import (

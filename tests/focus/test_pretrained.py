@@ -12,7 +12,7 @@ import torch
 
 from amgs_focus.errors import ModelMismatchError, ModelMissingError, WindowBudgetError
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.lens.scoring import TailSimilarity
 from amgs_focus.model import loading
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.model.checkpoint_file import EmbeddingFingerprint, is_same_model

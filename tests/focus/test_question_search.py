@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 
 from amgs_focus.errors import TraceError
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.question_search import ASK, QuestionSearch, question_likelihoods, sentences
+from amgs_focus.lens.scoring import TailSimilarity
 from amgs_focus.lens.similar_words import SimilarWords
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.options import OPTIONS
+from amgs_focus.options import EARLIER_SEARCH, OPTIONS, SearchOptions
 from amgs_focus.records import NodeRef, Segment
 from amgs_focus.runtime.replay import header_of, replay
 from amgs_focus.runtime.runtime import FocusRuntime
-from amgs_focus.search_options import EARLIER, SearchOptions
 from amgs_focus.settings import FocusSettings
 from amgs_focus.trace.trace import TraceWriter, read
 from amgs_focus.tree.files import VECTORS
@@ -213,7 +212,7 @@ def test_a_trace_names_its_options_and_one_that_does_not_had_those_of_before(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "run.jsonl"
-    now, before = QuestionSearch(Meanings()), QuestionSearch(Meanings(), EARLIER)
+    now, before = QuestionSearch(Meanings()), QuestionSearch(Meanings(), EARLIER_SEARCH)
     assert header_of(world(now)).search == SearchOptions().told()
     writer = TraceWriter(path, replace(header_of(world(before)), search={}, options={}))
     runtime = told(before, writer)
@@ -221,7 +220,7 @@ def test_a_trace_names_its_options_and_one_that_does_not_had_those_of_before(
     runtime.decode(1)
     writer.close()
     options = SearchOptions.of(read(path).header.search)
-    assert options == EARLIER
+    assert options == EARLIER_SEARCH
     assert replay(read(path), world(QuestionSearch(Meanings(), options))) == 1
     with pytest.raises(TraceError, match="search"):
         replay(read(path), world(now))

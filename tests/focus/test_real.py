@@ -11,7 +11,7 @@ import torch
 from amgs_focus.gist import checkpoint as gist_checkpoint
 from amgs_focus.gist.gistnet import GistNetEncoder, PointerEncoder
 from amgs_focus.lens import checkpoint
-from amgs_focus.lens.baseline import TailSimilarity
+from amgs_focus.lens.scoring import TailSimilarity
 from amgs_focus.model import loading
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.model.checkpoint_file import SHIPPED

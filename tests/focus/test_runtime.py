@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from amgs_focus.errors import FocusError, WindowBudgetError
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens.baseline import TailSimilarity
-from amgs_focus.lens.scoring import LensView
+from amgs_focus.lens.scoring import LensView, TailSimilarity
 from amgs_focus.model.base_model import KVCache
 from amgs_focus.model.tiny import END, TinyModel
 from amgs_focus.records import NodeRef, Segment, StepRecord

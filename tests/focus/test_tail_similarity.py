@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.lens.baseline import TailSimilarity
-from amgs_focus.lens.scoring import LensView
+from amgs_focus.lens.scoring import LensView, TailSimilarity
 from amgs_focus.records import NodeRef, Segment
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.span_index import SpanIndex

@@ -22,11 +22,10 @@ from amgs_focus.training import run_record
 from amgs_focus.training.corpus import open_corpus, read_shard, stage
 from amgs_focus.training.data_parallel import DataParallel
 from amgs_focus.training.gist_objective import step_loss
-from amgs_focus.training.gist_plan import learning_rate
 from amgs_focus.training.gist_run import train_gistnet, widened
 from amgs_focus.training.gistnet import GistEvaluator, GistState, cues_of, resumed, start
 from amgs_focus.training.records import TrainedRun
-from amgs_focus.training.run_config import RunConfig, parse_config, read_config
+from amgs_focus.training.run_config import RunConfig, learning_rate, parse_config, read_config
 from amgs_focus.training.run_record import RunRecord, RunSession, validation_score
 from amgs_focus.training.trainer import StepReport
 from tests.focus.training_world import CONFIG, LAMPS, write_run

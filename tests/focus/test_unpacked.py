@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from amgs_focus.model import unpacked
+from amgs_focus.model.loading import SEAL, is_sound_copy, keep_copy
 
 
 def fill(folder: Path) -> None:
@@ -20,14 +20,14 @@ def fill(folder: Path) -> None:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     place = tmp_path / "cache" / "model-fp32"
-    unpacked.keep(place, "mark", fill)
+    keep_copy(place, "mark", fill)
     return place
 
 
 def test_a_copy_is_sound_for_what_it_was_made_from_only(copy: Path) -> None:
-    assert unpacked.is_sound(copy, "mark")
-    assert not unpacked.is_sound(copy, "the file has changed since")
-    assert not unpacked.is_sound(copy.parent / "another", "mark")
+    assert is_sound_copy(copy, "mark")
+    assert not is_sound_copy(copy, "the file has changed since")
+    assert not is_sound_copy(copy.parent / "another", "mark")
     assert [path.name for path in copy.parent.iterdir()] == ["model-fp32"]
 
 
@@ -47,16 +47,16 @@ def lose(copy: Path) -> None:
 
 
 def unseal(copy: Path) -> None:
-    (copy / unpacked.SEAL).write_text('{"mark": "mark"', encoding="utf-8")
+    (copy / SEAL).write_text('{"mark": "mark"', encoding="utf-8")
 
 
 @pytest.mark.parametrize("damage", [cut, flip, lose, unseal])
 def test_a_damaged_copy_is_not_sound_and_is_replaced(copy: Path, damage: object) -> None:
     assert callable(damage)
     damage(copy)
-    assert not unpacked.is_sound(copy, "mark")
-    unpacked.keep(copy, "mark", fill)
-    assert unpacked.is_sound(copy, "mark")
+    assert not is_sound_copy(copy, "mark")
+    keep_copy(copy, "mark", fill)
+    assert is_sound_copy(copy, "mark")
     assert [path.name for path in copy.parent.iterdir()] == ["model-fp32"]
 
 
@@ -66,8 +66,8 @@ def test_a_failure_in_the_middle_leaves_the_old_copy(copy: Path) -> None:
         raise OSError("no space left on device")
 
     with pytest.raises(OSError, match="no space"):
-        unpacked.keep(copy, "newer", half)
-    assert unpacked.is_sound(copy, "mark")
+        keep_copy(copy, "newer", half)
+    assert is_sound_copy(copy, "mark")
     assert [path.name for path in copy.parent.iterdir()] == ["model-fp32"]
 
 
@@ -77,5 +77,5 @@ def test_what_a_dead_process_left_is_swept_and_a_living_ones_stays(copy: Path) -
     ).stdout.strip()
     (copy.parent / f".new-{dead}" / "made").mkdir(parents=True)
     (copy.parent / f".new-{os.getppid()}" / "made").mkdir(parents=True)
-    unpacked.keep(copy, "newer", fill)
+    keep_copy(copy, "newer", fill)
     assert sorted(path.name for path in copy.parent.iterdir()) == [f".new-{os.getppid()}", "model-fp32"]

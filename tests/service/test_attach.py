@@ -19,7 +19,7 @@ from amgs_app import cli
 from amgs_app.attached.remote_engine import RemoteEngine
 from amgs_app.engine import Engine, Options
 from amgs_app.operations import lifecycle, search, traffic
-from amgs_app.places.served_address import ENDING, address_at
+from amgs_app.places.folders import ENDING, address_at
 from amgs_app.server.tokens import Caller, Tokens, digest
 from amgs_app.session.operator import Operator
 from tests.engine.session_samples import CLAUDE_CODE, CODEX, write_lines

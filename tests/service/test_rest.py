@@ -13,7 +13,7 @@ from amgs import wire
 from amgs.types import SearchResult
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
-from amgs_app.places.served_address import ENDING, address_at
+from amgs_app.places.folders import ENDING, address_at
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.routes import routes
 from amgs_app.server.running import listen

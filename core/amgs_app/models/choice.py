@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from amgs_app.settings import ModelSettings
     from amgs_focus.gist.gistnet import GistEncoder
     from amgs_focus.model.base_model import BaseModel
+    from amgs_focus.options import SearchOptions
     from amgs_focus.protocols import TextEncoder
     from amgs_focus.records import Segment
     from amgs_focus.runtime.runtime import FocusRuntime
-    from amgs_focus.search_options import SearchOptions
     from amgs_focus.settings import FocusSettings
     from amgs_focus.trace.trace import TraceWriter
     from amgs_focus.tree.gist_tree import LifetimeTree
@@ -167,8 +167,8 @@ def focus_runtime(
     """
     from amgs_focus.gist.checkpoint import for_model
     from amgs_focus.lens import checkpoint
-    from amgs_focus.lens.cross_links import BridgedScorer
     from amgs_focus.lens.question_search import QuestionSearch
+    from amgs_focus.lens.scoring import BridgedScorer
     from amgs_focus.runtime.replay import header_of
     from amgs_focus.runtime.runtime import FocusRuntime
     from amgs_focus.trace.trace import TraceWriter

@@ -193,8 +193,8 @@ def telemetry(
 def _replayed(engine: Engine, path: Path, progress: Progress | None) -> Replayed:
     """What came of a replay."""
     from amgs_app.models.choice import focus_runtime, gist_encoder
+    from amgs_focus.options import SearchOptions
     from amgs_focus.runtime.replay import replay as again
-    from amgs_focus.search_options import SearchOptions
     from amgs_focus.settings import FocusSettings
     from amgs_focus.trace.trace import read
 

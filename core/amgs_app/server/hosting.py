@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from amgs.errors import AmgsError, NotFoundError, UsageError
-from amgs_app.places.served_address import ENDING, announce
+from amgs_app.places.folders import ENDING, announce
 from amgs_app.results.service_event import ServiceEvent
 from amgs_app.server.events import KEPT, EventHub
 from amgs_app.server.tokens import NAMESPACE

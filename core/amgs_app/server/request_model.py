@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
-from amgs_app.calls.schema import model_of
+from amgs_app.calls.operation import model_of
 from amgs_app.server.routes import Route, closed
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from pathlib import Path
 import torch
 
 from amgs_focus.errors import CheckpointError
-from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.linear import NAMES, LinearLens
-from amgs_focus.lens.scoring import FocusScorer, SpreadFloors
+from amgs_focus.lens.scoring import FocusScorer, SpreadFloors, TailSimilarity
 from amgs_focus.model import checkpoint_file
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.model.checkpoint_file import CheckpointFile

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.lens.similar_words import SimilarWords, WordMatches, words_of
 from amgs_focus.model.base_model import BaseModel
+from amgs_focus.options import SearchOptions
 from amgs_focus.protocols import ProgressCallback, TextEncoder
 from amgs_focus.records import Findings, FoundBlock, NodeRef
-from amgs_focus.search_options import SearchOptions
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.span_index import SpanIndex
 from amgs_focus.window.scores import Scores, aggregate

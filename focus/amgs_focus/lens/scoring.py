@@ -1,22 +1,26 @@
 """Signed focus scores: which entries deserve more detail, which less, and what each score is made of.
 
-MegaContext, "LensNet". What a scorer sees and what it gives; the linear lens and the baseline are interchangeable
-behind `FocusScorer`.
+MegaContext, "LensNet" and "Granularity & bridges". What a scorer sees and what it gives; the linear lens and the
+baseline, which no training made, are interchangeable behind `FocusScorer`. A scorer around another lets bridges between
+spans work: what belongs to something that the window wants is wanted a little itself. Where the lifetime has no
+bridges, or nothing is wanted, its scores are the other's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs_focus.options import OPTIONS
 from amgs_focus.records import Findings, NodeRef
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.scores import Scores, Values
-from amgs_focus.window.working_context import WorkingContext
+from amgs_focus.tree.span_index import SpanIndex
+from amgs_focus.window.scores import Scores, Values, aggregate
+from amgs_focus.window.working_context import Entry, WorkingContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +121,122 @@ def as_of(view: LensView, at: int) -> LensView:
     prefix = replace(context, items=seen, lifetime=until, tail_blocks=0)
     asked = [span.end for span in view.tree.spans() if span.kind == "question"]
     return LensView(prefix, view.tree, view.question if asked and asked[-1] <= until else ())
+
+
+class TailSimilarity:
+    """The baseline: similarity to the question and the last tokens, from token statistics alone.
+
+    similarity: cosine of idf-weighted, centred mean input embeddings. lexical: share of the query's words,
+    by idf, that one block of the span holds. recency: 1 just before the tail, falling with the distance in
+    blocks. Their weighted sum is centred on the median entry and scaled on each side by its own spread, so
+    that about half of the entries ask for less detail and half for more, and nothing is asked where all
+    entries are alike.
+    """
+
+    name = "tail-similarity"
+    version = 0
+
+    weights: Mapping[str, float] = {"similarity": 0.1, "lexical": 1.0, "recency": 0.02}
+    recent = 64  # last tokens that join the query
+    recent_weight = 0.25  # of a last token beside a word of the question
+    floor = 0.05  # spread under which differences are noise; recency alone never reaches a threshold
+
+    def __init__(self) -> None:
+        self._index: SpanIndex | None = None
+
+    @property
+    def visited(self) -> int:
+        """Places of words that searches have looked at since the beginning; must not grow with the lifetime."""
+        return self._index.visited if self._index is not None else 0
+
+    def score(self, view: LensView) -> Scores:
+        context, tree = view.context, view.tree
+        entries = context.entries()
+        if self._index is None or self._index.tree is not tree:
+            self._index = SpanIndex(tree)
+        self._index.sync()
+        recent = tree.tokens(max(0, tree.length - self.recent), tree.length)
+        weights = [1.0] * len(view.question) + [self.recent_weight if view.question else 1.0] * len(recent)
+        query = self._index.query([*view.question, *(int(token) for token in recent)], weights)
+        nodes = [entry.node for entry in entries]
+        raw = {
+            "similarity": self._index.similarity(query, nodes),
+            "lexical": self._index.lexical(query, nodes),
+            "recency": 1 / (1 + np.array([context.distance(entry) for entry in entries], np.float64) / 8),
+        }
+        settled = np.array([entry.end <= context.tail_start for entry in entries], bool)
+        parts = signed({name: self.weights[name] * raw[name] for name in raw}, settled, self.floor)
+        costs = [entry.cost for entry in entries]
+        spread = {name: np.repeat(part, costs) for name, part in parts.items()}
+        total: Values = np.sum(list(spread.values()), axis=0) if entries else np.zeros(0)
+        share = self._share_asked(view, [node for node, out in zip(nodes, settled, strict=True) if out])
+        return Scores(np.clip(total, -1.0, 1.0), spread, share)
+
+    def _share_asked(self, view: LensView, nodes: Sequence[NodeRef]) -> float | None:
+        """How much of the question alone the best block before the tail holds."""
+        if not view.question or self._index is None:
+            return None
+        asked = self._index.query(view.question, [1.0] * len(view.question))
+        return float(self._index.lexical(asked, nodes).max(initial=0.0)) if asked.total else None
+
+
+class BridgedScorer:
+    """Gives a gist a share of the best score among the entries that its spans have bridges to.
+
+    It adds a part `bridge` and goes by the name and version of the scorer inside: what it does besides depends on the
+    lifetime and the setting `bridge_share` alone.
+    """
+
+    def __init__(self, inner: FocusScorer, share: float) -> None:
+        """share: how much of a score crosses a bridge."""
+        self.inner = inner
+        self._share = share
+        self._known = -1
+        self._linked = False
+        self._current: Mapping[str, str] = {}
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def version(self) -> int:
+        return self.inner.version
+
+    def score(self, view: LensView) -> Scores:
+        found = self.inner.score(view)
+        tree = view.tree
+        self._look(tree)
+        if not self._linked:
+            return found
+        entries = view.context.entries()
+        values = aggregate(view.context, found.values)
+        ends = [self._ends(entry, tree) for entry in entries]
+        wanted: dict[str, float] = {}
+        for (_, targets), value in zip(ends, values, strict=True):
+            for key in targets if value > 0 else ():
+                wanted[key] = max(wanted.get(key, 0.0), float(value))
+        added = np.zeros(len(entries))
+        for at, (entry, (keys, _)) in enumerate(zip(entries, ends, strict=True)):
+            if entry.level:
+                reach = self._share * max((wanted.get(key, 0.0) for key in keys), default=0.0)
+                added[at] = min(max(0.0, reach), 1.0 - values[at])
+        spread = np.repeat(added, [entry.cost for entry in entries])
+        parts = {**found.parts, "bridge": spread}
+        return replace(found, values=np.clip(found.values + spread, -1.0, 1.0), parts=parts)
+
+    def _ends(self, entry: Entry, tree: LifetimeTree) -> tuple[frozenset[str], frozenset[str]]:
+        """Keys of an entry's spans that are current, and of what these have bridges to."""
+        if entry.level > OPTIONS.coarsest_bridge:
+            return frozenset(), frozenset()
+        about = [tree.catalogue.about(span.start) for span in tree.sources_whole(entry.start, entry.end)]
+        live = [one for one in about if one.key and self._current.get(one.path) == one.version]
+        return frozenset(one.key for one in live), frozenset(key for one in live for key in one.bridges)
+
+    def _look(self, tree: LifetimeTree) -> None:
+        """Whether there are bridges, and which version of each path is the current one."""
+        spans = tree.spans()
+        if len(spans) != self._known:
+            self._known = len(spans)
+            self._linked = any(one.bridges for one in tree.catalogue.span_metadata.about.values())
+            self._current = tree.catalogue.span_metadata.versions()

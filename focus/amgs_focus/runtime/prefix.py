@@ -20,7 +20,7 @@ from amgs_focus.model.base_model import BaseModel, RotaryModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.runtime.state import ReadHistory, common
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.invalidation_cost import ReadingCosts
+from amgs_focus.window.allocator import ReadingCosts
 from amgs_focus.window.working_context import SINKS, Codes, WorkingContext
 
 CHUNK = 128  # positions computed at a time: the unit of progress and of cancelling

@@ -15,9 +15,8 @@ import torch
 from amgs_focus.errors import FocusError, WindowBudgetError
 from amgs_focus.gist.checkpoint import for_model
 from amgs_focus.gist.gistnet import GistEncoder
-from amgs_focus.lens.baseline import TailSimilarity
 from amgs_focus.lens.question_search import QuestionScorer, QuestionSearch
-from amgs_focus.lens.scoring import FocusScorer
+from amgs_focus.lens.scoring import FocusScorer, TailSimilarity
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.records import (

@@ -20,8 +20,8 @@ from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.provenance import node_provenance
 from amgs_focus.views import REASON_SENTENCES, EntryExplanation, EntryView, FocusView, nothing_alike
+from amgs_focus.window.allocator import ReadingCosts
 from amgs_focus.window.candidates import FORGOTTEN, cooldown_left, reserve
-from amgs_focus.window.invalidation_cost import ReadingCosts
 from amgs_focus.window.working_context import SINKS, Entry, WorkingContext
 
 _HALF = "�"

@@ -31,7 +31,6 @@ from amgs_focus.records import (
     Segment,
     StepRecord,
 )
-from amgs_focus.search_options import EARLIER
 from amgs_focus.settings import BEFORE, GONE, LENS_NAMES
 from amgs_focus.trace.events import (
     FORMAT,
@@ -241,7 +240,7 @@ def _header(body: bytes) -> TraceHeader:
         header: TraceHeader = parsed(_HeaderLine, body).data
     except ValueError as error:
         raise faulty(1, "it is not a header") from error
-    search = {**EARLIER.told(), **header.search} if header.text_encoder else {}
+    search = {**options.EARLIER_SEARCH.told(), **header.search} if header.text_encoder else {}
     settings = _settings_of_today({**BEFORE, **header.settings})
     constants = {**options.EARLIER, **header.options}
     constants = {name: value for name, value in constants.items() if name in options.EARLIER}

@@ -21,7 +21,7 @@ from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, span_gists, sta
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.data_parallel import SINGLE, DataParallel
-from amgs_focus.training.gist_plan import GistTraining, Phase, phase_at
+from amgs_focus.training.run_config import GistTraining, Phase, phase_at
 
 
 class Divergence(torch.autograd.Function):

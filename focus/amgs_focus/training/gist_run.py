@@ -18,11 +18,10 @@ from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.training.corpus import TrainingCorpus, open_corpus
 from amgs_focus.training.data_parallel import SINGLE, DataParallel, run_workers
-from amgs_focus.training.gist_plan import GistTraining
 from amgs_focus.training.gistnet import GistState, resumed, start, train
 from amgs_focus.training.model_card import gist_card, of_run
 from amgs_focus.training.records import TrainedPart, TrainedRun
-from amgs_focus.training.run_config import RunConfig
+from amgs_focus.training.run_config import GistTraining, RunConfig
 from amgs_focus.training.run_record import RunRecord, RunSession, read_log
 from amgs_focus.training.trainer import StepReport
 

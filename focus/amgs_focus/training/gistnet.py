@@ -22,7 +22,7 @@ from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.data_parallel import SINGLE, DataParallel
 from amgs_focus.training.gist_objective import Cues, step_loss
-from amgs_focus.training.gist_plan import GistTraining, learning_rate
+from amgs_focus.training.run_config import GistTraining, learning_rate
 from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings, TrainingState
 
 Replacement = Literal["full", "drop", "gist", "shuffled"]

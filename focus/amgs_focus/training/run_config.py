@@ -1,12 +1,15 @@
-"""The file that a training run is told everything by: one TOML file, each key with its sentence.
+"""What a training run is told: one TOML file, each key with its sentence; of it a GistNet run's shape, losses,
+curriculum and rate.
 
 MegaContext, "Sample run config". Paths in it are relative to the file's own folder.
 """
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
@@ -16,7 +19,76 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 from amgs_focus.errors import ConfigurationError
 from amgs_focus.gist.gistnet import BLOCK, GistShape
 from amgs_focus.settings import FocusSettings
-from amgs_focus.training.gist_plan import GistTraining, Phase
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One stretch of the curriculum, up to and without step `until`.
+
+    Each of `sequences` windows has `blocks` blocks of its level. Its students read `least` to `blocks`
+    of them as gists: `short` students continue for `short_horizon` tokens, `long` ones for `long_horizon`, so
+    that the first part of a long continuation is the raw tail of the second. With probability `open_share` a
+    student reads one of its blocks raw.
+    """
+
+    until: int
+    sequences: int
+    blocks: int
+    short: int
+    long: int
+    least: int = 1
+    short_horizon: int = BLOCK
+    long_horizon: int = 3 * BLOCK
+    open_share: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class GistTraining:
+    """Settings of one run. Losses are in nats a token; `gap` weighs KL(teacher ‖ student)."""
+
+    shape: GistShape
+    phases: tuple[Phase, ...]
+    level: Literal[1, 2] = 1
+    steps: int = 2000
+    seed: int = 0
+    learning_rate: float = 6e-4
+    warmup: int = 100
+    decay: float = 0.35
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    accumulate: int = 1
+    gap: float = 1.0
+    truth: float = 0.5
+    hinge: float = 0.5
+    hinge_every: int = 8
+    contrast: float = 0.03
+    contrast_every: int = 1
+    content_weight: float = 1.0
+    style_share: float = 0.5
+    reconstruction: float = 0.1
+    recited: int = 8
+    separation: float = 0.05
+    separation_margin: float = 0.5
+    validate_every: int = 200
+    validation_windows: int = 48
+    save_every: int = 100
+
+
+def phase_at(settings: GistTraining, step: int) -> Phase:
+    """The phase of a step; the last one goes on for ever."""
+    return next((phase for phase in settings.phases if step < phase.until), settings.phases[-1])
+
+
+def learning_rate(settings: GistTraining, step: int) -> float:
+    """Linear warm-up, a plateau, and a cosine down to a twentieth over the last `decay` of the steps."""
+    if step < settings.warmup:
+        return settings.learning_rate * (step + 1) / settings.warmup
+    begin = settings.steps * (1 - settings.decay)
+    if step < begin:
+        return settings.learning_rate
+    done = min(1.0, (step - begin) / max(1.0, settings.steps - begin))
+    return settings.learning_rate * (0.05 + 0.95 * 0.5 * (1 + math.cos(math.pi * done)))
+
 
 Slots = Literal[1, 2, 4, 8]
 

@@ -3,12 +3,14 @@ level.
 
 MegaContext, "Lifetime gist tree". Append-only but for stepping back. Node (n, i) covers K^n whole blocks'
 tokens, K being the block size, and exists once all its K children do; the tokens after the last whole block
-are the open block. Every token knows the segment, and so the memory block, that it came from.
+are the open block. Every token knows the segment, and so the memory block, that it came from. The hash of
+the tokens is kept up as they come, and taken back without reading the whole lifetime again.
 """
 
 from __future__ import annotations
 
 import bisect
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,12 +25,47 @@ from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import BLANK, NodeRef, Segment, SpanAbout, SpanKind, SpanSource
 from amgs_focus.tree.ctx_file import Rows
-from amgs_focus.tree.files import FolderStore, LifetimeStore, MemoryStore
+from amgs_focus.tree.files import FolderStore, LifetimeStore, MemoryStore, RowStore
 from amgs_focus.tree.journal import add_span, clip
 from amgs_focus.tree.metadata_store import BlockVectors, Catalogue, overlapping
 from amgs_focus.tree.node_set import NodeSet
 from amgs_focus.tree.span_metadata import Act
-from amgs_focus.tree.token_hash import PIECE, TokenHash
+
+PIECE = 1 << 18
+"""Tokens between two remembered states: what taking back reads at most."""
+
+
+class TokenHash:
+    """SHA-256 of tokens as little-endian 32-bit numbers, with its state after every whole piece."""
+
+    def __init__(self) -> None:
+        self._state = hashlib.sha256()
+        self._marks = [self._state.copy()]
+        self._length = 0
+
+    def update(self, tokens: Tokens) -> None:
+        """Tokens at the end."""
+        while len(tokens):
+            taken, tokens = np.split(tokens, [PIECE - self._length % PIECE])
+            self._state.update(taken.astype("<u4").tobytes())
+            self._length += len(taken)
+            if self._length % PIECE == 0:
+                self._marks.append(self._state.copy())
+
+    def cut(self, length: int, rows: RowStore) -> None:
+        """The hash of the first `length` tokens, which `rows` holds; only those after the last mark are read."""
+        del self._marks[1 + length // PIECE :]
+        self._length = PIECE * (len(self._marks) - 1)
+        self._state = self._marks[-1].copy()
+        for start in range(self._length, length, PIECE):
+            self.update(rows.rows(start, min(length, start + PIECE)))
+
+    def digest(self, further: Sequence[int]) -> str:
+        """64 hex digits, with further tokens behind them."""
+        state = self._state.copy()
+        state.update(np.asarray(further, "<u4").tobytes())
+        return state.hexdigest()
+
 
 BATCH = 64  # nodes encoded at a time: the unit of progress and of cancelling
 

@@ -26,12 +26,12 @@ from amgs_tui.messages import (
     Finished,
     Follow,
     ModelsLoading,
+    Opening,
     Origin,
     Progressed,
     RequestCancelled,
     Started,
 )
-from amgs_tui.opening import Opening
 from amgs_tui.request_execution import Execute, KindOf, failure
 
 if TYPE_CHECKING:

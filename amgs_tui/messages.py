@@ -1,21 +1,26 @@
-"""What crosses the line between the engine's thread and the screen: frozen values, each with the request it
-answers.
-"""
+"""What crosses the line between the engine's thread and the screen: frozen values, each with the request it answers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from textual.message import Message
 
 from amgs_app.terminal.exit_codes import ExitCode
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from amgs.clock import Clock
     from amgs_app.attached.event_listener import Reach
+    from amgs_app.attached.remote_engine import RemoteEngine
     from amgs_app.calls.call import Call
     from amgs_app.results.service_event import ServiceEvent
+    from amgs_app.session.kept_drafts import KeptDrafts
+    from amgs_app.terminal.screen import Symbols
+
 
 Follow = Callable[[Any], "Sequence[Call[Any]]"]
 """Looks that a result calls for; asked in the engine's thread, so it holds frozen values alone."""
@@ -167,4 +172,56 @@ class EngineReport(Message):
             and isinstance(self.event, Progressed)
             and isinstance(message.event, Progressed)
             and self.event.request.id == message.event.request.id
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A session's clock, and what its settings ask for.
+
+    consolidates: by itself, as soon as it is due. proposes: what may be pruned, likewise. attached: the engine,
+    where it is one that is served elsewhere. drafts: corrections that an earlier session left.
+    ignored: a line about each retired setting.
+    """
+
+    clock: Clock | None = None
+    theme: str | None = None
+    theme_folders: tuple[Path, ...] = ()
+    symbols: Symbols | Literal["auto"] = "auto"
+    keys: Mapping[str, str] = field(default_factory=dict)
+    commands: Mapping[str, str] = field(default_factory=dict)
+    consolidates: bool = False
+    proposes: bool = False
+    attached: RemoteEngine | None = None
+    drafts: KeptDrafts | None = None
+    ignored: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, operator: Any) -> Opening:
+        """Read off an Operator; reading the theme reads the settings, which may be wrong."""
+        from amgs_app.places.folders import theme_folders
+        from amgs_app.session.operator import Operator
+
+        if not isinstance(operator, Operator):
+            return cls()
+        ignored: list[str] = []
+        operator.engine.warn = ignored.append
+        settings = operator.engine.settings
+        screen, memory = settings.screen, settings.memory
+        clock, theme = operator.engine.clock, operator.theme_name
+        attached = operator.engine if operator.engine.attached else None
+        if attached is not None:
+            attached.facts()  # whether anybody answers, and what time it is there
+        return cls(
+            clock,
+            theme,
+            theme_folders(),
+            screen.symbols,
+            screen.keys,
+            screen.commands,
+            consolidates=memory.consolidation.automatic and attached is None,
+            proposes=memory.pruning.interval_hours > 0 and attached is None,
+            attached=cast("RemoteEngine | None", attached),
+            drafts=operator.take_up_drafts(),
+            ignored=tuple(ignored),
         )

@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from amgs_tui.command_line import CommandLine
     from amgs_tui.dispatcher import Dispatcher
     from amgs_tui.main_screen import MainScreen
-    from amgs_tui.messages import Failed, Finished, ModelsLoading, RequestCancelled
+    from amgs_tui.messages import Failed, Finished, ModelsLoading, Opening, RequestCancelled
     from amgs_tui.notices import Notices
-    from amgs_tui.opening import Opening
     from amgs_tui.pages import Pages
     from amgs_tui.saved_layout import SavedLayout
     from amgs_tui.state import ScreenState

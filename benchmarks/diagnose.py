@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from amgs.diagnosis import facts
 from amgs.errors import UsageError
 from amgs.memory import Memory
 from amgs.types.diagnosis import (
-    DIAGNOSIS_CAUSES,
     DecodedContext,
     Diagnosis,
     DiagnosisArguments,
@@ -245,7 +245,7 @@ def _controls(judged: Sequence[JudgedFailure], seed: int) -> dict[str, float]:
 
 def _by_cause(judged: Sequence[JudgedFailure]) -> BenchTable:
     rows: list[tuple[str | float, ...]] = []
-    for cause in DIAGNOSIS_CAUSES:
+    for cause in get_args(DiagnosisCause):
         own = [one for one in judged if one.failure.cause == cause]
         if own:
             named = Counter(one.named for one in own).most_common()

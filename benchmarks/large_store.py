@@ -16,11 +16,11 @@ import numpy as np
 
 from amgs.decay import PROFILES
 from amgs.lifecycle.linking import MENTIONS_SAME, NEXT, RELATED
-from amgs.storage.bulk import BulkBlocks, BulkEdges
 from amgs.storage.opening import open_storage
 from amgs.storage.store import Storage
 from amgs.text.embedding import Embedder
 from amgs.types import Progress, Vector
+from benchmarks.bulk_rows import BulkBlocks, BulkEdges, append_blocks, append_edges
 from benchmarks.large_corpus import Books, Slice, paragraph_vectors, sample_of, vectors_of
 
 FORMAT = 1
@@ -117,7 +117,7 @@ def fill(
             woven = weave.edges(made, vectors, until=blocks - RAW)
             with store.transaction():
                 _append(store, made, vectors, blocks)
-                store.bulk.append_edges(woven)
+                append_edges(store, woven)
             edges += len(woven.source)
     return edges
 
@@ -131,7 +131,8 @@ def _append(store: Storage, made: Slice, vectors: Vector, blocks: int) -> None:
         if not ids:
             continue
         created = made.created[rows]
-        store.bulk.append_blocks(
+        append_blocks(
+            store,
             BulkBlocks(
                 ids=ids,
                 contents=made.contents[rows],

@@ -37,7 +37,7 @@ RETIRED: Mapping[str, str] = {
     "focus.order": "candidates are always ranked by their score",
     "focus.thresholds": "τ stays as focus.tau_expand and focus.tau_collapse say",
     "focus.insets": "a block that is wanted is reached by opening the gists above it",
-    "memory.calibration.prior_strength": _CONSTANTS.format("amgs.calibration.edges"),
+    "memory.calibration.prior_strength": _CONSTANTS.format("amgs.calibration.forecasts"),
     "focus.block_size": _CONSTANTS.format("amgs_focus.settings"),
     "focus.focus_share": _CONSTANTS.format("amgs_focus.settings"),
     "focus.slack": _CHANGED.format("slack"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from amgs.calibration import edges as learning
+from amgs.calibration import forecasts
 from amgs.clock import FixedClock
 from amgs.diagnosis.case_changes import compare
 from amgs.diagnosis.cases import check
@@ -128,7 +128,7 @@ def test_verdicts_that_an_earlier_version_left_are_learned_by_a_calibration_once
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as earlier:
-        earlier.setattr(learning, "changes", lambda *_: ())
+        earlier.setattr(forecasts, "edge_changes", lambda *_: ())
         memory = judged(tmp_path, never=True)
     with memory:
         plan = memory.calibration.plan()
@@ -141,7 +141,7 @@ def test_verdicts_that_an_earlier_version_left_are_learned_by_a_calibration_once
 
 def test_a_stale_plan_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as earlier:
-        earlier.setattr(learning, "changes", lambda *_: ())
+        earlier.setattr(forecasts, "edge_changes", lambda *_: ())
         memory = judged(tmp_path, never=True)
     with memory:
         plan = memory.calibration.plan()

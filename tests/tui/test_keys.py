@@ -9,7 +9,7 @@ from amgs_tui.dialogs.newest_first import CommandHistory
 from amgs_tui.grammar import ACTS, EXCEPTIONS
 from amgs_tui.help import help_page
 from amgs_tui.keys import EVERYWHERE, own_commands, remap
-from amgs_tui.opening import Opening
+from amgs_tui.messages import Opening
 from amgs_tui.panes.base import Pane
 from amgs_tui.panes.by_key import PANE_TYPES
 from amgs_tui.panes.focus import FocusPane

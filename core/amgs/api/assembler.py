@@ -11,9 +11,9 @@ from amgs.api.context import MemoryPart
 from amgs.calibration import forecasts
 from amgs.clock import as_utc
 from amgs.decay import hours_between
-from amgs.frames import cache, pipeline, pool_cache, registry, why
+from amgs.frames import cache, pipeline, registry, why
 from amgs.frames.assemble import Template
-from amgs.frames.pool_cache import KeptPool
+from amgs.frames.cache import KeptPool
 from amgs.frames.registry import Definitions
 from amgs.log import reinforcement as reinforcing
 from amgs.retrieval.sources import Sources
@@ -120,9 +120,9 @@ class Assembler(MemoryPart):
     ) -> KeptPool:
         context = self._context
         asked = pipeline.asked_in(parent, child, request)
-        row = context.storage.frame_cache.get(child.name, pool_cache.pool_key(asked, parent))
+        row = context.storage.frame_cache.get(child.name, cache.pool_key(asked, parent))
         if row is not None and not self.stale(row, child, known):
-            found = pool_cache.decode(row.assembly, lambda ids: _blocks(ids, sources))
+            found = cache.decode_pool(row.assembly, lambda ids: _blocks(ids, sources))
             statuses = child.rule.filter.statuses
             if found is not None and all(
                 c.block.status in statuses and not c.block.superseded for c in found[0].candidates
@@ -223,11 +223,11 @@ class Assembler(MemoryPart):
                 continue
             child = known[name]
             asked = pipeline.asked_in(parent, child, request)
-            storage.frame_cache.forget_like(name, pool_cache.PREFIX)
+            storage.frame_cache.forget_like(name, cache.POOL_PREFIX)
             row = CacheRow(
                 name,
-                pool_cache.pool_key(asked, parent),
-                pool_cache.encode(pool.scored, serial),
+                cache.pool_key(asked, parent),
+                cache.encode_pool(pool.scored, serial),
                 at,
                 storage.structure_counter,
                 version_of(_tree(child, known)),

@@ -1,24 +1,64 @@
-"""Forecasts are logged when a frame is assembled; a verdict gives their outcome (AMGS §7.3, §13.3)."""
+"""Forecasts are logged when a frame is assembled; a verdict gives their outcome (AMGS §7.3, §13.3), and says of the
+edges that led to the block: a single miss lowers their confidence.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
 
-from amgs.calibration import edges as learning
 from amgs.calibration.brier import brier_score
 from amgs.calibration.recalibrate import read_curve
+from amgs.calibration.results import EdgeChange
 from amgs.errors import UsageError
 from amgs.log import journal
 from amgs.log.reinforcement import reinforce
+from amgs.storage.forecasts import EdgeVerdicts
 from amgs.storage.journal import JournalRow
 from amgs.storage.store import Storage
 from amgs.text.plural import plural
-from amgs.types import Candidate, EdgeKey, Frame, Outcome
+from amgs.types import Candidate, Edge, EdgeKey, Frame, Outcome
 from amgs.types.calibration import Usefulness
+
+PRIOR_STRENGTH = 4.0
+"""How many verdicts an edge's present confidence c counts as: after h hits of n it is (4c + h) / (4 + n)."""
+
+
+def edge_change(edge: Edge, seen: EdgeVerdicts) -> EdgeChange:
+    """The edge's new confidence: a miss lowers it, a hit raises it."""
+    after = (edge.confidence * PRIOR_STRENGTH + seen.hits) / (PRIOR_STRENGTH + seen.count)
+    return EdgeChange(edge, round(after, 4), seen.hits, seen.count)
+
+
+def edge_changes(storage: Storage, predictions: Sequence[str] | None = None) -> tuple[EdgeChange, ...]:
+    """What the verdicts that no edge has learned from yet would change.
+
+    predictions: only of the edges that led to these forecasts' blocks; None for all.
+    """
+    walked = storage.edge_forecasts.open_verdicts(predictions)
+    edges = storage.edges.get([one.key for one in walked])
+    return tuple(edge_change(edges[one.key], one) for one in walked if one.key in edges)
+
+
+def put_edges(
+    storage: Storage, planned: Iterable[EdgeChange], now: datetime
+) -> tuple[list[JournalRow], list[EdgeKey]]:
+    """Write the new confidences; the decay of an edge that led to something useful begins anew (AMGS §8.4). Gives the
+    rows of the journal and the edges that learned. Within a transaction.
+    """
+    wanted = {one.edge.key: one for one in planned}
+    found = storage.edges.get(wanted)
+    after = [
+        replace(
+            edge, confidence=one.after, last_reinforced_at=now if one.hits > 0 else edge.last_reinforced_at
+        )
+        for edge, one in ((found[key], one) for key, one in wanted.items())
+    ]
+    storage.edges.put(after)
+    return [journal.edge_row(found[edge.key], edge) for edge in after], list(wanted)
 
 
 def log(
@@ -147,8 +187,8 @@ def _write(
     """Write the operation of these outcomes, with what the edges learned from them. reinforced: rows of the blocks that
     a verdict reinforced, by id.
     """
-    planned = learning.changes(storage, [o.prediction_id for o in outcomes])
-    of_edges, learned = learning.put(storage, planned, now)
+    planned = edge_changes(storage, [o.prediction_id for o in outcomes])
+    of_edges, learned = put_edges(storage, planned, now)
     told += f", {len(learned)} edge{'' if len(learned) == 1 else 's'} corrected" if learned else ""
     verdicts = [journal.verdict_row(o, reinforced.get(o.block_id)) for o in outcomes]
     entry = journal.write(storage, KIND, now, told, [*rows, *verdicts, *of_edges])

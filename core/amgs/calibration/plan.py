@@ -11,7 +11,7 @@ from datetime import datetime
 
 import numpy as np
 
-from amgs.calibration import edges as learning
+from amgs.calibration import forecasts
 from amgs.calibration.recalibrate import Method, brier, fit, held_out_brier
 from amgs.calibration.results import CalibrationPlan, EdgeChange, Fit
 from amgs.errors import UsageError
@@ -60,7 +60,7 @@ def make(storage: Storage, method: Method, settings: CalibrationSettings, now: d
     """The plan for a store as it stands."""
     return plan(
         storage.forecasts.scored(),
-        learning.changes(storage),
+        forecasts.edge_changes(storage),
         method=method,
         settings=settings,
         now=now,
@@ -84,7 +84,7 @@ def apply(storage: Storage, proposal: CalibrationPlan, now: datetime) -> Journal
                 title="The plan is out of date",
                 way_out="Plan the calibration again.",
             )
-        rows, learned = learning.put(storage, proposal.edges, now)
+        rows, learned = forecasts.put_edges(storage, proposal.edges, now)
         curve = "forecasts mapped" if proposal.forecast.used else "forecasts unchanged"
         summary = (
             f"{proposal.method} on {plural(proposal.outcomes, 'outcome')}: {curve}, "

@@ -22,7 +22,6 @@ from amgs.storage.meta import MetaStorage
 if TYPE_CHECKING:
     from amgs.storage.as_of import AsOfStorage
     from amgs.storage.block_columns import BlockColumnStorage
-    from amgs.storage.bulk import BulkStorage
     from amgs.storage.erasure import DeletedBlockStorage
     from amgs.storage.forecasts import EdgeForecastStorage, ForecastStorage
     from amgs.storage.frames import FrameCacheStorage, ScoreStorage
@@ -70,12 +69,6 @@ class Storage(SqlConnection):
         from amgs.storage.messages import MentionStorage
 
         return MentionStorage(self)
-
-    @cached_property
-    def bulk(self) -> BulkStorage:
-        from amgs.storage.bulk import BulkStorage
-
-        return BulkStorage(self, self.meta)
 
     @cached_property
     def frame_cache(self) -> FrameCacheStorage:

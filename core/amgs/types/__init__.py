@@ -10,7 +10,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from amgs.types.block import STATUSES, Block, Edge, EdgeKey, Status, Vector
+    from amgs.types.block import (
+        STATUSES,
+        Block,
+        Centrality,
+        Edge,
+        EdgeKey,
+        GraphStats,
+        LiveEdge,
+        Neighbourhood,
+        Status,
+        Vector,
+    )
     from amgs.types.calibration import CoursePoint, ForecastCase, Outcome, Reliability, ReliabilityBin
     from amgs.types.decay import (
         CategoryCurve,
@@ -45,7 +56,6 @@ if TYPE_CHECKING:
         SelectionRule,
         Span,
     )
-    from amgs.types.graph import Centrality, GraphStats, LiveEdge, Neighbourhood
     from amgs.types.health import Fault, Health, HealthLine, StoreStatus, Verification
     from amgs.types.lifecycle import (
         BlockChange,
@@ -84,8 +94,12 @@ _HOMES = {
     "block": (
         "STATUSES",
         "Block",
+        "Centrality",
         "Edge",
         "EdgeKey",
+        "GraphStats",
+        "LiveEdge",
+        "Neighbourhood",
         "Status",
         "Vector",
     ),
@@ -134,12 +148,6 @@ _HOMES = {
         "Selection",
         "SelectionRule",
         "Span",
-    ),
-    "graph": (
-        "Centrality",
-        "GraphStats",
-        "LiveEdge",
-        "Neighbourhood",
     ),
     "health": (
         "Fault",

@@ -131,3 +131,44 @@ class Edge:
     def key(self) -> EdgeKey:
         """What an edge is known by: source, target and relation."""
         return self.source_id, self.target_id, self.relation_type
+
+
+@dataclass(frozen=True, slots=True)
+class Centrality:
+    """A block's place in the graph; each measure scaled to [0, 1] over the graph."""
+
+    degree: float = 0.0
+    eigenvector: float = 0.0
+    pagerank: float = 0.0
+    betweenness: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class LiveEdge:
+    """An edge with its strength at an instant: weight x confidence x relevance."""
+
+    edge: Edge
+    strength: float
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """What lies within `hops` of a block: distance by id, the blocks, and the edges among them."""
+
+    center: Block
+    hops: int
+    distances: Mapping[str, int] = field(hash=False)
+    blocks: tuple[Block, ...]
+    edges: tuple[LiveEdge, ...]
+    centrality: Mapping[str, Centrality] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStats:
+    """Counts and shape of the graph of blocks that are neither archived nor pruned."""
+
+    nodes: int
+    edges: int
+    density: float
+    components: int
+    by_relation: Mapping[str, int] = field(default_factory=dict, hash=False)

@@ -25,18 +25,6 @@ DiagnosisCause = Literal[
     "collapsed",
     "in the context",
 ]
-DIAGNOSIS_CAUSES: tuple[DiagnosisCause, ...] = (
-    "not stored",
-    "not consolidated",
-    "set aside",
-    "superseded",
-    "not found",
-    "out-voted",
-    "over budget",
-    "left out of the conversation",
-    "collapsed",
-    "in the context",
-)
 """In the order in which a fact meets them. set aside: archived or pruned. not found: no layer brought its block.
 out-voted: found, and others were taken. over budget: it would fit in the frame's own budget, or in twice the one given.
 collapsed: in the frame, but a gist when the answer was decoded. in the context: the model had it before it.

@@ -17,12 +17,19 @@ from typing import Any, Final
 from amgs.errors import InputError
 from amgs.sessions.anthropic_messages import parts_of, turns_of_part, usage_of, window_of
 from amgs.sessions.building import SessionBuilder
-from amgs.sessions.claude_body_files import BodyCall, body_folder, has_bodies
+from amgs.sessions.claude_body_files import (
+    BodyCall,
+    RequestWindow,
+    body_folder,
+    has_bodies,
+    mark_of,
+    same_at_start,
+)
 from amgs.sessions.format import SessionFormat
 from amgs.sessions.lines import Line, Record, as_json, content_text, fields, items, text
-from amgs.sessions.request_windows import RequestWindow, mark_of, same_at_start
-from amgs.sessions.turn import Boundary, Place, Session, TurnKind, Usage
+from amgs.sessions.turn import Boundary, Place, Session, TurnKind
 from amgs.types.conversation import Role
+from amgs.types.usage import Usage
 
 _MAIN: Final = ("repl_main_thread", "sdk", "compact")
 _BILLING: Final = "x-anthropic-billing-header"

@@ -12,7 +12,7 @@ from amgs.types import Block
 from amgs.wings.packs.api.part import PackPart
 from amgs.wings.packs.engine import consolidation, keeping
 from amgs.wings.packs.engine.consolidation import Consolidation
-from amgs.wings.packs.engine.keywords import MOST as MOST_KEYWORDS
+from amgs.wings.packs.engine.keeping import MOST as MOST_KEYWORDS
 from amgs.wings.packs.engine.learnings import SHARE
 from amgs.wings.packs.values import Learning, Pack, PackLearned, PackMember
 

@@ -23,7 +23,7 @@ from amgs.wings.packs.api.consolidation import PackConsolidation
 from amgs.wings.packs.api.proposals import PackProposing
 from amgs.wings.packs.api.routing import BUDGET, PackRouting, live, pruned
 from amgs.wings.packs.engine import document, families, keeping, outcome_weights, reading
-from amgs.wings.packs.engine.keywords import keywords as best_keywords
+from amgs.wings.packs.engine.keeping import keywords as best_keywords
 from amgs.wings.packs.values import (
     Pack,
     PackContent,

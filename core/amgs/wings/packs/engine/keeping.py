@@ -1,15 +1,22 @@
-"""Keeping packs: versions under a name, none of which is ever written over."""
+"""Keeping packs: versions under a name, none of which is ever written over; and the words that tell a pack from the
+rest of the memory.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from amgs.decay import hours_between
 from amgs.errors import UsageError
+from amgs.index.lexical import LexicalIndex
+from amgs.index.terms import idf
+from amgs.text.stop_words import COMMON_WORDS
 from amgs.types import Block
 from amgs.wings.packs.engine import continuum
 from amgs.wings.packs.errors import UnknownPackError
@@ -104,3 +111,30 @@ def find_standing(storage: PackStorage, reference: str) -> Pack:
             way_out="Undo that, keep it anew, or use another.",
         )
     return found
+
+
+MOST = 8
+"""Keywords of a pack."""
+_COMMON = frozenset(COMMON_WORDS)
+_WORD = re.compile(r"[^\W\d_][\w'’-]{2,}")
+
+
+def keywords(texts: Sequence[str], index: LexicalIndex) -> tuple[str, ...]:
+    """The words that stand in most of the texts and in few others, the best first: texts with it times its idf.
+
+    A word is written as it is most often; equal ones in alphabetical order.
+    """
+    written: dict[str, Counter[str]] = {}
+    texts_with: Counter[str] = Counter()
+    for text in texts:
+        here = set[str]()
+        for word in _WORD.findall(text):
+            stems = index.stems(word)
+            if len(stems) != 1 or word.lower() in _COMMON:
+                continue
+            written.setdefault(stems[0], Counter())[word] += 1
+            here.add(stems[0])
+        texts_with.update(here)
+    worth = {stem: n * idf(index.documents, index.frequency(stem)) for stem, n in texts_with.items()}
+    best = sorted(worth, key=lambda stem: (-worth[stem], stem))[:MOST]
+    return tuple(min(written[stem], key=lambda word: (-written[stem][word], word)) for stem in best)

@@ -210,7 +210,8 @@ followed."""
                 return figures.cache_rows(review.cache, palette)
             case "turns" | "window":
                 return ()
-        return figures.overview_rows(review, palette, self.content_size.width)
+        canvas = self.canvas()
+        return figures.overview_rows(review, palette, canvas.width, figures.room_of(canvas))
 
     @property
     def rows(self) -> int:

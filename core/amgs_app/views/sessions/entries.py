@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from amgs.wings.sessions.controls import KindRate
     from amgs.wings.sessions.listing import FoundTurns, SessionListing
-    from amgs.wings.sessions.losses import Loss
+    from amgs.wings.sessions.losses import Loss, LostClass
     from amgs.wings.sessions.regrets import Regret
     from amgs.wings.sessions.review import SessionFacts, SessionReview, TurnRow
     from amgs_app.render.figures.canvas import Canvas
@@ -258,25 +258,24 @@ def session_why(result: SessionWhy) -> ResultTable:
 @entry(figure=tabled)
 def session_losses(result: SessionLosses) -> ResultTable:
     rows: list[tuple[Any, ...]] = []
+    notes = ["" if result.losses else "It was never compacted."]
     for loss in result.losses:
         for one in loss.classes:
             if result.kind in ("", one.kind):
-                rows.append((loss.boundary, one.kind, one.held, one.verbatim, one.reworded, one.gone, None))
                 shown = one.lost if result.kind else one.lost[:_LOST_SHOWN]
-                rows += [(None, "", None, None, None, lost.turn, lost.text) for lost in shown]
-    notes = ["It was never compacted." if not result.losses else ""]
-    notes += [
-        f"What the summary at turn {loss.boundary} says is unknown: the provider alone can read it."
-        for loss in result.losses
-        if loss.sealed
-    ]
-    if result.losses and not result.kind:
-        notes.append(
-            "under each class, with the turn that said it last, what is gone; --class NAME shows all"
-        )
-    return sheet(
-        "Lost to compactions", "turn:n class there:n verbatim:n reworded:n gone:n what*", rows, notes
-    )
+                rows += [(loss.boundary, one.kind, lost.turn, lost.text) for lost in shown]
+                notes.append(_class_told(one, loss.boundary))
+        if loss.sealed:
+            notes.append(f"what the summary at turn {loss.boundary} says, the provider alone can read")
+    if any(len(one.lost) > _LOST_SHOWN for loss in result.losses for one in loss.classes) and not result.kind:
+        notes.append(f"at most {_LOST_SHOWN} of each class; --class NAME shows all")
+    return sheet("Lost to compactions", "compacted:n class turn:n what*", rows, notes)
+
+
+def _class_told(one: LostClass, boundary: int) -> str:
+    """`paths at turn 46: 6, of which 0 word for word, 3 in other words, 3 gone`."""
+    kept = f"{one.verbatim} word for word, {one.reworded} in other words"
+    return f"{NAMES[one.kind]} dropped at turn {boundary}: {one.held}, of which {kept}, {one.gone} gone"
 
 
 @entry(figure=tabled)

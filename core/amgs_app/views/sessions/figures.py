@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rich.style import Style
@@ -41,13 +42,18 @@ CAUSES = {
     "put in": "the program put something in",
     "unknown": "nothing that the file shows",
 }
+_HEAD = 4
+"""Rows of the head, a blank one too."""
+_EXAMPLES = 4
+"""Lost things that stand under their class in an overview at most."""
 _NAME = 12
 _NEAR = 0.8
 
 
 def overview(result: SessionReview, canvas: Canvas) -> Text:
     """The whole session: the strip of the window, then each compaction with what it threw away and cost."""
-    return page(canvas, result, overview_rows(result, canvas.palette, canvas.width), None).render()
+    rows = overview_rows(result, canvas.palette, canvas.width, room_of(canvas))
+    return page(canvas, result, rows, None).render()
 
 
 def head(region: Region, result: SessionReview) -> int:
@@ -64,7 +70,7 @@ def head(region: Region, result: SessionReview) -> int:
     quiet = ink(palette.muted)
     facts_line(region, 1, [HeaderPart(n, ((told, quiet),)) for n, told in enumerate(_facts(facts))], x=1)
     region.pieces(1, 2, _price(result, palette), width=region.width - 2)
-    return 4
+    return _HEAD
 
 
 def _facts(facts: SessionFacts) -> list[str]:
@@ -115,6 +121,7 @@ def strip(region: Region, fills: Sequence[FillPoint], limit: int | None, cursor:
         return
     top = limit or max(one.tokens for one in fills) or 1
     rows = region.height - 1
+    marked: set[int] = set()
     for x, points in enumerate(_columns(fills, region.width)):
         share = min(1.0, max(one.tokens for one in points) / top)
         compacted = any(one.compaction for one in points)
@@ -122,7 +129,8 @@ def strip(region: Region, fills: Sequence[FillPoint], limit: int | None, cursor:
         _column(region, x, rows, share, style)
         if cursor is not None and points[0].turn <= cursor <= points[-1].turn:
             region.column(x, 0, rows, "│", ink(palette.text))
-        if compacted:
+        if compacted and x not in marked:
+            marked.update(range(x, x + _columns_of(fills, region.width)))
             region.put(x, 0, "▼", ink(palette.bad, bold=True))
     first, last = fills[0].turn, fills[-1].turn
     told = f"turn {first} to {last}; full at {count(top)} tokens" + ("" if limit else ", the most there were")
@@ -132,10 +140,13 @@ def strip(region: Region, fills: Sequence[FillPoint], limit: int | None, cursor:
 def _columns(fills: Sequence[FillPoint], width: int) -> list[Sequence[FillPoint]]:
     """Points by column: several in one where there are more, the same again where there are fewer."""
     number = len(fills)
-    wide = min(width, max(number, min(width, number * 4)))
-    return [
-        fills[x * number // wide : max(x * number // wide + 1, (x + 1) * number // wide)] for x in range(wide)
-    ]
+    starts = [x * number // width for x in range(width + 1)]
+    return [fills[start : max(start + 1, end)] for start, end in pairwise(starts)]
+
+
+def _columns_of(fills: Sequence[FillPoint], width: int) -> int:
+    """How many columns a point has at most."""
+    return max(1, -(-width // len(fills)))
 
 
 def _column(region: Region, x: int, rows: int, share: float, style: Style) -> None:
@@ -173,11 +184,21 @@ def page(
     """The head, the strip, and the rows of a view. at: the turn that the strip marks."""
     sheet = Figure(canvas)
     body = sheet.part(0, head(sheet, result))
-    tall = max(2, min(8, body.height // 3))
+    tall = _strip_height(canvas)
     strip(body.part(1, 0, body.width - 2, tall + 1), result.fills, result.facts.window, at)
     region = body.part(0, tall + 2)
     ListPage.around(rows, region.height, cursor).draw(region, _paint)
     return sheet
+
+
+def _strip_height(canvas: Canvas) -> int:
+    """Rows of the strip: a third of what is below the head, so that a list has the rest."""
+    return max(2, min(14, (canvas.height - _HEAD) // 3))
+
+
+def room_of(canvas: Canvas) -> int:
+    """Rows that a page has below its strip."""
+    return max(0, canvas.height - _HEAD - _strip_height(canvas) - 2)
 
 
 def listed(canvas: Canvas, rows: Sequence[SessionRow], cursor: int | None, note: str) -> Figure:
@@ -223,24 +244,37 @@ def _age(now: datetime, then: datetime) -> str:
     return "now"
 
 
-def overview_rows(result: SessionReview, palette: Palette, width: int) -> list[SessionRow]:
-    """Each compaction: what it kept of each class, and what of the rest was needed again."""
-    rows: list[SessionRow] = []
+def overview_rows(result: SessionReview, palette: Palette, width: int, room: int = 0) -> list[SessionRow]:
+    """Each compaction: what it kept of each class, and what of the rest was needed again. room: rows that there are;
+    where some are left, examples of what is gone stand under their class.
+    """
     counted = {row.kind for row in result.kinds if row.counted}
+    needed = [one for one in result.regrets if one.kind in counted]
+    classes = sum(len(loss.classes) for loss in result.losses)
+    left = room - len(result.losses) - classes - len(needed)
+    each = max(0, min(_EXAMPLES, left // classes)) if classes else 0
+    rows: list[SessionRow] = []
     for loss in result.losses:
         rows.append(SessionRow(_loss_pieces(loss, palette), loss.boundary, loss.boundary))
-        rows += [
-            SessionRow(
-                _class_pieces(one, palette, width), None, loss.boundary, one.lost[0] if one.lost else None
-            )
-            for one in loss.classes
-        ]
-        own = [one for one in result.regrets if one.boundary == loss.boundary and one.kind in counted]
-        rows += regret_rows(sorted(own, key=lambda one: -one.tokens), palette)
+        for one in loss.classes:
+            first = one.lost[0] if one.lost else None
+            rows.append(SessionRow(_class_pieces(one, palette, width), None, loss.boundary, first))
+            rows += [_lost_row(lost, loss.boundary, palette) for lost in one.lost[:each]]
+        own = [again for again in needed if again.boundary == loss.boundary]
+        rows += regret_rows(sorted(own, key=lambda again: -again.tokens), palette)
     if not rows:
         kinds = ", ".join(f"{number:,} {kind}" for kind, number in result.facts.turns.items())
         rows.append(SessionRow(((f"It was never compacted: {kinds}.", ink(palette.muted)),)))
     return rows
+
+
+def _lost_row(lost: SessionFinding, boundary: int, palette: Palette) -> SessionRow:
+    """Something that is gone, with the turn that said it last."""
+    pieces: tuple[Piece, ...] = (
+        (f"    turn {lost.turn:<5} ", ink(palette.muted)),
+        (clean(lost.text), ink(palette.text)),
+    )
+    return SessionRow(pieces, lost.turn, boundary, lost)
 
 
 def lost_rows(losses: Sequence[Loss], palette: Palette, width: int) -> list[SessionRow]:
@@ -250,12 +284,7 @@ def lost_rows(losses: Sequence[Loss], palette: Palette, width: int) -> list[Sess
         rows.append(SessionRow(_loss_pieces(loss, palette), loss.boundary, loss.boundary))
         for one in loss.classes:
             rows.append(SessionRow(_class_pieces(one, palette, width), None, loss.boundary))
-            for lost in one.lost:
-                pieces: tuple[Piece, ...] = (
-                    (f"    turn {lost.turn:<5} ", ink(palette.muted)),
-                    (clean(lost.text), ink(palette.text)),
-                )
-                rows.append(SessionRow(pieces, lost.turn, loss.boundary, lost))
+            rows += [_lost_row(lost, loss.boundary, palette) for lost in one.lost]
     return rows
 
 
@@ -318,7 +347,7 @@ def _loss_pieces(loss: Loss, palette: Palette) -> tuple[Piece, ...]:
 
 def _class_pieces(one: LostClass, palette: Palette, width: int) -> tuple[Piece, ...]:
     """`paths  ███▒▒░░  4 word for word, 20 in other words, 4 gone`."""
-    wide = max(8, min(30, width - 66))
+    wide = max(8, min(60, width - 66))
     shares = (one.verbatim, one.reworded, one.gone)
     styles = (ink(palette.good), ink(palette.warn), ink(palette.bad))
     cells = [round(wide * number / one.held) for number in shares[:2]]

@@ -234,6 +234,6 @@ FORMAT: Final = SessionFormat(
     (".claude/projects/**/*.jsonl", ".config/claude/projects/**/*.jsonl"),
     recognises,
     read,
-    (b'"role":"user"', b'"subtype":"compact_boundary"'),
+    (b'"role":"user","content":"', b'"subtype":"compact_boundary"'),
     read_end=read,
 )

@@ -78,7 +78,7 @@ def session_listing(result: SessionListing) -> ResultTable:
         else "",
         "`session ID` opens one: the beginning of its id is enough" if rows else "",
     ]
-    columns = "id:id agent project* changed:at turns:n compactions:n tokens:n kB:n?"
+    columns = "id:id agent project* changed:at prompts:n compactions:n tokens:n kB:n?"
     return sheet("Sessions", columns, rows, notes)
 
 

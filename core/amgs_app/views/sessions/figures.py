@@ -223,7 +223,7 @@ def list_rows(sessions: Sequence[ListedSession], now: datetime, palette: Palette
     rows = []
     for one in sessions:
         times = "" if not one.compactions else f"  ▼ {plural(one.compactions, 'compaction')}"
-        size = "" if one.turns is None else f"  {plural(one.turns, 'turn')}"
+        size = "" if one.turns is None else f"  {plural(one.turns, 'prompt')}"
         tokens = "" if one.tokens is None else f"  {count(one.tokens)} tok"
         pieces: tuple[Piece, ...] = (
             (f"{_age(now, one.changed):>5}  ", quiet),

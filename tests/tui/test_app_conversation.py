@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from amgs.types.gateway import GatewayExchange
+from amgs.types.gateway import GatewayExchange, GatewayPrompt
+from amgs.types.usage import Usage
 from amgs_tui.dialogs.chooser import Chooser
 from amgs_tui.dialogs.reader import TextReader
 from amgs_tui.panes.context_wish import fate_of
@@ -140,6 +141,8 @@ async def test_the_gateway_is_followed_until_something_is_looked_at() -> None:
                     answered=answer.last,
                     tokens=sent.tokens,
                     tokens_before=sent.history,
+                    usage=Usage(3, 50, 400, 7),
+                    prompts=(GatewayPrompt("system prompt", said),),
                 )
             )
 
@@ -164,6 +167,9 @@ async def test_the_gateway_is_followed_until_something_is_looked_at() -> None:
         assert "The keel." in driven.text
         await driven.press("L")
         assert "The sail." in driven.text and pane.gateway.follows
+        await driven.press("s")
+        assert "system prompt changed · 3 fresh, 50 written, 400 cached" in driven.text
+        await driven.press("escape")
         gone = next(n for n, one in enumerate(pane.spans) if fate_of(one) == "dropped")
         await driven.press("home", *["down"] * gone, "r")
         assert pane.span is not None and memory.conversation.stats("chat-1").kept == (pane.span.handle,)

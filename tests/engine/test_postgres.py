@@ -160,6 +160,9 @@ def test_a_namespace_from_before_long_names_takes_them_once_it_is_opened(postgre
             "CREATE INDEX ON source_blocks (source)",
             "DROP TABLE deleted_blocks",
             "DROP TABLE centrality, centrality_of",
+            "DROP TABLE prompts, exchange_prompts",
+            "ALTER TABLE exchanges DROP COLUMN prompt_count, DROP COLUMN fresh, DROP COLUMN written, "
+            "DROP COLUMN cached, DROP COLUMN output",
             "UPDATE meta SET value = '17' WHERE key = 'schema_version'",
         ):
             storage.execute(sql)

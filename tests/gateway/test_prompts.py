@@ -260,7 +260,7 @@ def test_the_table_of_a_request_names_its_tools_and_says_what_had_to_be_read_aga
         listed = exchange_list.table(ExchangeList(opened.gateway.exchanges(), served=True))
     assert "look, read, write" in notes and "Be brief. Never guess. …" in notes and "Fourth" not in notes
     assert "321 tokens in all: 1 fresh, 20 written to its cache, 300 read from it" in notes
-    assert "request 1 began otherwise: the tools changed. 0 tokens in front" in notes
+    assert "departs from request 1: the tools changed. The 0 tokens in front" in notes
     names = [column.name for column in listed.columns]
     assert [dict(zip(names, row, strict=True))["changed"] for row in listed.rows] == [
         "tools, system prompt",

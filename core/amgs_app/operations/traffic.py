@@ -62,8 +62,8 @@ def exchange(
     number: Annotated[int, Arg(metavar="NUMBER", min=1, help="Of the request, in the list of exchanges.")],
 ) -> GatewayExchange:
     """Show one request through `amgs gateway` whole: every message that the model was sent, what was left out and why,
-    the beginning of its system prompt and its tools (whole in `--json`), what the provider's cache could serve of it,
-    and what the model said.
+    the beginning of its system prompt and the names of its tools (whole with `--format json`), what the provider's
+    cache could serve of it, and what the model said.
 
     It is put together from the conversation and held against a digest of what was sent; where the two differ, that is
     said instead.

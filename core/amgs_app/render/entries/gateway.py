@@ -147,8 +147,8 @@ def _prefix_told(result: GatewayExchange) -> str:
         first, last = prefix.message
         what = f"message {f'#{first}' if first == last else f'#{first}-{last}'} differs"
     return (
-        f"cache: request {prefix.before} began otherwise: {what}. {prefix.same:,} tokens in front of that could be "
-        f"served, {prefix.again:,} behind it had to be read again"
+        f"cache: it departs from request {prefix.before}: {what}. The {prefix.same:,} tokens in front of that could be "
+        f"served; {prefix.again:,} behind it had to be read again"
     )
 
 

@@ -19,8 +19,7 @@ from amgs_focus.lens.linear import LinearLens
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest
-from amgs_focus.window.scores import Values, aggregate
-from amgs_focus.window.working_context import WorkingContext
+from amgs_focus.window.working_context import Values, WorkingContext, aggregate
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
 from benchmarks.focus_evaluation.statistics import resampled
 from benchmarks.focus_rig import FocusRig, Row, TokenCorpus

@@ -26,8 +26,7 @@ from amgs_focus.records import Segment
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.scores import Scores
-from amgs_focus.window.working_context import SINKS
+from amgs_focus.window.working_context import SINKS, Scores
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
 from benchmarks.focus_rig import FocusRig, Row
 

@@ -30,7 +30,7 @@ from amgs_focus.model.base_model import BaseModel
 from amgs_focus.options import SearchOptions
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.layout import assemble
-from amgs_focus.window.scores import Values
+from amgs_focus.window.working_context import Values
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
 from benchmarks.focus_evaluation.needles import FactQuestion, asked, plant_facts
 from benchmarks.focus_evaluation.policy import (

@@ -33,8 +33,7 @@ from amgs_focus.settings import FocusSettings
 from amgs_focus.trace.telemetry import oscillations, ping_pongs, stays
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import lay_out
-from amgs_focus.window.scores import Scores
-from amgs_focus.window.working_context import WorkingContext
+from amgs_focus.window.working_context import Scores, WorkingContext
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
 from benchmarks.focus_rig import FocusRig
 

@@ -20,8 +20,7 @@ from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import Findings, NodeRef
 from amgs_focus.utility import HorizonReader, Label, LabelSnapshot, counterfactuals
-from amgs_focus.window.scores import Values, aggregate
-from amgs_focus.window.working_context import SINKS, WorkingContext
+from amgs_focus.window.working_context import SINKS, Values, WorkingContext, aggregate
 from benchmarks.focus_evaluation.exact_allocation import best, is_open, total_gain, with_open
 from benchmarks.focus_evaluation.statistics import spearman
 

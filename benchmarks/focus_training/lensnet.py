@@ -30,8 +30,7 @@ from amgs_focus.model import checkpoint_file
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.records import NodeRef
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.scores import Scores, Values
-from amgs_focus.window.working_context import WorkingContext
+from amgs_focus.window.working_context import Scores, Values, WorkingContext
 
 RECENT = 32  # last tokens that the end is made of, beside the tail gists
 ASKED = 48  # last tokens of the question

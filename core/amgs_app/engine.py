@@ -19,8 +19,7 @@ from amgs.clock import Clock, FixedClock
 from amgs.errors import StoreError, StoreLockedError, UsageError
 from amgs.extras import explained
 from amgs_app.gc_tuning import uncollected_imports
-from amgs_app.models.choice import TINY
-from amgs_app.models.loaded import LoadedModels
+from amgs_app.models.choice import TINY, LoadedModels
 from amgs_app.open_context import OpenContext
 from amgs_app.places.corpus import Corpus, CorpusClock, CorpusYear, open_corpus, sample_corpus
 from amgs_app.places.folders import ENDING, OWN_STORE, address_at, data_folder, find_store

@@ -13,7 +13,7 @@ from amgs.errors import UsageError
 if TYPE_CHECKING:
     from amgs.clock import Clock
     from amgs.types import Progress
-    from amgs_app.models.loaded import LoadedModels
+    from amgs_app.models.choice import LoadedModels
     from amgs_app.results.focus import LastRun
     from amgs_app.settings import WorkstationSettings
     from amgs_focus.gist.gistnet import GistEncoder

@@ -71,9 +71,9 @@ if TYPE_CHECKING:
     from amgs_focus.views import EntryExplanation as EntryExplanation
     from amgs_focus.views import EntryView as EntryView
     from amgs_focus.views import FocusView as FocusView
-    from amgs_focus.window.scores import Scores as Scores
     from amgs_focus.window.working_context import Edit as Edit
     from amgs_focus.window.working_context import Entry as Entry
+    from amgs_focus.window.working_context import Scores as Scores
     from amgs_focus.window.working_context import WorkingContext as WorkingContext
 
 _HOMES = {
@@ -130,8 +130,7 @@ _HOMES = {
     "amgs_focus.tree.node_set": ("NodeSet",),
     "amgs_focus.tree.span_metadata": ("Act",),
     "amgs_focus.views": ("EntryExplanation", "EntryView", "FocusView"),
-    "amgs_focus.window.scores": ("Scores",),
-    "amgs_focus.window.working_context": ("Edit", "Entry", "WorkingContext"),
+    "amgs_focus.window.working_context": ("Edit", "Entry", "Scores", "WorkingContext"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -19,7 +19,7 @@ from amgs_focus.lens.question_search import QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer, LensView, TailSimilarity
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
-from amgs_focus.window.scores import Scores
+from amgs_focus.window.working_context import Scores
 from benchmarks import (
     focus_budget,
     focus_ceiling,

@@ -20,7 +20,7 @@ from amgs_focus.records import ModelCard, NodeRef, Segment
 from amgs_focus.runtime.replay import header_of
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import assemble, coarsest
-from amgs_focus.window.scores import aggregate
+from amgs_focus.window.working_context import aggregate
 from benchmarks.focus_training.lensnet import (
     LensNet,
     LensNetScorer,

@@ -16,8 +16,7 @@ from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from amgs_focus.trace.events import TraceSink
 from amgs_focus.tree.gist_tree import LifetimeTree
-from amgs_focus.window.scores import Scores
-from amgs_focus.window.working_context import WorkingContext
+from amgs_focus.window.working_context import Scores, WorkingContext
 
 torch.set_num_threads(1)  # the tensors are tiny: threads only wait for each other
 

@@ -17,8 +17,7 @@ from amgs_focus.trace.trace import TraceWriter, read
 from amgs_focus.tree.corpus import Document, plan_corpus
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest
-from amgs_focus.window.scores import aggregate
-from amgs_focus.window.working_context import WorkingContext
+from amgs_focus.window.working_context import WorkingContext, aggregate
 from tests.focus.focus_world import MODEL, Told, notes, small_runtime
 
 GUARD = "import time\n\n@once\ndef stall_guard(motor):\n    motor.stop()\n\n\nclass Watch:\n    pass\n"

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs_focus.options import EngineOptions
-from amgs_focus.tree import postings as module
-from amgs_focus.tree.postings import BlockPostings
+from amgs_focus.tree import span_index as module
+from amgs_focus.tree.span_index import BlockPostings
 from tests.focus.focus_world import MODEL
 
 LETTERS = st.lists(st.sampled_from([32, 97, 98, 99, 65, 120]), min_size=4, max_size=4)

@@ -24,8 +24,7 @@ from amgs_focus.runtime.state import ReadHistory
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import coarsest, lay_out, open_down_to
-from amgs_focus.window.scores import Scores
-from amgs_focus.window.working_context import SINKS
+from amgs_focus.window.working_context import SINKS, Scores
 from tests.focus.focus_world import (
     MODEL,
     SMALL,

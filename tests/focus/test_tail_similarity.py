@@ -16,8 +16,7 @@ from amgs_focus.records import NodeRef, Segment
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.span_index import SpanIndex
 from amgs_focus.window.layout import coarsest
-from amgs_focus.window.scores import Values, aggregate
-from amgs_focus.window.working_context import WorkingContext
+from amgs_focus.window.working_context import Values, WorkingContext, aggregate
 from tests.focus.focus_world import MODEL, small_tree
 
 

@@ -17,7 +17,7 @@ from amgs_app.operations.standard import look_of, standard
 from amgs_app.render.catalogue import draw
 from amgs_app.render.encode import to_json
 from amgs_app.render.figures.canvas import Canvas
-from amgs_app.results.lifetime import (
+from amgs_app.results.focus import (
     Brought,
     CorpusRead,
     Forgotten,

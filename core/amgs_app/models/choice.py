@@ -1,15 +1,17 @@
 """What the engines ask of models, filled in: the one place that decides which real or tiny model stands
-behind a Protocol.
+behind a Protocol; each is loaded once, on first use, and shared by memory and focus.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amgs.errors import InputError, ModelError
+from amgs_app.places.folders import checkpoint_folder, model_cache
 from amgs_app.places.paths import lies_there
 
 if TYPE_CHECKING:
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
     from amgs.text.embedding import Embedder
     from amgs.text.entities import EntityRecogniser
     from amgs.text.tokens import CountTokens
-    from amgs.types import Block, Frame
-    from amgs_app.settings import ModelSettings
+    from amgs.types import Block, Frame, Progress
+    from amgs_app.settings import ModelSettings, WorkstationSettings
     from amgs_focus.gist.gistnet import GistEncoder
     from amgs_focus.model.base_model import BaseModel
     from amgs_focus.options import SearchOptions
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from amgs_focus.settings import FocusSettings
     from amgs_focus.trace.trace import TraceWriter
     from amgs_focus.tree.gist_tree import LifetimeTree
+
 
 TINY = "tiny"
 
@@ -245,3 +248,69 @@ def text_of(file: Path) -> str:
         raise InputError(f"{file} is not UTF-8 (byte {error.start}).", way_out="Save it as UTF-8.") from error
     except OSError as error:
         raise InputError(f"{file}: {error.strerror}.", way_out="Give a text file.") from error
+
+
+class LoadedModels:
+    """What reads texts and what runs on them.
+
+    settings: gives the settings, which are not read before a model is asked for. spec: another base model than theirs.
+    """
+
+    def __init__(self, settings: Callable[[], WorkstationSettings], spec: str | None) -> None:
+        self._settings = settings
+        self._given = spec
+        self._lock = threading.RLock()
+        self._texts: tuple[Embedder, EntityRecogniser, CountTokens] | None = None
+        self._base: BaseModel | None = None
+
+    @property
+    def spec(self) -> str:
+        """The base model: an id, a path, or "tiny"."""
+        return self._given or self._settings().model.base
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of the user's own checkpoints, which need not be there."""
+        return checkpoint_folder(self._settings().paths)
+
+    @property
+    def base_is_loaded(self) -> bool:
+        return self._base is not None
+
+    @property
+    def are_shipped(self) -> bool:
+        """Whether texts are read by the models that come with the program, and these are installed."""
+        from amgs.text import minilm, spacy_entities
+
+        told = self._settings().model
+        others = self.spec == TINY or told.embedder or told.recogniser
+        return not others and minilm.available() and spacy_entities.available()
+
+    def base(self, progress: Progress | None = None) -> BaseModel:
+        """The base model, loaded on first use; raises FocusError (ModelMissingError) when it is nowhere."""
+        with self._lock:
+            if self._base is None:
+                if progress is not None:
+                    progress(0, 1, f"loading {self.spec}")
+                settings = self._settings()
+                told, cache = settings.model, model_cache(settings.paths)
+                self._base = load_base_model(
+                    self.spec, told.precision, cache, device=told.device, adapter=told.adapter
+                )
+                if progress is not None:
+                    progress(1, 1, f"loaded {self._base.card.name}")
+            return self._base
+
+    def gist(self, progress: Progress | None = None) -> GistEncoder:
+        """The gist encoder that the settings choose for the base model."""
+        return gist_encoder(self.base(progress), self._settings().model, self.checkpoints)
+
+    def texts(self) -> tuple[Embedder, EntityRecogniser, CountTokens]:
+        """What reads texts; each loads what it needs on first use."""
+        if self._texts is None:
+            self._texts = installed_texts(self.spec, self._settings().model, lambda: self._base)
+        return self._texts
+
+    def text_encoder(self) -> TextEncoder | None:
+        """By what the focus searches for the meaning of a question; None where nothing is installed for it."""
+        return text_encoder(self.spec, self.texts()[0])

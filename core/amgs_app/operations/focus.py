@@ -12,10 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import Lifetime
-from amgs_app.operations.maintenance import DryRun
-from amgs_app.results.focus import LastRun, Measured, Opened, RunPosition, SettingChanged, Steered, Stepped
-from amgs_app.results.lifetime import CorpusRead
+from amgs_app.operations.arguments import DryRun, Lifetime
+from amgs_app.results.focus import (
+    CorpusRead,
+    LastRun,
+    Measured,
+    Opened,
+    RunPosition,
+    SettingChanged,
+    Steered,
+    Stepped,
+)
 
 if TYPE_CHECKING:
     from amgs.types import Progress

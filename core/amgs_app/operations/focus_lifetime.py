@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
-from amgs_app.operations.arguments import Limit, Offset
+from amgs_app.operations.arguments import DryRun, Limit, Offset
 from amgs_app.operations.focus import Node, node_of
-from amgs_app.operations.maintenance import DryRun
-from amgs_app.results.lifetime import (
+from amgs_app.results.focus import (
     ActRow,
     Brought,
     Forgotten,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from amgs.errors import UsageError
 from amgs_app.calls.marks import Option
 from amgs_app.calls.operation import operation
-from amgs_app.operations.maintenance import DryRun
+from amgs_app.operations.arguments import DryRun
 from amgs_app.results.focus import FocusFeedback, WorthRow
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from amgs_focus.options import OPTIONS
 from amgs_focus.records import NodeRef
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.span_index import SpanIndex
-from amgs_focus.window.scores import Scores, Values
-from amgs_focus.window.working_context import Entry
+from amgs_focus.window.working_context import Entry, Scores, Values
 
 NAMES = (
     "level",

@@ -28,7 +28,7 @@ from amgs_focus.protocols import ProgressCallback, TextEncoder
 from amgs_focus.records import Findings, FoundBlock, NodeRef
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.span_index import SpanIndex
-from amgs_focus.window.scores import Scores, aggregate
+from amgs_focus.window.working_context import Scores, aggregate
 
 _ENDS = re.compile(r"[.!?][\"'”’)\]]*\s*$|\n\s*\n")
 

@@ -19,8 +19,7 @@ from amgs_focus.options import OPTIONS
 from amgs_focus.records import Findings, NodeRef
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.span_index import SpanIndex
-from amgs_focus.window.scores import Scores, Values, aggregate
-from amgs_focus.window.working_context import Entry, WorkingContext
+from amgs_focus.window.working_context import Entry, Scores, Values, WorkingContext, aggregate
 
 
 @dataclass(frozen=True, slots=True)

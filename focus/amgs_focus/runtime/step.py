@@ -16,8 +16,7 @@ from amgs_focus.runtime.state import FocusState, Parts, mean_residency
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.allocator import allocate, make_room
-from amgs_focus.window.scores import Scores, aggregate
-from amgs_focus.window.working_context import SINKS, WorkingContext
+from amgs_focus.window.working_context import SINKS, Scores, WorkingContext, aggregate
 
 
 def refocus(

@@ -21,8 +21,7 @@ from amgs_focus.records import Action, Decision, InvalidationCost, NodeRef, Reas
 from amgs_focus.settings import FocusSettings
 from amgs_focus.window.candidates import AllocatorState, Unit, WindowState, remembered
 from amgs_focus.window.layout import too_small
-from amgs_focus.window.scores import Scores, aggregate
-from amgs_focus.window.working_context import Edit, TreeShape, WorkingContext
+from amgs_focus.window.working_context import Edit, Scores, TreeShape, WorkingContext, aggregate
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,17 @@
-"""The working context: entries at mixed levels of detail that tile the lifetime and fit the window.
+"""The working context: entries at mixed levels of detail that tile the lifetime and fit the window, and the signed
+scores of its positions.
 
 MegaContext, "Working context API". An immutable value: an edit gives a new one and a record that undoes it
 exactly. Four sink tokens open it; they belong to no span of the lifetime, and count in W_max. Positions are
 dense and local to the window: sinks, then entries in order, a block taking one position a token and a gist
-one a slot.
+one a slot. Scores are as a scorer gives them and the allocator takes them.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Protocol
@@ -345,3 +346,33 @@ def _rows(run: tuple[Entry, ...], tree: LifetimeTree) -> torch.Tensor:
 
 def _broken(what: str) -> FocusError:
     return FocusError(f"{what}.", title="The working context broke an invariant")
+
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Signed utilities in [-1, 1], one a position without the sinks (N = W − 4), as `WorkingContext.pack`
+    lays out.
+
+    Positive asks for more detail, negative for less. parts: named summands, each (N,). question_share: share of the
+    question's words in the block before the tail that holds most of them; None where no words were looked for.
+    inside: level-1 gists whose blocks are wanted though a coarser gist stands for them, each with the score of the
+    block; that of the entry is then the greatest of them.
+    """
+
+    values: Values
+    parts: Mapping[str, Values]
+    question_share: float | None = None
+    inside: Mapping[NodeRef, float] = field(default_factory=dict)
+
+
+def aggregate(context: WorkingContext, values: Values) -> Values:
+    """(N,) scores a position -> (entries,): the mean over each entry's positions."""
+    costs = np.array([entry.cost for entry in context.entries()], dtype=np.int64)
+    if not len(costs):
+        return np.zeros(0)
+    starts = np.concatenate([[0], np.cumsum(costs)[:-1]])
+    means: Values = np.add.reduceat(np.asarray(values, np.float64), starts) / costs
+    return means

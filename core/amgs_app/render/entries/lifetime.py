@@ -12,7 +12,7 @@ from amgs_app.render.drawing import with_view
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
-    from amgs_app.results.lifetime import (
+    from amgs_app.results.focus import (
         Brought,
         CorpusRead,
         Forgotten,

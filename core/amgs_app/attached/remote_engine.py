@@ -330,7 +330,6 @@ class RemoteEngine(Engine):
 
     @cached_property
     def _remote_memory(self) -> Memory:
-
         return cast("Memory", RemoteMemory(self.connection, self.settings.memory.ingest))
 
     @property

@@ -73,9 +73,18 @@ LAYER_OF: Mapping[str, RelevanceLayer] = {
         "lexical",
     ),
     "shared_names": "entity",
-    "decay": "temporal",
+    **dict.fromkeys(("decay", "written_then", "told_day"), "temporal"),
     **dict.fromkeys(
-        ("asked_of", "in_reply", "asking", "after_question", "turn_length", "part_length", "floor"),
+        (
+            "asked_of",
+            "in_reply",
+            "other_role",
+            "asking",
+            "after_question",
+            "turn_length",
+            "part_length",
+            "floor",
+        ),
         "structure",
     ),
 }

@@ -18,6 +18,7 @@ from amgs.index.block_features import name_words
 from amgs.index.lexical import LexicalIndex
 from amgs.index.terms import LexicalQuery
 from amgs.index.vector import QueryVectors, VectorIndex
+from amgs.retrieval.asked_role import asked_role
 from amgs.retrieval.sequence_index import NOTHING, SequenceIndex
 from amgs.retrieval.sources import Numbers
 from amgs.retrieval.text_forms import PART
@@ -32,6 +33,9 @@ FEATURES: Mapping[str, str] = {
     "subject": "the same for the query without the names of those whom it asks about",
     "asked_of": "a turn of somebody whom the query names",
     "in_reply": "so it is, and it follows what somebody else said",
+    "other_role": "a turn of the assistant of a chat where the question's I means the user, or the other way round",
+    "written_then": "written on a day that the question names, where its text does not hold that day",
+    "told_day": "its text tells of a day that the question names, other than the day it was written on",
     "episode_words": "how much of what is asked about the turn's episode mentions, by the best episode",
     "document_meaning": "the best cosine of the part's document, in deviations",
     "asking": "share of questions among the turn's sentences",
@@ -47,6 +51,11 @@ all but turns and falls with their length.
 
 MOST_POSTINGS = 2000
 """Documents looked up for one word; of a commoner word only the best count."""
+
+LONGEST_TURN = 2.0
+"""Logarithm of the length over that of the middle turn up to which a longer turn counts more: about what the fit saw.
+A pasted page would outweigh everything.
+"""
 
 _SHARPEST = 1e-6
 _WORD = re.compile(r"[^\W_]+")
@@ -73,7 +82,8 @@ class Features:
 class QueryFeatures:
     """A query as the evidence needs it. comparison: None while the vector layer is off. flows: by number.
     compare: embeds and compares another text, for the query without names. lexical, order: whether words, and the
-    order of blocks, may speak at all.
+    order of blocks, may speak at all. written, telling: numbers of the blocks that were written on the days asked for,
+    and of those that tell of them; see `asked_days`.
     """
 
     text: str
@@ -83,6 +93,8 @@ class QueryFeatures:
     compare: Callable[[str], QueryVectors] | None = None
     lexical: bool = True
     order: bool = True
+    written: Collection[int] = ()
+    telling: Collection[int] = ()
 
 
 def weigh(
@@ -123,8 +135,14 @@ def weigh(
     columns["asked_of"] = named.astype(np.float64)
     spoken_by_others = (before != NOTHING) & ~np.isin(forms.speaker[before], people)
     columns["in_reply"] = (named & spoken_by_others).astype(np.float64)
+    role = asked_role(asked.text)
+    if role is not None:
+        other = sequences.spoken_as("assistant" if role == "user" else "user")
+        columns["other_role"] = other[rows].astype(np.float64)
+    columns["written_then"] = np.isin(numbers, list(asked.written)).astype(np.float64)
+    columns["told_day"] = np.isin(numbers, list(asked.telling)).astype(np.float64)
     columns["asking"] = turn * np.minimum(traits.asking[rows], 1.0)
-    columns["turn_length"] = turn * forms.length[rows]
+    columns["turn_length"] = turn * np.minimum(forms.length[rows], LONGEST_TURN)
     columns["part_length"] = part * forms.length[rows]
     columns["flow"] = np.array([asked.flows.get(n, 0.0) for n in numbers.tolist()], dtype=np.float64)
     nothing = np.zeros(numbers.size)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from amgs.graph.view import GraphView
 from amgs.index.block_features import NOBODY, BlockFeatures
 from amgs.index.snapshot_store import Generation, save_arrays
+from amgs.retrieval.asked_role import ASSISTANTS, USERS, ChatRole
 from amgs.retrieval.text_forms import TextForms, forms_of
 
 NEXT = "next"
@@ -58,6 +59,30 @@ class SequenceIndex:
     def _speakers(self) -> frozenset[int]:
         # Counted: to sort out which of a few names occur would take longer.
         return frozenset(np.flatnonzero(np.bincount(self.forms.speaker - NOBODY)[1:]).tolist())
+
+    def spoken_as(self, role: ChatRole) -> NDArray[np.bool_]:
+        """(n,) which blocks the user, or the assistant, of a chat with an assistant says. Where nobody in a chat is
+        called user, everybody but the assistant is.
+        """
+        users, assistants = self._chats
+        return users if role == "user" else assistants
+
+    @cached_property
+    def _chats(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        named = self.traits.name != NOBODY
+        users, assistants = (
+            np.isin(
+                self.traits.name, [place for place, name in enumerate(self.traits.names) if name in called]
+            )
+            for called in (USERS, ASSISTANTS)
+        )
+        chats, with_users = (self._in_episodes_of(rows) for rows in (assistants, users))
+        return chats & (users | (named & ~with_users & ~assistants)), assistants
+
+    def _in_episodes_of(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        held = np.zeros(self.episodes, dtype=np.bool_)
+        held[self.episode[rows]] = True
+        return np.asarray(held[self.episode])
 
     def step(self, rows: NDArray[np.int64], way: NDArray[np.int64], count: int = 1) -> NDArray[np.int64]:
         """The rows `count` steps along a way (`before` or `after`); NOTHING where it ends."""

@@ -16,6 +16,7 @@ from amgs.index.ascending import contains
 from amgs.index.fuzzy import StemCorrection
 from amgs.index.vector import QueryVectors
 from amgs.retrieval.answerable import answerable, why_untold
+from amgs.retrieval.asked_days import MOST_BLOCKS, asked_days, holds_its_day
 from amgs.retrieval.features import FEATURES, Features, QueryFeatures, weigh
 from amgs.retrieval.fuzzy import fuzzy, unheld
 from amgs.retrieval.graph import best, expand
@@ -191,6 +192,8 @@ class _Run:
         self.query = sources.keyword.query(request.text)
         self.comparison: QueryVectors | None = None
         self.allowed: Numbers = np.zeros(0, dtype=np.int64)
+        self.written: tuple[int, ...] = ()
+        self.telling: tuple[int, ...] = ()
 
     @property
     def lexical_share(self) -> float:
@@ -262,6 +265,8 @@ class _Run:
         start = self.sources.clock.perf()
         for number in self._present():
             self._add(number, "prefilter")
+        if self.fuses:
+            self._read_days()
         if self.comparison is not None and not self.seeding:
             self._add_cosines(self.comparison)
         facts = self.sources.blocks.facts(sorted(self.found))
@@ -310,6 +315,8 @@ class _Run:
             compare=lambda text: self.sources.vectors.compare(self.sources.embed(text), self.allowed),
             lexical="keyword" in self.wanted,
             order="graph" in self.wanted,
+            written=self.written,
+            telling=self.telling,
         )
         sources = self.sources
         found = weigh(numbers, asked, sources.sequences(), sources.keyword, sources.vectors)
@@ -345,6 +352,27 @@ class _Run:
                 )
             )
         return tuple(made)
+
+    def _read_days(self) -> None:
+        """Note which blocks were written on days that the query names, and which candidates tell of them. Where few
+        were written then, all are candidates.
+        """
+        days = asked_days(self.request.text, self.sources.clock.now())
+        if days is None:
+            return
+        blocks = self.sources.blocks
+        written = blocks.numbers(days.within(self.request.filter))
+        written = written[contains(self.allowed, written)]
+        if written.size > MOST_BLOCKS:
+            written = written[[number in self.found for number in written.tolist()]]
+        of_days = set(written.tolist())
+        stored = blocks.stored(sorted(of_days | self.found.keys()))
+        self.telling = tuple(one.number for one in stored if days.told_by(one.block))
+        self.written = tuple(
+            one.number for one in stored if one.number in of_days and not holds_its_day(one.block)
+        )
+        for number in self.written:
+            self._add(number, "prefilter")
 
     def _present(self) -> list[int]:
         """Blocks that are candidates though no layer found them."""

@@ -1,0 +1,77 @@
+"""The days that a question names, and which blocks were written on them or tell of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+
+from amgs.text.intervals import Modality, ToldDays, dates_in, told_days
+from amgs.types import Block, BlockFilter
+
+LEAST_SURE = 0.5
+"""A reading of a date that is less sure is left alone."""
+
+LONGEST = 31
+"""Days: a longer span tells little of when a thing was said."""
+
+MOST_BLOCKS = 200
+"""Of the days asked for; of more, only what words, meaning and edges find is a candidate."""
+
+_LEAVES_AN_END_OPEN = re.compile(r"\b(?:after|before|by|prior\s+to|since|till|until)\s+$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedDays:
+    """Days [first, last], both counted."""
+
+    first: date
+    last: date
+
+    def within(self, wanted: BlockFilter) -> BlockFilter:
+        """The filter, for what was written on these days in UTC."""
+        since = datetime.combine(self.first, time.min, UTC)
+        until = datetime.combine(self.last, time.min, UTC) + timedelta(days=1)
+        return replace(
+            wanted,
+            since=since if wanted.since is None else max(since, wanted.since),
+            until=until if wanted.until is None else min(until, wanted.until),
+        )
+
+    def overlap(self, told: ToldDays) -> bool:
+        """Whether a span of at most LONGEST days that a text tells, and surely means, has one of these days."""
+        short = (told.last - told.first).days < LONGEST
+        return short and told.confidence > LEAST_SURE and told.first <= self.last and told.last >= self.first
+
+    def told_by(self, block: Block) -> bool:
+        """Whether a text tells of one of these days, other than by the day it was written on."""
+        written = block.created_at.date()
+        return any(self.overlap(told) and not told.first == told.last == written for told in _told(block))
+
+
+def asked_days(text: str, now: datetime) -> AskedDays | None:
+    """The first and the last day that a question names, told from now; None where it names none that is sure, or a
+    span that is open or longer than LONGEST days.
+    """
+    days = [
+        mention.interval.whole
+        for mention in dates_in(text, now)
+        if mention.interval.modality is Modality.ON
+        and mention.interval.confidence > LEAST_SURE
+        and not _LEAVES_AN_END_OPEN.search(text, 0, mention.start)
+    ]
+    if not days:
+        return None
+    first, last = min(first for first, _ in days), max(last for _, last in days)
+    return AskedDays(first, last) if (last - first).days < LONGEST else None
+
+
+def holds_its_day(block: Block) -> bool:
+    """Whether a text names the day it was written on, as a line with its date does: its words say it, then."""
+    written = block.created_at.date()
+    return any(told.first <= written <= told.last for told in _told(block))
+
+
+def _told(block: Block) -> Iterable[ToldDays]:
+    return told_days(block.meta.get("dates") or ())

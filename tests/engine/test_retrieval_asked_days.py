@@ -36,6 +36,10 @@ def test_a_year_a_hint_or_an_open_end_is_none(question: str) -> None:
     assert asked_days(question, NOW) is None
 
 
+def test_the_dates_of_a_page_are_its_own() -> None:
+    assert asked_days(QUESTION + " The gate squeaks." * 60, NOW) is None
+
+
 def written(content: str, at: datetime, *dates: str) -> Block:
     return note(
         content, hours_ago=(NOW - at) / timedelta(hours=1), meta={"dates": list(dates)} if dates else {}

@@ -13,6 +13,9 @@ from amgs.types import Block, BlockFilter
 LEAST_SURE = 0.5
 """A reading of a date that is less sure is left alone."""
 
+MOST_CHARACTERS = 1000
+"""A longer text is no question, and its dates are its own."""
+
 LONGEST = 31
 """Days: a longer span tells little of when a thing was said."""
 
@@ -52,8 +55,10 @@ class AskedDays:
 
 def asked_days(text: str, now: datetime) -> AskedDays | None:
     """The first and the last day that a question names, told from now; None where it names none that is sure, or a
-    span that is open or longer than LONGEST days.
+    span that is open or longer than LONGEST days, and for a text of more than MOST_CHARACTERS.
     """
+    if len(text) > MOST_CHARACTERS:
+        return None
     days = [
         mention.interval.whole
         for mention in dates_in(text, now)

@@ -90,7 +90,7 @@ def test_an_episode_that_mentions_what_is_asked_lifts_its_turns(sources: Sources
     ("off", "silent"),
     [
         ("graph", ["window", "neighbour_words", "episode_words", "after_question", "flow"]),
-        ("vector", ["meaning", "subject", "document_meaning"]),
+        ("vector", ["meaning"]),
     ],
 )
 def test_a_layer_that_is_off_has_no_say(sources: Sources, off: str, silent: list[str]) -> None:
@@ -194,6 +194,15 @@ def test_a_short_fact_is_not_outweighed_by_long_documents() -> None:
         world([*blocks, note("The office door code changed to 8830.")], order), "what is the office door code"
     )
     assert found.hits[0].block.content.startswith("The office door")
+
+
+def test_what_a_part_opens_with_speaks_for_it_and_a_turn_has_no_opening(sources: Sources) -> None:
+    later = "The oven was cold in the morning.\n\nNobody had flour, and the bread was late."
+    opening = "Nobody had flour, and the bread was late.\n\nThe oven was cold in the morning."
+    found = ask(world([note(later), note(opening)], [Link(1, 2, "next")]), "late bread")
+    assert found.hits[0].block.content == opening
+    assert parts(found, "Nobody")["opening"] > parts(found, "The oven")["opening"] == 0.0
+    assert parts(ask(sources, "who sells clocks"), "Bo: My sister")["opening"] == 0.0
 
 
 MANUAL = [

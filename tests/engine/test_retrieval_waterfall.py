@@ -14,7 +14,7 @@ from amgs.retrieval.graph import GRAPH_SHARE, best, expand
 from amgs.retrieval.keyword import saturated
 from amgs.retrieval.score import SEARCH_WEIGHTS, Finding, reinforcement, similarity
 from amgs.retrieval.sources import Sources
-from amgs.retrieval.waterfall import RetrievalRequest, check_layers, gather, search
+from amgs.retrieval.waterfall import RetrievalRequest, check_layers, gather, search, search_weights
 from amgs.types import COMPONENTS, LAYERS, BlockFilter, LayerReport, SearchResult, Weights
 from tests.engine.retrieval_world import NOW, Link, embed, note, world
 
@@ -124,6 +124,17 @@ def test_a_layer_alone_hands_on_only_what_it_found(sources: Sources, layer: str)
     result = ask(sources, "grandmother routr", layers=frozenset({layer}))
     assert result.hits
     assert {hit.layers for hit in result.hits} == {(layer,)}
+
+
+def test_a_search_by_one_layer_has_its_order_whatever_else_speaks_for_a_block() -> None:
+    used = note("rye bread and milk", confidence=1.0, hours_ago=0.0)
+    blocks = [used, note("rye bread", hours_ago=9000.0, confidence=0.1), note("milk")]
+    made = world(blocks, [Link(3, 1, weight=1.0)], reinforcements={1: 90})
+    layers = frozenset({"keyword"})
+    request = RetrievalRequest("bread", weights=search_weights(layers), layers=layers)
+    hits = search(request, made, 5).hits
+    assert [hit.block.content for hit in hits] == ["rye bread", used.content]
+    assert search_weights(frozenset(LAYERS)) == SEARCH_WEIGHTS
 
 
 def test_alone_a_layer_decides_the_similarity(sources: Sources) -> None:

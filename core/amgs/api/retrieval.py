@@ -56,9 +56,8 @@ class Retrieval(MemoryPart):
         wanted = filter or SEARCHED
         if as_of is not None:
             wanted = replace(wanted, as_of=as_utc(as_of))
-        request = waterfall.RetrievalRequest(
-            query, wanted, weights or SEARCH_WEIGHTS, waterfall.check_layers(layers)
-        )
+        asked = waterfall.check_layers(layers)
+        request = waterfall.RetrievalRequest(query, wanted, weights or waterfall.search_weights(asked), asked)
         words_alone = not request.layers & {"vector", "graph"}
         if not words_alone:
             load(self._context.embedder, "the encoder")  # before the clock of its layer starts
@@ -105,7 +104,9 @@ class Retrieval(MemoryPart):
     ) -> waterfall.Gathered:
         """Everything that the layers find for a query, with its evidence; no block is read. For measuring."""
         asked = waterfall.check_layers(layers)
-        request = waterfall.RetrievalRequest(query, weights=weights or SEARCH_WEIGHTS, layers=asked, most=0)
+        request = waterfall.RetrievalRequest(
+            query, weights=weights or waterfall.search_weights(asked), layers=asked, most=0
+        )
         with self._context.derived.searching() as sources:
             return waterfall.gather(request, sources)
 

@@ -67,9 +67,9 @@ _FAINT = 1e-4
 nothing is worth nothing at all. Set by hand.
 """
 LAYER_OF: Mapping[str, RelevanceLayer] = {
-    **dict.fromkeys(("meaning", "subject", "document_meaning", "passage_meaning"), "semantic"),
+    **dict.fromkeys(("meaning", "passage_meaning"), "semantic"),
     **dict.fromkeys(
-        ("words", "coverage", "window", "neighbour_words", "episode_words", "flow"),
+        ("words", "opening", "coverage", "window", "neighbour_words", "episode_words", "flow"),
         "lexical",
     ),
     "shared_names": "entity",

@@ -16,28 +16,28 @@ from numpy.typing import NDArray
 
 from amgs.index.block_features import name_words
 from amgs.index.lexical import LexicalIndex
-from amgs.index.terms import LexicalQuery
+from amgs.index.terms import LexicalQuery, Term
 from amgs.index.vector import QueryVectors, VectorIndex
 from amgs.retrieval.asked_role import asked_role
 from amgs.retrieval.sequence_index import NOTHING, SequenceIndex
 from amgs.retrieval.sources import Numbers
-from amgs.retrieval.text_forms import PART
+from amgs.retrieval.text_forms import NOTE, PART, TURN
 from amgs.text.stop_words import COMMON_WORDS
 
 FEATURES: Mapping[str, str] = {
     "words": "BM25 of what is asked about, by the query's best",
+    "opening": "BM25 of what is asked about in the opening of a part or a note, by the query's best",
     "coverage": "how much of what is asked about it mentions, rare words counting more",
     "window": "the same of it and its neighbours together: two on either side of a turn, one of a part",
     "neighbour_words": "BM25 of the two turns on either side, by the query's best; gated",
-    "meaning": "cosine in deviations from the store's mean; of a turn and the one before it together",
-    "subject": "the same for the query without the names of those whom it asks about",
+    "meaning": "cosine in deviations from the store's mean, times the share of its form; of a turn: of it and the one "
+    "before it together, more than half for the query without the names of those whom it asks about",
     "asked_of": "a turn of somebody whom the query names",
     "in_reply": "so it is, and it follows what somebody else said",
     "other_role": "a turn of the assistant of a chat where the question's I means the user, or the other way round",
     "written_then": "written on a day that the question names, where its text does not hold that day",
     "told_day": "its text tells of a day that the question names, other than the day it was written on",
     "episode_words": "how much of what is asked about the turn's episode mentions, by the best episode",
-    "document_meaning": "the best cosine of the part's document, in deviations",
     "asking": "share of questions among the turn's sentences",
     "after_question": "the turn before ends with a question; gated",
     "turn_length": "logarithm of a turn's length over that of the middle one",
@@ -49,13 +49,23 @@ FEATURES: Mapping[str, str] = {
 all but turns and falls with their length.
 """
 
+MEANING_SHARES: Mapping[int, float] = {TURN: 1.0, PART: 0.4, NOTE: 1.75}
+"""How much the meaning of a text counts, by its form. A part of a document is often longer than an encoder reads, or
+code, and its cosine says less. Chosen beside the weights; docs/results/benchmarks.md has the figures.
+"""
+
 MOST_POSTINGS = 2000
 """Documents looked up for one word; of a commoner word only the best count."""
 
+_MEANING_SHARES = np.array([MEANING_SHARES[form] for form in (TURN, PART, NOTE)])
 LONGEST_TURN = 2.0
 """Logarithm of the length over that of the middle turn up to which a longer turn counts more: about what the fit saw.
 A pasted page would outweigh everything.
 """
+
+
+_WITHOUT_NAMES = 0.56
+"""The share of the query without names in the meaning of a turn, as it was fitted."""
 
 _SHARPEST = 1e-6
 _WORD = re.compile(r"[^\W_]+")
@@ -115,7 +125,11 @@ def weigh(
     gate = forms.gate[rows]
     named = np.isin(forms.speaker[rows], people)
     words = _Words(asked, sequences, keyword, rows, names)
-    columns: dict[str, NDArray[np.float64]] = {"words": words.own, "coverage": words.coverage}
+    columns: dict[str, NDArray[np.float64]] = {
+        "words": words.own,
+        "opening": words.opening,
+        "coverage": words.coverage,
+    }
     if asked.order:
         columns["window"] = words.window
         columns["neighbour_words"] = gate * words.beside
@@ -123,15 +137,12 @@ def weigh(
         columns["after_question"] = gate * np.where(before == NOTHING, 0.0, traits.asks[before])
     if asked.comparison is not None:
         paired = np.where(forms.turns[rows] & asked.order, before, NOTHING)
-        columns["meaning"] = _meaning(numbers, paired, asked.comparison, sequences, vectors)
-        columns["subject"] = columns["meaning"]
-        if names and asked.compare is not None:
+        meaning = _meaning(numbers, paired, asked.comparison, sequences, vectors)
+        if names and asked.compare is not None and turn.any():
             bare = asked.compare(without_names(asked.text, names))
-            columns["subject"] = _meaning(numbers, paired, bare, sequences, vectors)
-        if asked.order:
-            columns["document_meaning"] = (1.0 - turn) * _best_of_episode(
-                columns["meaning"], sequences.episode[rows]
-            )
+            other = _meaning(numbers, paired, bare, sequences, vectors)
+            meaning += turn * _WITHOUT_NAMES * (other - meaning)
+        columns["meaning"] = _MEANING_SHARES[forms.form[rows]] * meaning
     columns["asked_of"] = named.astype(np.float64)
     spoken_by_others = (before != NOTHING) & ~np.isin(forms.speaker[before], people)
     columns["in_reply"] = (named & spoken_by_others).astype(np.float64)
@@ -163,7 +174,8 @@ def without_names(text: str, names: Collection[str]) -> str:
 
 class _Words:
     """What is asked about, word by word, for m candidates: own (m,) and beside (m,), BM25 of each and of the two on
-    either side by the best own; coverage, window (m,) in [0, 1]; episode (m,) by the best of the candidates.
+    either side by the best own; opening (m,), BM25 of the openings by the best, 0 of turns; coverage, window (m,) in
+    [0, 1]; episode (m,) by the best of the candidates.
 
     Among turns the names of the speakers asked about are left out: who says a thing is evidence of its own. Any other
     text is searched for them as for every word.
@@ -177,8 +189,8 @@ class _Words:
         rows: NDArray[np.int64],
         names: Collection[str],
     ) -> None:
-        self.own, self.beside, self.coverage, self.window, self.episode = (
-            np.zeros(rows.size) for _ in range(5)
+        self.own, self.opening, self.beside, self.coverage, self.window, self.episode = (
+            np.zeros(rows.size) for _ in range(6)
         )
         every = keyword.content(asked.query) if asked.lexical else ()
         if not every or not rows.size:
@@ -212,12 +224,27 @@ class _Words:
             if asked_of_turns:
                 episodes[np.unique(episode[at])] += term.idf
             scores[at] = 0.0  # to lay it out anew for each word would take longer where blocks are many
+        if not turn.all():
+            self.opening = ~turn * _by_openings(every, sequences, keyword, rows)
         best = max(float(self.own.max()), _SHARPEST)
         mass = np.maximum(mass, _SHARPEST)
         self.own, self.beside = self.own / best, self.beside / best
         self.coverage, self.window = self.coverage / mass, self.window / mass
         mentioned = np.where(turn, episodes[episode[rows]], 0.0)
         self.episode = mentioned / max(float(mentioned.max()), _SHARPEST)
+
+
+def _by_openings(
+    terms: Collection[Term], sequences: SequenceIndex, keyword: LexicalIndex, rows: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """(m,) BM25 of the candidates' openings, by the best."""
+    scores = np.zeros(sequences.forms.turns.size)
+    for term in terms:
+        found = keyword.openings(term.text, MOST_POSTINGS)
+        at = sequences.traits.rows(found.numbers)
+        scores[at[at != NOTHING]] += found.scores[at != NOTHING]
+    own = scores[rows]
+    return np.asarray(own / max(float(own.max()), _SHARPEST))
 
 
 def _neighbours(sequences: SequenceIndex, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -257,11 +284,3 @@ def _meaning(
     paired = length > _SHARPEST
     together = np.where(paired, (cosine + other) / np.where(paired, length, 1.0), cosine)
     return np.asarray((together - mean) / max(deviation, _SHARPEST))
-
-
-def _best_of_episode(values: NDArray[np.float64], episode: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(m,) the highest of the candidates' values in the episode of each."""
-    _, place = np.unique(episode, return_inverse=True)
-    best = np.full(values.size, -np.inf)
-    np.maximum.at(best, place, values)
-    return np.asarray(best[place])

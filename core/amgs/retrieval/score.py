@@ -16,6 +16,9 @@ from amgs.types import COMPONENTS, Weights
 SEARCH_WEIGHTS = Weights(recency=0.04, centrality=0.03, confidence=0.04, similarity=0.85, reinforcement=0.04)
 """A search asks what matches; the other parts only order what matches equally well."""
 
+ALONE_WEIGHTS = Weights(recency=0.0, centrality=0.0, confidence=0.0, similarity=1.0, reinforcement=0.0)
+"""A layer that runs alone gives its own order."""
+
 REINFORCEMENTS_FOR_HALF = 4.0
 """So many reinforcements read 0.5."""
 

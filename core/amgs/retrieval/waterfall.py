@@ -24,6 +24,7 @@ from amgs.retrieval.keyword import LexicalHit, keyword, saturated
 from amgs.retrieval.passage_finder import PassageFinder, with_passages
 from amgs.retrieval.prefilter import prefilter, total
 from amgs.retrieval.score import (
+    ALONE_WEIGHTS,
     SEARCH_WEIGHTS,
     CompositeScores,
     Finding,
@@ -121,6 +122,17 @@ def check_layers(layers: Collection[str] | None) -> frozenset[str]:
             way_out="The layers are " + ", ".join(LAYERS) + ".",
         )
     return frozenset(layers)
+
+
+def search_weights(layers: Collection[str]) -> Weights:
+    """The weights of the five parts of a score for a search by these layers."""
+    return SEARCH_WEIGHTS if _kinds(layers) > 1 else ALONE_WEIGHTS
+
+
+def _kinds(layers: Collection[str]) -> int:
+    """How many of words, meaning and links speak."""
+    lexical = "keyword" in layers or "fuzzy" in layers
+    return lexical + ("vector" in layers) + ("graph" in layers)
 
 
 def search(request: RetrievalRequest, sources: Sources, top_k: int) -> SearchResult:
@@ -299,9 +311,7 @@ class _Run:
     @property
     def fuses(self) -> bool:
         """Whether several kinds of layers speak, so that their evidence is weighed; alone a layer decides."""
-        lexical = "keyword" in self.wanted or "fuzzy" in self.wanted
-        kinds = lexical + ("vector" in self.wanted) + ("graph" in self.wanted)
-        return self.has_words and kinds > 1
+        return self.has_words and _kinds(self.wanted) > 1
 
     # --- inside -----------------------------------------------------------------------------------------
 

@@ -35,13 +35,12 @@ from amgs_tui.kept_state import KeptState, would_be_lost
 from amgs_tui.keys import EVERYWHERE
 from amgs_tui.main_screen import MainScreen
 from amgs_tui.messages import EngineEvent, EngineReport, EngineRequest, Follow, Origin, Overheard
-from amgs_tui.notices import Notices
+from amgs_tui.notices import Notices, RunStatus
 from amgs_tui.pages import Pages
 from amgs_tui.panes.base import Pane
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.request_execution import Execute, kind_of, run_through_registry
 from amgs_tui.result_router import ResultRouter
-from amgs_tui.run_status import RunStatus
 from amgs_tui.saved_layout import SavedLayout
 from amgs_tui.service_watch import ServiceWatch
 from amgs_tui.state import ScreenState

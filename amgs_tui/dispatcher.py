@@ -17,7 +17,7 @@ from amgs_tui.messages import (
     RequestCancelled,
     Started,
 )
-from amgs_tui.run_status import PATIENCE_SECONDS, RunStatus
+from amgs_tui.notices import PATIENCE_SECONDS, RunStatus
 
 if TYPE_CHECKING:
     from amgs_app.calls.call import Call

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.conversation.keeping import sessions
-from amgs.conversation.tokens import MessageCounter
+from amgs.conversation.material import MessageCounter
 from amgs.errors import ImpossibleBudgetError
 from amgs.memory import Memory
 from amgs.types.conversation import Message, OptimisedContext

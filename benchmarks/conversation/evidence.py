@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.conversation.keeping import sessions
+from amgs.conversation.material import MessageCounter
 from amgs.conversation.relevance import spread
-from amgs.conversation.tokens import MessageCounter
 from amgs.memory import Memory
 from amgs.text.sentences import units
 from amgs.types.conversation import ContextStrategy, Message, OptimisedContext

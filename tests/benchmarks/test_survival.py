@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from amgs.conversation.material import MessageCounter
 from amgs.conversation.optimise import optimise
 from amgs.conversation.strategies.asked import asked_classes, is_bare
-from amgs.conversation.tokens import MessageCounter
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
 from benchmarks.bench_results import MemoryRig

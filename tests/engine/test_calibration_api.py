@@ -9,8 +9,7 @@ import pytest
 
 from amgs.calibration import forecasts
 from amgs.clock import FixedClock
-from amgs.diagnosis.case_changes import compare
-from amgs.diagnosis.cases import check
+from amgs.diagnosis.cases import check, compare
 from amgs.errors import UsageError
 from amgs.memory import Memory
 from amgs.settings import CalibrationSettings, Settings

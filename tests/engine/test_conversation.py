@@ -16,10 +16,10 @@ import pytest
 
 import amgs
 from amgs.clock import FixedClock, parse_instant
+from amgs.conversation.material import MessageCounter
 from amgs.conversation.messages import read_messages
 from amgs.conversation.optimise import optimise
 from amgs.conversation.protection import atoms
-from amgs.conversation.tokens import MessageCounter
 from amgs.errors import (
     AmgsError,
     ImpossibleBudgetError,

@@ -13,8 +13,8 @@ import pytest
 
 import amgs
 from amgs.clock import FixedClock
+from amgs.conversation.material import MessageCounter
 from amgs.conversation.request_prefix import compare
-from amgs.conversation.tokens import MessageCounter
 from amgs.errors import InputError
 from amgs.exchange.migration import migrate
 from amgs.ingest.raw_blocks import RawBlock

@@ -12,9 +12,9 @@ import numpy as np
 
 from amgs.calibration.recalibrate import Curve
 from amgs.calibration.results import CalibrationPlan, EdgeChange, Fit
+from amgs.conversation.material import MessageCounter
 from amgs.conversation.messages import read_messages
 from amgs.conversation.optimise import optimise
-from amgs.conversation.tokens import MessageCounter
 from amgs.conversation.why import changes
 from amgs.identity import block_id
 from amgs.lifecycle.plan_editing import PlanDraft, edited

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from amgs.diagnosis.case_changes import compare
+from amgs.diagnosis.cases import compare
 from amgs.errors import InputError
-from amgs.exchange.case_runs import read_run, write_run
+from amgs.exchange.question_cases import read_run, write_run
 from amgs.types.question_case import CaseChange, CaseHit, CaseOutcome, QuestionCase
 from amgs_app.render.case_report import MARK, code, markdown
 from amgs_app.results.memory import CasesTested

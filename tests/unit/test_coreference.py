@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from amgs.conversation.coreference.antecedents import chances
 from amgs.conversation.coreference.parser import GrammarParser, detect_mentions, place_mentions
 from amgs.conversation.coreference.passage import CorefPassage, Gender, Kind, name_gender, pronoun
-from amgs.conversation.coreference.people import CorefCue, People
+from amgs.conversation.coreference.people import CorefCue, People, chances
 from amgs.conversation.coreference.resolver import Resolution, resolve
 
 

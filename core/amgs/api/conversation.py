@@ -10,11 +10,11 @@ from amgs.api.conversation_contexts import ConversationContexts
 from amgs.api.sources import SourceLibrary
 from amgs.conversation import citing, keeping, protection
 from amgs.conversation.citing import source, text_of
+from amgs.conversation.material import MessageCounter
 from amgs.conversation.messages import GivenMessage, read_messages
 from amgs.conversation.reconstruct import reconstruct
 from amgs.conversation.slots import names_of
 from amgs.conversation.survival import elements, of_pieces, read_handles, survival
-from amgs.conversation.tokens import MessageCounter
 from amgs.errors import ImpossibleBudgetError, UnknownConversationError, UsageError
 from amgs.lifecycle import revision
 from amgs.log import journal

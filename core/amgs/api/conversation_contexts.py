@@ -13,12 +13,12 @@ from amgs.api.context import MemoryPart
 from amgs.conversation import citing, keeping, optimise, protection, views, why
 from amgs.conversation.coreference.parser import packaged_parser
 from amgs.conversation.coreference.resolver import ABSTAINS_BELOW
+from amgs.conversation.material import MessageCounter
 from amgs.conversation.relevance import Relevance, relevance
 from amgs.conversation.resolved import keeping as resolved
 from amgs.conversation.resolved.keeping import gather_entities, split_by_confidence
 from amgs.conversation.segments import topic_spans
 from amgs.conversation.survival import elements, of_context, survival
-from amgs.conversation.tokens import MessageCounter
 from amgs.errors import UnknownConversationError, UsageError
 from amgs.storage.messages import StoredMessage
 from amgs.text.loading import load

@@ -9,8 +9,8 @@ from itertools import pairwise
 from amgs import bounds
 from amgs.api.context import MemoryPart
 from amgs.conversation import exchanges
+from amgs.conversation.material import MessageCounter
 from amgs.conversation.request_prefix import changed_prompts, compare, count_prompts
-from amgs.conversation.tokens import MessageCounter
 from amgs.errors import NotFoundError
 from amgs.storage.messages import ExchangeRow
 from amgs.types.gateway import GatewayExchange, PromptKind

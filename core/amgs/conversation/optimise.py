@@ -13,14 +13,23 @@ from dataclasses import replace
 
 from amgs.conversation.citing import handle, pieces_of, runs, write_spans
 from amgs.conversation.keeping import sessions
-from amgs.conversation.material import DROPPED, KEPT, MASKED, Cited, Draft, Fate, Material, spans_of
+from amgs.conversation.material import (
+    DROPPED,
+    KEPT,
+    MASKED,
+    Cited,
+    Draft,
+    Fate,
+    Material,
+    MessageCounter,
+    spans_of,
+)
 from amgs.conversation.protection import Protection, atoms, find_important, protection
 from amgs.conversation.relevance import rate
 from amgs.conversation.render import gap, mark_cost, mask_output, render
 from amgs.conversation.strategies import STRATEGIES
 from amgs.conversation.strategies.asked import cite_asked
 from amgs.conversation.summaries import AbstractiveSummariser
-from amgs.conversation.tokens import MessageCounter
 from amgs.errors import ImpossibleBudgetError, UsageError
 from amgs.types.conversation import (
     CONTEXT_CONFIGURATIONS,

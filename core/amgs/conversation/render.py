@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from amgs.conversation.citing import cite_pieces, handle
-from amgs.conversation.material import Fate
+from amgs.conversation.material import Fate, MessageCounter
 from amgs.conversation.summaries import AbstractiveSummariser
-from amgs.conversation.tokens import MessageCounter
 from amgs.types.conversation import ContextMessage, Message
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from amgs.conversation.tokens import OVERHEAD, MessageCounter
+from amgs.conversation.material import OVERHEAD, MessageCounter
 from amgs.types.gateway import GatewayExchange, GatewayPrompt, PrefixComparison, PrefixPart, PromptKind
 
 

@@ -13,11 +13,10 @@ import numpy as np
 from amgs.conversation.acts import DialogueAct, acts
 from amgs.conversation.citing import handle, numbers, source
 from amgs.conversation.keeping import sessions
-from amgs.conversation.material import spans_of
+from amgs.conversation.material import MessageCounter, spans_of
 from amgs.conversation.protection import asks
 from amgs.conversation.segments import TopicSegment, segments, sittings
 from amgs.conversation.summaries import summary
-from amgs.conversation.tokens import MessageCounter
 from amgs.storage.messages import StoredMessage
 from amgs.storage.store import Storage
 from amgs.text.embedding import Embedder, normalised

@@ -16,8 +16,7 @@ from amgs.calibration import plan as planning
 from amgs.calibration.results import CalibrationPlan
 from amgs.conversation.citing import numbers
 from amgs.diagnosis import asked, causes, conversation_causes, facts, fixes
-from amgs.diagnosis.case_changes import compare
-from amgs.diagnosis.cases import check
+from amgs.diagnosis.cases import check, compare
 from amgs.log import journal, undo
 from amgs.retrieval.search_log import SearchLog
 from amgs.storage.opening import copy_in_memory

@@ -14,8 +14,7 @@ from typing import Final
 
 from amgs.sessions.lines import unreadable
 from amgs.sessions.messages import call_text
-from amgs.sessions.opening import first_records
-from amgs.sessions.registry import FORMATS
+from amgs.sessions.opening import FORMATS, first_records
 from amgs.sessions.turn import Session, Turn
 from amgs.types.conversation import Message, ToolCall
 

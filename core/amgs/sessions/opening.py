@@ -1,17 +1,35 @@
-"""A session file opened by its path: which format it has is told by what is in it."""
+"""A session file opened by its path: which format it has is told by what is in it, of the formats in one list."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
 from amgs.errors import InputError
-from amgs.sessions.format import SessionFormat
+from amgs.sessions.building import SessionFormat
 from amgs.sessions.lines import Record, items, lines_of, parse_object
-from amgs.sessions.registry import FORMATS
 from amgs.sessions.turn import Session
+
+_NAMES: Final = (
+    "claude_bodies",
+    "opencode",
+    "claude_code",
+    "codex",
+    "gemini_cli",
+    "copilot_cli",
+    "atif",
+    "cline",
+    "aider",
+)
+"""Modules of `formats`, the one that is recognised most surely first."""
+
+FORMATS: Final[tuple[SessionFormat, ...]] = tuple(
+    import_module(f"amgs.sessions.formats.{name}").FORMAT for name in _NAMES
+)
+
 
 END: Final = 8 * 1024 * 1024
 """Bytes of a large file that are shown at once, in a third of a second, while the rest is read."""

@@ -11,7 +11,6 @@ from typing import Any
 
 from amgs.storage.connection import SqlConnection, stored
 from amgs.storage.filters import texts_of
-from amgs.storage.messages import WITHOUT_EXCHANGE
 from amgs.storage.meta import MetaStorage
 
 LEDGER = "deleted_blocks"
@@ -159,6 +158,8 @@ class ErasureStorage:
         """Requests that held messages of which the blocks are pieces, those whose records or prompts give the texts
         away, and the prompts of no other request.
         """
+        from amgs.storage.messages import WITHOUT_EXCHANGE  # here: most sessions read no message
+
         own = "SELECT 1 FROM messages m WHERE m.conversation = e.conversation AND m.number <= e.last AND "
         own += f"{texts_of('m.blocks')} && ?::VARCHAR[]"
         found = self._connection.rows(f"SELECT number FROM exchanges e WHERE EXISTS ({own})", [ids])

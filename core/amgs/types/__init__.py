@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     )
     from amgs.types.progress import Progress
     from amgs.types.retrieval import (
+        COMPONENTS,
         LAYERS,
         BlockFilter,
         Candidate,
@@ -84,10 +85,11 @@ if TYPE_CHECKING:
         LayerReport,
         PassageSpan,
         PastSearch,
+        ScoreParts,
         SearchResult,
         StemReading,
+        Weights,
     )
-    from amgs.types.score import COMPONENTS, ScoreParts, Weights
     from amgs.types.topology import CONSISTENCIES, Consistency, IndexBuild, IndexStatus, StoreChange
 
 _HOMES = {
@@ -176,6 +178,7 @@ _HOMES = {
     ),
     "progress": ("Progress",),
     "retrieval": (
+        "COMPONENTS",
         "LAYERS",
         "BlockFilter",
         "Candidate",
@@ -183,12 +186,9 @@ _HOMES = {
         "LayerReport",
         "PassageSpan",
         "PastSearch",
+        "ScoreParts",
         "SearchResult",
         "StemReading",
-    ),
-    "score": (
-        "COMPONENTS",
-        "ScoreParts",
         "Weights",
     ),
     "topology": (

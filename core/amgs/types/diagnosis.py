@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from amgs.types.explanation import Explanation
     from amgs.types.frame import FrameDefinition
     from amgs.types.lifecycle import JournalEntry
-    from amgs.types.score import Weights
+    from amgs.types.retrieval import Weights
 
 DiagnosisCause = Literal[
     "not stored",

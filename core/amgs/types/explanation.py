@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from amgs.types.block import Block
-    from amgs.types.retrieval import Candidate
-    from amgs.types.score import Weights
+    from amgs.types.retrieval import Candidate, Weights
 
 Verdict = Literal["passed", "missed", "skipped", "switched off"]
 """skipped: there was nothing that the layer could have looked for."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from amgs.types.retrieval import BlockFilter, Candidate, LayerReport
 
 if TYPE_CHECKING:
-    from amgs.types.score import Weights
+    from amgs.types.retrieval import Weights
 
 Merge = Literal["union", "intersection", "priority_chain"]
 BudgetStrategy = Literal["static", "dynamic", "priority"]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from amgs.conversation.tokens import OVERHEAD, MessageCounter
+from amgs.conversation.material import OVERHEAD, MessageCounter
 from amgs.errors import AmgsError, ImpossibleBudgetError
 from amgs.types.conversation import ROLES, ContextMessage, Message, OptimisedContext, Role
 from amgs_app.gateway.formats.spoken import Body, Format, MessageChange, Spoken

@@ -108,11 +108,9 @@ def test(
     that moved is shown with its rank before and now, the part of the score that moved most, and the blocks that came
     before it. Nothing is changed: no answer counts as used.
     """
-    from amgs.diagnosis.case_changes import compare
-    from amgs.diagnosis.cases import check
+    from amgs.diagnosis.cases import check, compare
     from amgs.errors import InputError
-    from amgs.exchange.case_runs import read_run, write_run
-    from amgs.exchange.question_cases import read_cases
+    from amgs.exchange.question_cases import read_cases, read_run, write_run
     from amgs.types import Progress
 
     progress = progress or Progress()

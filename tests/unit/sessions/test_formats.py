@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from amgs.errors import InputError
 from amgs.sessions import building
 from amgs.sessions.formats import gemini_cli, opencode
-from amgs.sessions.opening import first_records, open_session, sessions_in
-from amgs.sessions.registry import FORMATS
+from amgs.sessions.opening import FORMATS, first_records, open_session, sessions_in
 from amgs.sessions.turn import Boundary, Session, Turn
 from amgs.types.usage import Usage
 from tests.unit.sessions.mutations import mutated

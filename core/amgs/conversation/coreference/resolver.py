@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from amgs.conversation.coreference.antecedents import RELIABILITY, agree, chances
 from amgs.conversation.coreference.passage import CorefMention, CorefPassage, Gender, Kind, name_gender
 from amgs.conversation.coreference.people import (
+    RELIABILITY,
     Addressee,
     CorefCue,
     People,
     addressees,
+    agree,
+    chances,
     is_call,
     is_filler,
     is_group_call,

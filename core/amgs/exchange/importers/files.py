@@ -30,7 +30,7 @@ from amgs.exchange.importers.transcripts import TranscriptImporter
 from amgs.sessions.conversation import SessionConversation, conversations_in
 from amgs.sessions.lines import unreadable
 from amgs.sessions.messages import call_text
-from amgs.sessions.registry import FORMATS
+from amgs.sessions.opening import FORMATS
 
 IMPORTERS: tuple[Importer, ...] = (
     Mem0Importer(),

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from amgs.ingest.decoding import decoded
-from amgs.ingest.document import ParsedDocument, UnfitError, Utterance
+from amgs.ingest.document import ParsedDocument, UnfitError, Utterance, decoded
 from amgs.text.intervals import note_date
 
 _SPEAKER = ("speaker", "name", "author", "sender", "from", "user", "role")

@@ -7,8 +7,7 @@ import re
 import warnings
 from collections.abc import Sequence
 
-from amgs.ingest.decoding import decoded
-from amgs.ingest.document import ParsedDocument, UnfitError
+from amgs.ingest.document import ParsedDocument, UnfitError, decoded
 from amgs.ingest.readers.line_ranges import PassageList, runs
 
 LANGUAGES = {

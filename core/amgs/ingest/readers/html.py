@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from typing import Any
 
-from amgs.ingest.decoding import decoded, unified
-from amgs.ingest.document import Outline, ParsedDocument, Passage, UnfitError
+from amgs.ingest.document import Outline, ParsedDocument, Passage, UnfitError, decoded, unified
 
 _HIDDEN = frozenset({"script", "style", "template", "svg", "nav", "noscript", "head", "select", "button"})
 _VOID = frozenset(re.findall(r"\w+", "area base br col embed hr img input link meta source track wbr"))

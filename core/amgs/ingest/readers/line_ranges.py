@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from amgs.ingest.decoding import decoded, unified
-from amgs.ingest.document import Outline, Passage
+from amgs.ingest.document import Outline, Passage, decoded, unified
 from amgs.text import front_matter
 
 

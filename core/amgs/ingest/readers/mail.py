@@ -12,8 +12,7 @@ from email.utils import getaddresses, parsedate_to_datetime
 from typing import Any
 
 from amgs.clock import as_utc
-from amgs.ingest.decoding import decoded, unified
-from amgs.ingest.document import ParsedDocument, Passage, UnfitError
+from amgs.ingest.document import ParsedDocument, Passage, UnfitError, decoded, unified
 from amgs.ingest.readers import html
 from amgs.ingest.readers.line_ranges import PassageList
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
 
-from amgs.ingest.decoding import decoded
-from amgs.ingest.document import ParsedDocument, Passage, UnfitError, Utterance
+from amgs.ingest.document import ParsedDocument, Passage, UnfitError, Utterance, decoded
 
 _TIMES = re.compile(r"^\s*((?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3})\s*-->\s*(?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}")
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]+)>")

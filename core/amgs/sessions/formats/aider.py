@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from amgs.errors import InputError
-from amgs.sessions.building import SessionBuilder
-from amgs.sessions.format import SessionFormat
+from amgs.sessions.building import SessionBuilder, SessionFormat
 from amgs.sessions.lines import Record, instant, text, unreadable
 from amgs.sessions.turn import Boundary, Place, Session, Turn
 from amgs.types.conversation import ToolCall

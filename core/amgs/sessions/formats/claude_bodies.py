@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from amgs.errors import InputError
 from amgs.sessions.anthropic_messages import parts_of, turns_of_part, usage_of, window_of
-from amgs.sessions.building import SessionBuilder
+from amgs.sessions.building import SessionBuilder, SessionFormat
 from amgs.sessions.claude_body_files import (
     BodyCall,
     RequestWindow,
@@ -25,7 +25,6 @@ from amgs.sessions.claude_body_files import (
     mark_of,
     same_at_start,
 )
-from amgs.sessions.format import SessionFormat
 from amgs.sessions.lines import Line, Record, as_json, content_text, fields, items, text
 from amgs.sessions.turn import Boundary, Place, Session, TurnKind
 from amgs.types.conversation import Role

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs.sessions.anthropic_messages import parts_of, turns_of_part, usage_of, window_of
-from amgs.sessions.building import SessionBuilder, read_lines
-from amgs.sessions.format import SessionFormat
+from amgs.sessions.building import SessionBuilder, SessionFormat, read_lines
 from amgs.sessions.lines import (
     Line,
     Record,

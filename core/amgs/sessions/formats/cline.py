@@ -17,8 +17,7 @@ from typing import Any, Final
 
 from amgs.errors import InputError
 from amgs.sessions.anthropic_messages import PartTurn, parts_of, turns_of_part
-from amgs.sessions.building import SessionBuilder
-from amgs.sessions.format import SessionFormat
+from amgs.sessions.building import SessionBuilder, SessionFormat
 from amgs.sessions.lines import (
     Line,
     Record,

@@ -15,8 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.sessions.building import SessionBuilder, read_lines
-from amgs.sessions.format import SessionFormat
+from amgs.sessions.building import SessionBuilder, SessionFormat, read_lines
 from amgs.sessions.lines import (
     Line,
     Record,

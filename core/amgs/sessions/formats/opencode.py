@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs.errors import InputError
-from amgs.sessions.building import SessionBuilder
-from amgs.sessions.format import SessionFormat
+from amgs.sessions.building import SessionBuilder, SessionFormat
 from amgs.sessions.lines import (
     Line,
     Record,

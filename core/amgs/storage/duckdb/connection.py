@@ -22,8 +22,7 @@ from amgs.errors import (
     StoreTooNewError,
     UsageError,
 )
-from amgs.storage.change_log import ChangeLog
-from amgs.storage.connection import SqlConnection
+from amgs.storage.connection import ChangeLog, SqlConnection
 from amgs.storage.duckdb import files
 from amgs.storage.duckdb.last_commit import SETTINGS, LastCommit, Note, WriteAheadSize
 from amgs.storage.duckdb.read_gate import ReadGate

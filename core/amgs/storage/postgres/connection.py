@@ -23,13 +23,12 @@ from amgs.storage.connection import SqlConnection
 from amgs.storage.migrations import LATEST
 from amgs.storage.postgres import values
 from amgs.storage.postgres.address import Address
-from amgs.storage.postgres.dialect import translated
 from amgs.storage.postgres.guard import SETTING
 from amgs.storage.postgres.lease import leased, leased_version
 from amgs.storage.postgres.outbox import Outbox, SharedChangeLog
 from amgs.storage.postgres.schema import migrate, version_of
 from amgs.storage.postgres.server_errors import translating
-from amgs.storage.postgres.values import array_of, columns_of, type_of, values_in
+from amgs.storage.postgres.values import array_of, columns_of, translated, type_of, values_in
 from amgs.types import StoreChange
 from amgs.types.topology import NamespaceSize
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from amgs.storage.change_log import ChangeLog, Key
+from amgs.storage.connection import ChangeLog, Key
 from amgs.storage.signature import signature
 from amgs.types import EdgeKey, StoreChange
 

@@ -19,7 +19,7 @@ from psycopg.sql import SQL, Identifier
 
 from amgs.storage.migrations import LATEST, MIGRATIONS
 from amgs.storage.postgres import guard
-from amgs.storage.postgres.dialect import FUNCTIONS, translated
+from amgs.storage.postgres.values import FUNCTIONS, translated
 
 _BEGUN_WITH = 13
 """Steps that no store in PostgreSQL was ever without: of these only what makes tables is carried out."""

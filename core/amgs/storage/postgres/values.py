@@ -1,4 +1,5 @@
-"""Values between Python and PostgreSQL: texts with characters that it does not take, vectors as bytes.
+"""Values between Python and PostgreSQL, and the SQL of the parts as it reads it: texts with characters that it does not
+take, vectors as bytes, marks of parameters, names of types, and functions.
 
 PostgreSQL keeps no U+0000 in a text and does not read it in JSON. Both stand in the tables behind a mark that no text
 needs, U+10FFFE, and the mark itself is doubled by a letter: every text comes back as it went in.
@@ -11,6 +12,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -250,3 +252,37 @@ def _vectors(chunk: Any) -> list[Any]:
     sizes = chunk.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
     parts = np.split(flat, np.cumsum(sizes)[:-1]) if len(chunk) else []
     return [part if there else None for part, there in zip(parts, chunk.is_valid().to_pylist(), strict=True)]
+
+
+_TOKEN = re.compile(r"'(?:[^']|'')*'|--[^\n]*|\?|%|\bDOUBLE\b|\bVARCHAR\b|\bFLOAT\[\]")
+_WORDS = {"?": "%s", "DOUBLE": "FLOAT8", "VARCHAR": "TEXT", "FLOAT[]": "REAL[]"}
+
+
+@cache
+def translated(sql: str) -> str:
+    """A statement of the parts as psycopg takes it; the parts hold a few hundred of them."""
+
+    def word(found: re.Match[str]) -> str:
+        text = found[0]
+        return _WORDS.get(text) or text.replace("%", "%%")
+
+    return _TOKEN.sub(word, sql)
+
+
+_CALLED = "LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN"
+FUNCTIONS = (
+    f"""CREATE FUNCTION epoch_us(at timestamp) RETURNS bigint {_CALLED}
+        (extract(epoch FROM at) * 1000000)::bigint""",
+    # Days and what is left of one: as a factor of an interval either is exact, all microseconds at once are not.
+    f"""CREATE FUNCTION make_timestamp(us bigint) RETURNS timestamp {_CALLED}
+        timestamp '1970-01-01' + (us / 86400000000) * interval '1 day'
+        + (us % 86400000000) * interval '1 microsecond'""",
+    f"CREATE FUNCTION contains(whole text, part text) RETURNS boolean {_CALLED} strpos(whole, part) > 0",
+    f"CREATE FUNCTION isfinite(x float8) RETURNS boolean {_CALLED} x NOT IN ('NaN', 'Infinity', '-Infinity')",
+    f"""CREATE FUNCTION json_extract_string(doc json, pointer text) RETURNS text {_CALLED}
+        doc ->> replace(replace(substr(pointer, 2), '~1', '/'), '~0', '~')""",
+    f"""CREATE FUNCTION from_json(doc json, shape text) RETURNS text[] {_CALLED}
+        CASE WHEN json_typeof(doc) = 'array' THEN ARRAY(SELECT json_array_elements_text(doc)) END""",
+    "CREATE FUNCTION uuid() RETURNS uuid LANGUAGE sql VOLATILE RETURN gen_random_uuid()",
+)
+"""What the parts call by DuckDB's names, in the schema of the store."""

@@ -14,8 +14,8 @@ from time import monotonic
 from typing import Final
 
 from amgs.errors import AmgsError, InputError
-from amgs.sessions.format import SessionFormat
-from amgs.sessions.registry import FORMATS
+from amgs.sessions.building import SessionFormat
+from amgs.sessions.opening import FORMATS
 from amgs.types import Progress
 from amgs.wings.sessions.review import TurnRow, row_of
 

@@ -194,7 +194,7 @@ def _path_of(name: str) -> Path:
 
 
 def _list(project: str, agent: str, *, subagents: bool, limit: int) -> SessionListing:
-    from amgs.sessions.registry import FORMATS
+    from amgs.sessions.opening import FORMATS
     from amgs.wings.sessions.listing import list_sessions
 
     if agent and agent not in (known := [one.key for one in FORMATS]):

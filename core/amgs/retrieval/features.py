@@ -21,7 +21,7 @@ from amgs.index.vector import QueryVectors, VectorIndex
 from amgs.retrieval.asked_role import asked_role
 from amgs.retrieval.sequence_index import NOTHING, SequenceIndex
 from amgs.retrieval.sources import Numbers
-from amgs.retrieval.text_forms import NOTE, PART, TURN
+from amgs.retrieval.text_forms import NOTE, PART
 from amgs.text.stop_words import COMMON_WORDS
 
 FEATURES: Mapping[str, str] = {
@@ -30,8 +30,8 @@ FEATURES: Mapping[str, str] = {
     "coverage": "how much of what is asked about it mentions, rare words counting more",
     "window": "the same of it and its neighbours together: two on either side of a turn, one of a part",
     "neighbour_words": "BM25 of the two turns on either side, by the query's best; gated",
-    "meaning": "cosine in deviations from the store's mean, times the share of its form; of a turn: of it and the one "
-    "before it together, more than half for the query without the names of those whom it asks about",
+    "meaning": "cosine in deviations from the store's mean, times NOTE_MEANING for a note; of a turn: of it and the "
+    "one before it together, more than half for the query without the names of those whom it asks about",
     "asked_of": "a turn of somebody whom the query names",
     "in_reply": "so it is, and it follows what somebody else said",
     "other_role": "a turn of the assistant of a chat where the question's I means the user, or the other way round",
@@ -49,20 +49,18 @@ FEATURES: Mapping[str, str] = {
 all but turns and falls with their length.
 """
 
-MEANING_SHARES: Mapping[int, float] = {TURN: 1.0, PART: 0.4, NOTE: 1.75}
-"""How much the meaning of a text counts, by its form. A part of a document is often longer than an encoder reads, or
-code, and its cosine says less. Chosen beside the weights; docs/results/benchmarks.md has the figures.
+NOTE_MEANING = 1.75
+"""How much the meaning of a note of its own counts beside that of any other text. Chosen beside the weights:
+docs/results/benchmarks.md.
 """
 
 MOST_POSTINGS = 2000
 """Documents looked up for one word; of a commoner word only the best count."""
 
-_MEANING_SHARES = np.array([MEANING_SHARES[form] for form in (TURN, PART, NOTE)])
 LONGEST_TURN = 2.0
 """Logarithm of the length over that of the middle turn up to which a longer turn counts more: about what the fit saw.
 A pasted page would outweigh everything.
 """
-
 
 _WITHOUT_NAMES = 0.56
 """The share of the query without names in the meaning of a turn, as it was fitted."""
@@ -142,7 +140,7 @@ def weigh(
             bare = asked.compare(without_names(asked.text, names))
             other = _meaning(numbers, paired, bare, sequences, vectors)
             meaning += turn * _WITHOUT_NAMES * (other - meaning)
-        columns["meaning"] = _MEANING_SHARES[forms.form[rows]] * meaning
+        columns["meaning"] = np.where(forms.form[rows] == NOTE, NOTE_MEANING, 1.0) * meaning
     columns["asked_of"] = named.astype(np.float64)
     spoken_by_others = (before != NOTHING) & ~np.isin(forms.speaker[before], people)
     columns["in_reply"] = (named & spoken_by_others).astype(np.float64)

@@ -14,7 +14,7 @@ from amgs.retrieval.features import FEATURES, Features
 
 WEIGHTS: Mapping[str, float] = {
     "words": 1.398,
-    "opening": 0.5,
+    "opening": 0.75,
     "coverage": 1.161,
     "window": 1.77,
     "neighbour_words": 0.224,

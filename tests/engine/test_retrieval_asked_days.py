@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 import pytest
 
 from amgs.retrieval import waterfall
-from amgs.retrieval.asked_days import AskedDays, asked_days
+from amgs.retrieval.asked_days import BESIDE_WORDS, AskedDays, asked_days
 from amgs.retrieval.waterfall import RetrievalRequest, search
 from amgs.types import Block, BlockFilter, SearchResult
 from tests.engine.retrieval_world import NOW, note, world
@@ -26,7 +26,22 @@ QUESTION = "What did we talk about on 5 February 2026?"
     ],
 )
 def test_a_day_or_span_of_days_is_read(question: str, first: date, last: date) -> None:
-    assert asked_days(question, NOW) == AskedDays(first, last)
+    assert asked_days(question, NOW) == AskedDays(first, last, alone=True)
+
+
+@pytest.mark.parametrize(
+    ("question", "alone"),
+    [
+        ("what did we talk about on 5 February?", True),
+        ("What did you suggest yesterday?", True),
+        ("5 February 2026", True),
+        ("what did we say of the gate on 5 February?", False),
+        ("how much diesel arrived in February?", False),
+    ],
+)
+def test_a_question_asks_for_the_days_alone_or_for_more(question: str, alone: bool) -> None:
+    found = asked_days(question, NOW)
+    assert found is not None and found.alone is alone
 
 
 @pytest.mark.parametrize(
@@ -61,6 +76,15 @@ def test_what_was_written_on_the_day_comes_first_though_it_holds_no_word_of_the_
     assert found.hits[0].block.content == "The gate squeaks."
     assert found.hits[0].layers == ("prefilter",) or "vector" in found.hits[0].layers
     assert parts(found, "The gate")["written_then"] > 0 == parts(found, "We talk")["written_then"]
+
+
+def test_the_day_counts_less_beside_what_else_is_asked_for() -> None:
+    blocks = [written("The gate squeaks.", FIFTH), written("The diesel is here.", FIFTH + timedelta(days=9))]
+    whole, beside = (
+        parts(ask(blocks, question), "The gate")["written_then"]
+        for question in (QUESTION, "How much diesel arrived on 5 February 2026?")
+    )
+    assert beside == pytest.approx(whole * BESIDE_WORDS) and 0 < beside < whole
 
 
 def test_a_text_that_holds_its_own_day_is_found_by_its_words_alone() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
 from amgs.text.intervals import Modality, ToldDays, dates_in, told_days
+from amgs.text.stop_words import COMMON_WORDS
 from amgs.types import Block, BlockFilter
 
 LEAST_SURE = 0.5
@@ -19,18 +20,40 @@ MOST_CHARACTERS = 1000
 LONGEST = 31
 """Days: a longer span tells little of when a thing was said."""
 
+BESIDE_WORDS = 1 / 3
+"""How much it counts that a block was written on the days asked for, where the question asks for more than the days:
+"how much diesel came in October?" may be answered by a note of November.
+"""
+
 MOST_BLOCKS = 200
 """Of the days asked for; of more, only what words, meaning and edges find is a candidate."""
 
 _LEAVES_AN_END_OPEN = re.compile(r"\b(?:after|before|by|prior\s+to|since|till|until)\s+$", re.IGNORECASE)
 
 
+_OF_TALKING = frozenset(
+    re.findall(
+        r"\w+",
+        "advise advised afternoon answer answered anything ask asked bring brought chat chatted conversation day days "
+        "discuss discussed discussion evening everything explain explained get give given gave go going happen "
+        "happened happening help helped know like look make made mention mentioned morning need needed night note "
+        "notes plan planned question questions recommend recommended said say see session sessions speak spoke "
+        "subject suggest suggested talk talked talking tell thing things think thought time told topic topics want "
+        "wanted week work worked working write written wrote",
+    )
+)
+"""Words that say of a question that it asks for what was said or done, and not for what of it."""
+_COMMON = frozenset(COMMON_WORDS)
+_WORD = re.compile(r"[^\W\d_]+")
+
+
 @dataclass(frozen=True, slots=True)
 class AskedDays:
-    """Days [first, last], both counted."""
+    """Days [first, last], both counted. alone: the question asks for whatever was said or done on them."""
 
     first: date
     last: date
+    alone: bool = True
 
     def within(self, wanted: BlockFilter) -> BlockFilter:
         """The filter, for what was written on these days in UTC."""
@@ -59,17 +82,22 @@ def asked_days(text: str, now: datetime) -> AskedDays | None:
     """
     if len(text) > MOST_CHARACTERS:
         return None
-    days = [
-        mention.interval.whole
+    named = [
+        mention
         for mention in dates_in(text, now)
         if mention.interval.modality is Modality.ON
         and mention.interval.confidence > LEAST_SURE
         and not _LEAVES_AN_END_OPEN.search(text, 0, mention.start)
     ]
-    if not days:
+    if not named:
         return None
-    first, last = min(first for first, _ in days), max(last for _, last in days)
-    return AskedDays(first, last) if (last - first).days < LONGEST else None
+    first = min(mention.interval.whole[0] for mention in named)
+    last = max(mention.interval.whole[1] for mention in named)
+    if (last - first).days >= LONGEST:
+        return None
+    rest = "".join(c for i, c in enumerate(text) if not any(m.start <= i < m.end for m in named))
+    asked = {word.lower() for word in _WORD.findall(rest)} - _OF_TALKING - _COMMON
+    return AskedDays(first, last, alone=not asked)
 
 
 def holds_its_day(block: Block) -> bool:

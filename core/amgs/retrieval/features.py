@@ -35,7 +35,8 @@ FEATURES: Mapping[str, str] = {
     "asked_of": "a turn of somebody whom the query names",
     "in_reply": "so it is, and it follows what somebody else said",
     "other_role": "a turn of the assistant of a chat where the question's I means the user, or the other way round",
-    "written_then": "written on a day that the question names, where its text does not hold that day",
+    "written_then": "written on a day that the question names, where its text does not hold that day; a third where "
+    "the question asks for more than the day",
     "told_day": "its text tells of a day that the question names, other than the day it was written on",
     "episode_words": "how much of what is asked about the turn's episode mentions, by the best episode",
     "asking": "share of questions among the turn's sentences",
@@ -91,7 +92,7 @@ class QueryFeatures:
     """A query as the evidence needs it. comparison: None while the vector layer is off. flows: by number.
     compare: embeds and compares another text, for the query without names. lexical, order: whether words, and the
     order of blocks, may speak at all. written, telling: numbers of the blocks that were written on the days asked for,
-    and of those that tell of them; see `asked_days`.
+    and of those that tell of them. days_share: how much the former count, see `asked_days`.
     """
 
     text: str
@@ -103,6 +104,7 @@ class QueryFeatures:
     order: bool = True
     written: Collection[int] = ()
     telling: Collection[int] = ()
+    days_share: float = 1.0
 
 
 def weigh(
@@ -148,7 +150,7 @@ def weigh(
     if role is not None:
         other = sequences.spoken_as("assistant" if role == "user" else "user")
         columns["other_role"] = other[rows].astype(np.float64)
-    columns["written_then"] = np.isin(numbers, list(asked.written)).astype(np.float64)
+    columns["written_then"] = asked.days_share * np.isin(numbers, list(asked.written))
     columns["told_day"] = np.isin(numbers, list(asked.telling)).astype(np.float64)
     columns["asking"] = turn * np.minimum(traits.asking[rows], 1.0)
     columns["turn_length"] = turn * np.minimum(forms.length[rows], LONGEST_TURN)

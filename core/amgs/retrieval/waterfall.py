@@ -16,7 +16,7 @@ from amgs.index.ascending import contains
 from amgs.index.fuzzy import StemCorrection
 from amgs.index.vector import QueryVectors
 from amgs.retrieval.answerable import answerable, why_untold
-from amgs.retrieval.asked_days import MOST_BLOCKS, asked_days, holds_its_day
+from amgs.retrieval.asked_days import BESIDE_WORDS, MOST_BLOCKS, asked_days, holds_its_day
 from amgs.retrieval.features import FEATURES, Features, QueryFeatures, weigh
 from amgs.retrieval.fuzzy import fuzzy, unheld
 from amgs.retrieval.graph import best, expand
@@ -206,6 +206,7 @@ class _Run:
         self.allowed: Numbers = np.zeros(0, dtype=np.int64)
         self.written: tuple[int, ...] = ()
         self.telling: tuple[int, ...] = ()
+        self.days_share = 1.0
 
     @property
     def lexical_share(self) -> float:
@@ -327,6 +328,7 @@ class _Run:
             order="graph" in self.wanted,
             written=self.written,
             telling=self.telling,
+            days_share=self.days_share,
         )
         sources = self.sources
         found = weigh(numbers, asked, sources.sequences(), sources.keyword, sources.vectors)
@@ -370,6 +372,7 @@ class _Run:
         days = asked_days(self.request.text, self.sources.clock.now())
         if days is None:
             return
+        self.days_share = 1.0 if days.alone else BESIDE_WORDS
         blocks = self.sources.blocks
         written = blocks.numbers(days.within(self.request.filter))
         written = written[contains(self.allowed, written)]

@@ -1,5 +1,4 @@
-"""What a pane or a widget may know of the program around it, and what completes and explains a line that is typed into.
-"""
+"""What a pane or a widget may know of the program around it, and what completes a line that is typed into."""
 
 from __future__ import annotations
 

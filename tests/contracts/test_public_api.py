@@ -7,7 +7,6 @@ import inspect
 import typing
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -22,13 +21,12 @@ PARTS = [part for part in amgs.Memory.__mro__ if part is not object]
 
 def types_of_public_methods() -> set[str]:
     """The names of our own types in the annotations of Memory's public methods."""
-    modules = (inspect.getmodule(part) for part in PARTS)
-    return set().union(*(types_in(module) for module in modules if module is not None))
+    return set().union(*(types_in(part) for part in PARTS))
 
 
-def types_in(module: ModuleType) -> set[str]:
-    tree = ast.parse(inspect.getsource(module))
-    (cls,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
+def types_in(part: type) -> set[str]:
+    tree = ast.parse(inspect.getsource(import_module(part.__module__)))
+    (cls,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == part.__name__)
     methods = [
         node for node in cls.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
     ]

@@ -308,7 +308,8 @@ class GatewayLogCalls(ClientPart):
         """The latest requests, the newest first, without what was sent."""
     def exchange(self, number: int) -> GatewayExchange:
         """A request with what its model read, put together from the conversation and held against the
-        digest of what was sent. Raises NotFoundError for a request that is not kept.
+        digest of what was sent, and beside the request before it. Raises NotFoundError for a request
+        that is not kept.
         """
 
 class TasksCalls(ClientPart):

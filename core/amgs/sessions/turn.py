@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal
 
 from amgs.types.conversation import Role, ToolCall
 from amgs.types.usage import Usage
 
 TurnKind = Literal["said", "call", "result", "summary", "boundary", "injected", "thinking"]
-TURN_KINDS: tuple[TurnKind, ...] = get_args(TurnKind)
 """said: words of the user, of the model or of the system prompt. call: of a tool. result: what a tool gave back.
 summary: what a compaction wrote in place of what it dropped. boundary: where a compaction took place. injected: what
 the program put in as if it had been said: reminders, hooks, command output. thinking: of the model.

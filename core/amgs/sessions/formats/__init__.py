@@ -1,1 +1,1 @@
-"""The formats of session files, one module each; `registry` lists them."""
+"""The formats of session files, one module each; `amgs.sessions.opening` lists them."""

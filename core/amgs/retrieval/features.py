@@ -148,9 +148,9 @@ def weigh(
     columns["in_reply"] = (named & spoken_by_others).astype(np.float64)
     role = asked_role(asked.text)
     if role is not None:
-        other = sequences.spoken_as("assistant" if role == "user" else "user")
-        columns["other_role"] = other[rows].astype(np.float64)
-    columns["written_then"] = asked.days_share * np.isin(numbers, list(asked.written))
+        stepping_back = sequences.spoken_as("assistant" if role == "user" else "user")
+        columns["other_role"] = stepping_back[rows].astype(np.float64)
+    columns["written_then"] = asked.days_share * np.isin(numbers, list(asked.written)).astype(np.float64)
     columns["told_day"] = np.isin(numbers, list(asked.telling)).astype(np.float64)
     columns["asking"] = turn * np.minimum(traits.asking[rows], 1.0)
     columns["turn_length"] = turn * np.minimum(forms.length[rows], LONGEST_TURN)

@@ -150,6 +150,8 @@ if TYPE_CHECKING:
     from amgs.types.edge_draft import EdgeDraft as EdgeDraft
     from amgs.types.edge_draft import EdgeEdit as EdgeEdit
     from amgs.types.gateway import GatewayExchange as GatewayExchange
+    from amgs.types.gateway import GatewayPrompt as GatewayPrompt
+    from amgs.types.gateway import PrefixComparison as PrefixComparison
     from amgs.types.mentions import ConversationEntities as ConversationEntities
     from amgs.types.mentions import ConversationEntity as ConversationEntity
     from amgs.types.mentions import ConversationResolved as ConversationResolved
@@ -161,6 +163,7 @@ if TYPE_CHECKING:
     from amgs.types.topology import IndexLag as IndexLag
     from amgs.types.topology import NamespaceSize as NamespaceSize
     from amgs.types.topology import StoreTopology as StoreTopology
+    from amgs.types.usage import Usage as Usage
     from amgs.workers import Worker as Worker
 
 _HOMES = {
@@ -297,7 +300,7 @@ _HOMES = {
         "ReadSpan",
     ),
     "amgs.types.edge_draft": ("EdgeDraft", "EdgeEdit"),
-    "amgs.types.gateway": ("GatewayExchange",),
+    "amgs.types.gateway": ("GatewayExchange", "GatewayPrompt", "PrefixComparison"),
     "amgs.types.question_case": ("QuestionCase",),
     "amgs.types.mentions": (
         "ConversationEntities",
@@ -308,6 +311,7 @@ _HOMES = {
     "amgs.types.causes": ("KeptCause", "KeptCauses"),
     "amgs.types.tasks": ("Task", "WorkerList", "WorkerState"),
     "amgs.types.topology": ("IndexLag", "NamespaceSize", "StoreTopology"),
+    "amgs.types.usage": ("Usage",),
     "amgs.workers": ("Worker",),
     "amgs.opening": ("FallbackWarning", "open"),
     "amgs.settings": ("Settings",),

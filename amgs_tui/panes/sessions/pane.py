@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from amgs_tui.host import Host
 
 VIEWS: tuple[commands.View, ...] = ("overview", "turns", "window", "lost", "regret", "cache")
+AT_ONCE = 16 * 1024 * 1024
+"""Bytes up to which a session is read whole before it is shown: a fifth of a second."""
 _EVERY = 1.0
 """Seconds between two looks at the file of the session that is shown, which may still grow."""
 
@@ -285,12 +287,18 @@ followed."""
         """Of the list, open the session; of a row, read its turn in full."""
         if self.review is None:
             if self.rows:
-                self.ask(commands.session(self.sessions[self.cursor].path))
+                self._ask_for(self.sessions[self.cursor])
             return
         row = self.row
         if row is not None and row.turn is not None:
             self._copying = False
             self.ask(commands.session(self._path, view="text", at=row.turn))
+
+    def _ask_for(self, session: ListedSession) -> None:
+        """Open a session; of a large file the end is shown while the rest is read."""
+        if session.size > AT_ONCE:
+            self.ask(commands.session(session.path, end=True), slot="sessions:end")
+        self.ask(commands.session(session.path))
 
     def action_view(self) -> None:
         self.view = VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)]

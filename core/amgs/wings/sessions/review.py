@@ -31,6 +31,7 @@ class SessionFacts:
     """What a session is. records: lines or records of the file; taken: those that hold turns; evidence: the others by
     what they are; unread: line and reason of those that cannot be read. turns: by kind, of the main conversation.
     subagents: how many. has_system, has_tools: whether the file holds the system prompt and the definitions of tools.
+    partial: whether only the end of the file was read.
     """
 
     agent: str
@@ -53,6 +54,7 @@ class SessionFacts:
     abandoned: int
     has_system: bool
     has_tools: bool
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,7 @@ def facts_of(session: Session) -> SessionFacts:
         sum(turn.abandoned for turn in session.turns),
         session.system is not None,
         session.tools is not None,
+        session.partial,
     )
 
 

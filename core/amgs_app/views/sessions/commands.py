@@ -95,6 +95,10 @@ def session(
         int | None,
         Option("--limit", metavar="N", min=1, help="Show at most N; default: 50 sessions, 200 turns."),
     ] = None,
+    end: Annotated[
+        bool,
+        Option("--end", help="Read only the end of a large file, at once; turns are numbered from there."),
+    ] = False,
     progress: Progress | None = None,
 ) -> (
     SessionListing
@@ -122,7 +126,7 @@ def session(
     if not name:
         return _list(project, agent, subagents=subagents, limit=limit or 50)
     _check(view, at=at, kind=kind, find=find)
-    opened = open_named(name)
+    opened = open_named(name, end=end)
     from amgs.wings.sessions.review import facts_of, row_of
 
     facts = facts_of(opened)
@@ -176,11 +180,11 @@ def session(
     return review(opened, progress)
 
 
-def open_named(name: str) -> Session:
-    """The session in a file, or whose id begins so; raises InputError for none."""
-    from amgs.sessions.opening import open_session
+def open_named(name: str, *, end: bool = False) -> Session:
+    """The session in a file, or whose id begins so; raises InputError for none. end: only the end of a large file."""
+    from amgs.sessions.opening import open_end, open_session
 
-    return open_session(_path_of(name))
+    return open_end(_path_of(name)) if end else open_session(_path_of(name))
 
 
 def _path_of(name: str) -> Path:

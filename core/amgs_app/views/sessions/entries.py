@@ -145,6 +145,8 @@ def _facts_told(facts: SessionFacts) -> Iterator[str]:
             else ""
         )
     )
+    if facts.partial:
+        yield "only the end of the file was read, and turns are numbered from there"
     missing = [
         name for name, there in (("system prompt", facts.has_system), ("tools", facts.has_tools)) if not there
     ]

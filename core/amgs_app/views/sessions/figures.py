@@ -80,6 +80,8 @@ def _facts(facts: SessionFacts) -> list[str]:
     told += [
         word for word in (facts.model, plural(facts.subagents, "subagent") if facts.subagents else "") if word
     ]
+    if facts.partial:
+        told.insert(0, "the end of a large file, the rest is being read")
     other = facts.records - facts.taken
     told.append(f"{facts.records:,} records, {other:,} without turns")
     return told

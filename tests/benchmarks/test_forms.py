@@ -77,6 +77,7 @@ def test_sections_are_found_by_their_headings_and_chance_is_no_better(projects: 
     found = documents.run(memory_rig(), projects)
     assert found.metrics["mrr_hybrid"] == 1.0 and found.metrics["hit1"] == 1.0
     assert found.metrics["hybrid_over_best"] >= 1.0
+    assert found.metrics["least_over_bm25"] >= 1.0 and found.metrics["keyword_over_bm25"] >= 1.0
     assert [row[0] for row in found.tables[1].rows] == list(METHODS)
 
 

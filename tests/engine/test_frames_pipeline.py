@@ -308,7 +308,7 @@ def test_session_fills_its_children_in_order_and_repeats_nothing(sources: Source
 
 def test_the_first_child_of_a_chain_never_takes_more_than_its_share() -> None:
     many = [
-        note(f"I hold value number {i} dear.", is_self_component=True, decay_lambda=0.0001) for i in range(40)
+        note(f"I hold value number {i} dear.", is_self_component=True, decay_lambda=0.0001) for i in range(80)
     ]
     made = frame(world([*many, note("The dome motor stalled.")]), "SESSION", "dome motor", budget=200)
     first, second, _ = made.ledger

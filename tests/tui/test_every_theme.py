@@ -173,8 +173,12 @@ TOLD: dict[str, tuple[Draw, Draw]] = {
         lambda: graph.neighbourhood(replace(NEAR, centrality={}), CANVAS, selected=NEAR.blocks[4].id).plain,
     ),
     "the forecast row": (
-        lambda: decay.forecast(FORECAST, CANVAS, selected=FORECAST.rows[0].block.id).plain,
-        lambda: decay.forecast(FORECAST, CANVAS, selected=FORECAST.rows[2].block.id).plain,
+        lambda: (
+            decay.decay(CANVAS, now=samples.NOW, forecast=FORECAST, selected=FORECAST.rows[0].block.id).plain
+        ),
+        lambda: (
+            decay.decay(CANVAS, now=samples.NOW, forecast=FORECAST, selected=FORECAST.rows[2].block.id).plain
+        ),
     ),
     "the bin": (
         lambda: calibration.calibration(samples.reliability(), CANVAS, now=samples.NOW, chosen=5).plain.split(

@@ -9,7 +9,7 @@ from itertools import cycle
 import pytest
 
 from amgs.wing_registry import WINGS
-from amgs_app.panes.layout import PANES
+from amgs_app.panes.layout import PANE_KEYS, PANES
 from amgs_app.render.figures import calibration, decay, focus, frame, graph, inbox, overview, recalibration
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.terminal.themes import READABLE, contrast, load_all, shipped_folder
@@ -132,9 +132,9 @@ async def test_dialogs_and_conversation_can_be_read_in_every_theme() -> None:
 
 async def test_the_pane_with_the_keys_is_told_by_its_frame() -> None:
     async with drive(World(consolidated=8), (200, 60), theme=THEMES[0]) as driven:
-        for theme, (number, name) in zip(cycle(THEMES), enumerate(PANES, 1), strict=False):
+        for theme, sign, name in zip(cycle(THEMES), PANE_KEYS, PANES, strict=False):
             driven.app.theme = theme
-            await driven.press(str(number))
+            await driven.press("grave_accent" if sign == "`" else sign)
             region = driven.app.main.pane(name).region
             assert driven.lines[region.y][region.x] == "┏"
             assert driven.text.count("┏") == 1

@@ -184,7 +184,8 @@ def open_named(name: str, *, end: bool = False) -> Session:
     """The session in a file, or whose id begins so; raises InputError for none. end: only the end of a large file."""
     from amgs.sessions.opening import open_end, open_session
 
-    return open_end(_path_of(name)) if end else open_session(_path_of(name))
+    opened = open_end(_path_of(name)) if end else open_session(_path_of(name))
+    return replace(opened, path=SAMPLE) if name == SAMPLE else opened
 
 
 def _path_of(name: str) -> Path:

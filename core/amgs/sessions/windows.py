@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import wraps
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeVar
+from weakref import WeakKeyDictionary
 
 from amgs.sessions.turn import Session, Turn
 from amgs.types.usage import Usage
@@ -18,6 +19,24 @@ CHARACTERS_A_TOKEN: Final = 2.7
 sessions of two programs by `characters_a_token`.
 """
 _LEAST, _MOST = 2.0, 5.0
+
+
+R = TypeVar("R")
+
+
+def once_a_session(function: Callable[[Session], R]) -> Callable[[Session], R]:
+    """Carry a function of a session out once, and keep what it gives for as long as the session is held: one that is
+    followed is read again each time that it grows.
+    """
+    kept: WeakKeyDictionary[Session, R] = WeakKeyDictionary()
+
+    @wraps(function)
+    def once(session: Session) -> R:
+        if session not in kept:
+            kept[session] = function(session)
+        return kept[session]
+
+    return once
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +74,7 @@ class SessionWindow:
         return self.tokens / self.limit if self.limit else None
 
 
-@lru_cache(maxsize=8)
+@once_a_session
 def requests(session: Session) -> tuple[Request, ...]:
     """The answers of the model in the main conversation whose tokens the file counts, in order."""
     found: dict[str, list[Turn]] = {}
@@ -70,7 +89,7 @@ def requests(session: Session) -> tuple[Request, ...]:
     return tuple(made)
 
 
-@lru_cache(maxsize=8)
+@once_a_session
 def characters_a_token(session: Session) -> float:
     """How many characters of turns are one token by the session's own counts: of all that came between two requests of
     one window, characters over tokens. `CHARACTERS_A_TOKEN` where too little is counted.

@@ -18,7 +18,7 @@ LISTING = "\n".join(f"{n}\tdef step_{n}(value): return value * {n} + {n + 1}" fo
 class ClaudeFile:
     """Records in order; each method adds what a session would hold. Time goes on by ten seconds a record."""
 
-    def __init__(self, path: Path, project: str = "/work/orchard") -> None:
+    def __init__(self, path: Path, project: str = "/home/ilse/orchard") -> None:
         self.path = path
         self.project = project
         self.records: list[dict[str, Any]] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 
 import pytest
@@ -18,8 +20,8 @@ from amgs.wings.sessions.regrets import regrets
 from amgs.wings.sessions.review import review
 from tests.wings.sessions.claude_world import LISTING, ClaudeFile
 
-STORE = "/work/orchard/store.py"
-TREES = "/work/orchard/trees.py"
+STORE = "/home/ilse/orchard/store.py"
+TREES = "/home/ilse/orchard/trees.py"
 
 
 @pytest.fixture
@@ -301,3 +303,12 @@ def test_a_command_is_told_by_what_it_does(file: ClaudeFile, command: str, kind:
     action = action_of(file.open().main[0])
     assert action is not None
     assert (action.kind, action.target) == (kind, target)
+
+
+def test_what_was_told_of_a_session_goes_with_it(file: ClaudeFile) -> None:
+    session = long_session(file)
+    review(session)
+    held = weakref.ref(session)
+    del session
+    gc.collect()
+    assert held() is None

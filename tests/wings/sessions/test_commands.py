@@ -10,7 +10,7 @@ import pytest
 from amgs_tui.__main__ import run
 from tests.wings.sessions.claude_world import LISTING, ClaudeFile
 
-STORE = "/work/orchard/store.py"
+STORE = "/home/ilse/orchard/store.py"
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_without_a_file_what_lies_here_is_listed(path: Path, capsys: pytest.Capt
     ("view", "says"),
     [
         ("overview", "needed again after a compaction"),
-        ("turns", "Read /work/orchard/store.py"),
+        ("turns", "Read /home/ilse/orchard/store.py"),
         ("window", "system prompt: not in this kind of file"),
         ("lost", "4711"),
         ("regret", "reopened"),

@@ -14,7 +14,7 @@ from tests.wings.sessions.claude_world import ClaudeFile
 PROJECTS = ".claude/projects"
 
 
-def make(home: Path, name: str, at: int, project: str = "/work/orchard") -> ClaudeFile:
+def make(home: Path, name: str, at: int, project: str = "/home/ilse/orchard") -> ClaudeFile:
     file = ClaudeFile(home / PROJECTS / project.replace("/", "-") / f"{name}.jsonl", project)
     file.say("Water the trees.")
     file.answer("They are watered.")
@@ -26,11 +26,11 @@ def make(home: Path, name: str, at: int, project: str = "/work/orchard") -> Clau
 
 def test_sessions_are_listed_newest_first_with_what_their_bytes_tell(tmp_path: Path) -> None:
     make(tmp_path, "aaaa1111", 1_000_000)
-    make(tmp_path, "bbbb2222", 2_000_000, "/work/meadow")
+    make(tmp_path, "bbbb2222", 2_000_000, "/home/ilse/meadow")
     found = list_sessions(tmp_path)
     assert [one.id for one in found.sessions] == ["bbbb2222", "aaaa1111"]
     first = found.sessions[0]
-    assert (first.agent, first.project, first.compactions) == ("Claude Code", "/work/meadow", 1)
+    assert (first.agent, first.project, first.compactions) == ("Claude Code", "/home/ilse/meadow", 1)
     assert first.tokens == 20_004
     assert first.turns is not None and first.turns >= 2
     assert [one.id for one in list_sessions(tmp_path, project="orchard").sessions] == ["aaaa1111"]

@@ -24,12 +24,11 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from typing import Final, Literal, get_args
 
 from amgs.sessions.lines import items, parse_object, text
 from amgs.sessions.turn import Session, Turn
-from amgs.sessions.windows import after_boundary, dropped_at, opening_after, tokens_of
+from amgs.sessions.windows import after_boundary, dropped_at, once_a_session, opening_after, tokens_of
 from amgs.types import Progress
 from amgs.wings.sessions.findings import AgentAction, action_of, findings_in, is_constraint, sentences_in
 from amgs.wings.sessions.losses import stands_in, words_of
@@ -285,10 +284,19 @@ def _steps(session: Session, turns: Sequence[Turn]) -> list[_Step]:
     return made
 
 
-@lru_cache(maxsize=8192)
 def _lines_of(session: Session, number: int) -> tuple[str, ...]:
     """The lines of the result in a turn; each is asked for once for every place that is looked at."""
-    return _lines(session.text(session.turn(number)))
+    known = _known_lines(session)
+    if number not in known:
+        known[number] = _lines(session.text(session.turn(number)))
+    return known[number]
+
+
+@once_a_session
+def _known_lines(session: Session) -> dict[int, tuple[str, ...]]:
+    """What `_lines_of` has read of a session, by turn."""
+    del session
+    return {}
 
 
 def _lines(told: str) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ FORMATS: Final[tuple[SessionFormat, ...]] = tuple(
 
 
 END: Final = 8 * 1024 * 1024
-"""Bytes of a large file that are shown at once, in a third of a second, while the rest is read."""
+"""Bytes of a large file that are shown at once, in a fifth of a second, while the rest is read."""
 _FIRST: Final = 40
 """Records that are looked at to recognise a format."""
 _WHOLE: Final = 64 * 1024 * 1024

@@ -22,7 +22,7 @@ from amgs.sessions.windows import (
 from amgs.wings.sessions.regrets import CAUSED, REGRET_KINDS, Regret, RegretKind, regrets_between
 
 PLACES: Final = 12
-"""Places without a compaction that are looked at in a session: each takes 20 ms of a long one."""
+"""Places without a compaction that are looked at in a session: each takes tens of milliseconds of a long one."""
 _FOLLOWING: Final = 120
 """Turns that are looked at after a place, in a session without a compaction."""
 _DRAWS: Final = 20

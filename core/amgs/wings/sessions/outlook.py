@@ -1,7 +1,7 @@
 """What a compaction at a turn would drop, and which of it is likeliest to be needed again: before it happens.
 
 Files are told in the order in which they were last spoken of: in words, in thoughts, in a plan. Of the first five of
-that order, in 66 places of 33 sessions, 30 % were read or written again within 80 turns, of all files in the window 24
+that order, in 65 places of 22 sessions, 30 % were read or written again within 80 turns, of all files in the window 24
 %; within 40 turns 21 % and 17 %. By when they were last read, by how often, and by what was written the five were no
 better than all. It is a weak sign, and the only one that was found.
 """
@@ -17,7 +17,9 @@ from amgs.sessions.windows import SessionWindow, tokens_of, window_at
 from amgs.wings.sessions.findings import SessionFinding, action_of, findings_in
 
 NEAR: Final = 0.8
-"""Share of the window from which on a compaction is near: programs compact between 83 and 95 %."""
+"""Share of the window from which on a compaction is near: Claude Code compacted at 84 % in the five
+sessions in which it did so by itself.
+"""
 SHOWN: Final = 10
 
 

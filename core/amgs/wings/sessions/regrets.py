@@ -12,7 +12,7 @@ nothing
 What stands in the new window word for word was not lost, and needing it again is no regret.
 
 All of it happens where nothing was compacted, too; `controls` counts that. In 6 compactions of 6 sessions 82.5 tokens
-were read in `reopened` files for 1,000 that were dropped, 10.8 at other places of the same sessions, 2.1 in others. The
+were read in `reopened` files for 1,000 that were dropped, 10.8 at other places of the same sessions, 2.0 in others. The
 other kinds were no more than elsewhere, or too few to tell: they are shown, and not counted as the price of a
 compaction.
 """

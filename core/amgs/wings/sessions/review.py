@@ -106,7 +106,7 @@ class TurnRow:
 
 
 def review(session: Session, progress: Progress | None = None) -> SessionReview:
-    """Look at a session whole; one of three megabytes takes a quarter of a second. Raises Cancelled."""
+    """Look at a session whole; one of three megabytes takes half a second. Raises Cancelled."""
     found = regrets(session, progress)
     return SessionReview(
         facts_of(session),

@@ -177,6 +177,12 @@ class CalibrationSettings(SettingsSection):
     fewest_outcomes: int = Field(
         default=20, gt=1, description="Minimum number of verdicts for a recalibration."
     )
+    answers: int = Field(
+        default=10_000,
+        ge=0,
+        description="Blocks that a model had in front of it when it answered, kept with whether the answer used them, "
+        "for calibration and pruning; about 200 bytes each, and no text. 0: none.",
+    )
 
 
 class Settings(SettingsSection):

@@ -161,6 +161,7 @@ def test_a_namespace_from_before_long_names_takes_them_once_it_is_opened(postgre
             "DROP TABLE deleted_blocks",
             "DROP TABLE centrality, centrality_of",
             "DROP TABLE prompts, exchange_prompts",
+            "DROP TABLE block_uses",
             "ALTER TABLE exchanges DROP COLUMN prompt_count, DROP COLUMN fresh, DROP COLUMN written, "
             "DROP COLUMN cached, DROP COLUMN output",
             "UPDATE meta SET value = '17' WHERE key = 'schema_version'",

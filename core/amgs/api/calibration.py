@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from amgs import bounds
 from amgs.api.context import MemoryPart
-from amgs.calibration import forecasts, tuning
+from amgs.calibration import answers, forecasts, tuning
 from amgs.calibration import metrics as measures
 from amgs.calibration import plan as planning
 from amgs.calibration.questions import Question, label
@@ -32,7 +32,7 @@ from amgs.retrieval import waterfall
 from amgs.storage.forecasts import ForecastGroup
 from amgs.storage.monitors import MonitorValue
 from amgs.types import ForecastCase, FrameDefinition, Outcome, Progress, Weights
-from amgs.types.calibration import Usefulness
+from amgs.types.calibration import BlockUse, Usefulness
 from amgs.types.entropy import entropy
 
 _RECENT = 20
@@ -66,6 +66,44 @@ class Calibration(MemoryPart):
             event_type=event_type,
             source=source,
             now=self._context.clock.now(),
+        )
+
+    def note_answer(
+        self, answer: str, *, query: str = "", shown: Sequence[str] | None = None, beside: Sequence[str] = ()
+    ) -> tuple[BlockUse, ...]:
+        """Log which blocks an answer used: those that it cites by their ids, and those with which it shares more words
+        than chance gives.
+
+        query: the question; its words count for no block. shown: ids of the blocks that the model had in front of it;
+        those of the latest frame for this query unless given. beside: blocks that are neither shown nor to be compared
+        with, such as the pieces of the question. Nothing in a memory opened for reading only, or where
+        `memory.calibration.answers` is 0. Raises UsageError where no frame was assembled for the query.
+        """
+        context = self._context
+        storage, keep = context.storage, context.settings.calibration.answers
+        if shown is None:
+            frame = next((one for one in storage.assemblies.latest(_RECENT) if one.query == query), None)
+            if frame is None:
+                raise UsageError(
+                    "No frame was assembled for this query lately.",
+                    way_out="Give the query of the frame that was in front of the model.",
+                )
+            shown = frame.selected
+        if not keep or storage.read_only:
+            return ()
+        now = context.clock.now()
+        return self._titled(answers.note(storage, answer, query, shown, beside, keep=keep, now=now))
+
+    def answers(self, limit: int = 100) -> tuple[BlockUse, ...]:
+        """The latest blocks that models had in front of them when they answered, the newest first: with a forecast
+        whether they were used or not, else those that were.
+        """
+        return self._titled(self._context.storage.block_uses.latest(bounds.count("A limit", limit)))
+
+    def _titled(self, uses: Sequence[BlockUse]) -> tuple[BlockUse, ...]:
+        blocks = self._context.storage.blocks.get({one.block_id for one in uses})
+        return tuple(
+            replace(one, title=blocks[one.block_id].title) if one.block_id in blocks else one for one in uses
         )
 
     def cases(

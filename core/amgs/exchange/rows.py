@@ -38,6 +38,7 @@ from amgs.storage.frames import decode
 from amgs.storage.meta import DIMENSION, EMBEDDER
 from amgs.storage.tables import TableColumn
 from amgs.types import Status
+from amgs.types.calibration import UseSign
 from amgs.types.gateway import PromptKind, prompt_id
 from amgs.types.mentions import MentionKind, MentionType
 from amgs.types.tasks import TaskKind, TaskState
@@ -304,6 +305,10 @@ KNOWN: Mapping[tuple[str, str], Any] = {
         str, readable(lambda data: read_curve(json.dumps(data)), "curve")
     ],
     ("monitor_log", "detail"): Object,
+    ("block_uses", "number"): Number,
+    ("block_uses", "block_id"): Id,
+    ("block_uses", "used_by"): UseSign,
+    ("block_uses", "chance"): Share,
     ("tasks", "number"): Number,
     ("tasks", "kind"): TaskKind,
     ("tasks", "parameters"): Object,

@@ -53,6 +53,7 @@ _BY_ID = {
     "undone_edges": ("source_id", "target_id"),
     "reviews": ("older_id", "newer_id"),
     "prepared_vectors": ("block_id",),
+    "block_uses": ("block_id",),
     LEDGER: ("block_id",),
     "centrality": ("block_id",),
 }

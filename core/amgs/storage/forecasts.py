@@ -1,5 +1,5 @@
-"""The tables `calibration_log` and `edge_forecasts`: forecasts, the edges they go back to, and what came of them
-(AMGS §7.3).
+"""The tables `calibration_log`, `edge_forecasts` and `block_uses`: forecasts, the edges they go back to, and what came
+of them, by verdicts and by answers (AMGS §7.3).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from amgs.types import EdgeKey
 
 if TYPE_CHECKING:
     from amgs.types import Outcome
+    from amgs.types.calibration import BlockUse
 
 
 ForecastGroup = Literal["frame", "category", "relation"]
@@ -78,9 +79,13 @@ class ForecastStorage:
         )
 
     def scored(self) -> tuple[tuple[float, float], ...]:
-        """(composite score, outcome) of every decided forecast, the oldest first."""
+        """(composite score, outcome) of every forecast with one, the oldest first: by its verdict, else by whether the
+        answer used the block.
+        """
         found = self._connection.rows(
-            "SELECT coalesce(score, predicted), actual FROM calibration_log WHERE actual IS NOT NULL ORDER BY serial"
+            "SELECT coalesce(c.score, c.predicted), coalesce(c.actual, CASE WHEN u.used_by = '' THEN 0.0 ELSE 1.0 END) "
+            "FROM calibration_log c LEFT JOIN block_uses u ON u.prediction_id = c.prediction_id "
+            "WHERE c.actual IS NOT NULL OR u.used_by IS NOT NULL ORDER BY c.serial"
         )
         return tuple((float(s), float(a)) for s, a in found)
 
@@ -111,6 +116,19 @@ class ForecastStorage:
             [block_id, *given.values()],
         )
         return _outcome(found[0]) if found else None
+
+    def awaited(self, ids: Sequence[str], since: datetime) -> dict[str, str]:
+        """The latest forecast of each of these blocks since an instant that has neither a verdict nor an answer, by the
+        block.
+        """
+        found = self._connection.rows(
+            "SELECT block_id, prediction_id FROM (SELECT c.block_id, c.prediction_id, row_number() OVER "
+            "(PARTITION BY c.block_id ORDER BY c.serial DESC) AS place FROM calibration_log c LEFT JOIN block_uses u "
+            "ON u.prediction_id = c.prediction_id WHERE c.actual IS NULL AND u.number IS NULL AND c.timestamp >= ? "
+            "AND c.block_id IN (SELECT unnest(?::VARCHAR[]))) AS latest WHERE place = 1",
+            [stored(since), list(ids)],
+        )
+        return {str(block): str(prediction) for block, prediction in found}
 
     def verdicts(self, frame: str, query: str) -> dict[str, float]:
         """What came of the latest forecast of each block that a frame selected for a query; open ones are left out."""
@@ -189,11 +207,16 @@ class ForecastStorage:
         return tuple((_outcome(row), str(row[8]), tuple(row[9] or ()), as_utc(row[10])) for row in found)
 
     def judged(self, ids: Sequence[str] | None = None) -> dict[str, tuple[int, int]]:
-        """(times useful, verdicts) of all blocks or of those named; those that were never judged are left out."""
-        condition = "" if ids is None else " AND block_id IN (SELECT unnest(?::VARCHAR[]))"
+        """(times useful, verdicts) of all blocks or of those named; those that were never judged are left out. An
+        answer that used a block counts as a verdict, unless there is one on that forecast; one that shows no use does
+        not: it may have used the block in words of its own.
+        """
+        condition = "" if ids is None else " WHERE block_id IN (SELECT unnest(?::VARCHAR[]))"
         found = self._connection.rows(
-            "SELECT block_id, count(*) FILTER (WHERE actual >= 0.5), count(*) FROM calibration_log "
-            f"WHERE actual IS NOT NULL{condition} GROUP BY 1 ORDER BY 1",
+            "SELECT block_id, count(*) FILTER (WHERE actual >= 0.5), count(*) FROM ("
+            "SELECT block_id, actual FROM calibration_log WHERE actual IS NOT NULL UNION ALL "
+            "SELECT u.block_id, 1.0 FROM block_uses u LEFT JOIN calibration_log c ON c.prediction_id = u.prediction_id "
+            f"WHERE u.used_by <> '' AND c.actual IS NULL) AS told{condition} GROUP BY 1 ORDER BY 1",
             [] if ids is None else [list(ids)],
         )
         return {str(block): (int(useful), int(verdicts)) for block, useful, verdicts in found}
@@ -238,6 +261,45 @@ def _outcome(row: Sequence[Any]) -> Outcome:
     from amgs.types import Outcome
 
     return Outcome(row[0], row[1], row[2], row[3], as_utc(row[4]), row[5], row[6], row[7])
+
+
+class BlockUseStorage:
+    """Which blocks answers used. A log: what is written here is no change of the memory."""
+
+    def __init__(self, connection: SqlConnection) -> None:
+        self._connection = connection
+
+    def add(self, uses: Sequence[BlockUse], keep: int) -> None:
+        """Log what an answer used, and keep the latest of all."""
+        first = int(self._connection.value("SELECT coalesce(max(number), 0) + 1 FROM block_uses"))
+        for number, one in enumerate(uses, first):
+            self._connection.execute(
+                "INSERT INTO block_uses VALUES (?, ?, ?, ?, ?, ?)",
+                [number, stored(one.at), one.block_id, one.prediction_id, one.by, one.chance],
+                counted=False,
+            )
+        self._connection.execute(
+            "DELETE FROM block_uses WHERE number <= ?", [first + len(uses) - 1 - keep], counted=False
+        )
+
+    def latest(self, limit: int) -> tuple[BlockUse, ...]:
+        """The latest, the newest first, without titles."""
+        from amgs.types.calibration import BlockUse
+
+        found = self._connection.rows(
+            "SELECT answered_at, block_id, used_by, chance, prediction_id FROM block_uses ORDER BY number DESC LIMIT ?",
+            [limit],
+        )
+        return tuple(BlockUse(as_utc(at), str(i), by, float(p), str(of)) for at, i, by, p, of in found)
+
+    def controls(self, without: Sequence[str], limit: int) -> tuple[str, ...]:
+        """Texts of other live blocks: those with the least ids, which are hashes and so as good as drawn."""
+        found = self._connection.rows(
+            "SELECT content FROM memory_blocks WHERE status IN ('raw', 'consolidated') AND "
+            "id NOT IN (SELECT unnest(?::VARCHAR[])) ORDER BY id LIMIT ?",
+            [list(without), limit],
+        )
+        return tuple(str(content) for (content,) in found)
 
 
 @dataclass(frozen=True, slots=True)

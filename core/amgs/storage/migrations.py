@@ -541,6 +541,20 @@ ALTER TABLE exchanges ADD COLUMN cached BIGINT;
 ALTER TABLE exchanges ADD COLUMN output BIGINT;
 """
 
+_BLOCK_USES = """
+-- Blocks that a model had in front of it when it answered, the latest. prediction_id: the forecast that this is the
+-- outcome of, '' for none. used_by: by what the answer shows that it used the block: words, citation; '' where it does
+-- not. chance: the share of other blocks that explain as much of the answer.
+CREATE TABLE block_uses (
+    number BIGINT NOT NULL,
+    answered_at TIMESTAMP NOT NULL,
+    block_id VARCHAR NOT NULL,
+    prediction_id VARCHAR NOT NULL,
+    used_by VARCHAR NOT NULL,
+    chance DOUBLE NOT NULL
+);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _LIFECYCLE,
@@ -562,6 +576,7 @@ MIGRATIONS: tuple[str, ...] = (
     _DELETED_BLOCKS,
     _CENTRALITY,
     _PROMPTS,
+    _BLOCK_USES,
 )
 """Step i brings a store from schema i to i + 1."""
 

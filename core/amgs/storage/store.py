@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from amgs.storage.as_of import AsOfStorage
     from amgs.storage.block_columns import BlockColumnStorage
     from amgs.storage.erasure import DeletedBlockStorage
-    from amgs.storage.forecasts import EdgeForecastStorage, ForecastStorage
+    from amgs.storage.forecasts import BlockUseStorage, EdgeForecastStorage, ForecastStorage
     from amgs.storage.frames import FrameCacheStorage, ScoreStorage
     from amgs.storage.messages import ExchangeStorage, MentionStorage, MessageStorage
     from amgs.storage.monitors import MonitorStorage
@@ -93,6 +93,12 @@ class Storage(SqlConnection):
         from amgs.storage.forecasts import EdgeForecastStorage
 
         return EdgeForecastStorage(self)
+
+    @cached_property
+    def block_uses(self) -> BlockUseStorage:
+        from amgs.storage.forecasts import BlockUseStorage
+
+        return BlockUseStorage(self)
 
     @cached_property
     def reinforcements(self) -> ReinforcementStorage:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +21,33 @@ class Outcome:
     category: str = ""
 
 
+UseSign = Literal["words", "citation", ""]
+"""By what an answer shows that it used a block: `words` that both have, more than chance gives; a `citation` of its id;
+"" where neither does.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockUse:
+    """A block that a model had in front of it when it answered, and whether the answer used it.
+
+    chance: the share of blocks it was held beside, itself among them, that explain as much of the answer; 1 where it
+    was not tested or is cited. prediction_id: the forecast that this is the outcome of; "" where there is none. title:
+    "" for a block that has left the memory.
+    """
+
+    at: datetime
+    block_id: str
+    by: UseSign
+    chance: float
+    prediction_id: str = ""
+    title: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Usefulness:
-    """What verdicts say of one block: `useful` of `verdicts`. It is no part of the block's confidence, which says how
-    sure its category is.
+    """What verdicts say of one block: `useful` of `verdicts`, an answer that used it counting as one. It is no part of
+    the block's confidence, which says how sure its category is.
     """
 
     useful: int

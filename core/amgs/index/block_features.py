@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,16 +60,8 @@ class BlockFeatures:
         written = _WORD.findall(text)
         later = {word.lower() for word in written[1:] if word[:1].isupper()}
         words = {word.lower() for word in written if word.lower() not in _COMMON} | later
-        return tuple(sorted({place for word in words for place in self._called.get(word, ())}))
-
-    @cached_property
-    def _called(self) -> dict[str, list[int]]:
-        """The places of the names that a word calls."""
-        called: dict[str, list[int]] = {}
-        for place, name in enumerate(self.names):
-            for word in name_words(name):
-                called.setdefault(word, []).append(place)
-        return called
+        called = _called(self.names)
+        return tuple(sorted({place for word in words for place in called.get(word, ())}))
 
     def without(self, numbers: NDArray[np.int64]) -> BlockFeatures:
         """These traits less some rows."""
@@ -109,6 +101,18 @@ class BlockFeatures:
             self.asks[rows],
             self.names,
         )
+
+
+@lru_cache(maxsize=16)
+def _called(names: tuple[str, ...]) -> dict[str, list[int]]:
+    """The places of the names that a word calls. Kept beside the features, which change with every block: names seldom
+    do.
+    """
+    called: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        for word in name_words(name):
+            called.setdefault(word, []).append(place)
+    return called
 
 
 def name_words(name: str) -> set[str]:

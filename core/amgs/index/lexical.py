@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,15 @@ MOST_CONTENT_TERMS = 24
 
 WeightedStems = Sequence[tuple[str, float]]
 WeightedIdentifiers = Sequence[tuple[Identifier, float]]
+
+
+_analyzer = cache(word_analyzer)
+
+
+@lru_cache(maxsize=50_000)
+def _stems(word: str) -> tuple[str, ...]:
+    """What a word is looked up as; the words of hits are asked for again and again."""
+    return tuple(_analyzer().analyze(spaced(clean(word), singles=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +160,7 @@ class LexicalIndex(ABC):
 
     def stems(self, word: str) -> list[str]:
         """What a word is looked up as."""
-        return list(self._words.analyze(spaced(clean(word), singles=True)))
+        return list(_stems(word))
 
     # --- inside -----------------------------------------------------------------------------------------
 

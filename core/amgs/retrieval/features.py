@@ -206,6 +206,7 @@ class _Words:
         turn = turns[rows]
         mass = np.zeros(rows.size)
         episodes = np.zeros(sequences.episodes)
+        mentioning = np.zeros(episodes.size, dtype=np.bool_)
         scores = np.zeros(turns.size)
         for term in every:
             asked_of_turns = spoken is None or term.text in spoken
@@ -222,7 +223,9 @@ class _Words:
             self.coverage += counts * (scores[rows] > 0)
             self.window += counts * np.any([_at(scores, other) > 0 for other in near], axis=0)
             if asked_of_turns:
-                episodes[np.unique(episode[at])] += term.idf
+                mentioning[episode[at]] = True
+                episodes[mentioning] += term.idf
+                mentioning[episode[at]] = False
             scores[at] = 0.0  # to lay it out anew for each word would take longer where blocks are many
         if not turn.all():
             self.opening = ~turn * _by_openings(every, sequences, keyword, rows)

@@ -88,6 +88,7 @@ class BertEncoder:
         self._words = weights.get_slice(
             "embeddings.word_embeddings.weight"
         )  # read row by row: most are never met
+        self._met: dict[int, Vector] = {}
         self._positions = _array(weights, "embeddings.position_embeddings.weight")
         self._type = _array(weights, "embeddings.token_type_embeddings.weight")[0]
         epsilon = float(config["layer_norm_eps"])
@@ -160,7 +161,10 @@ class BertEncoder:
         return np.stack(found), np.stack(attended)
 
     def _embedded(self, ids: Sequence[int]) -> Vector:
-        words = np.concatenate([self._words[i : i + 1] for i in ids]).astype(np.float32)  # (n, d)
+        for i in ids:
+            if i not in self._met:
+                self._met[i] = self._words[i : i + 1][0].astype(np.float32)
+        words = np.stack([self._met[i] for i in ids])  # (n, d)
         return self._norm(words + self._positions[: len(ids)] + self._type)
 
 

@@ -89,8 +89,6 @@ class Calibration(MemoryPart):
                     way_out="Give the query of the frame that was in front of the model.",
                 )
             shown = frame.selected
-        if not keep or storage.read_only:
-            return ()
         now = context.clock.now()
         return self._titled(answers.note(storage, answer, query, shown, beside, keep=keep, now=now))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,8 +14,11 @@ from amgs.conversation.material import MessageCounter
 from amgs.conversation.request_prefix import changed_prompts, compare, count_prompts
 from amgs.errors import NotFoundError
 from amgs.storage.messages import ExchangeRow
+from amgs.types.calibration import BlockUse
 from amgs.types.gateway import GatewayExchange, PromptKind
 
+_QUOTED = re.compile(r'<note id=\\?"([0-9a-f]{12})')
+"""Where the tools of MCP quote a note; within JSON the quotation mark has a backslash."""
 _LATEST = 20
 """So many requests back a plan is looked for: those between went on whole."""
 
@@ -71,6 +75,32 @@ class GatewayLog(MemoryPart):
             stored = storage.messages.held(exchange.conversation, 1, last) if last else ()
             row = exchanges.row(exchange, {one.message.number: one.message for one in stored})
             storage.exchanges.put(row, keep, exchange.prompts or ())
+
+    def log_uses(
+        self, conversation: str, answer: str, until: int, *, quoted: str, read: Collection[int]
+    ) -> tuple[BlockUse, ...]:
+        """Log which blocks an answer used: of the notes that a text quotes under their ids, as the tools of MCP do, and
+        of the messages before the last question. until: the number of the request's last message. read: the numbers of
+        those that were sent whole.
+        """
+        from amgs.calibration import answers
+
+        context = self._context
+        storage, keep = context.storage, context.settings.calibration.answers
+        held = storage.messages.held(conversation) if keep else ()
+        asked = next((one.message for one in reversed(held[:until]) if one.message.role == "user"), None)
+        if asked is None:
+            return ()
+        notes = [storage.blocks.expand(start, 2) for start in dict.fromkeys(_QUOTED.findall(quoted))]
+        shown = [ids[0] for ids in notes if len(ids) == 1]
+        beside: list[str] = []
+        for one in held:
+            # An output of a tool may quote the very notes; what follows the question is no memory yet.
+            if one.message.role == "tool" or one.message.number >= asked.number:
+                beside += one.blocks
+            elif one.message.number in read:
+                shown += one.blocks
+        return answers.note(storage, answer, asked.text, shown, beside, keep=keep, now=context.clock.now())
 
     def last_plan(self, conversation: str) -> str:
         """The plan of what was sent last of a conversation, which `optimise` takes as `previous`; "" for none."""

@@ -92,9 +92,9 @@ def note(
     """Log which of the blocks shown an answer used. Of a block with a forecast it is logged, too, that it was not.
 
     shown, beside: whole ids; those beside belong to the question or to the answer, and are no controls. keep: so many
-    blocks are kept in the log, the latest.
+    blocks are kept in the log, the latest; nothing is logged with 0, or in a store that is open for reading only.
     """
-    held = storage.blocks.contents_of(list(shown))
+    held = {} if storage.read_only or not keep else storage.blocks.contents_of(list(shown))
     texts = {one: held[one] for one in shown if one in held}
     if not texts or not answer.strip():
         return ()

@@ -65,6 +65,7 @@ from amgs.types import (
     Verification,
     Weights,
 )
+from amgs.types.calibration import BlockUse
 from amgs.types.causes import KeptCauses
 from amgs.types.conversation import (
     ContextConfiguration,
@@ -548,6 +549,15 @@ class CalibrationCalls(ClientPart):
     ) -> Reliability:
         """The reliability table and the Brier score with its parts, of all forecasts or of one frame,
         category or relation type.
+        """
+    def note_answer(self, answer: str, *, query: str = "") -> tuple[BlockUse, ...]:
+        """Log which blocks of the latest frame for a query an answer used: those that it cites by their
+        ids, and those with which it shares more words than chance gives. Raises UsageError where no
+        frame was assembled for it.
+        """
+    def answers(self, limit: int = 100) -> tuple[BlockUse, ...]:
+        """The latest blocks that models had in front of them when they answered, the newest first: with a
+        forecast whether they were used or not, else those that were.
         """
     def plan(self, method: Method = "isotonic") -> CalibrationPlan:
         """What recalibrating forecasts would do; raises UsageError for too few outcomes."""

@@ -34,6 +34,9 @@ def part(kind: str, about: str, home: str, /, **requests: Request) -> PartNames:
 
 _PLAN: Final = {"dry_run": True}
 _SERVED: Final = "amgs.types:ServedPlan"
+_ANSWERED: Final = """Log which blocks of the latest frame for a query an answer used: those that it cites by their ids,
+and those with which it shares more words than chance gives. Raises UsageError where no frame was assembled for it.
+"""
 _EVERY: Final = 1_000_000_000
 """More than there are."""
 
@@ -263,6 +266,10 @@ PARTS: Final[Mapping[str, PartNames]] = {
         feedback=MEMORY["feedback"],
         outcomes=MEMORY["outcomes"],
         reliability=MEMORY["reliability"],
+        note_answer=derive(
+            "feedback", "uses", also={"verdict": "answered"}, without=("shown", "beside"), says=_ANSWERED
+        ),
+        answers=derive("calibration", "uses", also={"view": "answers"}),
         plan=derive("calibrate", also=_PLAN),
     ),
     "sources": part(

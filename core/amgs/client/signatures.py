@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 TAKES: Final[Mapping[str, Callable[..., dict[str, Any]]]] = {
+    "CalibrationCalls.answers": lambda limit=100: locals(),
+    "CalibrationCalls.note_answer": lambda answer, *, query="": locals(),
     "CalibrationCalls.plan": lambda method="isotonic": locals(),
     "ConversationsCalls.acts": lambda conversation, *, closed=False: locals(),
     "ConversationsCalls.add": lambda conversation, messages: locals(),

@@ -122,6 +122,23 @@ class Conversing:
             same = there == [(one.text, one.calls) for one in told]
             return 0, fitted.until + len(told) if same else 0
 
+    def log_uses(self, fitted: Fitted, said: Sequence[Spoken]) -> None:
+        """Log which blocks an answer used of those that the model had in front of it: notes that a system prompt or a
+        tool of this turn quotes, and earlier messages. What calls a tool is no answer yet.
+        """
+        if any(each.calls for each in said):
+            return
+        asked = max((n for n, each in enumerate(fitted.spoken) if each.role == "user"), default=0)
+        turn = [each.text for n, each in enumerate(fitted.spoken) if n >= asked or each.role == "system"]
+        sent = fitted.whole if fitted.context is None else fitted.context.messages
+        self._memory.gateway.log_uses(
+            fitted.conversation,
+            "\n\n".join(each.text for each in said if each.text),
+            fitted.until,
+            quoted="\n".join(turn),
+            read=[one.numbers[0] for one in sent if one.fate == "kept"],
+        )
+
     def note(self, exchange: GatewayExchange, fitted: Fitted) -> None:
         """Keep what a request came to, with its system prompts and definitions of tools unless the settings say not
         to.

@@ -234,6 +234,11 @@ class Gateway:
                 log.exception("the answer could not be kept")
                 told = str(error) if isinstance(error, AmgsError) else "the log says why"
                 exchange = replace(exchange, untouched=f"the answer was not kept: {told}")
+        if exchange.answered:
+            try:
+                await self.namespace.run("write", partial(self.conversing.log_uses, fitted, said))
+            except Exception:
+                log.exception("what the answer used could not be noted")
         await self._done(exchange, fitted)
 
     async def _number(self) -> int:

@@ -8,7 +8,7 @@ from amgs.errors import UsageError
 from amgs_app.calls.marks import Arg, Option
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import Reference
-from amgs_app.results.memory import ForecastList
+from amgs_app.results.memory import AnswerUses, ForecastList
 
 if TYPE_CHECKING:
     from amgs.calibration.results import OutcomeGroups
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 GroupKind = Literal["frame", "category", "relation"]
-Verdict = Literal["useful", "useless"]
-View = Literal["table", "forecasts", "groups"]
+Verdict = Literal["useful", "useless", "answered"]
+View = Literal["table", "forecasts", "groups", "answers"]
 
 By = Annotated[
     GroupKind | None,
@@ -29,7 +29,7 @@ Value = Annotated[str | None, Option("--value", metavar="NAME", help="Which one;
 
 @operation(
     "feedback",
-    summary="Record whether a block of the last frame was useful.",
+    summary="Record whether a block of the last frame was useful, or what was answered from it.",
     synonyms=("rate", "thumbs up", "useful"),
     example="feedback useful @1",
     pane="calibration",
@@ -37,7 +37,7 @@ Value = Annotated[str | None, Option("--value", metavar="NAME", help="Which one;
 )
 def feedback(
     engine: Engine,
-    verdict: Annotated[Verdict, Arg(metavar="useful|useless", help="The verdict.")],
+    verdict: Annotated[Verdict, Arg(metavar="useful|useless|answered", help="The verdict.")],
     block: Reference = None,
     *,
     forecast: Annotated[
@@ -48,8 +48,23 @@ def feedback(
         str | None,
         Option("--assembly", metavar="ID", help="The forecast that this assembly made of the block."),
     ] = None,
-) -> Outcome:
-    """Settle the latest open forecast about a block: its Brier score is (forecast − outcome)²."""
+    query: Annotated[str, Option("--query", metavar="TEXT", help="answered: the query of the frame.")] = "",
+    answer: Annotated[
+        str | None, Option("--answer", metavar="TEXT", help="answered: what was answered from the frame.")
+    ] = None,
+) -> Outcome | AnswerUses:
+    """Settle the latest open forecast about a block: its Brier score is (forecast − outcome)².
+
+    answered: log which blocks of the latest frame for a query an answer used: those that it cites by their ids, and
+    those with which it shares more words than chance gives.
+    """
+    if (verdict == "answered") != (answer is not None):
+        raise UsageError(
+            "`answered` needs --answer, and no other verdict takes one.",
+            way_out='`feedback answered --query "berth of the Heron" --answer "Berth 7."`',
+        )
+    if answer is not None:
+        return AnswerUses(engine.memory.calibration.note_answer(answer, query=query))
     return engine.memory.feedback(
         engine.block(block).id, useful=verdict == "useful", assembly_id=assembly, prediction_id=forecast
     )
@@ -67,7 +82,7 @@ def feedback(
 )
 def calibration(
     engine: Engine,
-    view: Annotated[View, Arg(metavar="VIEW", help="table, forecasts or groups.")] = "table",
+    view: Annotated[View, Arg(metavar="VIEW", help="table, forecasts, groups or answers.")] = "table",
     *,
     bins: Annotated[
         int, Option("--bins", metavar="N", min=2, max=50, help="How many bins the table has.")
@@ -81,8 +96,10 @@ def calibration(
         Literal["all", "settled", "open"],
         Option("--state", help="forecasts: with a verdict, without one, or both."),
     ] = "all",
-    limit: Annotated[int, Option("--limit", metavar="N", min=1, help="forecasts: the latest N.")] = 2000,
-) -> Reliability | ForecastList | OutcomeGroups:
+    limit: Annotated[
+        int, Option("--limit", metavar="N", min=1, help="forecasts, answers: the latest N.")
+    ] = 2000,
+) -> Reliability | ForecastList | OutcomeGroups | AnswerUses:
     """Show the reliability table with 95 % intervals, the Brier score and its Murphy decomposition through time.
 
     forecasts: the forecasts behind the table, the latest first: the block, what asked for it, when, and the verdict.
@@ -90,6 +107,8 @@ def calibration(
 
     groups: forecasts, outcomes, mean forecast, how often it came true, and Brier score of each frame, category and
     relation type.
+
+    answers: the latest blocks that models had in front of them when they answered, and whether the answers used them.
     """
     if (by is None) != (value is None):
         raise UsageError(
@@ -100,6 +119,8 @@ def calibration(
         return engine.memory.reliability(bins, by=by, value=value)
     if view == "groups":
         return engine.memory.calibration.groups()
+    if view == "answers":
+        return AnswerUses(engine.memory.calibration.answers(limit))
     if bin is not None and bin > bins:
         raise UsageError(f"There are {bins} bins, not {bin}.", way_out=f"--bin takes 1 to {bins}.")
     found = engine.memory.calibration.cases(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         Neighbourhood,
         PastSearch,
     )
-    from amgs.types.calibration import Usefulness
+    from amgs.types.calibration import BlockUse, Usefulness
     from amgs.types.conversation import ConversationSummary, Message
     from amgs.types.edge_draft import EdgeDraft
     from amgs.types.gateway import GatewayExchange
@@ -333,6 +333,13 @@ class ForecastList:
     now: datetime
     bin: tuple[int, int] | None = None
     of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerUses:
+    """`feedback answered`, `calibration answers`: blocks that models had in front of them, and the use."""
+
+    uses: tuple[BlockUse, ...]
 
 
 @dataclass(frozen=True, slots=True)

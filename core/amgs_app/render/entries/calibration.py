@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from amgs.types.question_case import CaseComparison
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results.focus import FocusFeedback
-    from amgs_app.results.memory import ForecastList
+    from amgs_app.results.memory import AnswerUses, ForecastList
     from amgs_app.session.operator import Operator
 
 
@@ -195,6 +195,17 @@ def forecast_list(result: ForecastList) -> ResultTable:
     columns = "made:at id:id title* frame category relations asked* forecast:score outcome:score Brier:score"
     made = sheet(title, columns, rows)
     return replace(made, digest=made.rows[: 2 * _SHOWN])
+
+
+@entry()
+def answer_uses(result: AnswerUses) -> ResultTable:
+    rows = [
+        (one.at, one.block_id, one.title, one.by or "not seen", one.chance if one.by == "words" else None)
+        for one in result.uses
+    ]
+    used = sum(bool(one.by) for one in result.uses)
+    title = f"{plural(len(rows), 'block')} in front of a model, {used:,} used"
+    return sheet(title, "answered:at id:id title* used_by chance:score", rows)
 
 
 def _drawn_plan(operator: Operator, result: CalibrationPlan, canvas: Canvas) -> Text:

@@ -190,8 +190,11 @@ class Tools:
         ids = ", ".join(i[:12] for i in (*report.added, *report.known))
         return f"{'Remembered' if report.added else 'Known already'}: {ids}."
 
-    async def feedback(self, headers: Headers, id: str, useful: bool) -> str:
+    async def feedback(self, headers: Headers, id: str, useful: bool, query: str, answer: str) -> str:
         asked = await self._who_asks(headers)
+        if answer:
+            told = await self._call(asked, "feedback", verdict="answered", query=query, answer=answer)
+            return f"Noted: {plural(sum(bool(one.by) for one in told.uses), 'note')} used."
         outcome = await self._call(asked, "feedback", verdict="useful" if useful else "useless", block=id)
         return f"Noted: it was forecast at {outcome.predicted:.2f}."
 
@@ -295,9 +298,11 @@ def make_server(tools: Tools) -> MCPServer:
     ) -> str:
         return await _told(tools.ingest(_headers(ctx), text, source, speaker, occurred_at))
 
-    @tool("feedback", "Say whether a note of an assembled frame was useful.")
-    async def feedback(id: BlockId, useful: bool, ctx: Context) -> str:
-        return await _told(tools.feedback(_headers(ctx), id, useful))
+    @tool("feedback", "Say whether a note of an assembled frame was useful, or its query and your answer.")
+    async def feedback(
+        ctx: Context, id: str = "", useful: bool = True, query: str = "", answer: str = ""
+    ) -> str:
+        return await _told(tools.feedback(_headers(ctx), id, useful, query, answer))
 
     @tool("why", "Why a note is or is not found for a query.")
     async def why(query: Query, id: BlockId, ctx: Context) -> str:

@@ -1,0 +1,120 @@
+"""Which blocks an answer used is logged, off by a setting, gone with a block, and learned from where no verdict is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from amgs.calibration.answers import CHANCE, CONTROLS, cited, shared
+from amgs.clock import FixedClock
+from amgs.errors import UsageError
+from amgs.memory import Memory
+from amgs.settings import CalibrationSettings, Settings
+from amgs.types import BlockFilter
+from tests.engine.memory_world import NOW
+
+QUERY = "What is wrong with the Heron?"
+ANSWER = "It leaks beside the keel; oakum will do."
+LEAK = "The Heron leaks near the keel and needs oakum."
+OTHERS = tuple(f"Boat {n} moors at berth {n + 100} since {1700 + n}, captain Name{n}x." for n in range(80))
+
+
+def harbour(path: Path | str = ":memory:", **answers: int) -> Memory:
+    settings = Settings(calibration=CalibrationSettings(fewest_outcomes=5, **answers))
+    memory = Memory.open(path, clock=FixedClock(NOW), settings=settings)
+    memory.ingest_texts([(text, NOW, {}) for text in (*OTHERS, LEAK, "The Heron is blue.")])
+    memory.apply_consolidation(memory.plan_consolidation())
+    return memory
+
+
+def test_a_text_is_used_whose_words_the_answer_shares_beyond_chance() -> None:
+    shown = {"leak": LEAK, "copy": "Oakum.", "boat": OTHERS[3]}
+    found = shared(ANSWER, QUERY, shown, OTHERS)
+    assert found["leak"][0] and found["leak"][1] <= CHANCE
+    assert not found["boat"][0] and not found["copy"][0], "what one text explains counts for no second one"
+    assert not any(used for used, _ in shared("The Heron is wrong.", QUERY, shown, OTHERS).values())
+    assert not any(used for used, _ in shared(ANSWER, QUERY, shown, OTHERS[:20]).values()), "too few controls"
+    assert found == shared(ANSWER, QUERY, dict(reversed(shown.items())), OTHERS)
+
+
+def test_words_that_many_texts_share_show_no_use() -> None:
+    controls = [f"{text} It leaks by the keel." for text in OTHERS]
+    assert not any(used for used, _ in shared("It leaks by the keel.", "?", {"a": LEAK}, controls).values())
+    assert len(controls) < CONTROLS
+
+
+def test_an_answer_in_several_parts_used_several_texts() -> None:
+    shown = {"leak": LEAK, "tide": "The tide at Faro turns at seven.", "boat": OTHERS[3]}
+    found = shared("Oakum for the leak at the keel, and the tide at Faro turns at seven.", "", shown, OTHERS)
+    assert {one for one, (used, _) in found.items() if used} == {"leak", "tide"}
+
+
+def test_a_beginning_of_an_id_cites_a_block() -> None:
+    ids = ["4acf3d17" + "0" * 56, "4acf3d18" + "0" * 56]
+    assert cited("As [4acf3d170000] says", ids) == {ids[0]}
+    assert cited("4acf3d1 is too short, 4acf3d17ff another", ids) == frozenset()
+
+
+def test_what_an_answer_used_is_logged_with_the_forecasts_and_is_no_change(tmp_path: Path) -> None:
+    with harbour(tmp_path / "a.duckdb") as memory:
+        frame = memory.assemble("TASK", query=QUERY)
+        counter = memory.change_counter
+        uses = memory.calibration.note_answer(ANSWER, query=QUERY)
+        assert {one.block_id for one in uses} == {one.block.id for one in frame.selected}
+        assert [(one.title, one.by) for one in uses if one.by] == [(LEAK, "words")]
+        assert all(one.prediction_id for one in uses)
+        assert memory.change_counter == counter
+        assert set(memory.calibration.answers()) == set(uses)
+        again = memory.calibration.note_answer(ANSWER, query=QUERY)
+        assert [one.prediction_id for one in again if one.by] == [""], "a forecast has one outcome"
+        assert len(memory.calibration.answers()) == len(uses) + 1
+    with Memory.open(tmp_path / "a.duckdb", clock=FixedClock(NOW), read_only=True) as memory:
+        assert memory.calibration.note_answer(ANSWER, query=QUERY) == ()
+
+
+def test_an_answer_to_a_query_that_no_frame_was_assembled_for_is_refused() -> None:
+    with harbour() as memory, pytest.raises(UsageError, match="No frame was assembled"):
+        memory.calibration.note_answer(ANSWER, query="another question")
+
+
+def test_nothing_is_logged_where_the_settings_say_so_and_the_log_keeps_the_latest() -> None:
+    with harbour(answers=0) as memory:
+        memory.assemble("TASK", query=QUERY)
+        assert memory.calibration.note_answer(ANSWER, query=QUERY) == memory.calibration.answers() == ()
+    with harbour(answers=3) as memory:
+        for _ in range(3):
+            memory.assemble("TASK", query=QUERY)
+            memory.calibration.note_answer(ANSWER, query=QUERY)
+        assert len(memory.calibration.answers()) == 3
+
+
+def test_what_was_used_counts_as_useful_until_a_verdict_says_otherwise() -> None:
+    with harbour() as memory:
+        (leak,) = {one.id for one in memory.blocks(BlockFilter()) if one.content == LEAK}
+        frame = memory.assemble("TASK", query=QUERY)
+        memory.calibration.note_answer(ANSWER, query=QUERY)
+        assert memory.calibration.usefulness([leak])[leak].mean == pytest.approx(2 / 3)
+        unused = [one.block.id for one in frame.selected if one.block.id != leak]
+        assert not memory.calibration.usefulness(unused), (
+            "what shows no use may have been used in other words"
+        )
+        plan = memory.calibration.plan()
+        assert plan.outcomes == len(frame.selected)
+        explained = {sign.name: sign for sign in memory.lifecycle.explain_pruning(leak).signs}
+        assert not explained["confidence"].low, "what was used stays"
+        memory.feedback(leak, useful=False)
+        assert memory.calibration.usefulness([leak])[leak].mean == pytest.approx(1 / 3)
+        assert memory.calibration.plan().outcomes == len(frame.selected)
+
+
+def test_an_erased_block_leaves_the_log(tmp_path: Path) -> None:
+    with harbour(tmp_path / "a.duckdb") as memory:
+        memory.assemble("TASK", query=QUERY)
+        uses = memory.calibration.note_answer(ANSWER, query=QUERY)
+        (leak,) = {one.block_id for one in uses if one.by}
+        receipt = memory.erasure.erase([leak])
+        assert receipt.rows["block_uses"] == 1
+        assert {one.block_id for one in memory.calibration.answers()} == {one.block_id for one in uses} - {
+            leak
+        }

@@ -1,0 +1,93 @@
+"""What an agent's answer used of its memory and of its conversation is logged on its way through the gateway."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import amgs
+from amgs.clock import FixedClock
+from amgs_app.server.mcp.tools import Quoted, quote
+from tests.gateway.recorder import Recorder, gateway, recorder
+from tests.service.serving import NOW, client
+
+QUERY = "What is wrong with the Heron?"
+ANSWER = "It leaks beside the keel; oakum will do."
+LEAK = "The Heron leaks near the keel and needs oakum."
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[Recorder]:
+    with recorder() as made:
+        yield made
+
+
+def harbour(path: Path) -> str:
+    """A store with a frame for the query; what the tools of MCP give of the note about the leak."""
+    with amgs.open(path, clock=FixedClock(NOW)) as memory:
+        texts = [f"Boat {n} moors at berth {n + 100} since {1700 + n}, captain Name{n}x." for n in range(80)]
+        memory.ingest_texts([(text, NOW, {}) for text in (*texts, LEAK)])
+        memory.apply_consolidation(memory.plan_consolidation())
+        frame = memory.assemble("TASK", query=QUERY)
+        assert LEAK in {one.block.content for one in frame.selected}
+        notes = [Quoted.of(one.block) for one in frame.selected]
+        return quote(notes, 2_000, lambda text: len(text.split()))
+
+
+def used(address: str, least: int) -> list[dict[str, Any]]:
+    """The log, once it has so many rows."""
+    with client(address) as asking:
+        for _ in range(1000):
+            answer = asking.post("/v1/operations/calibration", json={"view": "answers"})
+            assert answer.status_code == 200, answer.text
+            found: list[dict[str, Any]] = answer.json()["uses"]
+            if len(found) >= least:
+                return found
+            time.sleep(0.01)
+    raise AssertionError(f"{len(found)} of {least} rows were logged")
+
+
+@pytest.mark.parametrize("escaped", [False, True], ids=["as text", "within JSON"])
+def test_a_note_that_a_tool_quoted_and_the_answer_used_is_logged_with_its_forecast(
+    upstream: Recorder, tmp_path: Path, escaped: bool
+) -> None:
+    quoted = harbour(tmp_path / "a.duckdb")
+    call = {"id": "c1", "type": "function", "function": {"name": "assemble", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": QUERY},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {
+            "role": "tool",
+            "tool_call_id": "c1",
+            "content": json.dumps({"text": quoted}) if escaped else quoted,
+        },
+    ]
+    upstream.says(ANSWER)
+    with gateway(upstream.address, store=tmp_path / "a.duckdb") as address:
+        with client(address) as asking:
+            answer = asking.post("/v1/chat/completions", json={"model": "m", "messages": messages})
+        assert answer.status_code == 200
+        found = used(address, 1)
+    assert [(one["title"], one["by"]) for one in found if one["by"]] == [(LEAK, "words")]
+    assert all(one["prediction_id"] for one in found)
+
+
+def test_an_earlier_message_that_the_answer_used_is_logged_and_the_question_is_not(
+    upstream: Recorder, tmp_path: Path
+) -> None:
+    harbour(tmp_path / "a.duckdb")
+    messages: list[dict[str, str]] = []
+    for said in ("The mast of the Teal splintered off Cape Roca.", "The Ibis needs a rudder."):
+        messages += [{"role": "user", "content": said}, {"role": "assistant", "content": "Noted."}]
+    messages.append({"role": "user", "content": "Why was the Teal late?"})
+    upstream.says("Her mast splintered off Cape Roca.")
+    with gateway(upstream.address, store=tmp_path / "a.duckdb") as address:
+        with client(address) as asking:
+            asking.post("/v1/chat/completions", json={"model": "m", "messages": messages})
+        (one,) = used(address, 1)
+    assert one["by"] == "words" and "mast of the Teal" in one["title"] and not one["prediction_id"]

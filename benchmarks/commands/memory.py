@@ -160,6 +160,27 @@ def bench_evidence(
 
 
 @bench(
+    "answers",
+    summary="Measure whether the log names the blocks that answers used.",
+    example="answers --data DIR",
+)
+def bench_answers(
+    engine: Engine,
+    *,
+    data: Annotated[Path, Option("--data", metavar="DIR", help="With locomo/ and realtalk/.")],
+    every: Annotated[int, Option("--every", metavar="N", min=1, help="Ask one question in N.")] = 1,
+    progress: Progress,
+) -> BenchResult:
+    """Assemble a frame for each question, answer it, and report how many of the blocks that the log calls used are
+    among those that answer, beside random blocks of the frame and all of them; and what a calibration learns from it.
+    Does not touch the session's own store.
+    """
+    from benchmarks.answer_uses import run
+
+    return run(memory_rig(engine, progress), data, every)
+
+
+@bench(
     "facts",
     summary="Measure finding short facts among long documents.",
     example="facts",

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 
 from amgs.index.terms import cut, word_analyzer
 from amgs.storage.store import Storage
-from amgs.types.calibration import BlockUse
+from amgs.types.calibration import BlockUse, UseSign
 
 CONTROLS = 200
 """Blocks that a use is held beside: others of the memory, or, where it has too few, others that were shown."""
@@ -102,10 +102,10 @@ def note(
     named, by_words = cited(answer, texts), shared(answer, question, texts, controls)
     with storage.transaction():
         awaited = storage.forecasts.awaited(list(texts), now - WAITING)
-        uses = []
+        uses: list[BlockUse] = []
         for one in texts:
             used, chance = by_words[one]
-            by = "citation" if one in named else "words" if used else ""
+            by: UseSign = "citation" if one in named else "words" if used else ""
             uses.append(BlockUse(now, one, by, 1.0 if by == "citation" else chance, awaited.get(one, "")))
         storage.block_uses.add([one for one in uses if one.by or one.prediction_id], keep)
     return tuple(uses)

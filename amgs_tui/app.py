@@ -409,7 +409,7 @@ class Workstation(App[None], inherit_bindings=False):
         if self.state.recording:
             self.command_line.ask_for_recording()
         else:
-            self.ask(operations.script.record())
+            self.ask(operations.script.save())
 
     def action_help(self) -> None:
         """Explain the focused pane."""

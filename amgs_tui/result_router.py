@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from amgs.wing_registry import WINGS, loaded
+from amgs.wing_registry import loaded
 from amgs_app import operations
 from amgs_app.panes.layout import PANE_KEYS, PANES
 from amgs_app.terminal.exit_codes import ExitCode
@@ -167,7 +167,7 @@ class ResultRouter:
             case Shown():
                 self.screen.go(result.pane)
             case Layout() if by_operator:
-                if event.command != "layout save":
+                if "--save" not in event.answer.line.split():
                     self.layout.use(result)
             case Layout() if event.command == "layout use" and self.screen.untouched:
                 self.layout.use(result)  # how the last session left the screen
@@ -197,7 +197,7 @@ class ResultRouter:
                 self.dispatcher.ask(exchanges, slot=AS_SERVED, origin="screen")
             if block := self.kept_selection(self.state.place):
                 self.dispatcher.ask(operations.block.select(block), slot=AS_LEFT, origin="screen")
-        for name in ("conversation", *WINGS):
+        for name in ("conversation", *wing_panes()):
             self.screen.pane(name).look()  # it has no place before it knows that there is one
 
     def _pass_over_an_empty_inbox(self) -> None:

@@ -1,4 +1,4 @@
-"""What the wings bring to the screen: a pane each, found by the names of the wings."""
+"""What the wings bring to the screen: a pane, for those that have one, found by the names of the wings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from amgs.wing_registry import WINGS, loaded
+from amgs.wing_registry import loaded
+from amgs_app.wing_views import views
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,5 +31,5 @@ class WingPane:
 
 @cache
 def wing_panes() -> Mapping[str, WingPane]:
-    """The pane of every wing, by the wing's name, which is the pane's."""
-    return {name: loaded(f"amgs_tui.panes.{name}:PANE") for name in WINGS}
+    """The pane of every wing that has one, by the wing's name, which is the pane's."""
+    return {name: loaded(f"amgs_tui.panes.{name}:PANE") for name, view in views().items() if view.look}

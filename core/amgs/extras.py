@@ -28,6 +28,8 @@ EXTRA_OF: Final[Mapping[str, str]] = MappingProxyType(
         "prompt_toolkit": "screen",
         "httpx2": "client",
         "fastapi": "server",
+        "opentelemetry": "recorder",
+        "google": "recorder",
         "starlette": "server",
         "uvicorn": "server",
         "prometheus_client": "server",

@@ -1,5 +1,5 @@
-"""The wings of this program, by name. A wing is the folders `amgs/wings/NAME`, `amgs_app/views/NAME` and
-`amgs_tui/panes/NAME`. Without them and its line here the program does everything else as before.
+"""The wings of this program, by name. A wing is the folders `amgs/wings/NAME`, `amgs_app/views/NAME` and, where it has
+a pane, `amgs_tui/panes/NAME`. Without them and its line here the program does everything else as before.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Final
 WINGS: Final[tuple[str, ...]] = (
     "packs",
     "sessions",
+    "recorder",
 )  # fmt: skip
 """The folders of the wings, in the order in which they are offered: a line each, so that one can be taken out."""
 

@@ -29,23 +29,23 @@ class WingView:
     Modules, and places written `MODULE:NAME`, are imported when they are asked for. words: the first words of its
     commands; about: what they do; heading: under which they are listed, "" for those that ask a memory. operations,
     entries: the modules of its commands and of how their results are shown. look: the command that its pane shows,
-    without arguments. listing: the fields of the pane's rows; terms: of its pictures, with what they mean. retired: its
-    commands that are gone, with what to use instead. source: see there.
+    without arguments, "" for a wing without a pane. listing: the fields of the pane's rows; terms: of its pictures,
+    with what they mean. retired: its commands that are gone, with what to use instead. source: see there.
     """
 
     words: tuple[str, ...]
     about: str
     operations: str
     entries: str
-    look: str
-    listing: str
-    terms: str
-    retired: str
+    look: str = ""
+    listing: str = ""
+    terms: str = ""
+    retired: str = ""
     heading: str = ""
     source: TextSource | None = None
 
 
 @cache
 def views() -> Mapping[str, WingView]:
-    """The view of every wing, by the wing's name, which is the name of its pane too."""
+    """The view of every wing, by the wing's name, which is the name of its pane too, if it has one."""
     return {name: loaded(f"amgs_app.views.{name}:VIEW") for name in WINGS}

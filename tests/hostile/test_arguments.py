@@ -191,7 +191,7 @@ FOUND = (
     f"focus check {LONG_NAME}",
     f"focus check {'x' * 10_000}",
     'focus check "a\\x00b"',
-    f"layout save {'x' * 10_000}",
+    f"layout use {'x' * 10_000} --save",
 )
 
 

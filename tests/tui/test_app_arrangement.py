@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.wing_registry import WINGS
 from amgs_app.panes.layout import PANES
 from amgs_tui.widgets.arrangement import COMPANIONS, EMPTY_HEIGHT, Box, arrange, mode_for
 from amgs_tui.widgets.keybar import ALWAYS, KeyHint, fit
 from amgs_tui.widgets.status import Doing, bar, doing_line
 from amgs_tui.widgets.tabs import tab_labels
+from amgs_tui.wing_panes import wing_panes
 
 
 @given(
@@ -53,13 +53,13 @@ def test_a_tiled_body_shows_all_panes_and_a_split_one_its_companions() -> None:
 
 
 def test_a_foot_that_has_nothing_to_show_leaves_its_room_to_the_rows_above() -> None:
-    foot = ("focus", "conversation", *WINGS)
+    foot = ("focus", "conversation", *wing_panes())
     full, low = (arrange("tiled", 200, 57, "inbox", empty=empty).boxes for empty in ((), foot))
     assert set(low) == set(PANES) and {low[name].height for name in foot} == {EMPTY_HEIGHT}
     assert low["frame"].height > full["frame"].height and low["graph"].height > full["graph"].height
     alone = arrange("tiled", 200, 57, "focus", empty=foot).boxes["focus"]
     assert alone == Box(0, 57 - EMPTY_HEIGHT, 200, EMPTY_HEIGHT)
-    talking = arrange("tiled", 200, 57, "inbox", empty=("focus", *WINGS)).boxes
+    talking = arrange("tiled", 200, 57, "inbox", empty=("focus", *wing_panes())).boxes
     assert talking["conversation"] == Box(0, *full["focus"][1:2], 200, full["focus"].height)
 
 

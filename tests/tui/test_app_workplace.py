@@ -37,7 +37,7 @@ def session(tmp_path: Path) -> Operator:
 def test_a_recording_holds_what_was_done_since_and_only_that(tmp_path: Path) -> None:
     with session(tmp_path) as one:
         run(one, "ingest 'The dome motor stalled.'")
-        run(one, "record")
+        run(one, "save")
         run(one, "consolidate")
         run(one, "search dome")
         run(one, f"save {tmp_path / 'r.amgs'}")
@@ -96,7 +96,7 @@ async def test_the_apostrophe_lists_the_bookmarks_to_read() -> None:
 def test_a_layout_is_found_again_under_its_name(tmp_path: Path) -> None:
     with session(tmp_path) as one:
         made = run(one, "layout set focus --beside frame,decay")
-        run(one, "layout save night")
+        run(one, "layout use night --save")
         run(one, "layout set inbox --large")
     with session(tmp_path) as two:
         assert run(two, "layout use night") == made == Layout("focus", ("frame", "decay"))

@@ -8,11 +8,11 @@ from itertools import cycle
 
 import pytest
 
-from amgs.wing_registry import WINGS
 from amgs_app.panes.layout import PANE_KEYS, PANES
 from amgs_app.render.figures import calibration, decay, focus, frame, graph, inbox, overview, recalibration
 from amgs_app.render.figures.canvas import Canvas
 from amgs_app.terminal.themes import READABLE, contrast, load_all, shipped_folder
+from amgs_tui.wing_panes import wing_panes
 from tests.tui import figure_samples as samples
 from tests.tui.app_drive import Drive, drive
 from tests.tui.app_world import World
@@ -66,7 +66,7 @@ async def test_every_pane_is_drawn_in_every_theme() -> None:
     async with drive(judged(), (200, 60), theme=THEMES[0]) as driven:
         await lived_in(driven)
         shown = driven.app.main.body.shown
-        assert set(shown) == set(PANES) - {"conversation", *WINGS}
+        assert set(shown) == set(PANES) - {"conversation", *wing_panes()}
         grounds = set()
         for theme in THEMES:
             driven.app.theme = theme

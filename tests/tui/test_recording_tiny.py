@@ -58,7 +58,7 @@ async def test_a_recording_replays_moved_weights_and_the_block_of_a_bookmark(tmp
         await driven.press("R")
         done = sessions[0]
         recorded = [call.line() for call in done.history]
-        script.write_text("".join(f"{line}\n" for line in recorded if line != "record"))
+        script.write_text("".join(f"{line}\n" for line in recorded if line != "save"))
         context, opened = done.engine.focus.snapshot(), done.last_frame
     assert marked is not None
     assert f"bookmark {marked}" in recorded

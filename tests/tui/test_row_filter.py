@@ -90,12 +90,12 @@ def test_a_filter_and_an_order_stay_with_the_layout_and_in_the_script(tmp_path: 
     with session(tmp_path) as one:
         run(one, 'filter frame "fate:over budget" !snow')
         run(one, "sort frame tokens --reverse")
-        run(one, "layout save night")
+        run(one, "layout use night --save")
         run(one, "filter frame")
         assert [call.line() for call in one.history] == [
             'filter frame "fate:over budget" !snow',
             "sort frame tokens --reverse",
-            "layout save night",
+            "layout use night --save",
             "filter frame",
         ]
     with session(tmp_path) as two:

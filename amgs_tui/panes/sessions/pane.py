@@ -104,7 +104,7 @@ followed."""
         return self.review.facts.path if self.review is not None else ""
 
     def take(self, result: object) -> None:
-        from amgs.wings.sessions.listing import SessionListing
+        from amgs.wings.sessions.listing import FoundTurns, SessionListing
         from amgs.wings.sessions.review import SessionReview
         from amgs_app.views.sessions.results import (
             SessionCache,
@@ -140,6 +140,8 @@ followed."""
                 self._read(result)
             case SessionWhy():
                 self._explain(result)
+            case FoundTurns():
+                self.host.show_page("Found in all sessions", result)
             case SessionOutlook():
                 self.host.show_page("A compaction now would drop", result)
 

@@ -27,7 +27,7 @@ THOUGHTS: Final = ("thinking", "redacted_thinking", "reasoning")
 """Types of items and parts that hold what the model thought, which is no memory."""
 _OF_PROVIDER: Final = ("server_tool_use", "mcp_tool_use")
 _TEXTS: Final = ("text", "input_text", "output_text", "summary_text")
-_ROLES: Final[Mapping[str, Role]] = {
+ROLES: Final[Mapping[str, Role]] = {
     "system": "system",
     "developer": "system",
     "user": "user",
@@ -38,6 +38,7 @@ _ROLES: Final[Mapping[str, Role]] = {
     "tool": "tool",
     "function": "tool",
 }
+"""Roles by the names that interfaces of models have for them."""
 _IDS: Final = ("tool_call_id", "tool_use_id", "call_id")
 _NAMES: Final = ("file_name", "filename", "name", "title", "file_id", "url", "asset_pointer")
 _DEEPEST: Final = 8
@@ -107,7 +108,7 @@ def turns_of(
     for said in said_in(item):
         told = text(text_of(said.content, path, note))
         common: dict[str, Any] = {"place": place, "at": at, "request": f"{place.line}", "part": len(made)}
-        role = next((known for known in _ROLES.values() if known == said.role), None)
+        role = next((known for known in ROLES.values() if known == said.role), None)
         speaker = said.speaker or ("" if role else said.role.capitalize())
         if role == "tool":
             common |= {"answers": said.answers, "failed": said.failed, "speaker": speaker}
@@ -205,7 +206,7 @@ def _role(item: Mapping[str, Any]) -> str:
     if given is None and "speaker" in item:
         return "user"
     told = name(given)
-    return _ROLES.get(told.lower(), told)
+    return ROLES.get(told.lower(), told)
 
 
 def _result(given: Mapping[str, Any], part: int | None = None) -> SaidMessage:

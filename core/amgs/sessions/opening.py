@@ -15,6 +15,7 @@ from amgs.sessions.turn import Session
 
 _NAMES: Final = (
     "claude_bodies",
+    "otlp",
     "opencode",
     "claude_code",
     "codex",

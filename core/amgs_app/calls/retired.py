@@ -30,6 +30,7 @@ RETIRED: dict[str, str] = {
     "edge confirm": "use `edge add FROM TO --confirm`",
     "frame ab": "use `tune FRAME --questions FILE --against WEIGHTS`",
     "layout list": "use `layout use --list`",
+    "layout save": "use `layout use NAME --save`",
     "operation": "use `operations ID`",
     "prune propose": "use `prune --propose`",
     "review accept": "use `review decide ID accept`",
@@ -49,7 +50,9 @@ RETIRED: dict[str, str] = {
         f"focus train {kind}": f"it is trained from the repository, with `python -m benchmarks train-{kind}`"
         for kind in ("lensnet", "lora", "joint")
     },
-    **{name: told for view in views().values() for name, told in loaded(view.retired).items()},
+    **{
+        name: told for view in views().values() if view.retired for name, told in loaded(view.retired).items()
+    },
     "bench": "the benchmarks are run from the repository, with `python -m benchmarks NAME`",
 }
 """What follows "`NAME` is gone: ", by the name: one clause without a full stop. A name of one word stands for every

@@ -61,7 +61,6 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "snapshot",
             "report",
             "expect",
-            "record",
             "save",
             "settings",
             "help",

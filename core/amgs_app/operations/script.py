@@ -46,32 +46,31 @@ def snapshot(
 
 
 @operation(
-    "record",
-    summary="Start recording; `save` writes what is done from here on.",
-    example="record",
+    "save",
+    summary="Save this session's commands as a script, all or those from a moment on.",
+    synonyms=("recording",),
+    example="save session.amgs",
     keys=("R",),
 )
-def record(operator: Operator) -> Recording:
-    """Start a recording. `save FILE` ends it and writes only the commands since then as a script.
-
-    Such a script continues from the state that the store and the session had at that moment.
-    """
-    # The registry notes this call itself after it was carried out.
-    operator.recorded_from = len(operator.history) + 1
-    return Recording(len(operator.history))
-
-
-@operation("save", summary="Save this session's commands as a script.", example="save session.amgs")
 def save(
     operator: Operator,
-    file: Annotated[Path, Arg(metavar="FILE", help="The file to write."), Takes("file", made=True)],
-) -> Saved:
+    file: Annotated[
+        Path | None,
+        Arg(metavar="FILE", help="The file to write; default: begin a recording."),
+        Takes("file", made=True),
+    ] = None,
+) -> Saved | Recording:
     """Write the commands of this session, including those run by key, as a script that `amgs run` replays.
 
-    Writes all of them, or those since `record`, which this ends.
+    Without FILE, begin a recording: `save FILE` ends it and writes only the commands since then. Such a script
+    continues from the state that the store and the session had at that moment.
     """
+    if file is None:
+        # The registry notes this call itself after it was carried out.
+        operator.recorded_from = len(operator.history) + 1
+        return Recording(len(operator.history))
     acts = operator.history[operator.recorded_from or 0 :]
-    lines = [call.line() for call in acts if call.operation.name not in ("save", "record")]
+    lines = [call.line() for call in acts if call.operation.name != "save"]
     try:
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     except OSError as error:

@@ -28,8 +28,6 @@ BOOKMARK, LAYOUT = "bookmark:", "layout:"
 LAST = "(last)"
 """The layout that a session left behind; the next one begins with it."""
 
-Name = Annotated[str, Arg(metavar="NAME", help="A word of your own.")]
-
 
 @operation(
     "bookmark",
@@ -114,23 +112,11 @@ LONGEST_NAME = 60
 
 
 @operation(
-    "layout save",
+    "layout use",
     lane="turn",
-    summary="Save the current arrangement of the panes under a name.",
-    example="layout save night",
+    summary="Restore a saved arrangement of the panes, or save the current one.",
+    example="layout use night",
 )
-def layout_save(operator: Operator, name: Name) -> Layout:
-    """Save the current arrangement of the panes under a name, in this store."""
-    if not name.strip() or name == LAST or len(name) > LONGEST_NAME or not name.isprintable():
-        raise UsageError(
-            f"A layout needs a name of at most {LONGEST_NAME} letters on one line.",
-            way_out="For example `layout save night`.",
-        )
-    operator.engine.memory.keep(LAYOUT + name, written(operator.layout))
-    return operator.layout
-
-
-@operation("layout use", summary="Restore a saved arrangement of the panes.", example="layout use night")
 def layout_use(
     operator: Operator,
     name: Annotated[
@@ -138,9 +124,15 @@ def layout_use(
         Arg(metavar="NAME", help="A saved name; default: the arrangement of the last session."),
     ] = LAST,
     *,
+    save: Annotated[
+        bool, Option("--save", help="Restore nothing: save the current arrangement under this name.")
+    ] = False,
     show: Annotated[bool, Option("--list", help="Restore nothing: list what is saved.")] = False,
 ) -> Layout | LayoutList:
-    """Arrange the panes as `layout save NAME` saved them; with --list, see what this store has."""
+    """Arrange the panes as --save saved them, in this store; with --list, see what it has."""
+    if save:
+        _save_layout(operator, name)
+        return operator.layout
     kept = operator.engine.memory.kept(LAYOUT)
     if show:
         return LayoutList(tuple((key.removeprefix(LAYOUT), _read(text)) for key, text in kept.items()))
@@ -149,12 +141,21 @@ def layout_use(
         known = [each.removeprefix(LAYOUT) for each in kept if each != LAYOUT + LAST]
         raise UsageError(
             f"There is no layout {name!r}.",
-            way_out=f"Available: {', '.join(known)}." if known else "`layout save NAME` makes one.",
+            way_out=f"Available: {', '.join(known)}." if known else "`layout use NAME --save` makes one.",
         )
     operator.layout = Layout() if text is None else _read(text)
     if name != LAST and operator.layout.theme:
         operator.theme_name = operator.layout.theme
     return operator.layout
+
+
+def _save_layout(operator: Operator, name: str) -> None:
+    if not name.strip() or name == LAST or len(name) > LONGEST_NAME or not name.isprintable():
+        raise UsageError(
+            f"A layout needs a name of at most {LONGEST_NAME} letters on one line.",
+            way_out="For example `layout use night --save`.",
+        )
+    operator.engine.memory.keep(LAYOUT + name, written(operator.layout))
 
 
 # --- lists ------------------------------------------------------------------------------------------------

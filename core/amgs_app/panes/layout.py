@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from amgs.wing_registry import WINGS
+from amgs_app.wing_views import views
 
 PANES: Final = (
     "inbox",
@@ -17,9 +17,9 @@ PANES: Final = (
     "focus",
     "overview",
     "conversation",
-    *WINGS,
+    *(name for name, view in views().items() if view.look),
 )
-"""The panes in the order of their keys."""
+"""The panes in the order of their keys; those of wings come last."""
 
 PANE_KEYS: Final = "123456789`"
 """The key of each pane, by its place; 0 puts back what was changed in a pane."""

@@ -65,7 +65,7 @@ LISTINGS: dict[Pane, Listing] = {
         ("worth", "tokens", "shown", "messages", "first"),
         ("worth", "tokens", "fate"),
     ),
-    **{name: loaded(view.listing) for name, view in views().items()},
+    **{name: loaded(view.listing) for name, view in views().items() if view.listing},
 }
 """The panes that hold a list, and the fields of its rows."""
 

@@ -172,7 +172,7 @@ SCREEN: Final[dict[str, Words]] = {
             "What each stage took from the tokens and added to them; each row continues from the last.",
         ),
     ),
-    **{name: loaded(view.terms) for name, view in views().items()},
+    **{name: loaded(view.terms) for name, view in views().items() if view.terms},
 }
 """The words of each pane's picture, by pane."""
 

@@ -68,7 +68,7 @@ class LayoutList:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """`record`: since when the session's acts go into the recording, as a number of acts before it."""
+    """`save` without a file: since when the session's acts go into the recording, as a number of acts before it."""
 
     since: int
 

@@ -21,6 +21,7 @@ from amgs.sessions import building
 from amgs.sessions.formats import gemini_cli, opencode
 from amgs.sessions.opening import FORMATS, first_records, open_session, sessions_in
 from amgs.sessions.turn import Boundary, Session, Turn
+from amgs.sessions.windows import window_at
 from amgs.types.usage import Usage
 from tests.unit.sessions.mutations import mutated
 
@@ -29,6 +30,7 @@ ASKED = "Water the beds every 9 hours, never at noon."
 SUMMARY = "The user waters the beds every 9 hours."
 FILES = {
     "claude-bodies": "claude_bodies",
+    "otlp": "otlp.jsonl",
     "opencode": "opencode.json",
     "claude-code": "claude_code.jsonl",
     "codex": "codex.jsonl",
@@ -122,6 +124,34 @@ def test_claude_code() -> None:
     ]
     assert session.evidence == Counter({"file-history-snapshot": 1, "weather-report": 1})
     assert session.unread == ((19, "torn: the file ends within it"),)
+
+
+def the_answer(session: Session, words: str) -> Turn:
+    return next(turn for turn in session.main if turn.text == words)
+
+
+def test_otlp() -> None:
+    session = session_of("otlp")
+    assert (session.id, session.project, session.model, session.system) == (
+        "o-garden",
+        "garden",
+        "gpt-4",
+        "You keep a garden.",
+    )
+    assert told(session.main)[1:5] == [
+        ("said", ASKED),
+        ("thinking", "Look at the schedule."),
+        ("call", 'read_file({"path": "schedule.txt"})'),
+        ("result", "no such file"),
+    ]
+    boundary = the(session, "boundary").boundary
+    assert boundary is not None and (boundary.before, boundary.after) == (1_000, 400)
+    assert [turn.text for turn in window_at(session, len(session.turns)).turns if turn.role == "user"] == [
+        SUMMARY,
+        "When is the next watering?",
+    ]
+    assert the_answer(session, "There is no schedule yet.").usage == Usage(200, 0, 800, 20)
+    assert session.evidence == Counter({"execute_tool": 1, "search_memory": 1})
 
 
 def test_codex() -> None:

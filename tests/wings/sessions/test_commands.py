@@ -112,10 +112,10 @@ def test_following_ends_after_its_seconds_and_tells_what_would_be_dropped(
 def test_words_are_found_in_all_sessions_that_lie_here(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["find", "harvest table"]) == 0
+    assert run(["session", "--find", "harvest table"]) == 0
     out = capsys.readouterr().out
     assert "1 turn with 'harvest table'" in out and "orchard-1" in out
-    assert run(["find", "bananas"]) == 0
+    assert run(["session", "--find", "bananas"]) == 0
     assert "0 turns" in capsys.readouterr().out
 
 

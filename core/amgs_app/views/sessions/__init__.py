@@ -7,7 +7,7 @@ from typing import Final
 from amgs_app.wing_views import WingView
 
 VIEW: Final = WingView(
-    words=("session", "find", "follow", "replay"),
+    words=("session", "follow", "replay"),
     about="Look at the sessions of coding agents: what was lost, and what that cost.",
     heading="Look at an agent's sessions",
     operations="amgs_app.views.sessions.commands",

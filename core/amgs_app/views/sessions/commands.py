@@ -36,7 +36,7 @@ View = Literal["overview", "turns", "window", "text", "lost", "why", "regret", "
 Class = Literal["path", "number", "id", "command", "decision", "constraint", "error"]
 SAMPLE = "sample"
 """The name of a session that ships with the program, made for showing it."""
-_TURNS = 200
+_TURNS, _FOUND = 200, 20
 
 
 @operation(
@@ -80,7 +80,9 @@ def session(
     find: Annotated[
         str,
         Option(
-            "--find", metavar="WORDS", help="Of turns, those that hold these words; with why, what is lost."
+            "--find",
+            metavar="WORDS",
+            help="Of turns, those that hold these words, without FILE in all sessions; with why, what is lost.",
         ),
     ] = "",
     project: Annotated[
@@ -93,7 +95,12 @@ def session(
     subagents: Annotated[bool, Option("--subagents", help="Of a list: also files of subagents.")] = False,
     limit: Annotated[
         int | None,
-        Option("--limit", metavar="N", min=1, help="Show at most N; default: 50 sessions, 200 turns."),
+        Option(
+            "--limit",
+            metavar="N",
+            min=1,
+            help="Show at most N; default: 50 sessions, 200 turns, 20 of all sessions.",
+        ),
     ] = None,
     end: Annotated[
         bool,
@@ -102,6 +109,7 @@ def session(
     progress: Progress | None = None,
 ) -> (
     SessionListing
+    | FoundTurns
     | SessionReview
     | SessionTurns
     | SessionWindowShown
@@ -113,7 +121,8 @@ def session(
     | SessionRules
     | SessionOutlook
 ):
-    """Without FILE, list the sessions of coding agents that lie on this machine, newest first. With one, look at it.
+    """Without FILE, list the sessions of coding agents that lie on this machine, newest first, or with --find what was
+    said and done in any of them that holds all words. With one, look at it.
 
     overview: how full the window was, what each compaction threw away, what was needed again and what that cost. turns:
     what was said and done. window: what the model read for a turn, in order. text: one turn, whole. lost: what
@@ -123,6 +132,10 @@ def session(
     changed or stored, and no model is asked.
     """
     del engine
+    if not name and find:
+        from amgs.wings.sessions.listing import search_sessions
+
+        return search_sessions(Path.home(), find, limit=limit or _FOUND, progress=progress)
     if not name:
         return _list(project, agent, subagents=subagents, limit=limit or 50)
     _check(view, at=at, kind=kind, find=find)
@@ -408,25 +421,3 @@ def report(
     del engine
     text = of_session(review(open_named(name), progress), palettes(), redacted=redact)
     return written(out, text, redact=redact)
-
-
-@operation(
-    "find",
-    place="here",
-    summary="Find words in all sessions of agents that lie on this machine.",
-    synonyms=("across sessions",),
-    example='find "azimuth encoder"',
-    long=True,
-)
-def find(
-    engine: Engine,
-    words: Annotated[str, Arg(metavar="WORDS", help="Words that a turn must hold, all of them.")],
-    *,
-    limit: Annotated[int, Option("--limit", metavar="N", min=1, help="Show at most N turns.")] = 20,
-    progress: Progress | None = None,
-) -> FoundTurns:
-    """List what was said and done in sessions of agents on this machine that holds all words, the newest file first."""
-    from amgs.wings.sessions.listing import search_sessions
-
-    del engine
-    return search_sessions(Path.home(), words, limit=limit, progress=progress)

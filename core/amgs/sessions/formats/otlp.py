@@ -1,0 +1,251 @@
+"""OTLP in JSON: what a collector's file exporter, or `recorded --out`, writes; one request a line, or a whole document.
+
+A record is a span. The conversations of a file are told apart by `gen_ai.conversation.id` or what other conventions
+have in its place, else by trace. A model's request repeats what was said before, so what is new in it becomes turns;
+where it repeats a part and leaves the rest out, that is a compaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.errors import InputError
+from amgs.sessions.building import SessionBuilder, SessionFormat
+from amgs.sessions.lines import Line, Record, as_json, document_at, items, lines_of, text
+from amgs.sessions.messages import turns_of
+from amgs.sessions.span_messages import (
+    ANSWERS,
+    Item,
+    conversation_ids,
+    messages_of,
+    operation_of,
+    told_by,
+    usage_of,
+)
+from amgs.sessions.spans import OtlpContent, RecordedSpan, SpanFormatError, content_of, joined
+from amgs.sessions.turn import Boundary, Place, Session, Turn
+from amgs.types.conversation import ToolCall
+from amgs.types.usage import Usage
+
+
+class _Window:
+    """What one agent's model has before it. held: how often each message stands in it, by its digest; system: those of
+    the system, which are in every request.
+    """
+
+    def __init__(self) -> None:
+        self.held: Counter[str] = Counter()
+        self.system: set[str] = set()
+        self.usage: Usage | None = None
+
+
+class _Reading:
+    """failed: ids of calls of tools whose spans say that they failed."""
+
+    def __init__(self, path: Path, id: str, failed: frozenset[str]) -> None:
+        self._failed = failed
+        self.made = SessionBuilder("OpenTelemetry", "otlp", path)
+        self.made.know(id=id)
+        self._windows: dict[str, _Window] = {}
+        self._main: str | None = None
+
+    def span(self, number: int, span: RecordedSpan, *, tools: bool) -> None:
+        """One span. tools: whether calls of tools are taken from spans, since no message tells of them."""
+        given, operation, place = told_by(span), operation_of(span), Place(number)
+        if operation == "execute_tool" and tools:
+            self._tool(place, span)
+        elif operation in ANSWERS:
+            self._answer(place, span, text(given.get("gen_ai.agent.name")))
+        else:
+            self.made.note(operation or "span of something else")
+
+    def _answer(self, place: Place, span: RecordedSpan, agent: str) -> None:
+        given, said = told_by(span), messages_of(span)
+        if not said.read and not said.written:
+            self.made.note("answer whose messages were not recorded")
+            return
+        model = given.get("gen_ai.response.model") or given.get("gen_ai.request.model")
+        self.made.know(
+            model=text(model or given.get("llm.model_name")),
+            project=text(span.resource.get("service.name")),
+            tools=as_json(told) if (told := given.get("gen_ai.tool.definitions")) else None,
+        )
+        if self._main is None:
+            self._main = agent
+        agent = "" if agent == self._main else agent
+        window = self._windows.setdefault(agent, _Window())
+        common: dict[str, Any] = {"at": span.at, "request": span.id, "agent": agent}
+        usage = usage_of(given)
+        before = len(self.made.turns)
+        self._take_read(place, said.read, window, common, usage)
+        for item in said.written:
+            digest, turns = _turns(item, place)
+            window.held[digest] += 1
+            self._add(turns, digest, place, common | {"usage": usage})
+        window.usage = usage or window.usage
+        if len(self.made.turns) == before:
+            self.made.note("answer that says nothing new")
+
+    def _take_read(
+        self,
+        place: Place,
+        read: Sequence[Item],
+        window: _Window,
+        common: dict[str, Any],
+        usage: Usage | None,
+    ) -> None:
+        """What of the messages before an answer is new; and where what was held is left out of them, a compaction."""
+        system = [item["role"] == "system" for item in read]
+        each = [_turns(item, place) for item in read]
+        left = Counter(window.held)
+        known = []
+        for (digest, _), first in zip(each, system, strict=True):
+            known.append(digest in window.system if first else left[digest] > 0)
+            left[digest] -= known[-1] and not first
+        kept = [digest for (digest, _), old in zip(each, known, strict=True) if old]
+        told = [n for n, old in enumerate(known) if old and not system[n]]
+        cut = bool(told) and sum(left.values()) > 0
+        if cut:
+            sizes = [one.window if one else None for one in (window.usage, usage)]
+            boundary = Boundary(before=sizes[0], after=sizes[1], preserved=tuple(dict.fromkeys(kept)))
+            self.made.turn(place, "system", "boundary", "", boundary=boundary, **common)
+            window.held = Counter(each[n][0] for n in told)
+        for n, (digest, turns) in enumerate(each):
+            if known[n]:
+                continue
+            if not system[n]:
+                window.held[digest] += 1
+            elif not common["agent"]:
+                self.made.know(system="\n".join(turn.text for turn in turns))
+            window.system |= {digest} if system[n] else set()
+            self._add(turns, digest, place, common, summary=cut and not system[n] and n < told[0])
+
+    def _add(
+        self,
+        turns: Sequence[Turn],
+        digest: str,
+        place: Place,
+        more: dict[str, Any],
+        *,
+        summary: bool = False,
+    ) -> None:
+        for turn in turns:
+            kind = "summary" if summary and turn.kind == "said" else turn.kind
+            own = {"answers": turn.answers, "speaker": turn.speaker, "id": digest}
+            own["failed"] = turn.failed or turn.answers in self._failed
+            self.made.turn(place, turn.role, kind, turn.text, turn.calls, **own, **more)
+
+    def _tool(self, place: Place, span: RecordedSpan) -> None:
+        given = told_by(span)
+        id = text(given.get("gen_ai.tool.call.id")) or span.id
+        name = text(given.get("gen_ai.tool.name")) or span.name
+        call = ToolCall(id, name, as_json(given.get("gen_ai.tool.call.arguments")))
+        common: dict[str, Any] = {"at": span.at, "id": span.id}
+        self.made.turn(place, "assistant", "call", "", (call,), **common)
+        found = given.get("gen_ai.tool.call.result")
+        if found is not None or span.failed:
+            told = as_json(found) if found is not None else span.told
+            self.made.turn(place, "tool", "result", told, answers=id, failed=span.failed, **common)
+
+
+def _turns(item: Item, place: Place) -> tuple[str, list[Turn]]:
+    """The turns of a message, and a digest by which it is known again."""
+    turns = [
+        turn
+        for turn in turns_of(item, place, 1, None, lambda *_: None)
+        if turn.words or turn.kind == "result"
+    ]
+    told = "\0".join(f"{turn.role} {turn.kind} {turn.answers} {turn.words.strip()}" for turn in turns)
+    thoughts = [
+        text(part.get("thinking")) for part in items(item["content"]) if part.get("type") == "thinking"
+    ]
+    thought = [Turn(1, "assistant", "thinking", one, place) for one in thoughts if one]
+    return hashlib.sha256(told.encode()).hexdigest()[:16], [*thought, *turns]
+
+
+def session_of(spans: Sequence[RecordedSpan], path: Path, id: str, unread: Sequence[Line] = ()) -> Session:
+    """The session that the spans of one conversation tell of, in the order in which they began. unread: lines of the
+    file that could not be read.
+    """
+    failed = (told_by(span).get("gen_ai.tool.call.id") for span in spans if span.failed)
+    reading = _Reading(path, id, frozenset(map(text, failed)) - {""})
+    for line in unread:
+        reading.made.fail(line)
+    answers = [span for span in spans if operation_of(span) in ANSWERS]
+    tools = not any(messages_of(span).written for span in answers)
+    for number, span in enumerate(spans, 1):
+        reading.span(number, span, tools=tools)
+    return reading.made.session()
+
+
+def by_conversation(spans: Sequence[RecordedSpan]) -> dict[str, list[RecordedSpan]]:
+    """The spans of each conversation, the one that ended last first."""
+    names = conversation_ids(spans)
+    found: dict[str, list[RecordedSpan]] = {}
+    for span in spans:
+        found.setdefault(names[span.trace], []).append(span)
+    return dict(sorted(found.items(), key=lambda one: -max(span.end for span in one[1])))
+
+
+def _spans(path: Path) -> tuple[tuple[RecordedSpan, ...], list[Line]]:
+    """The spans of a file, and the lines that could not be read. Raises InputError for a file that cannot be read or
+    holds no OTLP.
+    """
+    contents: list[OtlpContent] = []
+    unread: list[Line] = []
+    for line in lines_of(path):
+        try:
+            if line.value is None:
+                unread.append(line)
+            else:
+                contents.append(content_of(line.value))
+        except SpanFormatError as error:
+            unread.append(Line(line.place, None, str(error)))
+    if not contents:
+        unread = []
+        whole = document_at(path)
+        try:
+            contents = [content_of(whole)] if isinstance(whole, dict) else []
+        except SpanFormatError as error:
+            raise InputError(f"{path}: {error}", way_out="Give a file of OTLP in JSON.") from error
+    return joined(contents), unread
+
+
+def _inside(path: Path) -> Sequence[str]:
+    return tuple(by_conversation(_spans(path)[0]))
+
+
+def _read_one(path: Path, id: str) -> Session:
+    spans, unread = _spans(path)
+    found = by_conversation(spans)
+    if id not in found:
+        raise InputError(f"{path} holds no conversation {id}.", way_out=f"It holds {', '.join(found)}.")
+    return session_of(found[id], path, id, unread)
+
+
+def _read(path: Path) -> Session:
+    spans, unread = _spans(path)
+    found = by_conversation(spans)
+    id = next(iter(found), "")
+    return session_of(found.get(id, ()), path, id, unread)
+
+
+def _recognises(path: Path, first: Sequence[Record]) -> bool:
+    del path
+    return bool(first) and ("resourceSpans" in first[0] or "resourceLogs" in first[0])
+
+
+FORMAT: Final = SessionFormat(
+    "otlp",
+    "OpenTelemetry",
+    "",
+    (),
+    _recognises,
+    _read,
+    inside=_inside,
+    read_one=_read_one,
+)

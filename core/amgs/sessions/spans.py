@@ -1,0 +1,350 @@
+"""Spans as OpenTelemetry has them, and as OTLP writes them in JSON: what a program says of one thing that it did.
+
+Source: the OTLP specification 1.x, its JSON encoding; ids are hexadecimal there, and 64-bit numbers may be texts.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from amgs.sessions.lines import Record, fields, items, text
+
+_DEEPEST: Final = 32
+"""Values within one another that are read; what is deeper is left out."""
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_HEX: Final = re.compile(r"[0-9a-f]+")
+_LATEST: Final = 253_402_300_799_000_000_000
+"""The last instant that a datetime can tell, in nanoseconds."""
+
+
+class SpanFormatError(ValueError):
+    """A body that is no OTLP; the message is a sentence for whoever sent it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpanEvent:
+    """Something that happened within a span, or a log record that belongs to one. at: nanoseconds since 1970."""
+
+    name: str
+    at: int
+    attributes: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSpan:
+    """One span. trace, id, parent: hexadecimal, parent "" for a root. start, end: nanoseconds since 1970, 0 where it is
+    not told. kind, status: the numbers of OTLP. resource: what the program says of itself. scope: the library that made
+    the span.
+    """
+
+    trace: str
+    id: str
+    parent: str
+    name: str
+    start: int
+    end: int
+    attributes: Mapping[str, Any]
+    kind: int = 0
+    status: int = 0
+    told: str = ""
+    events: tuple[SpanEvent, ...] = ()
+    resource: Mapping[str, Any] = field(default_factory=dict)
+    scope: str = ""
+
+    @property
+    def at(self) -> datetime:
+        """When it began."""
+        return instant_of(self.start or self.end)
+
+    @property
+    def milliseconds(self) -> float:
+        """How long it took; 0 where it is not told."""
+        return max(0, self.end - self.start) / 1e6 if self.start and self.end else 0.0
+
+    @property
+    def failed(self) -> bool:
+        """Whether it says that what it tells of went wrong."""
+        return self.status == 2 or "error.type" in self.attributes
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedLog:
+    """A log record. trace, span: to what it belongs, "" for nothing."""
+
+    trace: str
+    span: str
+    event: SpanEvent
+
+
+@dataclass(frozen=True, slots=True)
+class OtlpContent:
+    """What a body of OTLP holds. rejected: spans without a valid id, which are left out."""
+
+    spans: tuple[RecordedSpan, ...] = ()
+    logs: tuple[RecordedLog, ...] = ()
+    rejected: int = 0
+
+
+def instant_of(nanoseconds: int) -> datetime:
+    """An instant by its nanoseconds since 1970, to the microsecond; the first or last that there is where it is out of
+    all bounds.
+    """
+    return _EPOCH + timedelta(microseconds=min(max(nanoseconds, 0), _LATEST) // 1000)
+
+
+# --- reading -----------------------------------------------------------------------------------------------
+
+
+def read_json(body: bytes) -> OtlpContent:
+    """What a request of OTLP in JSON holds, of traces or of logs. Raises SpanFormatError for anything else."""
+    try:
+        whole = json.loads(body.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise SpanFormatError("The body is not JSON.") from error
+    if not isinstance(whole, dict):
+        raise SpanFormatError("The body is no object of OTLP.")
+    return content_of(whole)
+
+
+def content_of(whole: Record) -> OtlpContent:
+    """What an object of OTLP holds. Raises SpanFormatError for one that has neither `resourceSpans` nor
+    `resourceLogs`, or in which they are no lists of objects.
+    """
+    known = [name for name in ("resourceSpans", "resourceLogs") if name in whole]
+    if not known and whole:
+        raise SpanFormatError("The body has neither resourceSpans nor resourceLogs.")
+    spans: list[RecordedSpan] = []
+    logs: list[RecordedLog] = []
+    rejected = 0
+    for about, scope, one in _within(whole, "resourceSpans", "scopeSpans", "spans"):
+        span = _span(one, about, scope)
+        if span is None:
+            rejected += 1
+        else:
+            spans.append(span)
+    for _, _, one in _within(whole, "resourceLogs", "scopeLogs", "logRecords"):
+        logs.append(_log(one))
+    return OtlpContent(tuple(spans), tuple(logs), rejected)
+
+
+def _within(whole: Record, outer: str, middle: str, inner: str) -> Iterator[tuple[Record, str, Record]]:
+    """(resource, scope, record) of each record."""
+    for group in _objects(whole, outer):
+        about = attributes_of(fields(group.get("resource")).get("attributes"))
+        for each in _objects(group, middle):
+            scope = text(fields(each.get("scope")).get("name"))
+            for one in _objects(each, inner):
+                yield about, scope, one
+
+
+def _objects(whole: Record, name: str) -> Sequence[Record]:
+    given = whole.get(name)
+    if given is None:
+        return ()
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise SpanFormatError(f"{name} is no list of objects.")
+    return given
+
+
+def _span(one: Record, about: Record, scope: str) -> RecordedSpan | None:
+    trace, id = _id(one.get("traceId"), 16), _id(one.get("spanId"), 8)
+    if not trace or not id:
+        return None
+    status = fields(one.get("status"))
+    return RecordedSpan(
+        trace,
+        id,
+        _id(one.get("parentSpanId"), 8),
+        text(one.get("name")),
+        number(one.get("startTimeUnixNano")),
+        number(one.get("endTimeUnixNano")),
+        attributes_of(one.get("attributes")),
+        _enumerated(one.get("kind"), _KINDS),
+        _enumerated(status.get("code"), _STATUSES),
+        text(status.get("message")),
+        tuple(
+            SpanEvent(
+                text(event.get("name")),
+                number(event.get("timeUnixNano")),
+                attributes_of(event.get("attributes")),
+            )
+            for event in items(one.get("events"))
+        ),
+        about,
+        scope,
+    )
+
+
+def _log(one: Record) -> RecordedLog:
+    made = attributes_of(one.get("attributes"))
+    name = text(one.get("eventName")) or text(made.get("event.name"))
+    body = value_of(one.get("body"))
+    at = number(one.get("timeUnixNano")) or number(one.get("observedTimeUnixNano"))
+    event = SpanEvent(name, at, made if body is None else {**made, "body": body})
+    return RecordedLog(_id(one.get("traceId"), 16), _id(one.get("spanId"), 8), event)
+
+
+def attributes_of(given: Any) -> dict[str, Any]:
+    """Attributes as a mapping, of OTLP's list of keys and values; of a key that comes twice the last value."""
+    return {key: value_of(one.get("value")) for one in items(given) if (key := text(one.get("key")))}
+
+
+def value_of(given: Any, depth: int = 0) -> Any:
+    """A value of OTLP as Python has it; None for one that is none. Bytes stay in base64."""
+    if not isinstance(given, dict) or depth > _DEEPEST:
+        return None
+    for name, value in given.items():
+        match name:
+            case "stringValue":
+                return text(value)
+            case "boolValue":
+                return value is True
+            case "intValue":
+                return number(value, signed=True)
+            case "doubleValue":
+                return _double(value)
+            case "bytesValue":
+                return text(value)
+            case "arrayValue":
+                return [value_of(one, depth + 1) for one in items(fields(value).get("values"))]
+            case "kvlistValue":
+                return {
+                    key: value_of(one.get("value"), depth + 1)
+                    for one in items(fields(value).get("values"))
+                    if (key := text(one.get("key")))
+                }
+    return None
+
+
+def _double(value: Any) -> float | None:
+    try:
+        return float(value) if isinstance(value, int | float | str) else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def number(value: Any, *, signed: bool = False) -> int:
+    """A whole number of 64 bits that is given as such or as a text; 0 for anything else."""
+    if isinstance(value, bool):
+        return 0
+    if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,20}", value):
+        value = int(value)
+    if isinstance(value, float) and value.is_integer() and math.isfinite(value):
+        value = int(value)
+    if not isinstance(value, int):
+        return 0
+    return value if (-(2**63) if signed else 0) <= value < 2**64 else 0
+
+
+def _id(given: Any, size: int) -> str:
+    """An id in hexadecimal; "" for none, and for one of nothing but zeros. In base64 too, as some programs write it."""
+    told = text(given).strip().lower()
+    if len(told) != 2 * size or not _HEX.fullmatch(told):
+        try:
+            raw = base64.b64decode(text(given), validate=True)
+        except (binascii.Error, ValueError):
+            return ""
+        told = raw.hex() if len(raw) == size else ""
+    return told if told.strip("0") else ""
+
+
+_KINDS: Final = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
+_STATUSES: Final = ("UNSET", "OK", "ERROR")
+
+
+def _enumerated(given: Any, names: Sequence[str]) -> int:
+    """A number of an enumeration, or its name as `SPAN_KIND_CLIENT`."""
+    if isinstance(given, str):
+        return next((n for n, name in enumerate(names) if given.upper().endswith(name)), 0)
+    return number(given)
+
+
+# --- writing -----------------------------------------------------------------------------------------------
+
+
+def as_otlp(spans: Sequence[RecordedSpan]) -> dict[str, Any]:
+    """The object of OTLP that holds spans, as `read_json` reads it; spans of one resource and scope in a row share
+    them.
+    """
+    groups: list[dict[str, Any]] = []
+    last: tuple[Mapping[str, Any], str] | None = None
+    for span in spans:
+        if (span.resource, span.scope) != last:
+            last = (span.resource, span.scope)
+            groups.append(
+                {
+                    "resource": {"attributes": _keyed(span.resource)},
+                    "scopeSpans": [{"scope": {"name": span.scope}, "spans": []}],
+                }
+            )
+        groups[-1]["scopeSpans"][0]["spans"].append(_as_span(span))
+    return {"resourceSpans": groups}
+
+
+def _as_span(span: RecordedSpan) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "traceId": span.trace,
+        "spanId": span.id,
+        "name": span.name,
+        "kind": span.kind,
+        "startTimeUnixNano": str(span.start),
+        "endTimeUnixNano": str(span.end),
+        "attributes": _keyed(span.attributes),
+    }
+    if span.parent:
+        made["parentSpanId"] = span.parent
+    if span.status or span.told:
+        made["status"] = {"code": span.status, "message": span.told}
+    if span.events:
+        made["events"] = [
+            {"name": one.name, "timeUnixNano": str(one.at), "attributes": _keyed(one.attributes)}
+            for one in span.events
+        ]
+    return made
+
+
+def _keyed(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [{"key": key, "value": _as_value(value)} for key, value in given.items()]
+
+
+def _as_value(value: Any) -> dict[str, Any]:
+    match value:
+        case None:
+            return {}
+        case bool():
+            return {"boolValue": value}
+        case int():
+            return {"intValue": str(value)}
+        case float():
+            return {"doubleValue": value if math.isfinite(value) else str(value)}
+        case Mapping():
+            return {"kvlistValue": {"values": _keyed({str(key): one for key, one in value.items()})}}
+        case list() | tuple():
+            return {"arrayValue": {"values": [_as_value(one) for one in value]}}
+    return {"stringValue": str(value)}
+
+
+# --- together ----------------------------------------------------------------------------------------------
+
+
+def joined(contents: Sequence[OtlpContent]) -> tuple[RecordedSpan, ...]:
+    """The spans of several bodies in the order in which they began, each once, with the log records that belong to
+    them as events. Of a span that came twice the last one counts.
+    """
+    spans = {(span.trace, span.id): span for content in contents for span in content.spans}
+    logs: dict[tuple[str, str], list[SpanEvent]] = {}
+    for content in contents:
+        for log in content.logs:
+            logs.setdefault((log.trace, log.span), []).append(log.event)
+    for key, events in logs.items():
+        if key in spans:
+            spans[key] = replace(spans[key], events=(*spans[key].events, *events))
+    return tuple(sorted(spans.values(), key=lambda span: (span.start, span.end)))

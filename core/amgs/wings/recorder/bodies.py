@@ -1,0 +1,366 @@
+"""Bodies as they come, and what is in them: OTLP in JSON and in protobuf, and rows that Langfuse and Phoenix export."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from amgs.errors import InputError
+from amgs.sessions.lines import fields, instant, items, lines_of, text
+from amgs.sessions.span_messages import parsed
+from amgs.sessions.spans import (
+    OtlpContent,
+    RecordedLog,
+    RecordedSpan,
+    SpanEvent,
+    SpanFormatError,
+    read_json,
+)
+from amgs.wings.recorder.errors import BodyError
+from amgs.wings.recorder.span_files import Form, SpanBody, SpanWriter
+
+Protobuf: TypeAlias = Any
+"""A message whose fields the type checker does not know."""
+LARGEST: Final = 16 * 1024 * 1024
+"""Bytes of a body as it is sent, and of a piece of a file that is imported."""
+LARGEST_UNPACKED: Final = 64 * 1024 * 1024
+"""Bytes of a body that came packed."""
+_ROWS: Final = 500
+"""Rows of an export that make one entry."""
+_DEEPEST: Final = 32
+
+
+def unpacked(body: bytes, encoding: str) -> bytes:
+    """A body as it was before it was packed. Raises BodyError for one that is larger than is taken, is packed in
+    another way, or is not whole.
+    """
+    if encoding in ("", "identity"):
+        return body
+    if encoding not in ("gzip", "x-gzip", "deflate"):
+        raise BodyError(f"The encoding {encoding[:40]!r} is not known here.", status=415, way_out="Use gzip.")
+    reading = zlib.decompressobj(zlib.MAX_WBITS | 32)
+    try:
+        made = reading.decompress(body, LARGEST_UNPACKED + 1)
+    except zlib.error as error:
+        raise BodyError("The body cannot be unpacked.") from error
+    if len(made) > LARGEST_UNPACKED:
+        raise BodyError(f"Unpacked, a body has at most {LARGEST_UNPACKED >> 20} MiB.", status=413)
+    if not reading.eof:
+        raise BodyError("The packed body is not whole.")
+    return made
+
+
+def read_body(form: Form, body: bytes) -> OtlpContent:
+    """What is in a body. Raises BodyError for one that is not of that form, and MissingExtraError for protobuf where
+    the package that reads it is not installed.
+    """
+    try:
+        match form:
+            case "otlp-json":
+                return read_json(body)
+            case "otlp-protobuf" | "otlp-logs-protobuf":
+                return _read_protobuf(body, logs=form == "otlp-logs-protobuf")
+        return OtlpContent(tuple(_of_row(form, row) for row in items(json.loads(body))))
+    except SpanFormatError as error:
+        raise BodyError(str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise BodyError("The body cannot be read.") from error
+
+
+def contents_of(entries: Iterator[SpanBody]) -> Iterator[OtlpContent]:
+    """What is in entries; those that cannot be read any more are left out."""
+    for entry in entries:
+        try:
+            yield read_body(entry.form, entry.body)
+        except BodyError:
+            continue
+
+
+# --- protobuf ----------------------------------------------------------------------------------------------
+
+
+def _read_protobuf(body: bytes, *, logs: bool) -> OtlpContent:
+    from amgs import extras
+
+    with extras.explained("recorder"):
+        from google.protobuf.message import DecodeError
+        from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+    made: Protobuf = ExportLogsServiceRequest() if logs else ExportTraceServiceRequest()
+    try:
+        made.ParseFromString(body)
+    except DecodeError as error:
+        raise BodyError("The body is no OTLP in protobuf.") from error
+    return _logs(made) if logs else _spans(made)
+
+
+def _spans(request: Protobuf) -> OtlpContent:
+    made, rejected = [], 0
+    for group in request.resource_spans:
+        about = _attributes(group.resource.attributes)
+        for each in group.scope_spans:
+            for one in each.spans:
+                trace, id = _id(one.trace_id, 16), _id(one.span_id, 8)
+                if not trace or not id:
+                    rejected += 1
+                    continue
+                made.append(
+                    RecordedSpan(
+                        trace,
+                        id,
+                        _id(one.parent_span_id, 8),
+                        one.name,
+                        one.start_time_unix_nano,
+                        one.end_time_unix_nano,
+                        _attributes(one.attributes),
+                        one.kind,
+                        one.status.code,
+                        one.status.message,
+                        tuple(
+                            SpanEvent(event.name, event.time_unix_nano, _attributes(event.attributes))
+                            for event in one.events
+                        ),
+                        about,
+                        each.scope.name,
+                    )
+                )
+    return OtlpContent(tuple(made), (), rejected)
+
+
+def _logs(request: Protobuf) -> OtlpContent:
+    made = []
+    for group in request.resource_logs:
+        for each in group.scope_logs:
+            for one in each.log_records:
+                given = _attributes(one.attributes)
+                name = getattr(one, "event_name", "") or text(given.get("event.name"))
+                if one.HasField("body"):
+                    given["body"] = _value(one.body)
+                event = SpanEvent(name, one.time_unix_nano or one.observed_time_unix_nano, given)
+                made.append(RecordedLog(_id(one.trace_id, 16), _id(one.span_id, 8), event))
+    return OtlpContent((), tuple(made))
+
+
+def _attributes(given: Protobuf) -> dict[str, Any]:
+    return {one.key: _value(one.value) for one in given if one.key}
+
+
+def _value(given: Protobuf, depth: int = 0) -> Any:
+    kind = given.WhichOneof("value")
+    if kind is None or depth > _DEEPEST:
+        return None
+    value = getattr(given, kind)
+    match kind:
+        case "array_value":
+            return [_value(one, depth + 1) for one in value.values]
+        case "kvlist_value":
+            return {one.key: _value(one.value, depth + 1) for one in value.values}
+        case "bytes_value":
+            import base64
+
+            return base64.b64encode(value).decode()
+    return value
+
+
+def _id(given: bytes, size: int) -> str:
+    return given.hex() if len(given) == size and any(given) else ""
+
+
+# --- exports of other programs -----------------------------------------------------------------------------
+
+
+def _of_row(form: Form, row: Mapping[str, Any]) -> RecordedSpan:
+    return _of_langfuse(row) if form == "langfuse" else _of_phoenix(row)
+
+
+def _of_langfuse(row: Mapping[str, Any]) -> RecordedSpan:
+    """An observation of Langfuse as a span: fields as its export or as its interface names them."""
+
+    def told(*names: str) -> Any:
+        return next((row[name] for name in names if row.get(name) not in (None, "")), None)
+
+    kind = text(told("type")).lower()
+    given: dict[str, Any] = {
+        key.removeprefix("attributes."): value
+        for key, value in fields(parsed(fields(parsed(row.get("metadata"))).get("attributes"))).items()
+    }
+    read, written = parsed(told("input")), parsed(told("output"))
+    if session := told("session_id", "sessionId"):
+        given["session.id"] = str(session)
+    if kind == "generation":
+        usage = fields(parsed(told("usage_details", "usageDetails", "usage")))
+        given |= {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.request.model": text(told("provided_model_name", "providedModelName", "model")),
+            "gen_ai.usage.input_tokens": usage.get("input"),
+            "gen_ai.usage.output_tokens": usage.get("output"),
+            "gen_ai.input.messages": _said(read, "user"),
+            "gen_ai.output.messages": _said(written, "assistant"),
+        }
+    elif kind == "retriever":
+        found = fields(written).get("documents", fields(written).get("results", written))
+        given |= {
+            "gen_ai.operation.name": "retrieval",
+            "gen_ai.retrieval.query.text": _query(read),
+            "gen_ai.retrieval.documents": found,
+        }
+    elif "gen_ai.memory.query.text" not in given and "gen_ai.operation.name" in given:
+        given |= {"gen_ai.memory.query.text": _query(read), "gen_ai.memory.records": written}
+    return RecordedSpan(
+        _hashed(told("trace_id", "traceId"), 32),
+        _hashed(told("id"), 16),
+        _hashed(told("parent_observation_id", "parentObservationId"), 16),
+        text(told("name")),
+        _nanoseconds(told("start_time", "startTime")),
+        _nanoseconds(told("end_time", "endTime")),
+        {key: value for key, value in given.items() if value is not None},
+        status=2 if text(told("level")) == "ERROR" else 0,
+        told=text(told("status_message", "statusMessage")),
+    )
+
+
+def _said(value: Any, role: str) -> Any:
+    if isinstance(value, str):
+        return [{"role": role, "content": value}]
+    return [value] if isinstance(value, dict) and "role" in value else value
+
+
+def _query(value: Any) -> str | None:
+    if isinstance(value, dict):
+        value = next((value[name] for name in ("query", "input", "question") if name in value), None)
+    return value if isinstance(value, str) else None
+
+
+def _of_phoenix(row: Mapping[str, Any]) -> RecordedSpan:
+    """A row of Phoenix as a span: nested as its interface gives it, or flat as its tables are written."""
+    about = fields(row.get("context"))
+    given = dict(_flat(row.get("attributes")))
+    given |= {
+        key.removeprefix("attributes."): value
+        for key, value in row.items()
+        if key.startswith("attributes.") and value is not None
+    }
+    if kind := text(row.get("span_kind")):
+        given.setdefault("openinference.span.kind", kind)
+    status = text(row.get("status_code")).upper()
+    return RecordedSpan(
+        _hashed(about.get("trace_id", row.get("context.trace_id")), 32),
+        _hashed(about.get("span_id", row.get("context.span_id")), 16),
+        _hashed(row.get("parent_id"), 16),
+        text(row.get("name")),
+        _nanoseconds(row.get("start_time")),
+        _nanoseconds(row.get("end_time")),
+        given,
+        status=2 if status == "ERROR" else 0,
+        told=text(row.get("status_message")),
+    )
+
+
+def _flat(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """`{"llm": {"input_messages": [{…}]}}` as `llm.input_messages.0.…`; what hangs too deep stays as it is."""
+    if isinstance(value, dict) and depth < _DEEPEST:
+        for key, inner in value.items():
+            yield from _flat(inner, f"{name}.{key}" if name else str(key), depth + 1)
+    elif isinstance(value, list) and any(isinstance(one, dict) for one in value) and depth < _DEEPEST:
+        for place, inner in enumerate(value):
+            yield from _flat(inner, f"{name}.{place}", depth + 1)
+    elif name:
+        yield name, value
+
+
+def _hashed(given: Any, size: int) -> str:
+    """An id in so many hexadecimal digits: as it is where it is one, else made of it; "" for none."""
+    told = str(given or "").lower().removeprefix("0x")
+    if not told or (len(told) == size and all(sign in "0123456789abcdef" for sign in told)):
+        return told
+    import hashlib
+
+    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:size]
+
+
+def _nanoseconds(given: Any) -> int:
+    at: datetime | None = instant(given)
+    return 0 if at is None else round(at.timestamp() * 1e6) * 1000
+
+
+# --- files -------------------------------------------------------------------------------------------------
+
+
+def import_file(
+    path: Path, writer: SpanWriter, at: datetime, count: Callable[[OtlpContent], object] = lambda _: None
+) -> int:
+    """Take the spans of a file in: OTLP in JSON or protobuf, or rows of Langfuse or Phoenix, as lines of JSON or as one
+    document, packed or not; how many. count: is told of each part. Raises InputError for a file that cannot be read or
+    holds none.
+    """
+    taken = 0
+    for form, body in _pieces(path):
+        try:
+            content = read_body(form, body)
+        except BodyError as error:
+            raise InputError(f"{path}: {error.message}", way_out=_FILES) from error
+        writer.add(form, body, at)
+        count(content)
+        taken += len(content.spans)
+    if not taken:
+        raise InputError(f"{path} holds no span.", way_out=_FILES)
+    return taken
+
+
+_FILES: Final = "Give OTLP in JSON or protobuf, or observations that Langfuse or spans that Phoenix exported."
+
+
+def _pieces(path: Path) -> Iterator[tuple[Form, bytes]]:
+    """The bodies of a file: requests of OTLP as they stand, rows by the hundreds."""
+    try:
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        if packed:
+            with gzip.open(path) as file:
+                whole = file.read(LARGEST_UNPACKED + 1)
+        else:
+            whole = path.read_bytes() if path.stat().st_size <= LARGEST_UNPACKED else b""
+    except (OSError, EOFError, zlib.error) as error:
+        told = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} cannot be read: {told}.", way_out="Choose another file.") from error
+    if packed and len(whole) > LARGEST_UNPACKED:
+        raise InputError(f"{path} is larger than is taken at once.", way_out="Unpack it first.")
+    if whole and whole.lstrip()[:1] not in (b"{", b"["):
+        yield "otlp-protobuf", whole
+        return
+    try:
+        one = json.loads(whole) if whole else None
+    except (ValueError, RecursionError):
+        one = None
+    values = [one] if isinstance(one, dict) and "data" not in one else items(fields(one).get("data", one))
+    rows: list[Any] = []
+    for value in values or (line.value for line in (_lines(whole) if packed else lines_of(path))):
+        if value is None:
+            continue
+        if "resourceSpans" in value or "resourceLogs" in value:
+            yield "otlp-json", json.dumps(value).encode()
+            continue
+        rows.append(value)
+        if len(rows) == _ROWS:
+            yield _form_of(rows), json.dumps(rows).encode()
+            rows = []
+    if rows:
+        yield _form_of(rows), json.dumps(rows).encode()
+
+
+def _lines(whole: bytes) -> Iterator[Any]:
+    from amgs.sessions.lines import Line, parse_object
+    from amgs.sessions.turn import Place
+
+    for number, line in enumerate(whole.splitlines(), 1):
+        yield Line(Place(number), parse_object(line.decode("utf-8", "replace")))
+
+
+def _form_of(rows: Sequence[Mapping[str, Any]]) -> Form:
+    phoenix = any("context" in row or "context.span_id" in row or "span_kind" in row for row in rows)
+    return "openinference" if phoenix else "langfuse"

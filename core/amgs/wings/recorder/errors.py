@@ -1,0 +1,16 @@
+"""What the recorder raises."""
+
+from __future__ import annotations
+
+from amgs.errors import AmgsError
+
+
+class BodyError(AmgsError):
+    """A body that was sent cannot be taken. status: of the answer, in HTTP."""
+
+    title = "The body was not taken"
+    exit_code = 3
+
+    def __init__(self, message: str, *, status: int = 400, way_out: str = "") -> None:
+        super().__init__(message, way_out=way_out)
+        self.status = status

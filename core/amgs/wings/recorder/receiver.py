@@ -1,0 +1,229 @@
+"""OTLP over HTTP on this machine: what programs send is checked, kept, and only then acknowledged."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from amgs.errors import AmgsError, MissingExtraError, UsageError
+from amgs.sessions.span_messages import ANSWERS, operation_of
+from amgs.sessions.spans import OtlpContent
+from amgs.wings.recorder.bodies import LARGEST, read_body, unpacked
+from amgs.wings.recorder.errors import BodyError
+from amgs.wings.recorder.foreign_memory import ACTS
+from amgs.wings.recorder.span_files import Form, SpanWriter
+
+PORT: Final = 4318
+"""The port of OTLP over HTTP."""
+HOST: Final = "127.0.0.1"
+_OURS: Final = ("127.0.0.1", "localhost", "[::1]")
+_PATIENCE: Final = 30.0
+"""Seconds that a program may take to send a body."""
+_AT_ONCE: Final = 64
+"""Connections that are served at the same time."""
+_FORMS: Final[dict[tuple[str, str], Form]] = {
+    ("/v1/traces", "application/json"): "otlp-json",
+    ("/v1/logs", "application/json"): "otlp-json",
+    ("/v1/traces", "application/x-protobuf"): "otlp-protobuf",
+    ("/v1/logs", "application/x-protobuf"): "otlp-logs-protobuf",
+}
+
+
+@dataclass
+class Received:
+    """What came so far. last: the latest memory operation or answer, in words."""
+
+    bodies: int = 0
+    refused: int = 0
+    spans: int = 0
+    memory: int = 0
+    answers: int = 0
+    last: str = ""
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def count(self, content: OtlpContent) -> None:
+        """Count a body that was taken."""
+        with self._lock:
+            self.bodies += 1
+            self.spans += len(content.spans)
+            for span in content.spans:
+                name = operation_of(span)
+                self.memory += name in ACTS
+                self.answers += name in ANSWERS
+                if name in ACTS or name in ANSWERS:
+                    told = span.attributes.get("gen_ai.memory.query.text") or span.name
+                    self.last = f"{name}: {told}" if told != name else name
+
+    def refuse(self) -> None:
+        """Count a body that was not taken."""
+        with self._lock:
+            self.refused += 1
+
+    def __str__(self) -> str:
+        told = f"{self.spans:,} spans: {self.memory:,} of memory, {self.answers:,} answers"
+        return f"{told}; {' '.join(self.last.split())[:60]}" if self.last else told
+
+
+class SpanReceiver(ThreadingHTTPServer):
+    """Listens on a port of this machine alone. Raises UsageError where that is taken."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, writer: SpanWriter, now: Callable[[], datetime], port: int = PORT) -> None:
+        """writer: where bodies go. now: the clock. port: 0 takes a free one."""
+        self.writer, self.now, self.received = writer, now, Received()
+        self.room = threading.BoundedSemaphore(_AT_ONCE)
+        try:
+            super().__init__((HOST, port), _Handler)
+        except OSError as error:
+            raise UsageError(
+                f"Port {port} cannot be listened on: {error.strerror}.",
+                way_out="Another recorder or collector may listen there; choose another port.",
+            ) from error
+
+    @property
+    def address(self) -> str:
+        """Where programs send to."""
+        return f"http://{HOST}:{self.server_address[1]}"
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection in a thread of its own, where there is room; else close it: programs send again."""
+        if not self.room.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self.room.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.room.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A program that went away is no error of ours."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: SpanReceiver
+    protocol_version = "HTTP/1.1"
+    timeout = _PATIENCE
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        try:
+            self._answer(200, self._take())
+        except BodyError as error:
+            self.server.received.refuse()
+            self._refuse(error.status, error)
+        except MissingExtraError as error:
+            self.server.received.refuse()
+            self._refuse(415, error)
+        except OSError as error:
+            if isinstance(error, ConnectionError | TimeoutError):
+                raise
+            self._refuse(503, BodyError(f"The disk did not take it: {error.strerror}."))
+
+    def do_GET(self) -> None:
+        self._refuse(405, BodyError("Spans are sent here by POST, to /v1/traces."))
+
+    def _take(self) -> bytes:
+        """Check, keep and count a body; gives the answer. Raises BodyError, MissingExtraError and OSError."""
+        self._check_sender()
+        path = urlsplit(self.path).path
+        kind = self.headers.get_content_type()
+        ending = next((one for one in ("/v1/traces", "/v1/logs") if path.endswith(one)), "")
+        if not ending:
+            raise BodyError(
+                f"Nothing is taken at {path[:80]!r}; traces and logs are.",
+                status=404,
+                way_out="Set OTEL_METRICS_EXPORTER=none.",
+            )
+        if kind not in ("application/json", "application/x-protobuf"):
+            raise BodyError(f"{kind!r} is not taken.", status=415, way_out="Send JSON or protobuf.")
+        form = _FORMS[ending, kind]
+        body = unpacked(self._body(), self.headers.get("Content-Encoding", "").strip().lower())
+        content = read_body(form, body)
+        self.server.writer.add(form, body, self.server.now())
+        self.server.received.count(content)
+        if kind == "application/json":
+            return json.dumps(_partial(content)).encode()
+        return _partial_protobuf(content)
+
+    def _check_sender(self) -> None:
+        """Only programs of this machine, and no page in a browser, may send."""
+        told = self.headers.get_all("Host") or [""]
+        name = told[0].lower().rsplit(":", 1)[0] if re.search(r":\d+$", told[0]) else told[0].lower()
+        if len(told) > 1 or name not in _OURS or self.headers.get("Origin") is not None:
+            raise BodyError("Only programs on this machine may send here.", status=403)
+
+    def _body(self) -> bytes:
+        told = self.headers.get("Content-Length", "")
+        if self.headers.get("Transfer-Encoding") or not told.isascii() or not told.isdigit():
+            raise BodyError("The length of the body is not told.", status=411)
+        if int(told[:20]) > LARGEST:
+            raise BodyError(f"A body has at most {LARGEST >> 20} MiB.", status=413)
+        body = self.rfile.read(int(told))
+        if len(body) < int(told):
+            raise ConnectionResetError
+        return body
+
+    def _refuse(self, status: int, error: AmgsError) -> None:
+        told = " ".join(filter(None, (error.message, error.way_out)))
+        self.close_connection = True  # what is left of the body is not read
+        self._answer(status, json.dumps({"code": 3, "message": told}).encode(), "application/json")
+
+    def _answer(self, status: int, body: bytes, kind: str = "") -> None:
+        self.send_response_only(status)
+        self.send_header("Content-Type", kind or self.headers.get_content_type())
+        self.send_header("Content-Length", str(len(body)))
+        if status == 503:
+            self.send_header("Retry-After", "5")
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+        if self.close_connection:
+            with suppress(OSError):
+                self.connection.shutdown(socket.SHUT_WR)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing is said of single requests."""
+
+
+def _partial(content: OtlpContent) -> dict[str, Any]:
+    if not content.rejected:
+        return {}
+    return {
+        "partialSuccess": {
+            "rejectedSpans": str(content.rejected),
+            "errorMessage": f"{content.rejected} spans have no valid id.",
+        }
+    }
+
+
+def _partial_protobuf(content: OtlpContent) -> bytes:
+    if not content.rejected:
+        return b""
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+    made = ExportTraceServiceResponse()
+    made.partial_success.rejected_spans = content.rejected
+    made.partial_success.error_message = f"{content.rejected} spans have no valid id."
+    return bytes(made.SerializeToString())

@@ -1,0 +1,186 @@
+"""Where recorded spans lie: bodies as they came, each with its hash, in files that are only added to.
+
+An entry is a line of JSON (when it came, in which form, how many bytes, their SHA-256), the body, and a line break.
+Every program that writes begins a file of its own, so what a crash tore stands at the end of a file, and was never
+acknowledged. When all of it is larger than may be kept, the oldest file goes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, Literal, Self, get_args
+
+from amgs.errors import InputError
+from amgs.sessions.lines import fields, instant, parse_object
+
+Form = Literal["otlp-json", "otlp-protobuf", "otlp-logs-protobuf", "langfuse", "openinference"]
+"""What a body is: OTLP of traces or logs in JSON, of traces or of logs in protobuf; rows that Langfuse or Phoenix
+exported, as JSON.
+"""
+ENDING: Final = ".spans"
+KEPT: Final = 1024 * 1024 * 1024
+"""Bytes that are kept in all."""
+_FILE: Final = 64 * 1024 * 1024
+"""Bytes after which a new file begins."""
+_LONGEST_HEAD: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class SpanBody:
+    """A body as it came."""
+
+    at: datetime
+    form: Form
+    body: bytes
+
+
+class SpanWriter:
+    """Adds bodies to a folder. Safe to use from any thread: those that wait share one wait for the disk."""
+
+    def __init__(self, folder: Path, kept: int = KEPT, file: int = _FILE) -> None:
+        """kept: bytes that may lie there in all. file: bytes after which a file is full. Raises InputError for a folder
+        that cannot be written.
+        """
+        self._folder, self._kept, self._size = folder, kept, min(file, max(1, kept // 4))
+        self._writing, self._syncing = threading.Lock(), threading.Lock()
+        self._written = self._synced = self._length = 0
+        self._path = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = self._begin()
+        except OSError as error:
+            raise InputError(
+                f"{folder} cannot be written: {error.strerror}.", way_out="Choose another folder."
+            ) from error
+
+    def add(self, form: Form, body: bytes, at: datetime) -> None:
+        """Add a body; returns when it is on the disk. Raises OSError where the disk does not take it."""
+        digest = hashlib.sha256(body).hexdigest()
+        head = {"at": at.isoformat(), "form": form, "bytes": len(body), "sha256": digest}
+        entry = json.dumps(head).encode() + b"\n" + body + b"\n"
+        with self._writing:
+            if self._length and self._length + len(entry) > self._size:
+                self._next()
+            try:
+                _write(self._file, entry)
+            except OSError:
+                os.ftruncate(self._file, self._length)
+                raise
+            self._length += len(entry)
+            self._written += 1
+            mine = self._written
+        with self._syncing:
+            if self._synced < mine:
+                with self._writing:  # what stands in files before was synced when they were full
+                    upto, file = self._written, os.dup(self._file)
+                try:
+                    os.fsync(file)
+                finally:
+                    os.close(file)
+                self._synced = upto
+
+    def _next(self) -> None:
+        os.fsync(self._file)
+        os.close(self._file)
+        self._file = self._begin()
+
+    def _begin(self) -> int:
+        """Begin the next file, and let the oldest go where there is too much."""
+        names = files_in(self._folder)
+        sizes = {path: path.stat().st_size for path in names}
+        while names and sum(sizes[path] for path in names) > self._kept - self._size:
+            with suppress(FileNotFoundError):
+                names[0].unlink()
+            names = names[1:]
+        number = int(max(sizes, default=Path("0")).stem) + 1
+        while True:
+            path = self._folder / f"{number:08}{ENDING}"
+            try:
+                made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+            except FileExistsError:  # another program began one at the same time
+                number += 1
+                continue
+            self._length, self._path = 0, path
+            folder = os.open(self._folder, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+            return made
+
+    def close(self) -> None:
+        """Let go of the file; an empty one goes."""
+        with self._writing:
+            os.close(self._file)
+            if not self._length:
+                self._path.unlink(missing_ok=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _write(file: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(file, rest) :]
+
+
+def files_in(folder: Path) -> list[Path]:
+    """The files of a folder, in the order in which they were begun; none where there is no folder."""
+    return sorted(path for path in folder.glob(f"*{ENDING}") if path.stem.isdecimal())
+
+
+@dataclass
+class SpanReader:
+    """Reads the entries of a folder, again and again what is new. torn: entries that were left out since they are not
+    what was written; the one at the end of a file that still grows may be whole when it is looked at again.
+    """
+
+    folder: Path
+    torn: int = 0
+
+    def __post_init__(self) -> None:
+        self._places: dict[Path, int] = {}
+
+    def new(self) -> Iterator[SpanBody]:
+        """The entries that came since the last call."""
+        self.torn = 0
+        for path in files_in(self.folder):
+            with suppress(FileNotFoundError), path.open("rb") as file:
+                file.seek(self._places.get(path, 0))
+                while head := file.readline(_LONGEST_HEAD):
+                    about = parse_object(head.decode("utf-8", "replace"))
+                    size = _size(about)
+                    body = b"" if size is None else file.read(size + 1)
+                    if about is None or size is None or len(body) != size + 1:
+                        self.torn += 1
+                        break
+                    self._places[path] = file.tell()
+                    entry = _entry(about, body[:-1])
+                    if entry is None:
+                        self.torn += 1
+                    else:
+                        yield entry
+
+
+def _size(about: Any) -> int | None:
+    size = fields(about).get("bytes")
+    return size if isinstance(size, int) and size >= 0 else None
+
+
+def _entry(about: Any, body: bytes) -> SpanBody | None:
+    at, form = instant(about.get("at")), about.get("form")
+    if hashlib.sha256(body).hexdigest() != about.get("sha256") or at is None or form not in get_args(Form):
+        return None
+    return SpanBody(at, form, body)

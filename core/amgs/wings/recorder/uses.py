@@ -1,0 +1,148 @@
+"""Which recalled records an answer made use of, and what that says of the scores that they were recalled with.
+
+A record counts as used where the answers after its recall, up to the next recall of that conversation, hold half of its
+telling words: those that the query did not bring along. Beside it stands the same rule against answers of other
+conversations, which cannot have made use of it: what is said anyway.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from amgs.calibration.brier import brier_score, reliability
+from amgs.diagnosis.facts import stems
+from amgs.types.calibration import Outcome, Reliability
+from amgs.wings.recorder.foreign_memory import ForeignMemory, MemoryOperation, RecalledRecord
+
+USED: Final = 0.5
+"""From this share of its telling words on a record counts as used."""
+LEAST: Final = 20
+"""Fewer outcomes than these say nothing of scores."""
+_BINS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RecordUse:
+    """What became of a record that was recalled. share: of its telling words that the answers hold, in [0, 1].
+    elsewhere: the same of an answer in another conversation, None where there is no other.
+    """
+
+    operation: MemoryOperation
+    rank: int
+    record: RecalledRecord
+    share: float
+    elsewhere: float | None
+
+    @property
+    def used(self) -> bool:
+        return self.share >= USED
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreReview:
+    """What scores are worth. judged: recalled records of which it can be told whether they were used; untold: those
+    whose answer or telling words are missing. used, elsewhere: rates, see the module. scored: how many of the judged
+    have a score. auroc: the chance that a used record scored over one that was not, ties by halves; None where all or
+    none were used. scaled: whether scores lay outside [0, 1], and are stretched over it from the least to the most.
+    table: of scores as forecasts of use; None for too few.
+    """
+
+    judged: int
+    untold: int
+    used: float
+    elsewhere: float | None
+    scored: int
+    auroc: float | None
+    scaled: bool
+    table: Reliability | None
+
+
+def uses_of(memory: ForeignMemory) -> list[RecordUse]:
+    """What became of every record that was recalled, as far as it can be told."""
+    answers: dict[str, list[tuple[float, str]]] = {}
+    for answer in memory.answers:
+        answers.setdefault(answer.conversation, []).append((answer.at.timestamp(), answer.words))
+    searches: dict[str, list[float]] = {}
+    for one in memory.searches():
+        searches.setdefault(one.conversation, []).append(one.at.timestamp())
+    others = [(name, words) for name, told in answers.items() for _, words in told[:1]]
+    made = []
+    for number, one in enumerate(memory.searches()):
+        told = "\n".join(_between(answers.get(one.conversation, []), searches[one.conversation], one))
+        other = _another(others, one.conversation, number)
+        made += list(_judged(one, told, other)) if told else []
+    return made
+
+
+def _between(
+    answers: Sequence[tuple[float, str]], searches: Sequence[float], one: MemoryOperation
+) -> list[str]:
+    """What was answered from a search to the next later one; where that is nothing, the next answer: several searches
+    may serve one.
+    """
+    at = one.at.timestamp()
+    first = bisect_left(answers, (at, ""))
+    later = next((time for time in searches if time > at), float("inf"))
+    last = bisect_left(answers, (later, ""))
+    return [words for _, words in answers[first : max(last, first + 1)]]
+
+
+def _another(others: Sequence[tuple[str, str]], conversation: str, number: int) -> str | None:
+    """An answer of another conversation, another for each search."""
+    for step in range(len(others)):
+        name, words = others[(number + step) % len(others)]
+        if name != conversation:
+            return words
+    return None
+
+
+def _judged(one: MemoryOperation, told: str, other: str | None) -> Iterator[RecordUse]:
+    held, asked = stems(told), stems(one.query)
+    apart = None if other is None else stems(other)
+    for rank, record in enumerate(one.records, 1):
+        telling = stems(record.content) - asked if record.content.strip() else frozenset()
+        if telling:
+            elsewhere = None if apart is None else len(telling & apart) / len(telling)
+            yield RecordUse(one, rank, record, len(telling & held) / len(telling), elsewhere)
+
+
+def review_scores(memory: ForeignMemory) -> ScoreReview:
+    """What the scores of a memory are worth, by what was used later."""
+    uses = uses_of(memory)
+    recalled = sum(len(one.records) for one in memory.searches())
+    apart = [one.elsewhere >= USED for one in uses if one.elsewhere is not None]
+    scored = [(one, one.record.score) for one in uses if one.record.score is not None]
+    values = [score for _, score in scored]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    scaled = low < 0.0 or high > 1.0
+    outcomes = []
+    for one, score in reversed(scored):  # the latest first
+        predicted = (score - low) / (high - low) if scaled and high > low else score
+        actual = float(one.used)
+        id = f"{one.operation.number}.{one.rank}"
+        outcomes.append(
+            Outcome(id, predicted, actual, brier_score(predicted, actual), one.operation.at, one.record.id)
+        )
+    enough = len(outcomes) >= LEAST
+    return ScoreReview(
+        len(uses),
+        recalled - len(uses),
+        sum(one.used for one in uses) / len(uses) if uses else 0.0,
+        sum(apart) / len(apart) if apart else None,
+        len(scored),
+        auroc([score for one, score in scored if one.used], [s for one, s in scored if not one.used]),
+        scaled,
+        reliability(outcomes, bins=_BINS, forecasts=len(outcomes)) if enough else None,
+    )
+
+
+def auroc(ups: Sequence[float], downs: Sequence[float]) -> float | None:
+    """The chance that one of the first scores over one of the second, ties by halves; None where one side is empty."""
+    if not ups or not downs:
+        return None
+    ordered = sorted(downs)
+    places = sum(bisect_left(ordered, one) + bisect_right(ordered, one) for one in ups)
+    return places / (2 * len(ups) * len(downs))

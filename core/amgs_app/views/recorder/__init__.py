@@ -1,0 +1,18 @@
+"""The recorder in the application: `record`, `recorded`, `versus`, their results, and how they are shown. It has no
+pane: what it tells is tables, on whatever screen asks for them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from amgs_app.wing_views import WingView
+
+VIEW: Final = WingView(
+    words=("record", "recorded", "versus"),
+    about="Take in what the memory of another program does, by OpenTelemetry.",
+    heading="Watch another memory",
+    operations="amgs_app.views.recorder.commands",
+    entries="amgs_app.views.recorder.entries",
+)
+"""What the application gains."""

@@ -1,0 +1,376 @@
+"""The memory of another program, as its OpenTelemetry spans tell of it: `record` takes them, `recorded` shows them."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from amgs.errors import Cancelled, InputError, UsageError
+from amgs_app.calls.marks import Arg, Option, Takes
+from amgs_app.calls.operation import operation
+from amgs_app.places.folders import data_folder
+from amgs_app.views.recorder.results import (
+    AuditRow,
+    ConversationRow,
+    MemoryAudit,
+    MemoryTraffic,
+    MissedFact,
+    RecalledRow,
+    RecallScores,
+    RecallShown,
+    RecordedConversations,
+    SpansRecorded,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from amgs.sessions.spans import RecordedSpan
+    from amgs.types import Progress
+    from amgs.wings.recorder.foreign_memory import ForeignMemory, MemoryOperation
+    from amgs.wings.recorder.span_files import SpanWriter
+    from amgs_app.engine import Engine
+
+View = Literal["traffic", "recall", "audit", "scores", "why", "conversations"]
+_EVERY: Final = 0.5
+"""Seconds between two lines that say what came."""
+_EXAMPLES: Final = 10
+"""Records that are shown of each reason of an audit."""
+
+
+def _folder(engine: Engine) -> Path:
+    return data_folder(engine.settings.paths) / "recorded"
+
+
+@operation(
+    "record",
+    place="here",
+    summary="Take OpenTelemetry spans of other programs, and keep what they say of memories and conversations.",
+    synonyms=("otlp", "opentelemetry", "mem0", "letta", "langmem", "langfuse", "phoenix", "flight recorder"),
+    example="record --until 600",
+    long=True,
+)
+def record(
+    engine: Engine,
+    files: Annotated[
+        list[Path] | None,
+        Arg(
+            metavar="FILE",
+            help="Files to take instead of listening: OTLP, or an export of Langfuse or Phoenix.",
+        ),
+        Takes("file"),
+    ] = None,
+    *,
+    port: Annotated[
+        int, Option("--port", metavar="N", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+    ] = 4318,
+    until: Annotated[
+        int,
+        Option("--until", metavar="SECONDS", min=0, help="Stop after so long; default: when it is stopped."),
+    ] = 0,
+    most: Annotated[
+        int, Option("--most", metavar="MIB", min=8, help="MiB that are kept in all; the oldest go first.")
+    ] = 1024,
+    progress: Progress | None = None,
+) -> SpansRecorded:
+    """Listen on this machine for spans and logs by OTLP over HTTP, in JSON or protobuf, until it is stopped; or take
+    files. A program that has OpenTelemetry on needs OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318.
+
+    Bodies are kept as they came, below the data folder, and acknowledged when they are on the disk. `recorded` shows
+    what they tell, also while this runs. Nothing leaves the machine, and no other machine reaches it.
+    """
+    from amgs.wings.recorder.bodies import import_file
+    from amgs.wings.recorder.receiver import Received
+    from amgs.wings.recorder.span_files import SpanWriter
+
+    folder = _folder(engine)
+    with SpanWriter(folder, most * 2**20) as writer:
+        if not files:
+            return _listen(engine, writer, folder, port, until or None, progress)
+        received = Received()
+        for number, path in enumerate(files):
+            if progress is not None:
+                progress(number, len(files), path.name)
+            import_file(path, writer, engine.clock.now(), received.count)
+    return SpansRecorded("", str(folder), received.spans, received.memory, received.answers, 0)
+
+
+def _listen(
+    engine: Engine,
+    writer: SpanWriter,
+    folder: Path,
+    port: int,
+    seconds: int | None,
+    progress: Progress | None,
+) -> SpansRecorded:
+    """Listen for so long, or until it is stopped."""
+    import threading
+
+    from amgs.wings.recorder.receiver import SpanReceiver
+
+    with SpanReceiver(writer, engine.clock.now, port) as receiver:
+        threading.Thread(target=receiver.serve_forever, name="amgs-record", daemon=True).start()
+        end = None if seconds is None else time.monotonic() + seconds
+        try:
+            while end is None or time.monotonic() < end:
+                if progress is not None:
+                    progress(0, 0, f"{receiver.address}: {receiver.received}")
+                time.sleep(_EVERY if end is None else min(_EVERY, max(0.0, end - time.monotonic())))
+        except Cancelled:
+            pass  # that is how it is ended
+        finally:
+            receiver.shutdown()
+        told = receiver.received
+    return SpansRecorded(receiver.address, str(folder), told.spans, told.memory, told.answers, told.refused)
+
+
+@operation(
+    "recorded",
+    place="here",
+    summary="Show what the memory of another program did, what of it was of use, and what is not.",
+    synonyms=("recalls", "audit", "foreign memory"),
+    example="recorded --view audit --days 30 --out retire.csv",
+)
+def recorded(
+    engine: Engine,
+    number: Annotated[
+        int | None, Arg(metavar="N", help="An operation by its number in the list; with recall and why.")
+    ] = None,
+    *,
+    view: Annotated[
+        View | None,
+        Option("--view", metavar="VIEW", help="traffic, recall, audit, scores, why or conversations."),
+    ] = None,
+    store: Annotated[str, Option("--store-id", metavar="ID", help="Only of this store of the program.")] = "",
+    find: Annotated[
+        str,
+        Option(
+            "--find",
+            metavar="WORDS",
+            help="Of traffic and conversations, those that hold these words; with why, what was missed.",
+        ),
+    ] = "",
+    days: Annotated[
+        int, Option("--days", metavar="N", min=0, help="Of an audit: not recalled for so long.")
+    ] = 30,
+    limit: Annotated[int, Option("--limit", metavar="N", min=1, help="Show at most N.")] = 50,
+    out: Annotated[
+        Path | None,
+        Option(
+            "--out",
+            metavar="FILE",
+            help="Of an audit, write the ids as CSV; of conversations, their spans for `session FILE`.",
+        ),
+        Takes("file", made=True),
+    ] = None,
+) -> MemoryTraffic | RecallShown | MemoryAudit | RecallScores | MissedFact | RecordedConversations:
+    """traffic: what the memory was asked to do, the latest first. recall: of one search (N, else the latest), what it
+    brought, which of it an answer used, and what else lay there. audit: records that are there twice, superseded,
+    contradicted, never or long not recalled. scores: how well scores foretell use. why: what became of something that
+    the answer to a search lacks, given by --find. conversations: what was said, as sessions that `session` opens.
+
+    Everything is worked out of recorded spans by rules, without a model, and nothing is changed.
+    """
+    view = view or ("recall" if number is not None else "traffic")
+    _check(view, number=number, find=find, out=out)
+    from amgs.wings.recorder.foreign_memory import memory_of, of_store
+
+    folder = _folder(engine)
+    spans, torn = _spans(folder)
+    if view == "conversations":
+        return _conversations(spans, find, limit, out)
+    memory = of_store(memory_of(spans), store)
+    match view:
+        case "recall":
+            return _recall(memory, _search(memory, number))
+        case "audit":
+            return _audit(engine, memory, days, limit, out)
+        case "scores":
+            from amgs.wings.recorder.uses import review_scores
+
+            return RecallScores(review_scores(memory))
+        case "why":
+            return _why(memory, _search(memory, number), find)
+    return _traffic(memory, find, limit, spans, torn, folder)
+
+
+_FOR_VIEWS: Final = {
+    "number": ("recall", "why"),
+    "find": ("traffic", "why", "conversations"),
+    "out": ("audit", "conversations"),
+}
+
+
+def _check(view: View, **given: object) -> None:
+    """Refuse what means nothing for a view, and what it cannot do without."""
+    for name, value in given.items():
+        if value not in (None, "") and view not in _FOR_VIEWS[name]:
+            told = "A number" if name == "number" else f"--{name}"
+            raise UsageError(
+                f"{told} means nothing with `--view {view}`.",
+                way_out=f"It is for {', '.join(_FOR_VIEWS[name])}.",
+            )
+    if view == "why" and not given["find"]:
+        raise UsageError("What was missed?", way_out="Give it with --find, in the words of its record.")
+
+
+def _spans(folder: Path) -> tuple[tuple[RecordedSpan, ...], int]:
+    """The spans that were recorded; raises InputError where none were."""
+    from amgs.sessions.spans import joined
+    from amgs.wings.recorder.bodies import contents_of
+    from amgs.wings.recorder.span_files import SpanReader
+
+    reader = SpanReader(folder)
+    spans = joined(list(contents_of(reader.new())))
+    if not spans:
+        raise InputError(
+            "Nothing is recorded here.",
+            way_out="`record` listens for spans, `record FILE` takes them from a file.",
+        )
+    return spans, reader.torn
+
+
+def _search(memory: ForeignMemory, number: int | None) -> MemoryOperation:
+    """A search by its number, or the latest; raises UsageError for none."""
+    found = [one for one in memory.searches() if number in (None, one.number)]
+    if not found:
+        told = "No search was recorded." if number is None else f"Operation {number} is no search."
+        raise UsageError(told, way_out="`recorded` lists what was.")
+    return found[-1]
+
+
+def _traffic(
+    memory: ForeignMemory, find: str, limit: int, spans: Sequence[RecordedSpan], torn: int, folder: Path
+) -> MemoryTraffic:
+    words = find.lower().split()
+    passing = [
+        one
+        for one in memory.operations
+        if all(
+            word
+            in " ".join([one.act, one.query, one.record, *(each.content for each in one.records)]).lower()
+            for word in words
+        )
+    ]
+    stores: dict[str, int] = {}
+    for one in memory.operations:
+        stores[one.store] = stores.get(one.store, 0) + 1
+    return MemoryTraffic(
+        tuple(reversed(passing[-limit:])),
+        len(passing),
+        tuple(stores.items()),
+        len(memory.present),
+        sum(one.told for one in memory.operations),
+        len(memory.answers),
+        len(spans),
+        torn,
+        str(folder),
+    )
+
+
+def _recall(memory: ForeignMemory, search: MemoryOperation) -> RecallShown:
+    from amgs.wings.recorder.causes import beside
+    from amgs.wings.recorder.uses import uses_of
+
+    used = {one.rank: one.used for one in uses_of(memory) if one.operation.number == search.number}
+    rows = [
+        RecalledRow(rank, one.id, one.content, one.score, True, used.get(rank))
+        for rank, one in enumerate(search.records, 1)
+    ]
+    rows += [
+        RecalledRow(one.place, one.record.id, one.content, None, False, None)
+        for one in beside(memory, search)
+    ]
+    return RecallShown(search, tuple(rows))
+
+
+def _audit(engine: Engine, memory: ForeignMemory, days: int, limit: int, out: Path | None) -> MemoryAudit:
+    from amgs.wings.recorder.audit import REASONS, audit
+
+    found = audit(memory, engine.clock.now(), days)
+    rows = [
+        AuditRow(
+            one.reason,
+            one.record.store,
+            one.record.id,
+            one.record.content,
+            one.record.since,
+            len(one.record.recalls),
+            one.other.id if one.other is not None else "",
+            one.because,
+        )
+        for one in found.findings
+    ]
+    if out is not None:
+        from amgs_app.render.sheet import sheet, to_csv
+
+        told = [(one.reason, one.store, one.id, one.other, one.because) for one in rows]
+        _write(out, to_csv(sheet("", "reason store id other because", told)))
+    few = min(limit, _EXAMPLES)
+    shown = [one for reason in REASONS for one in [row for row in rows if row.reason == reason][:few]]
+    return MemoryAudit(
+        tuple(shown),
+        tuple((reason, len(found.of(reason))) for reason in REASONS),
+        found.records,
+        found.unread,
+        found.recalls,
+        days,
+        str(out or ""),
+    )
+
+
+def _why(memory: ForeignMemory, search: MemoryOperation, fact: str) -> MissedFact:
+    from amgs.wings.recorder.causes import MEANT, why_missed
+
+    told = why_missed(memory, search, fact)
+    record, content = ("", "") if told.record is None else (told.record.id, told.record.content)
+    return MissedFact(
+        search, fact, told.cause, MEANT[told.cause], record, content, told.rank, told.place, told.recalled
+    )
+
+
+def _conversations(
+    spans: Sequence[RecordedSpan], find: str, limit: int, out: Path | None
+) -> RecordedConversations:
+    from amgs.sessions.formats.otlp import by_conversation, session_of
+    from amgs.sessions.span_messages import ANSWERS, operation_of
+    from amgs.sessions.spans import instant_of
+    from amgs.wings.recorder.foreign_memory import ACTS
+
+    rows: list[ConversationRow] = []
+    chosen: list[RecordedSpan] = []
+    words = find.lower().split()
+    for id, told in by_conversation(spans).items():
+        if len(rows) == limit:
+            break
+        session = session_of(told, Path(id), id)
+        if not session.turns or not all(
+            word in f"{id} {' '.join(turn.words for turn in session.turns)}".lower() for word in words
+        ):
+            continue
+        names = [operation_of(span) for span in told]
+        ended = instant_of(max(span.end or span.start for span in told))
+        answers = sum(name in ANSWERS for name in names)
+        recalls = sum(ACTS.get(name) == "search" for name in names)
+        rows.append(ConversationRow(id, ended, len(session.turns), answers, recalls))
+        chosen += told
+    if out is not None:
+        import json
+
+        from amgs.sessions.spans import as_otlp
+
+        _write(out, json.dumps(as_otlp(chosen), ensure_ascii=False) + "\n")
+    return RecordedConversations(tuple(rows), str(out or ""))
+
+
+def _write(path: Path, text: str) -> None:
+    """Raises InputError for a file that cannot be written."""
+    from amgs_app.places.paths import write_whole
+
+    try:
+        write_whole(path, text)
+    except OSError as error:
+        raise InputError(
+            f"{path}: {error.strerror}.", title="Nothing was written", way_out="Choose another file."
+        ) from error

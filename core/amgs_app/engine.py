@@ -7,6 +7,7 @@ all that leaves it.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -26,8 +27,10 @@ from amgs_app.places.folders import ENDING, OWN_STORE, address_at, data_folder, 
 from amgs_app.results.overview import EngineFacts
 
 if TYPE_CHECKING:
+    from amgs.conversation.summaries import AbstractiveSummariser
     from amgs.memory import Memory
     from amgs.types import Block, Progress
+    from amgs_app.models.model_server import ModelServer
     from amgs_app.results.focus import LastRun
     from amgs_app.results.service_event import ServiceEvent
     from amgs_app.settings import WorkstationSettings
@@ -103,6 +106,7 @@ class Engine:
         self._lock = threading.RLock()
         self._settings: WorkstationSettings | None = None
         self._memory: Memory | None = None
+        self._model_server: ModelServer | None = None
         self._models = LoadedModels(lambda: self.settings, options.model)
         self._open = OpenContext(
             self._models, lambda: self.settings, self.clock, self.seed, lambda: self.trace_path
@@ -272,6 +276,17 @@ class Engine:
             self._models.base()
         progress(2, 2, "ready")
 
+    @property
+    def model_server(self) -> ModelServer | None:
+        """The language model that the settings name beside the one of the focus; None where they name none."""
+        address = self.settings.model.server
+        with self._lock:
+            if address and self._model_server is None:
+                with explained("client"):
+                    from amgs_app.models.model_server import KEY, ModelServer
+                self._model_server = ModelServer(address, os.environ.get(KEY, ""))
+            return self._model_server
+
     def text_encoder(self) -> TextEncoder | None:
         """By what the focus searches for the meaning of a question; None where nothing is installed for it."""
         return self._models.text_encoder()
@@ -328,6 +343,9 @@ class Engine:
                 self._year.keep(self._memory)
                 self._memory.close()
                 self._memory = None
+            if self._model_server is not None:
+                self._model_server.close()
+                self._model_server = None
 
     def discard(self) -> None:
         """Close the store, and remove one that was made for nothing: what was to go into it was refused."""
@@ -384,6 +402,7 @@ class Engine:
                 new_embedder=encoder,
                 count_tokens=count_tokens,
                 recogniser=recogniser,
+                summariser=self._summariser(),
                 read_only=self.options.read_only,
                 create=self.creates,
                 accept_loss=self.accept_loss,
@@ -401,6 +420,14 @@ class Engine:
         if self._holds_corpus(memory):
             self.enter_corpus()
         return memory
+
+    def _summariser(self) -> AbstractiveSummariser | None:
+        """What writes digests; None where they cite."""
+        if (server := self.model_server) is None:
+            return None
+        from amgs.conversation.written import ModelSummariser
+
+        return ModelSummariser(server)
 
     def _take_shipped_store(self) -> bool:
         """Begin the sample with the store that ships with it, unless other models would read its notes; whether that

@@ -25,8 +25,8 @@ from amgs_focus.settings import FocusSettings, ForgetRules
 _PREFIX, _DELIMITER = "AMGS_", "__"
 _SHORT = MappingProxyType({"AMGS_DATA": "data", "AMGS_CACHE": "cache"})
 """Variables that are short for a field of `[paths]`."""
-_OF_OPTIONS = frozenset({"AMGS_TOKEN"})
-"""Variables that stand for an option of the command line and are no settings."""
+_SECRETS = frozenset({"AMGS_TOKEN", "AMGS_MODEL_KEY"})
+"""Variables that hold keys, which stand in no file; they are no settings."""
 
 
 class ModelSettings(SettingsSection):
@@ -63,6 +63,12 @@ class ModelSettings(SettingsSection):
     recogniser: str = Field(
         default="",
         description="A folder or package of a spaCy pipeline; empty for the packaged small English model.",
+    )
+    server: str = Field(
+        default="",
+        description="The address of a server that speaks OpenAI's interface, with the model's name behind a #, such as "
+        "http://127.0.0.1:8000/v1#NAME; its key stands in the variable AMGS_MODEL_KEY. It writes digests of "
+        "conversations and proposes splits of notes, for which it reads them. Empty: none.",
     )
 
 
@@ -270,7 +276,7 @@ def _variables() -> dict[str, Any]:
     ours = [
         (upper.removeprefix(_PREFIX).lower().split(_DELIMITER), value)
         for upper, value in named
-        if upper.startswith(_PREFIX) and upper not in _SHORT and upper not in _OF_OPTIONS
+        if upper.startswith(_PREFIX) and upper not in _SHORT and upper not in _SECRETS
     ]
     for steps, value in sorted(ours, key=lambda each: len(each[0])):
         given: Any = _value(steps, value)
@@ -317,7 +323,7 @@ def _refuse_unknown_variables() -> None:
     known = {field.upper() for field in WorkstationSettings.model_fields}
     for name in sorted(os.environ):
         upper = name.upper()
-        if upper.startswith(_PREFIX) and upper not in _SHORT and upper not in _OF_OPTIONS:
+        if upper.startswith(_PREFIX) and upper not in _SHORT and upper not in _SECRETS:
             section = upper.removeprefix(_PREFIX).split(_DELIMITER)[0]
             if section not in known:
                 raise UsageError(

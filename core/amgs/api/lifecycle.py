@@ -41,6 +41,7 @@ from amgs.log import journal
 from amgs.log import undo as undoing
 from amgs.settings import PruningSettings
 from amgs.storage.journal import PROPOSAL
+from amgs.text.text_model import TextModel
 from amgs.types import (
     Block,
     BlockFilter,
@@ -178,9 +179,18 @@ class Lifecycle(MemoryPart):
     # --- enhancement (AMGS §8.3) ------------------------------------------------------------------------
 
     def plan_enhancement(
-        self, *, kinds: Sequence[str] = (), limit: int | None = None, progress: Progress | None = None
+        self,
+        *,
+        kinds: Sequence[str] = (),
+        limit: int | None = None,
+        progress: Progress | None = None,
+        model: TextModel | None = None,
     ) -> EnhancementPlan:
-        """What could be better: of the kinds asked for, at most `limit` of each; changes nothing."""
+        """What could be better: of the kinds asked for, at most `limit` of each; changes nothing.
+
+        model: a language model that reads the longest notes which the rules do not split, and says which of them have
+        two subjects.
+        """
         check_space(self._context.storage, self._context.embedder)
         counter = self._context.storage.change_counter
         return enhance.plan(
@@ -191,6 +201,7 @@ class Lifecycle(MemoryPart):
             kinds=kinds,
             limit=bounds.count("A limit", limit),
             progress=progress,
+            model=model,
         )
 
     def choose(self, plan: EnhancementPlan, only: Sequence[str]) -> tuple[Proposal, ...]:

@@ -175,11 +175,12 @@ PARTS: Final[Mapping[str, PartNames]] = {
             "enhance",
             "operation",
             of="plan_enhancement",
+            without=("model",),
             kinds="kind",
             says="Carry out what `plan_enhancement` proposes, in one journal entry.",
             gives="amgs.types:JournalEntry",
         ),
-        plan_enhancement=derive("enhance", also=_PLAN, kinds="kind"),
+        plan_enhancement=derive("enhance", also=_PLAN, without=("model",), kinds="kind"),
         prune=derive(
             "prune",
             of="plan_pruning",
@@ -245,6 +246,7 @@ PARTS: Final[Mapping[str, PartNames]] = {
         enhance=derive(
             "/v1/plans/enhance",
             of="plan_enhancement",
+            without=("model",),
             kinds="kind",
             says="Plan what could be better, which the service keeps for an hour; changes nothing.",
             gives=_SERVED,

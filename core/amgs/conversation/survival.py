@@ -59,7 +59,7 @@ def survival(
     often each is told; one is in the window where it stands there word for word, white space aside.
     """
     text = _plain(window)
-    invented = _find_invented(window, originals)
+    invented = find_invented(window, originals)
     classes = []
     for kind in ELEMENT_CLASSES:
         held: dict[str, list[int]] = {}
@@ -134,7 +134,7 @@ def _goes_on(text: str, edge: int, step: int) -> bool:
     return text[edge].isdigit() and beside in (".", ",") and at(edge + 2 * step).isdigit()
 
 
-def _find_invented(window: str, originals: Sequence[Message]) -> dict[str, list[str]]:
+def find_invented(window: str, originals: Sequence[Message]) -> dict[str, list[str]]:
     """Words of the exact classes that the window has and no message has, by class, each once."""
     said = [source(message) for message in originals]
     text = _plain("\n".join([*said, *(message.speaker for message in originals)]))

@@ -11,7 +11,7 @@ import numpy as np
 
 from amgs.decay import PROFILES
 from amgs.errors import UsageError
-from amgs.lifecycle import causes, edge_health, merge_split
+from amgs.lifecycle import causes, edge_health, merge_split, proposed_split
 from amgs.lifecycle.change import Change, carry_out, joined
 from amgs.lifecycle.edge_health import EdgeUsage
 from amgs.lifecycle.proposals import ASKED_FOR, KINDS, EnhancementPlan, Proposal, proposal_id
@@ -19,6 +19,7 @@ from amgs.lifecycle.similarity import Pair, pairs
 from amgs.storage.store import Storage
 from amgs.text.embedding import Embedder
 from amgs.text.plural import plural
+from amgs.text.text_model import TextModel
 from amgs.types import Block, BlockFilter, Edge, EdgeKey, JournalEntry, Progress, Vector
 
 SPLIT_WORDS, SPLIT_COSINE = 40, 0.2
@@ -79,10 +80,12 @@ def plan(
     kinds: Sequence[str] = (),
     limit: int | None = None,
     progress: Progress | None = None,
+    model: TextModel | None = None,
 ) -> EnhancementPlan:
     """Proposals of the kinds asked for, at most `limit` of a kind; changes nothing. Without kinds all but ASKED_FOR.
 
-    No two of them remake the same block. Raises UsageError for an unknown kind.
+    No two of them remake the same block. model: is asked whether notes that the rules do not split have two subjects.
+    Raises UsageError for an unknown kind.
     """
     for kind in kinds:
         if kind not in KINDS:
@@ -95,7 +98,7 @@ def plan(
     if progress is not None:
         progress(1, 3, "looking for blocks with several concepts")
     if "split" in wanted:
-        found += _splits(seen, embedder, now, busy, progress)
+        found += _splits(seen, embedder, now, busy, progress, model)
         busy = _remade(found)
     if progress is not None:
         progress(2, 3, "weighing edges")
@@ -209,6 +212,7 @@ def _splits(
     now: datetime,
     busy: frozenset[str],
     progress: Progress | None,
+    model: TextModel | None,
 ) -> list[Proposal]:
     found = []
     touching = _touching(seen.edges)
@@ -232,15 +236,19 @@ def _splits(
     texts = [p for own in pieces for p in own]
     vectors = embedder.embed(texts, progress) if texts else seen.matrix[:0]
     ends = np.cumsum([0, *(len(own) for own in pieces)])
+    longest = sorted(range(len(asked)), key=lambda n: (-len(asked[n].content), n))
+    shown = set([n for n in longest if pieces[n]][: proposed_split.ASKED]) if model is not None else set()
     for n, block in enumerate(asked):
         if block.id in waiting:
             continue
         parts = divided[n]
-        reason, sure = f"{plural(len(parts), 'section')} under headings of one level", 0.7
+        reason, sure, by = f"{plural(len(parts), 'section')} under headings of one level", 0.7, ""
         if len(parts) < 2 and pieces[n]:
-            parts, cosine = merge_split.semantic_break(
-                block.content, vectors[ends[n] : ends[n + 1]], SPLIT_WORDS, SPLIT_COSINE
-            )
+            own_vectors = vectors[ends[n] : ends[n + 1]]
+            parts, cosine = merge_split.semantic_break(block.content, own_vectors, SPLIT_WORDS, SPLIT_COSINE)
+            if len(parts) < 2 and model is not None and n in shown:
+                parts, cosine = proposed_split.proposed_break(block.content, own_vectors, SPLIT_WORDS, model)
+                by = model.name
             reason, sure = f"its halves are alike by {cosine:.2f} only", 0.3 + 0.4 * (1 - max(cosine, 0.0))
         if len(parts) < 2:
             continue
@@ -258,10 +266,11 @@ def _splits(
                 "split",
                 (block.id,),
                 (block.title,),
-                reason,
+                f"{by} says that another subject begins there; {reason}" if by else reason,
                 round(min(sure, 0.95), 4),
                 effect,
                 change,
+                by,
             )
         )
     return found
@@ -299,6 +308,8 @@ def apply(storage: Storage, proposals: Sequence[Proposal], now: datetime) -> Jou
     """Carry proposals of one plan out in one transaction; raises UsageError when the store has moved on."""
     counts = Counter(p.kind for p in proposals)
     said = ", ".join(plural(counts[kind], _NOUNS.get(kind, kind)) for kind in KINDS if counts[kind])
+    if authors := sorted({p.by for p in proposals if p.by}):
+        said += f", {sum(bool(p.by) for p in proposals)} of them proposed by {', '.join(authors)}"
     change = _settled(joined(p.change for p in proposals))
     return carry_out(storage, KIND, change, said or "nothing to do", now)
 

@@ -164,22 +164,36 @@ def semantic_break(
     vectors: (k, d) embeddings of `paragraphs_of(text)`. One part, and 1.0, where no cut leaves enough words on
     both sides or falls to `most_alike`; a text with headings inside is left to them.
     """
+    cuts = cuts_of(text, vectors, least_words)
+    best = min(cuts, key=lambda place: (cuts[place], place), default=0)
+    if not cuts or cuts[best] > most_alike:
+        return (text,), 1.0
+    return cut_at(text, best), cuts[best]
+
+
+def cuts_of(text: str, vectors: Vector, least_words: int) -> dict[int, float]:
+    """Where a text may be cut between its paragraphs, as how many of `paragraphs_of(text)` stand before it, with the
+    cosine of the two sides; nowhere in one with headings inside.
+    """
     paragraphs = paragraphs_of(text)
-    heads = [p.strip("\n") for p in _PARAGRAPH.split(text) if _lone_heading(p)]
     counts = [len(p.split()) for p in paragraphs]
-    cuts = [
-        i
+    if len(_heads(text)) > 1:
+        return {}
+    return {
+        i: _cosine(vectors[:i], vectors[i:])
         for i in range(1, len(paragraphs))
         if sum(counts[:i]) >= least_words and sum(counts[i:]) >= least_words
-    ]
-    if not cuts or len(heads) > 1:
-        return (text,), 1.0
-    across = [_cosine(vectors[:i], vectors[i:]) for i in cuts]
-    best = int(np.argmin(across))
-    if across[best] > most_alike:
-        return (text,), 1.0
-    at = cuts[best]
-    return ("\n\n".join([*heads, *paragraphs[:at]]), "\n\n".join(paragraphs[at:])), across[best]
+    }
+
+
+def cut_at(text: str, place: int) -> tuple[str, str]:
+    """The text in two parts, the first with so many paragraphs and the heading."""
+    paragraphs = paragraphs_of(text)
+    return "\n\n".join([*_heads(text), *paragraphs[:place]]), "\n\n".join(paragraphs[place:])
+
+
+def _heads(text: str) -> list[str]:
+    return [p.strip("\n") for p in _PARAGRAPH.split(text) if _lone_heading(p)]
 
 
 def _lone_heading(paragraph: str) -> bool:

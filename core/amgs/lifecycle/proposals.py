@@ -24,7 +24,8 @@ class Proposal:
     """One thing that could be better.
 
     id: made from what it is about, the same whenever it is found again. subjects: ids of blocks. confidence:
-    how sure the finding is, in [0, 1]. effect: what applying it will change, in words.
+    how sure the finding is, in [0, 1]. effect: what applying it will change, in words. by: the language model that
+    found it, "" for the rules.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Proposal:
     confidence: float
     effect: str
     change: Change = field(compare=False, repr=False)
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,10 @@ def enhance(
     """
     lifecycle = engine.memory.lifecycle
     plan = lifecycle.plan_enhancement(
-        kinds=[each.value for each in kind] if kind else (), limit=limit, progress=progress
+        kinds=[each.value for each in kind] if kind else (),
+        limit=limit,
+        progress=progress,
+        model=engine.model_server,
     )
     chosen = lifecycle.choose(plan, only or ())
     if dry_run:

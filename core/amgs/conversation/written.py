@@ -1,0 +1,62 @@
+"""Digests that a language model writes. A sentence stays only if its words stand in the messages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from amgs.conversation.cohesion import stems
+from amgs.conversation.survival import find_invented
+from amgs.errors import ModelError
+from amgs.text.sentences import sentences
+from amgs.text.text_model import TextModel
+from amgs.types.conversation import Message
+
+_FOUNDED = 0.7
+"""The least share of a sentence's words, common ones aside, that the messages have."""
+
+_CAPITAL = re.compile(r"\b[^\W\d_a-zß-ÿ]\w+")
+
+_PROMPT = """Summarise these messages of a conversation in {words} words or fewer. Use only what they say, in their \
+own words, with the names and numbers that matter. Write plain sentences and nothing else.
+
+{messages}"""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSummariser:
+    """Has a model write digests, of which only founded sentences stay; see `AbstractiveSummariser`."""
+
+    model: TextModel
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    def summarise(self, texts: Sequence[str], most_tokens: int) -> str:
+        """A summary of messages in the order of time, "" where the model does not answer or nothing it says is founded:
+        citations stand there then.
+        """
+        prompt = _PROMPT.format(words=max(1, most_tokens * 2 // 3), messages="\n\n".join(texts))
+        try:
+            return founded(self.model.write(prompt, most_tokens), texts)
+        except ModelError:
+            return ""
+
+
+def founded(text: str, sources: Sequence[str]) -> str:
+    """The sentences of a text whose words stand in the sources, and whose names, numbers, dates, paths, commands and
+    ids all do. It cannot be told whether they are put together as the sources do.
+    """
+    known = frozenset(stem for source in sources for stem in stems(source))
+    originals = [Message(number, "user", source) for number, source in enumerate(sources, 1)]
+    kept = []
+    for start, end in sentences(text):
+        sentence = text[start:end]
+        words = frozenset(stems(sentence))
+        # A name that opens a sentence is not told from another word there.
+        named = frozenset(stems(" ".join(_CAPITAL.findall(sentence)))) <= known
+        if words and named and len(words & known) >= _FOUNDED * len(words):
+            kept += [] if find_invented(sentence, originals) else [sentence]
+    return " ".join(kept)

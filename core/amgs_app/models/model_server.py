@@ -1,0 +1,117 @@
+"""A language model behind a server that speaks OpenAI's interface, on this machine or elsewhere.
+
+`model.server` in the settings names it. What is written by it: digests of conversations, and splits that `enhance`
+proposes; the texts that it reads for that go to the server.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx2
+
+from amgs.errors import ModelError, UsageError
+
+KEY: Final = "AMGS_MODEL_KEY"
+"""The environment variable with the key of the server. It is sent to it and kept nowhere."""
+
+SECONDS: Final = 30.0
+"""So long an answer may take, all in all."""
+
+REST: Final = 60.0
+"""Seconds for which a server that did not answer is not asked again: a list of notes would wait for each in turn."""
+
+LARGEST: Final = 1_000_000
+"""Bytes of an answer."""
+
+
+class ModelServer:
+    """See the module. address: `http://127.0.0.1:8000/v1#NAME`, the model's name behind the #; without one it is the
+    first that the server lists. transport: another way there, for tests. Safe to use from any thread.
+
+    Raises UsageError for an address that is none, or that holds a key.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        key: str = "",
+        *,
+        seconds: float = SECONDS,
+        transport: httpx2.BaseTransport | None = None,
+    ) -> None:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.netloc or "@" in parts.netloc or parts.query:
+            raise UsageError(
+                f"model.server = {parts.scheme}://{parts.netloc.rpartition('@')[2]} is no address of a model's server.",
+                way_out=f"Give one such as http://127.0.0.1:8000/v1#NAME, and its key in the variable {KEY}.",
+            )
+        self._base = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('/v1')}/v1"
+        self._named = parts.fragment
+        self._seconds = seconds
+        self._rests_until = 0.0
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        self._http = httpx2.Client(
+            timeout=seconds, headers=headers, transport=transport, trust_env=False, follow_redirects=False
+        )
+
+    @property
+    def name(self) -> str:
+        """The model's name, as far as it is known without asking the server."""
+        return self._named or "the model's server"
+
+    def write(self, prompt: str, most_tokens: int) -> str:
+        """See `amgs.text.text_model.TextModel`."""
+        if not self._named:
+            listed = self._ask("GET", "/models", None)
+            self._named = _string(listed, "data", 0, "id")
+        asked = {
+            "model": self._named,
+            "messages": [{"role": "user", "content": prompt}],
+            "max_tokens": most_tokens,
+            "temperature": 0,
+        }
+        return _string(self._ask("POST", "/chat/completions", asked), "choices", 0, "message", "content")
+
+    def close(self) -> None:
+        """End its connections."""
+        self._http.close()
+
+    def _ask(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
+        begun = time.monotonic()
+        if begun < self._rests_until:
+            raise _silent(f"{self._base} did not answer a moment ago")
+        read = bytearray()
+        try:
+            with self._http.stream(method, self._base + path, json=body) as response:
+                for piece in response.iter_bytes():
+                    read += piece
+                    if len(read) > LARGEST or time.monotonic() - begun > self._seconds:
+                        raise httpx2.ReadTimeout("the answer is too long or too slow")
+                if response.status_code >= 400:
+                    raise _silent(f"{self._base} answers {response.status_code}")
+            return json.loads(read)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            self._rests_until = time.monotonic() + REST
+            raise _silent(f"{self._base} does not answer: {error or type(error).__name__}") from error
+        except (ValueError, RecursionError) as error:
+            raise _silent(f"What {self._base} answers is no JSON") from error
+
+
+def _string(value: Any, *steps: str | int) -> str:
+    """The text at a place of an answer; raises ModelError where there is none."""
+    for step in steps:
+        try:
+            value = value[step]
+        except (LookupError, TypeError) as error:
+            raise _silent("The model's server answers in another form than OpenAI's") from error
+    if not isinstance(value, str):
+        raise _silent("The model's server answers without a text")
+    return value.encode("utf-8", "replace").decode()
+
+
+def _silent(told: str) -> ModelError:
+    return ModelError(f"{told}.", way_out="Check `model.server` in the settings, and whether it runs.")

@@ -1,0 +1,159 @@
+"""A language model behind OpenAI's interface: a scripted server with every fault, and this program's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from amgs.errors import ModelError, UsageError
+from amgs_app.engine import Engine, Options
+from amgs_app.gateway.served_model import model_app
+from amgs_app.models import model_server
+from amgs_app.models.model_server import ModelServer
+from amgs_app.settings import every_setting
+from amgs_focus.model.tiny import TinyModel
+from tests.engine.conversation_world import agent
+from tests.gateway.recorder import Recorder, recorder
+from tests.service.serving import NOW, running
+
+
+@pytest.fixture
+def scripted() -> Iterator[Recorder]:
+    with recorder() as made:
+        made.says("Sunny.")
+        yield made
+
+
+OPENED: list[ModelServer] = []
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    while OPENED:
+        OPENED.pop().close()
+
+
+def opened(address: str, key: str = "", **more: Any) -> ModelServer:
+    OPENED.append(ModelServer(address, key, **more))
+    return OPENED[-1]
+
+
+def test_a_prompt_goes_out_with_the_key_and_the_text_comes_back(scripted: Recorder) -> None:
+    server = opened(f"{scripted.address}/v1#small", "sk-mine")
+    assert server.write("Weather?", 7) == "Sunny."
+    assert scripted.last == {
+        "model": "small",
+        "messages": [{"role": "user", "content": "Weather?"}],
+        "max_tokens": 7,
+        "temperature": 0,
+    }
+    assert scripted.headers[0]["authorization"] == "Bearer sk-mine"
+    opened(f"{scripted.address}#small").write("Weather?", 7)
+    assert "authorization" not in scripted.headers[1]
+
+
+def test_without_a_name_the_first_model_that_is_listed_is_asked(scripted: Recorder) -> None:
+    scripted.answer |= {"data": [{"id": "first"}, {"id": "second"}]}
+    server = opened(scripted.address)
+    assert server.write("Weather?", 7) == "Sunny."
+    assert server.name == scripted.last["model"] == "first"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "{}",
+        "[]",
+        '{"choices": []}',
+        '{"choices": [{"message": {"content": null}}]}',
+        "no JSON",
+        "[" * 100_000,
+    ],
+)
+def test_an_answer_of_another_form_is_an_error(answer: str) -> None:
+    transport = httpx2.MockTransport(lambda request: httpx2.Response(200, text=answer))
+    with pytest.raises(ModelError):
+        opened("http://model#m", transport=transport).write("Weather?", 7)
+
+
+def test_a_server_that_refuses_is_an_error_and_one_that_is_silent_is_left_alone(
+    scripted: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted.status = 500
+    server = opened(f"{scripted.address}#m", seconds=0.3)
+    with pytest.raises(ModelError, match="500"):
+        server.write("Weather?", 7)
+    scripted.status, scripted.seconds = 200, 2.0
+    with pytest.raises(ModelError, match="does not answer"):
+        server.write("Weather?", 7)
+    asked = len(scripted.sent)
+    with pytest.raises(ModelError, match="a moment ago"):
+        server.write("Weather?", 7)
+    assert len(scripted.sent) == asked
+    scripted.seconds = 0.0
+    monkeypatch.setattr(model_server, "REST", 0.0)
+    server._rests_until = 0.0
+    assert server.write("Weather?", 7) == "Sunny."
+
+
+def test_an_answer_that_trickles_or_never_ends_is_given_up(scripted: Recorder) -> None:
+    scripted.pieces, scripted.pause = ["x" * 10] * 100, 0.1
+    with pytest.raises(ModelError):
+        opened(f"{scripted.address}#m", seconds=0.5).write("Weather?", 7)
+    scripted.pieces, scripted.pause = ["x" * 500_000] * 10, 0.0
+    with pytest.raises(ModelError):
+        opened(f"{scripted.address}#m").write("Weather?", 7)
+
+
+@pytest.mark.parametrize(
+    "address", ["own", "ftp://host", "http://", "https://me:secret@host/v1", "http://h?key=secret"]
+)
+def test_an_address_that_is_none_or_holds_a_key_is_refused_without_repeating_it(address: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        ModelServer(address)
+    assert "secret" not in str(refused.value)
+
+
+def test_the_key_stands_in_the_environment_alone(
+    scripted: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(model_server.KEY, "sk-mine")
+    monkeypatch.setenv("AMGS_MODEL__SERVER", f"{scripted.address}#small")
+    assert "sk-mine" not in repr(every_setting())
+    with Engine(Options(store=str(tmp_path / "a.duckdb"), model="tiny", now=NOW)) as engine:
+        assert engine.memory.status().blocks == {}
+        assert engine.model_server is not None and engine.model_server.write("?", 1) == "Sunny."
+        assert scripted.headers[-1]["authorization"] == "Bearer sk-mine"
+    assert not any(b"sk-mine" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+def test_with_this_programs_own_model_nothing_breaks_and_its_nonsense_comes_to_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def window() -> str:
+        with Engine(Options(store=":memory:", model="tiny", now=NOW)) as engine:
+            conversation = engine.memory.conversation
+            conversation.add("trip", [*agent(), {"role": "user", "content": "How old is the rope?"}])
+            found = conversation.optimise(
+                "trip", budget=conversation.stats("trip").tokens // 4, strategy="levels"
+            )
+            assert found.count("digested")
+            return json.dumps([one.text for one in found.messages])
+
+    plain = window()
+    with running(model_app(TinyModel)) as address:
+        monkeypatch.setenv("AMGS_MODEL__SERVER", address)
+        assert window() == plain
+        server = opened(address)
+        assert isinstance(server.write("Say something.", 8), str)
+        assert server.name == TinyModel().card.name
+        with pytest.raises(ModelError, match="400"):
+            server.write("word " * 20_000, 8)
+    monkeypatch.setenv("AMGS_MODEL__SERVER", "http://127.0.0.1:9#gone")
+    assert window() == plain

@@ -38,6 +38,16 @@ TokenFile = Annotated[
 ]
 
 
+Otlp = Annotated[
+    str,
+    Option(
+        "--otlp",
+        metavar="URL",
+        help="Tell an OpenTelemetry collector what is asked, as spans by OTLP over HTTP.",
+    ),
+]
+
+
 def serve_memory(
     *,
     host: Host = "127.0.0.1",
@@ -53,6 +63,7 @@ def serve_memory(
     patience: Annotated[
         float, Option("--patience", metavar="S", min=0.01, help="Seconds that a question may take.")
     ] = 60,
+    otlp: Otlp = "",
     options: Globals,
 ) -> int:
     """Serve the memory to other programs over HTTP (http://127.0.0.1:8420), while it can be watched.
@@ -72,6 +83,7 @@ def serve_memory(
         root=root,
         tokens=tokens,
         limits=Limits(int(largest * 2**20), rate, patience),
+        otlp=otlp,
     )
 
 
@@ -90,6 +102,7 @@ def serve_gateway(
     port: Port = 8420,
     root: Root = None,
     tokens: TokenFile = None,
+    otlp: Otlp = "",
     options: Globals,
 ) -> int:
     """Stand between an agent and its model: remember what they say, and send what fits into --budget.
@@ -103,7 +116,17 @@ def serve_gateway(
 
     _check_owner(options, root)
     given = _told(options)
-    return serve(given, upstream, budget or 0, configuration, host=host, port=port, root=root, tokens=tokens)
+    return serve(
+        given,
+        upstream,
+        budget or 0,
+        configuration,
+        host=host,
+        port=port,
+        root=root,
+        tokens=tokens,
+        otlp=otlp,
+    )
 
 
 def _told(options: Globals) -> Options:

@@ -28,9 +28,10 @@ def serve(
     port: int,
     root: Path | str | None,
     tokens: Path | None,
+    otlp: str = "",
 ) -> int:
     """Serve until interrupted; gives the exit code. budget: 0 to send everything.
-    configuration: how it is chosen what is sent.
+    configuration: how it is chosen what is sent. otlp: the address of a collector, "" for none.
 
     Raises UsageError for an address that is none, and whatever `server.running.serve` raises.
     """
@@ -40,7 +41,16 @@ def serve(
         from amgs_app.server import running
     address = _serve_model(options) if upstream == OWN else upstream
     more = partial(routes, upstream=Upstream(address), budget=budget, configuration=configuration)
-    return running.serve(options, host=host, port=port, root=root, tokens=tokens, upstream=address, more=more)
+    return running.serve(
+        options,
+        host=host,
+        port=port,
+        root=root,
+        tokens=tokens,
+        upstream=address,
+        otlp=otlp,
+        more=more,
+    )
 
 
 def _serve_model(options: Options) -> str:

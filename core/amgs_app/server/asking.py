@@ -117,6 +117,8 @@ class Asked:
                 asyncio.wait_for(running, self.service.limits.read_seconds) if bounded else running
             )
             outcome, got, blocks = "done", summary_of(result), _ids(result)
+            if space.spans is not None:
+                space.spans.tell_result(space.name, operation, result, self.service.perf() - begun)
             return result
         except TimeoutError:
             raise errors.TooSlowError(

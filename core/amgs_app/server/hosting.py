@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from amgs.memory import Memory
     from amgs.types import StoreChange
     from amgs_app.engine import Engine, Options
+    from amgs_app.server.span_export import SpanExport
 
 
 LOOK_SECONDS: Final = 1.0
@@ -116,6 +117,8 @@ class Namespace:
         """How changes that this server makes are signed, where others change the memory too."""
         self.drafted_at: float | None = None
         """When somebody last drafted a consolidation, in seconds of the service's clock."""
+        self.spans: SpanExport | None = None
+        """Who is told, as spans, what is asked here; None for nobody."""
         self._follower: Follower | None = None
         self._following = threading.Lock()
         self._announced = None if place is None else announce(place, address)
@@ -187,6 +190,8 @@ class Namespaces:
         self.several = root is not None
         self.gateway = False
         """Whether agents reach their model through the server."""
+        self.spans: SpanExport | None = None
+        """Who is told, as spans, what is asked; None for nobody."""
         self._options = options
         self._lock = threading.Lock()
         self._open: dict[str, Namespace] = {}
@@ -204,7 +209,7 @@ class Namespaces:
                 address = f"{self.address}/{name}" if self.address and self.several else self.address
                 found = Namespace(name, told, self._files(name), address)
                 self._open[name] = found
-            found.engine.gateway = self.gateway
+            found.engine.gateway, found.spans = self.gateway, self.spans
             return found
 
     @property
@@ -249,6 +254,8 @@ class Namespaces:
         """Close every store."""
         for each in self.opened():
             each.close()
+        if self.spans is not None:
+            self.spans.close()
 
 
 def inside(folder: Path, named: Any) -> Path:

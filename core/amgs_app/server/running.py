@@ -44,13 +44,15 @@ def serve(
     tokens: Path | None = None,
     upstream: str = "",
     limits: Limits | None = None,
+    otlp: str = "",
     more: Callable[[Service], APIRouter] | None = None,
 ) -> int:
     """Serve until interrupted; gives the exit code.
 
     port: 0 for any that is free; the lines on stderr say which. upstream: what the requests of agents go on to, where
-    it is a gateway. more: gives other routes on the same memories. Raises
-    UsageError for an address beyond this machine without tokens, or one that cannot be listened on.
+    it is a gateway. otlp: the address of a collector that is told what is asked, as spans. more: gives other routes on
+    the same memories. Raises UsageError for an address beyond this machine without tokens, or one that cannot be
+    listened on.
     """
     if tokens is None and not is_loopback(host):
         raise UsageError(
@@ -66,6 +68,10 @@ def serve(
         from amgs_app.server.tokens import Tokens, read_tokens
     known = Tokens() if tokens is None else read_tokens(tokens)
     namespaces = Namespaces(options, root)
+    if otlp:
+        from amgs_app.server.span_export import SpanExport
+
+        namespaces.spans = SpanExport(otlp)
     listening = listen(host, port)
     place = listening.getsockname()
     address = f"[{place[0]}]" if ":" in place[0] else place[0]

@@ -135,7 +135,7 @@ class _Reading:
     ) -> None:
         for turn in turns:
             kind = "summary" if summary and turn.kind == "said" else turn.kind
-            own = {"answers": turn.answers, "speaker": turn.speaker, "id": digest}
+            own: dict[str, Any] = {"answers": turn.answers, "speaker": turn.speaker, "id": digest}
             own["failed"] = turn.failed or turn.answers in self._failed
             self.made.turn(place, turn.role, kind, turn.text, turn.calls, **own, **more)
 

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from amgs.diagnosis.facts import numbers, stems
-from amgs.lifecycle.conflict import SUPERSEDES, SURE, Words, judge
+from amgs.lifecycle.conflict import SUPERSEDES, Words, judge
 from amgs.types.block import Block
 from amgs.wings.recorder.foreign_memory import ForeignMemory, ForeignRecord
 
@@ -23,8 +23,8 @@ REASONS: Final[tuple[Reason, ...]] = (
     "never recalled",
     "not recalled lately",
 )
-SAFE: Final[tuple[Reason, ...]] = ("duplicate", "superseded")
-"""Reasons for which something else that says as much, or what holds now, stays."""
+_SURE: Final = 0.5
+"""From this confidence on two records are said to be against each other."""
 _ALIKE: Final = 0.9
 """From this share of common words on, of all that either holds, two records with the same numbers say the same."""
 _COMPARED: Final = 40
@@ -62,7 +62,7 @@ class Audit:
 
 def audit(memory: ForeignMemory, now: datetime, days: int) -> Audit:
     """Look at the records that are there. A record is named for its first reason alone, in the order of `REASONS`; a
-    younger one than `days` is not called unused.
+    younger one than `days` is not called unused. days: 0 asks only what was never recalled.
     """
     present = [one for one in memory.present if one.content.strip()]
     found: dict[int, AuditFinding] = {}
@@ -98,7 +98,7 @@ def _conflicts(records: Sequence[ForeignRecord]) -> Iterator[AuditFinding]:
     words = Words.of(blocks.values())
     for later, one in _pairs(sorted(records, key=lambda one: one.since, reverse=True)):
         told = judge(blocks[id(one)], blocks[id(later)], 0.0, False, words)
-        if told is not None and (told[0] == SUPERSEDES or told[1] >= SURE / 2):
+        if told is not None and told[1] >= _SURE:
             reason: Reason = "superseded" if told[0] == SUPERSEDES else "contradicted"
             yield AuditFinding(reason, one, later, told[2])
 
@@ -136,7 +136,7 @@ def _unused(memory: ForeignMemory, now: datetime, days: int) -> Iterator[AuditFi
             continue
         if not one.recalls:
             yield AuditFinding("never recalled", one, None, f"{since:,} searches since")
-        elif one.recalls[-1].at <= limit:
+        elif days and one.recalls[-1].at <= limit:
             yield AuditFinding(
                 "not recalled lately",
                 one,

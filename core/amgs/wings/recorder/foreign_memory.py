@@ -39,6 +39,10 @@ ACTS: Final[Mapping[str, Act]] = {
 }
 _TEXTS: Final = ("text", "memory", "content", "fact", "value", "page_content", "data")
 """Fields that hold the text of a record whose content is an object."""
+_RECORDS: Final = ("gen_ai.memory.records", "gen_ai.retrieval.documents", "retrieval.documents")
+_GIVEN: Final = ("gen_ai.completion", "output.value")
+"""Attributes that hold what a retriever gave, whatever it was, as LangSmith and OpenInference write it."""
+_ASKED: Final = ("gen_ai.prompt", "input.value")
 _SCORES: Final = ("score", "similarity", "relevance", "relevance_score")
 
 
@@ -199,7 +203,7 @@ def memory_of(spans: Sequence[RecordedSpan]) -> ForeignMemory:
 
 def _operation(place: int, act: Act, span: RecordedSpan, conversation: str) -> MemoryOperation:
     given = told_by(span)
-    records = _records(given)
+    records = _records(given, (*_RECORDS, *_GIVEN) if act == "search" else _RECORDS)
     count = given.get("gen_ai.memory.record.count")
     store = given.get("gen_ai.memory.store.id", given.get("gen_ai.data_source.id"))
     query = given.get("gen_ai.memory.query.text", given.get("gen_ai.retrieval.query.text"))
@@ -209,7 +213,7 @@ def _operation(place: int, act: Act, span: RecordedSpan, conversation: str) -> M
         act,
         text(store) or text(span.resource.get("service.name")),
         conversation,
-        text(query) or (text(given.get("input.value")) if act == "search" else ""),
+        text(query) or (_asked(given) if act == "search" else ""),
         tuple(records or ()),
         text(given.get("gen_ai.memory.record.id")),
         number(count) if count is not None else None if records is None else len(records),
@@ -221,14 +225,23 @@ def _operation(place: int, act: Act, span: RecordedSpan, conversation: str) -> M
     )
 
 
-def _records(given: Mapping[str, Any]) -> list[RecalledRecord] | None:
-    """The records that a span tells of; None where it tells of none."""
-    for name in ("gen_ai.memory.records", "gen_ai.retrieval.documents", "retrieval.documents"):
+def _asked(given: Mapping[str, Any]) -> str:
+    """What a retriever was asked."""
+    told = next((parsed(given[name]) for name in _ASKED if name in given), "")
+    return text(fields(told).get("query")) if isinstance(told, dict) else text(told)
+
+
+def _records(given: Mapping[str, Any], names: Sequence[str]) -> list[RecalledRecord] | None:
+    """The records that a span tells of under one of the names; None where it tells of none."""
+    for name in names:
         found = listed(given, name) or parsed(given.get(name))
         if found is None:
             continue
         if isinstance(found, dict):
-            found = next((found[key] for key in ("results", "records", "memories") if key in found), [found])
+            found = next(
+                (found[key] for key in ("results", "records", "memories", "documents") if key in found),
+                [found],
+            )
         return [_record(one) for one in (found if isinstance(found, list) else [found])]
     return None
 

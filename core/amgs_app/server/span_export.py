@@ -1,0 +1,181 @@
+"""What a served memory was asked, and what went through its gateway, as OpenTelemetry spans for another's collector
+(`--otlp`): the GenAI semantic conventions, by OTLP over HTTP in JSON.
+
+Texts are in them only where OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT says so, as the conventions have it. A
+collector that is slow or away keeps nobody waiting: what does not fit the queue is dropped, and counted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import secrets
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from amgs.errors import UsageError
+from amgs.sessions.spans import RecordedSpan, as_otlp
+from amgs.types.frame import Frame
+from amgs.types.lifecycle import IngestReport
+from amgs.types.retrieval import Candidate, SearchResult
+
+if TYPE_CHECKING:
+    from amgs.types.gateway import GatewayExchange
+    from amgs_app.gateway.formats.spoken import Spoken
+
+CAPTURE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+_WAITING: Final = 4_096
+"""Spans that wait to be sent, at most."""
+_AT_ONCE: Final = 512
+_EVERY: Final = 1.0
+"""Seconds in which spans are gathered."""
+_PATIENCE: Final = 10.0
+_CLIENT: Final = 3
+
+
+class SpanExport:
+    """Sends spans in a thread of its own. Raises UsageError for an address that is none of HTTP."""
+
+    def __init__(
+        self, address: str, now: Callable[[], int] = time.time_ns, *, content: bool | None = None
+    ) -> None:
+        """address: with or without `/v1/traces`. content: whether texts are told; None as the environment says."""
+        if not address.startswith(("http://", "https://")):
+            raise UsageError(
+                f"{address} is no address of a collector.", way_out="For example http://127.0.0.1:4318."
+            )
+        base = address.rstrip("/")
+        self._address = base if base.endswith("/v1/traces") else f"{base}/v1/traces"
+        self._now = now
+        told = os.environ.get(CAPTURE, "").lower()
+        self._content = told not in ("", "false", "0", "no_content") if content is None else content
+        self._waiting: queue.Queue[RecordedSpan | None] = queue.Queue(_WAITING)
+        self.dropped = 0
+        self._thread = threading.Thread(target=self._send_all, name="amgs-spans", daemon=True)
+        self._thread.start()
+
+    def tell_result(self, store: str, operation: str, result: Any, seconds: float) -> None:
+        """Tell what a memory was asked, where it is a search, a frame, a text that it took in, or a deletion."""
+        given: dict[str, Any] = {"gen_ai.memory.store.id": store}
+        match result:
+            case SearchResult():
+                name = "search_memory"
+                self._put_records(given, result.query, result.hits)
+            case Frame():
+                name = "search_memory"
+                self._put_records(given, result.query, result.selected)
+            case IngestReport() if result.added:
+                name = "create_memory"
+                records = [{"id": one} for one in result.added]
+                given |= {
+                    "gen_ai.memory.record.count": len(records),
+                    "gen_ai.memory.records": json.dumps(records),
+                }
+            case _ if operation == "block delete":
+                name = "delete_memory"
+                given |= {"gen_ai.memory.record.id": getattr(result, "id", "")}
+            case _:
+                return
+        self._put(name, given, seconds)
+
+    def _put_records(self, given: dict[str, Any], query: str, found: Sequence[Candidate]) -> None:
+        given["gen_ai.memory.record.count"] = len(found)
+        if self._content:
+            given["gen_ai.memory.query.text"] = query
+            told = [{"id": one.block.id, "content": one.block.content, "score": one.score} for one in found]
+            given["gen_ai.memory.records"] = json.dumps(told, ensure_ascii=False)
+
+    def tell_exchange(self, exchange: GatewayExchange, spoken: Sequence[Spoken]) -> None:
+        """Tell of a request that went through the gateway. spoken: its messages, as the agent sent them."""
+        given: dict[str, Any] = {
+            "gen_ai.provider.name": "anthropic" if exchange.interface.endswith("messages") else "openai",
+            "gen_ai.request.model": exchange.model,
+        }
+        if exchange.conversation:
+            given["gen_ai.conversation.id"] = exchange.conversation
+        if exchange.usage is not None:
+            given |= {
+                "gen_ai.usage.input_tokens": exchange.usage.window,
+                "gen_ai.usage.output_tokens": exchange.usage.output,
+                "gen_ai.usage.cache_read.input_tokens": exchange.usage.cached,
+                "gen_ai.usage.cache_creation.input_tokens": exchange.usage.written,
+            }
+        if self._content:
+            said = [{"role": "assistant", "parts": [{"type": "text", "content": exchange.said}]}]
+            read = [{"role": one.role, "parts": _parts(one)} for one in spoken]
+            given["gen_ai.input.messages"] = json.dumps(read, ensure_ascii=False)
+            given["gen_ai.output.messages"] = json.dumps(said, ensure_ascii=False)
+        failed = exchange.outcome != "answered"
+        self._put("chat", given, exchange.all_ms / 1000, exchange.outcome if failed else "")
+
+    def _put(self, operation: str, given: dict[str, Any], seconds: float, error: str = "") -> None:
+        end = self._now()
+        attributes = {"gen_ai.operation.name": operation, **given}
+        made = RecordedSpan(
+            secrets.token_hex(16),
+            secrets.token_hex(8),
+            "",
+            operation,
+            end - round(seconds * 1e9),
+            end,
+            attributes,
+            _CLIENT,
+            resource={"service.name": "amgs"},
+            scope="amgs",
+        )
+        if error:
+            made = replace(made, status=2, attributes={**attributes, "error.type": error})
+        try:
+            self._waiting.put_nowait(made)
+        except queue.Full:
+            self.dropped += 1
+
+    def close(self) -> None:
+        """Send what waits, and end; a collector that does not answer is not waited for."""
+        with suppress(queue.Full):
+            self._waiting.put(None, timeout=_EVERY)
+        self._thread.join(timeout=_PATIENCE)
+
+    def _send_all(self) -> None:
+        ended = False
+        while not ended:
+            one = self._waiting.get()
+            batch, end = [one], time.monotonic() + _EVERY
+            while one is not None and len(batch) < _AT_ONCE and (left := end - time.monotonic()) > 0:
+                try:
+                    one = self._waiting.get(timeout=left)
+                except queue.Empty:
+                    break
+                batch.append(one)
+            ended = batch[-1] is None
+            spans = [each for each in batch if each is not None]
+            if spans and not self._send(spans):
+                self.dropped += len(spans)
+
+    def _send(self, spans: Sequence[RecordedSpan]) -> bool:
+        """Whether the collector took them."""
+        body = json.dumps(as_otlp(spans), ensure_ascii=False).encode("utf-8", "replace")
+        request = urllib.request.Request(self._address, body, {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:
+                return 200 <= int(answer.status) < 300
+        except (urllib.error.URLError, OSError, ValueError):
+            return False
+
+
+def _parts(one: Spoken) -> list[dict[str, Any]]:
+    """The parts of a message as the conventions have them."""
+    if one.answers:
+        return [{"type": "tool_call_response", "id": one.answers, "response": one.text}]
+    made: list[dict[str, Any]] = [{"type": "text", "content": one.text}] if one.text else []
+    return made + [
+        {"type": "tool_call", "id": call.id, "name": call.name, "arguments": call.arguments}
+        for call in one.calls
+    ]

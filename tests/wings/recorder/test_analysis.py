@@ -1,4 +1,4 @@
-"""What is told of another memory: its records through time, which were used, which are of no use, why one was missed."""
+"""What is told of another memory: its records through time, which were used, which are useless, why one was missed."""
 
 from __future__ import annotations
 

@@ -65,7 +65,9 @@ def read_body(form: Form, body: bytes) -> OtlpContent:
                 return read_json(body)
             case "otlp-protobuf" | "otlp-logs-protobuf":
                 return _read_protobuf(body, logs=form == "otlp-logs-protobuf")
-        return OtlpContent(tuple(_of_row(form, row) for row in items(json.loads(body))))
+        rows = [_of_row(form, row) for row in items(json.loads(body))]
+        found = tuple(span for span in rows if span.trace and span.id)
+        return OtlpContent(found, (), len(rows) - len(found))
     except SpanFormatError as error:
         raise BodyError(str(error)) from error
     except (ValueError, RecursionError) as error:
@@ -240,11 +242,9 @@ def _of_phoenix(row: Mapping[str, Any]) -> RecordedSpan:
     """A row of Phoenix as a span: nested as its interface gives it, or flat as its tables are written."""
     about = fields(row.get("context"))
     given = dict(_flat(row.get("attributes")))
-    given |= {
-        key.removeprefix("attributes."): value
-        for key, value in row.items()
-        if key.startswith("attributes.") and value is not None
-    }
+    for key, value in row.items():
+        if key.startswith("attributes.") and value is not None:
+            given |= dict(_flat(value, key.removeprefix("attributes.")))
     if kind := text(row.get("span_kind")):
         given.setdefault("openinference.span.kind", kind)
     status = text(row.get("status_code")).upper()

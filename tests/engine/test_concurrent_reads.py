@@ -193,7 +193,7 @@ def test_a_search_is_answered_while_a_transaction_is_open(tmp_path: Path) -> Non
         assert isinstance(store, DuckDBStorage)
         found: list[Seen] = []
         with store.transaction():
-            store.execute("UPDATE memory_blocks SET status = 'archived'")
+            store.execute("UPDATE memory_blocks SET status = 'archived', revision = ?", [store.revision()])
             asking = threading.Thread(target=lambda: found.append(seen(memory.search(QUERIES[0]))))
             asking.start()
             asking.join(SECONDS)

@@ -25,8 +25,9 @@ from amgs.graph.centrality import (
 )
 from amgs.graph.live import LiveGraph
 from amgs.graph.traversal import components, stats, strongest_path, within
-from amgs.graph.view import GraphView, materialise
+from amgs.graph.view import GraphView, caught_up, materialise
 from amgs.settings import GraphSettings
+from amgs.storage.edges import EdgeColumns
 from tests.engine.retrieval_world import NOW, Link, columns
 
 
@@ -225,3 +226,6 @@ def test_components_and_statistics_count_what_is_there() -> None:
     assert (found.nodes, found.edges, found.components) == (5, 3, 4)
     assert found.density == pytest.approx(2 * 1 / 20)
     assert found.by_relation == {"links_to": 1, "related": 2}
+    more = stats(caught_up(seen, np.arange(1, 8), (), EdgeColumns.none()))
+    assert (more.nodes, more.edges, more.components) == (7, 3, 6)
+    assert more.density == pytest.approx(2 * 1 / 42)

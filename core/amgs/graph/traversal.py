@@ -7,11 +7,13 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from amgs.graph.view import GraphView
+from amgs.storage.edges import EdgeColumns
 from amgs.types import GraphStats
 
 
@@ -96,17 +98,33 @@ def components(view: GraphView) -> NDArray[np.int64]:
     return label
 
 
+@dataclass(frozen=True, slots=True)
+class _EdgeCounts:
+    """pairs: of connected blocks, each once. apart: by how much there are fewer components than blocks."""
+
+    pairs: int
+    apart: int
+    by_relation: dict[str, int]
+
+
+_counted: WeakKeyDictionary[EdgeColumns, _EdgeCounts] = WeakKeyDictionary()
+"""Of edges that do not change when a block without any comes; to count hundreds of thousands takes long."""
+
+
 def stats(view: GraphView) -> GraphStats:
     """Counts and shape. density: distinct connected pairs over all pairs."""
     n = int(view.nodes.size)
-    pairs = int(view.adjacency.neighbour.size) // 2
-    labels = components(view)
+    counts = _counted.get(view.columns)
+    if counts is None:
+        parts = int(components(view).max(initial=-1)) + 1
+        counts = _EdgeCounts(int(view.adjacency.neighbour.size) // 2, n - parts, view.by_relation())
+        _counted[view.columns] = counts
     return GraphStats(
         nodes=n,
         edges=int(view.source.size),
-        density=2 * pairs / (n * (n - 1)) if n > 1 else 0.0,
-        components=int(labels.max()) + 1 if n else 0,
-        by_relation=view.by_relation(),
+        density=2 * counts.pairs / (n * (n - 1)) if n > 1 else 0.0,
+        components=n - counts.apart,
+        by_relation=dict(counts.by_relation),
     )
 
 

@@ -25,9 +25,9 @@ from amgs.errors import StoreError
 from amgs.index.ascending import contains, joined, without
 from amgs.index.lexical import Hit, LexicalIndex, StemPostings, WeightedIdentifiers, WeightedStems
 from amgs.index.snapshot_store import Stamp
-from amgs.index.terms import OPENING_SHARE, Identifier, common_stems, cut, cut_analyzer
+from amgs.index.terms import OPENING_SHARE, Identifier, common, cut, cut_analyzer
 
-FORMAT = 3
+FORMAT = 4
 """Rises when the schema or an analyzer changes; an index of another format is built anew."""
 
 _STEMS, _OPENING, _COMMON, _IDENTIFIERS = "stems", "opening", "common", "identifiers"
@@ -36,6 +36,9 @@ _STEMS, _OPENING, _COMMON, _IDENTIFIERS = "stems", "opening", "common", "identif
 _STAMP = "stamp.json"
 _WRITER_BYTES = 30_000_000
 _DELETED_AT_ONCE = 1000
+
+_REMEMBERED = 1000
+"""Lists of postings that one state of the index remembers: 32 kB each at most, and questions share most words."""
 
 _RARE = 20
 """A filter that passes fewer than one in so many documents is made part of the query."""
@@ -201,7 +204,7 @@ class KeywordIndex(LexicalIndex):
         self._known = joined(kept, np.sort(np.array(added, dtype=np.int64)))
 
     def _document(self, number: int, content: str) -> Document:
-        text = cut(content, self._words)
+        text = cut(content)
         document = Document()
         document.add_unsigned("number", number)
         document.add_text(_STEMS, " ".join(text.stems))
@@ -225,6 +228,15 @@ class KeywordIndex(LexicalIndex):
         return self._postings(_OPENING, term, limit)
 
     def _postings(self, field: str, term: str, limit: int) -> StemPostings:
+        key = (field, term, limit)
+        found = self._remembered.get(key)
+        if found is None:
+            found = self._looked_up(field, term, limit)
+            if len(self._remembered) < _REMEMBERED:
+                self._remembered[key] = found
+        return found
+
+    def _looked_up(self, field: str, term: str, limit: int) -> StemPostings:
         if limit <= 0 or not self.documents:
             return StemPostings(np.zeros(0, np.int64), np.zeros(0, np.float64))
         query = _term_query(self._schema, field, term)
@@ -321,7 +333,8 @@ class KeywordIndex(LexicalIndex):
 
     def _refresh(self) -> None:
         self._searcher: Searcher = self._index.searcher()
-        self._vocabulary = None
+        self._vocabulary = self._languages = None
+        self._remembered: dict[tuple[str, str, int], StemPostings] = {}  # views of one state share it
 
     def _held(self) -> NDArray[np.int64]:
         """The numbers as the files have them; read once, at open."""
@@ -366,7 +379,7 @@ def _registered(index: Index) -> Index:
 
 def _field(stem: str) -> str:
     """The field that holds a stem."""
-    return _COMMON if stem in common_stems() else _STEMS
+    return _COMMON if common(stem) else _STEMS
 
 
 def _unusable(directory: Path | None, error: Exception) -> StoreError:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.errors import ModelError
-from amgs.index.ascending import contains, places, without
+from amgs.index.ascending import contains, joined, places, without
 from amgs.index.neighbour_graph import Nearby
 from amgs.index.neighbours import Near, nearest
 from amgs.index.snapshot_store import save_arrays
@@ -65,7 +65,8 @@ class VectorIndex:
     @property
     def numbers(self) -> NDArray[np.int64]:
         """Numbers of the blocks it holds, ascending: (n,)."""
-        return np.sort(np.concatenate([self._base.numbers[~self._gone], self._numbers[: len(self._row_of)]]))
+        kept = self._base.numbers[~self._gone] if self.gone else self._base.numbers
+        return joined(kept, np.sort(self._numbers[: self.tail]))
 
     @cached_property
     def gone(self) -> int:

@@ -8,8 +8,10 @@ itself is loaded.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Iterator, Sized
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -21,6 +23,10 @@ _STRING, _ARRAY = 8, 9
 _WANTED = frozenset(f"tokenizer.ggml.{name}" for name in ("model", "pre", "tokens", "merges"))
 # Byte-level BPE as transformers reads it from a .gguf file: the only kind that is rebuilt here.
 _KNOWN = ("gpt2", "smollm")
+
+
+_SPLIT = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+", re.ASCII)
+"""Where GPT-2's byte-level BPE splits an ASCII text. No token crosses that, so a word's count can be remembered."""
 
 
 class Encodes(Protocol):
@@ -41,7 +47,9 @@ class TokenCounter:
         self._spec = spec
         self._loaded = loaded
         self._tokenizer: Any = None
+        self._by_words = False
         self._looked = False
+        self._of_word = lru_cache(maxsize=50_000)(self._encoded)
 
     @property
     def name(self) -> str:
@@ -50,16 +58,30 @@ class TokenCounter:
 
     def _found(self) -> Any:
         if not self._looked:
-            self._looked = True
             self._tokenizer = find_tokenizer(self._spec)
+            self._by_words = self._tokenizer is not None and _splits_first(self._tokenizer)
+            self._looked = True
         return self._tokenizer
 
     def __call__(self, text: str, /) -> int:
-        tokenizer = self._found()
-        if tokenizer is not None:
-            return len(tokenizer.encode(text, add_special_tokens=False).ids)
+        if self._found() is not None:
+            if self._by_words and text.isascii():
+                return sum(map(self._of_word, _SPLIT.findall(text)))
+            return self._encoded(text)
         model = self._loaded()
         return approximate_tokens(text) if model is None else len(model.encode(text))
+
+    def _encoded(self, text: str) -> int:
+        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+def _splits_first(tokenizer: Any) -> bool:
+    """Whether a tokenizer splits a text as `_SPLIT` does and does nothing else before its merges."""
+    from tokenizers.pre_tokenizers import ByteLevel
+
+    split = tokenizer.pre_tokenizer
+    plain = isinstance(split, ByteLevel) and split.use_regex and not split.add_prefix_space
+    return plain and tokenizer.normalizer is None and not tokenizer.get_added_tokens_decoder()
 
 
 def find_tokenizer(spec: str) -> Any:

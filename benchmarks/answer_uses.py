@@ -47,12 +47,14 @@ def run(rig: MemoryRig, data: Path, every: int = 1) -> BenchResult:
     """Measure LoCoMo and REALTALK as far as a folder has them. every: one question in so many is asked."""
     counts: dict[tuple[str, str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
     false = [0, 0]
+    questions: dict[str, int] = defaultdict(int)
     outcomes: dict[str, list[tuple[str, float, bool, bool]]] = defaultdict(list)
     chance = random.Random(rig.seed)
     for one in questioned_memories(rig, data):
         if one.conversation is None:
             break
         frames = _frames(one, every, rig)
+        questions[one.corpus] += len(frames)
         for place, frame in enumerate(frames):
             other = frames[(place + len(frames) // 2) % len(frames)]
             for form, part in FORMS.items():
@@ -63,10 +65,10 @@ def run(rig: MemoryRig, data: Path, every: int = 1) -> BenchResult:
                     "as many at random": frozenset(chance.sample(sorted(frame.texts), len(used))),
                     "everything shown": frozenset(frame.texts),
                 }
-                for name, found in told.items():
+                for name, chosen in told.items():
                     count = counts[one.corpus, form, name]
-                    count[0] += len(found & frame.answers)
-                    count[1] += len(found)
+                    count[0] += len(chosen & frame.answers)
+                    count[1] += len(chosen)
                     count[2] += len(frame.answers)
                 rest = {i: text for i, text in other.texts.items() if i not in frame.texts}
                 false[0] += len(_used(one, answer, frame.question.text, rest))
@@ -80,7 +82,7 @@ def run(rig: MemoryRig, data: Path, every: int = 1) -> BenchResult:
         (corpus, form, name, _share(hits, found), _share(hits, there), found)
         for (corpus, form, name), (hits, found, there) in counts.items()
     ]
-    metrics = {"false_rate": _share(*false)}
+    metrics = {"false_rate": _share(*false)} | {f"questions_{c}": float(n) for c, n in questions.items()}
     for corpus in outcomes:
         hits, found, there = counts[corpus, next(iter(FORMS)), "the log"]
         metrics |= {f"used_precision_given_{corpus}": _share(hits, found)}
@@ -130,6 +132,7 @@ def _calibrated(outcomes: Mapping[str, Sequence[tuple[str, float, bool, bool]]])
             learned = np.array([each[1] for each in seen])
             given = {
                 "the log": [float(each[2]) for each in seen],
+                "the log's mean alone": [float(np.mean([each[2] for each in seen]))] * len(seen),
                 "everything shown": [1.0] * len(seen),
                 "what answers, the ceiling": [float(each[3]) for each in seen],
             }

@@ -12,7 +12,7 @@ from amgs.errors import ModelError
 from amgs.memory import Memory
 from amgs.types import BlockFilter
 from tests.engine.conversation_world import agent
-from tests.engine.lifecycle_world import NOW
+from tests.engine.memory_world import NOW
 
 BREAD = "The sourdough rests overnight in the cold pantry and is baked early in the stone oven of the mill. "
 ANTENNA = "The radio antenna in the cold attic of the mill needs new wires and its connector is soldered overnight. "

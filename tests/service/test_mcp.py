@@ -62,6 +62,8 @@ async def use_it(client: Client) -> None:
     wrong = await client.call_tool("feedback", {"id": "ffffffff", "useful": True})
     assert wrong.is_error
     assert "No such block" in text_of(wrong)
+    missing = await client.call_tool("feedback", {"id": block})
+    assert missing.is_error and "verdict is missing" in text_of(missing)
     said = {"query": "berth", "answer": "Berth 7."}
     assert "Noted: 0 notes used" in text_of(await client.call_tool("feedback", said))
 

@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from amgs.index.terms import cut, word_analyzer
+from amgs.index.terms import clean, common_stems, identifiers, word_analyzer
 from amgs.storage.store import Storage
+from amgs.text.scripts import spaced
 from amgs.types.calibration import BlockUse, UseSign
 
 CONTROLS = 200
@@ -49,8 +50,9 @@ def shared(
     analyzer = word_analyzer()
 
     def words(text: str) -> Words:
-        found = cut(text, analyzer)
-        return frozenset((*found.stems, *found.identifiers))
+        # Not by the language of each text: of a short answer it is a guess, and the words of both would not meet.
+        stems = analyzer.analyze(spaced(clean(text), singles=True))
+        return frozenset((*stems, *(each.exact for each in identifiers(text)))) - common_stems()
 
     texts = {one: words(text) for one, text in sorted(shown.items())}
     others = [words(text) for text in controls[:CONTROLS]]

@@ -190,11 +190,16 @@ class Tools:
         ids = ", ".join(i[:12] for i in (*report.added, *report.known))
         return f"{'Remembered' if report.added else 'Known already'}: {ids}."
 
-    async def feedback(self, headers: Headers, id: str, useful: bool, query: str, answer: str) -> str:
+    async def feedback(self, headers: Headers, id: str, useful: bool | None, query: str, answer: str) -> str:
+        """Take a verdict on a note, or an answer."""
         asked = await self._who_asks(headers)
         if answer:
             told = await self._call(asked, "feedback", verdict="answered", query=query, answer=answer)
             return f"Noted: {plural(sum(bool(one.by) for one in told.uses), 'note')} used."
+        if not id or useful is None:
+            raise UsageError(
+                "A verdict is missing.", way_out="Give `id` and `useful`, or `query` and `answer`."
+            )
         outcome = await self._call(asked, "feedback", verdict="useful" if useful else "useless", block=id)
         return f"Noted: it was forecast at {outcome.predicted:.2f}."
 
@@ -300,7 +305,7 @@ def make_server(tools: Tools) -> MCPServer:
 
     @tool("feedback", "Say whether a note of an assembled frame was useful, or its query and your answer.")
     async def feedback(
-        ctx: Context, id: str = "", useful: bool = True, query: str = "", answer: str = ""
+        ctx: Context, id: str = "", useful: bool | None = None, query: str = "", answer: str = ""
     ) -> str:
         return await _told(tools.feedback(_headers(ctx), id, useful, query, answer))
 

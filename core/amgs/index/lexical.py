@@ -17,17 +17,22 @@ from numpy.typing import NDArray
 from amgs.index.terms import (
     COMMON_RARITY,
     LONGEST_QUERY,
+    STEMMED,
     Identifier,
     IdentifierTerm,
     LexicalQuery,
     Term,
     clean,
-    common_stems,
+    common,
     has_digit,
     identifiers,
     idf,
+    mark,
+    stem,
     word_analyzer,
+    words_of,
 )
+from amgs.text.language import ENGLISH, foreign_function_words, language_of
 from amgs.text.scripts import spaced
 
 MOST_TERMS = 128
@@ -72,7 +77,7 @@ class LexicalIndex(ABC):
     """One index of words; documents are block numbers."""
 
     def __init__(self) -> None:
-        self._words = word_analyzer()
+        self._languages: tuple[str, ...] | None = None
 
     # --- what each index answers in its own way ---------------------------------------------------------
 
@@ -119,12 +124,16 @@ class LexicalIndex(ABC):
     # --- what is the same for all of them ---------------------------------------------------------------
 
     def query(self, text: str) -> LexicalQuery:
-        """Cut a query into terms, without the commonest words unless it has no others. Any text is allowed:
-        what has no letter or digit has no terms.
+        """Cut a query into terms, without the commonest words of its language unless it has no others. Any text is
+        allowed: what has no letter or digit has no terms.
         """
         text = clean(text[:LONGEST_QUERY])
-        every = dict.fromkeys(self._words.analyze(spaced(text, singles=False)))
-        words = [word for word in every if word not in common_stems()] or list(every)
+        language = language_of(text)
+        every = dict.fromkeys(self._terms_of(spaced(text, singles=False), language))
+        idle = set[str]()
+        if language != ENGLISH:
+            idle.update(self.stems(" ".join(foreign_function_words(text)), language))
+        words = [word for word in every if not common(word) and word not in idle] or list(every)
         terms = sorted((self._term(word) for word in words), key=lambda term: -term.idf)[:MOST_TERMS]
         named = sorted((self._identifier(i) for i in identifiers(text)), key=lambda term: -term.idf)[
             :MOST_TERMS
@@ -154,15 +163,37 @@ class LexicalIndex(ABC):
         """The terms that say what is asked about: all but the words `without`, the rarest MOST_CONTENT_TERMS.
         Where that leaves nothing, every term counts.
         """
-        idle = {stem for word in without for stem in self._words.analyze(word)}
+        idle = {stem for word in without for stem in self.stems(word)}
         terms = [t for t in query.terms if t.text not in idle]
         return tuple((terms or list(query.terms))[:MOST_CONTENT_TERMS])
 
-    def stems(self, word: str) -> list[str]:
-        """What a word is looked up as."""
-        return list(_stems(word))
+    def stems(self, words: str, language: str = ENGLISH) -> list[str]:
+        """What words are looked up as. language: the one they are likely in."""
+        if not self._present():
+            return list(_stems(words))
+        return self._terms_of(spaced(clean(words), singles=True), language)
 
     # --- inside -----------------------------------------------------------------------------------------
+
+    def _present(self) -> tuple[str, ...]:
+        """The languages of the documents besides English that have a stemmer."""
+        if self._languages is None:
+            self._languages = tuple(name for name in STEMMED if self.frequency(mark(name)))
+        return self._languages
+
+    def _terms_of(self, spaced_text: str, language: str) -> list[str]:
+        """The terms of a text: each word by the stemmer of that language of the documents by which most of them hold
+        it, the likely one first.
+        """
+        present = self._present()
+        if not present:
+            return list(word_analyzer().analyze(spaced_text))
+        languages = dict.fromkeys((*((language,) if language in present else ()), ENGLISH, *present))
+        found = []
+        for word in words_of(spaced_text):
+            stems = dict.fromkeys(stem(word, name) for name in languages)
+            found.append(next(iter(stems)) if len(stems) == 1 else max(stems, key=self.frequency))
+        return found
 
     def _exact(self, query: LexicalQuery, allowed: NDArray[np.int64] | None) -> dict[int, float]:
         """By number: the share of the query's identifiers that the document holds, each counted by its

@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from amgs.text.scripts import spaced, without_spaceless
+from amgs.text.language import ENGLISH, OTHER_LANGUAGES, language_of
+from amgs.text.scripts import grammatical, spaced, without_spaceless
 from amgs.text.stop_words import COMMON_WORDS
 
 LONGEST_WORD = 60
@@ -30,6 +31,9 @@ LONGEST_OPENING = 300
 OPENING_SHARE = 0.25
 """What BM25 of the opening counts beside that of the whole text."""
 
+STEMMED = tuple(name for name in OTHER_LANGUAGES if name != "russian")
+"""Languages that have a stemmer of their own; that for Russian goes with English, whose letters it does not know."""
+
 _WORD = r"[\p{Alphabetic}\p{N}][\p{Alphabetic}\p{N}\p{M}]*"
 """Letters and digits, with the marks that belong to them."""
 
@@ -40,21 +44,45 @@ _CONNECTOR = re.compile(r"[-._/:#@+~]+")
 _OUTER_CONNECTOR = re.compile(r"[/:#@]+")
 
 
-def word_analyzer() -> TextAnalyzer:
+@cache
+def word_analyzer(language: str = ENGLISH) -> TextAnalyzer:
     """Words in lower case without accents, stemmed; what a script without spaces holds must be `spaced` before.
 
     The stemmers know their own letters only: a Russian one leaves English words alone.
     """
+    words = _words()
+    if language in STEMMED:
+        # Its endings are told by their accents, too.
+        return words.filter(Filter.stemmer(language)).filter(Filter.ascii_fold()).build()
+    stemmers = (ENGLISH, "russian", "arabic")
+    words = words.filter(Filter.ascii_fold())
+    for stemmer in stemmers:
+        words = words.filter(Filter.stemmer(stemmer))
+    return words.build()
+
+
+def _words() -> TextAnalyzerBuilder:
     return (
         TextAnalyzerBuilder(Tokenizer.regex(_WORD))
         .filter(Filter.remove_long(LONGEST_WORD))
         .filter(Filter.lowercase())
-        .filter(Filter.ascii_fold())
-        .filter(Filter.stemmer("english"))
-        .filter(Filter.stemmer("russian"))
-        .filter(Filter.stemmer("arabic"))
-        .build()
     )
+
+
+@cache
+def _plain() -> TextAnalyzer:
+    return _words().build()
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in lower case, as they are written."""
+    return list(_plain().analyze(text))
+
+
+@lru_cache(maxsize=100_000)
+def stem(word: str, language: str) -> str:
+    """A word of `words_of` as texts of this language are looked up."""
+    return " ".join(word_analyzer(language).analyze(word))
 
 
 def cut_analyzer() -> TextAnalyzer:
@@ -74,6 +102,21 @@ def common_stems() -> frozenset[str]:
     return frozenset(stem for word in COMMON_WORDS for stem in analyzer.analyze(word))
 
 
+def common(term: str) -> bool:
+    """Whether a term says nothing of what a text is about: the commonest English words, Japanese endings, and the mark
+    of a language.
+    """
+    return term in common_stems() or grammatical(term) or term.startswith(_LANGUAGE)
+
+
+def mark(language: str) -> str:
+    """The term that each text in another language than English has."""
+    return f"{_LANGUAGE}{language}"
+
+
+_LANGUAGE = "language:"
+
+
 @dataclass(frozen=True, slots=True)
 class CutText:
     """What of a text is indexed: the stems of its words in order, those of the commonest apart, so that they do not
@@ -87,16 +130,19 @@ class CutText:
     identifiers: tuple[str, ...]
 
 
-def cut(text: str, analyzer: TextAnalyzer) -> CutText:
-    """A text as an index of words holds it; analyzer: that of words."""
+def cut(text: str) -> CutText:
+    """A text as an index of words holds it, by the stemmer of its language."""
     text = clean(text)
+    language = language_of(text)
+    analyzer = word_analyzer(language)
     opening = _BLANK_LINE.split(text.strip(), 1)[0][:LONGEST_OPENING]
     words, first = (analyzer.analyze(spaced(part, singles=True)) for part in (text, opening))
-    common = common_stems()
+    idle = {word for word in {*words, *first} if common(word)}
+    marks = (mark(language),) if language in STEMMED else ()
     return CutText(
-        tuple(word for word in words if word not in common),
-        tuple(word for word in first if word not in common),
-        tuple(word for word in words if word in common),
+        tuple(word for word in words if word not in idle),
+        tuple(word for word in first if word not in idle),
+        (*(word for word in words if word in idle), *marks),
         tuple(_both(identifiers(text))),
     )
 

@@ -9,6 +9,7 @@ from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from amgs.text.stop_words import COMMON_WORDS
 
+ENGLISH = "english"
 OTHER_LANGUAGES = (
     "danish",
     "dutch",
@@ -60,6 +61,20 @@ def function_words(text: str) -> FunctionWords:
     counts = {name: len(words) - len(_content(name).analyze(read)) for name in OTHER_LANGUAGES}
     most = max(counts, key=lambda name: counts[name])
     return FunctionWords(len(words), english, counts[most], most)
+
+
+def language_of(text: str) -> str:
+    """The language of a text among OTHER_LANGUAGES by its function words, else "english"."""
+    read = _read(text)
+    words = _plain().analyze(read)
+    if len(words) - len(_content("english").analyze(read)) >= LEAST_ENGLISH * len(words):
+        return ENGLISH  # most texts: the other lists need not be read
+    found = function_words(text)
+    return (
+        found.language
+        if found.other > found.english and found.other >= LEAST_FOREIGN * found.words
+        else ENGLISH
+    )
 
 
 def foreign_text(text: str) -> bool:

@@ -16,8 +16,17 @@ _SOUTH_EAST = "\u0e01-\u0e4e\u0e81-\u0ece\u0edc-\u0edf\u1000-\u103f\u1050-\u109f
 """Thai, Lao, Myanmar, Khmer, Tai Le."""
 
 _RUN = re.compile(f"[{_CJK}]+|[{_SOUTH_EAST}]+")
+_WRAPPED = re.compile(f"(?<=[{_CJK}])[ \t]*\n[ \t]*(?=[{_CJK}])")
+"""Where a line was broken inside a run."""
+
+_HIRAGANA = re.compile("[\u3041-\u309f]+")
 _WIDE = re.compile("[\uff01-\uff9f]+")
 """Letters and digits of full width, kana of half."""
+
+
+def grammatical(term: str) -> bool:
+    """Whether a term of Japanese is nothing but hiragana: endings and particles, and few words."""
+    return not term.isascii() and _HIRAGANA.fullmatch(term) is not None
 
 
 def spaceless(text: str) -> bool:
@@ -39,6 +48,7 @@ def spaced(text: str, *, singles: bool) -> str:
     if text.isascii():
         return text
     text = _WIDE.sub(lambda wide: unicodedata.normalize("NFKC", wide[0]), unicodedata.normalize("NFC", text))
+    text = _WRAPPED.sub("", text)
     return _RUN.sub(lambda run: f" {' '.join(_terms(run[0], singles=singles))} ", text)
 
 

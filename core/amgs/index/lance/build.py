@@ -33,7 +33,7 @@ from amgs.index.lance.dataset import (
 )
 from amgs.index.lance.vectors import VECTOR, matrix_of
 from amgs.index.lance.words import COMMON, IDENTIFIERS, OPENING, STEMS
-from amgs.index.terms import cut, word_analyzer
+from amgs.index.terms import cut
 from amgs.index.vector import unit
 from amgs.types import Vector
 
@@ -71,7 +71,6 @@ class DatasetBuild:
 
     def __init__(self, folder: str, dimension: int, approximate_from: int) -> None:
         self._folder, self._dimension, self._approximate_from = folder, dimension, approximate_from
-        self._words = word_analyzer()
         self._name = uuid.uuid4().hex
         self._terms: Counter[str] = Counter()
         self._total = np.zeros(dimension)
@@ -196,7 +195,7 @@ class DatasetBuild:
                 common.append(None)
                 names.append(None)
                 continue
-            words = cut(text, self._words)
+            words = cut(text)
             self._terms.update({*words.stems, *words.common})
             stems.append(" ".join(words.stems))
             openings.append(" ".join(words.opening))

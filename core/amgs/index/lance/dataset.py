@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lance import LanceDataset
 
 
-FORMAT = 2
+FORMAT = 3
 """Rises when the columns or how a text is cut into words changes; a dataset of another format is built anew."""
 
 BLOCKS, TERMS, MOMENTS = "blocks", "terms", "moments"

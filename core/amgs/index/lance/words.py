@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from amgs.index.ascending import contains
 from amgs.index.lance.dataset import SearchDataset, told
 from amgs.index.lexical import Hit, LexicalIndex, StemPostings, WeightedIdentifiers, WeightedStems
-from amgs.index.terms import OPENING_SHARE, Identifier, common_stems, idf
+from amgs.index.terms import OPENING_SHARE, Identifier, common, idf
 
 if TYPE_CHECKING:
     from lance.query import FullTextQuery
@@ -135,7 +135,7 @@ class LanceWords(LexicalIndex):
 
 
 def _column(stem: str) -> str:
-    return COMMON if stem in common_stems() else STEMS
+    return COMMON if common(stem) else STEMS
 
 
 def _columns(stems: str) -> tuple[tuple[str, float], ...]:

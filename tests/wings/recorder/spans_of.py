@@ -55,7 +55,8 @@ class SpanWorld:
 
     def delete(self, id: str, store: str = "beds") -> None:
         """A record is deleted, or all of them."""
-        self.add("delete_memory", memory__store__id=store, **({"memory__record__id": id} if id else {}))
+        given: dict[str, Any] = {"memory__record__id": id} if id else {}
+        self.add("delete_memory", memory__store__id=store, **given)
 
     def search(
         self, query: str, found: Sequence[tuple[str, str, float]], conversation: str = "", store: str = "beds"

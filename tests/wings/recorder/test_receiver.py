@@ -82,11 +82,11 @@ def as_protobuf(one: SpanWorld) -> bytes:
             name=span.name,
             start_time_unix_nano=span.start,
             end_time_unix_nano=span.end,
-            kind=span.kind,  # type: ignore[arg-type]
+            kind=span.kind,
         )
         for key, value in span.attributes.items():
             made.attributes.add(key=key).value.string_value = value
-    return request.SerializeToString()
+    return bytes(request.SerializeToString())
 
 
 def test_json_and_protobuf_packed_or_not_hold_the_same_and_are_kept_as_they_came(

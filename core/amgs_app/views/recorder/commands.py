@@ -13,6 +13,7 @@ from amgs_app.places.folders import data_folder
 from amgs_app.views.recorder.results import (
     AuditRow,
     ConversationRow,
+    MemoriesCompared,
     MemoryAudit,
     MemoryTraffic,
     MissedFact,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 View = Literal["traffic", "recall", "audit", "scores", "why", "conversations"]
 _EVERY: Final = 0.5
 """Seconds between two lines that say what came."""
+_HITS: Final = 100
 _EXAMPLES: Final = 10
 """Records that are shown of each reason of an audit."""
 
@@ -362,6 +364,87 @@ def _conversations(
 
         _write(out, json.dumps(as_otlp(chosen), ensure_ascii=False) + "\n")
     return RecordedConversations(tuple(rows), str(out or ""))
+
+
+@operation(
+    "versus",
+    place="here",
+    summary="Compare memories on your own questions: as much text each, judged by what it holds.",
+    synonyms=("compare memories", "benchmark", "mem0", "langgraph"),
+    example="versus questions.yml --with amgs --with plain-files=notes --budget 1000",
+    long=True,
+)
+def versus(
+    engine: Engine,
+    file: Annotated[
+        Path,
+        Arg(metavar="FILE", help="A YAML file of questions, as `question add` writes it."),
+        Takes("file"),
+    ],
+    *,
+    memories: Annotated[
+        list[str] | None,
+        Option(
+            "--with",
+            metavar="NAME[=WHAT]",
+            help="amgs, plain-files=DIR, langgraph, mem0, recorded, NAME=FILE.jsonl or NAME=COMMAND; may be repeated.",
+        ),
+    ] = None,
+    budget: Annotated[
+        int, Option("--budget", metavar="N", min=1, help="Tokens of text that count for a question.")
+    ] = 1000,
+    top: Annotated[
+        int | None, Option("--top", metavar="N", min=1, help="Instead of a budget, so many texts.")
+    ] = None,
+    progress: Progress | None = None,
+) -> MemoriesCompared:
+    """Ask every memory the same questions, and count those of which what it gives within the budget holds all that
+    must_contain names and nothing of must_not_contain. Beside them stand BM25 over the texts of your memory, as many of
+    them at random, and all of them.
+
+    langgraph and mem0 are given the texts of your memory, with vectors of the same encoder; plain-files are paragraphs
+    that hold words of the question. recorded: what the searches that `record` took in gave for the same questions. A
+    command reads `{"question": …}` a line and writes `{"texts": […]}`; a file of such lines holds both. No model
+    judges.
+    """
+    from contextlib import ExitStack
+
+    from amgs.exchange.question_cases import read_cases
+    from amgs.types import BlockFilter
+    from amgs.wings.recorder.contenders import contender
+    from amgs.wings.recorder.foreign_memory import memory_of
+    from amgs.wings.recorder.versus import compare, controls
+
+    cases = [case for case in read_cases(file) if case.must_contain or case.must_not_contain]
+    if not cases:
+        raise InputError(
+            f"{file} holds no question that says what its answer must contain.",
+            way_out="Add one with `question add`.",
+        )
+    memory = engine.memory
+    memory.load(progress)
+    texts = [block.content for block in memory.blocks(BlockFilter())]
+
+    def ask(question: str) -> list[str]:
+        return [hit.block.content for hit in memory.search(question, top_k=top or _HITS).hits]
+
+    with ExitStack() as held:
+        chosen = [
+            contender(
+                one,
+                texts,
+                amgs=ask,
+                embed=memory.tasks.embed,
+                dimension=memory.space[1],
+                recorded=lambda: memory_of(_spans(_folder(engine))[0]),
+                held=held,
+            )
+            for one in memories or ("amgs",)
+        ]
+        every = [*chosen, *controls(texts, engine.seed)]
+        scores = compare(cases, every, budget=budget, top=top, progress=progress)
+    questions = tuple(case.question for case in cases)
+    return MemoriesCompared(str(file), len(texts), budget if top is None else None, top, questions, scores)
 
 
 def _write(path: Path, text: str) -> None:

@@ -12,6 +12,7 @@ from amgs_app.render.sheet import ResultTable, facts, sheet
 if TYPE_CHECKING:
     from amgs.wings.recorder.foreign_memory import MemoryOperation
     from amgs_app.views.recorder.results import (
+        MemoriesCompared,
         MemoryAudit,
         MemoryTraffic,
         MissedFact,
@@ -187,3 +188,37 @@ def recorded_conversations(result: RecordedConversations) -> ResultTable:
         else "`--out FILE` writes them for `session FILE`",
     )
     return sheet("Conversations", "id* ended:at turns:n answers:n recalls:n", rows, notes)
+
+
+@entry(figure=tabled)
+def memories_compared(result: MemoriesCompared) -> ResultTable:
+    rows = [
+        (
+            f"({one.name})" if one.control else one.name,
+            one.held,
+            f"{one.held / one.asked:.0%}" if one.asked else None,
+            f"{one.low:.0%} to {one.high:.0%}",
+            one.evidence,
+            round(one.tokens),
+            round(one.milliseconds, 1),
+            one.better,
+            one.worse,
+        )
+        for one in result.scores
+    ]
+    bound = f"{result.budget:,} tokens" if result.budget is not None else plural(result.top or 0, "text")
+    first = result.scores[0].name if result.scores else ""
+    nobody = [
+        question
+        for question, *verdicts in zip(
+            result.questions, *(one.verdicts for one in result.scores if not one.control), strict=True
+        )
+        if not any(verdicts)
+    ]
+    notes = [
+        f"held: of {plural(len(result.questions), 'question')}, all that {result.file} asks for, within {bound}",
+        f"better, worse: than {first}, question by question; (…): no memory, over {plural(result.texts, 'text')}",
+        f"no memory held: {'; '.join(nobody[:3])}{' …' if len(nobody) > 3 else ''}" if nobody else "",
+    ]
+    columns = "memory held:n share 95_% evidence:score tokens:n ms:n better:n worse:n"
+    return sheet("Memories compared", columns, rows, notes)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from amgs.wings.recorder.foreign_memory import MemoryOperation
     from amgs.wings.recorder.uses import ScoreReview
+    from amgs.wings.recorder.versus import ContenderScore
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +132,17 @@ class RecordedConversations:
 
     conversations: tuple[ConversationRow, ...]
     out: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoriesCompared:
+    """`versus`: how memories fared, in the order in which they were named, and controls. texts: of our own memory.
+    budget: tokens that counted for a question; None where `top` texts did. questions: as they were asked.
+    """
+
+    file: str
+    texts: int
+    budget: int | None
+    top: int | None
+    questions: tuple[str, ...]
+    scores: tuple[ContenderScore, ...]

@@ -1,0 +1,45 @@
+"""Measuring the recorder of other memories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from amgs_app.calls.marks import Option
+from benchmarks.commands.rigs import bench, memory_rig
+
+if TYPE_CHECKING:
+    from amgs.types import Progress
+    from amgs_app.engine import Engine
+    from benchmarks.bench_results import BenchResult
+
+
+@bench(
+    "recorder",
+    summary="Measure the recorder of other memories, and the comparison of memories.",
+    example="recorder --data locomo",
+)
+def bench_recorder(
+    engine: Engine,
+    *,
+    data: Annotated[
+        Path | None,
+        Option(
+            "--data", metavar="DIR", help="Conversations in LoCoMo's format; without, nothing is compared."
+        ),
+    ] = None,
+    kills: Annotated[int, Option("--kills", metavar="N", min=0, help="How often it is killed.")] = 100,
+    bodies: Annotated[
+        int, Option("--bodies", metavar="N", min=0, help="How many hostile bodies it gets.")
+    ] = 2_000,
+    seconds: Annotated[int, Option("--seconds", metavar="N", min=1, help="How long it takes spans.")] = 10,
+    progress: Progress,
+) -> BenchResult:
+    """Send the examples of the conventions through it and back and count what is lost; send spans as fast as it takes
+    them; kill it while it does, and look for every body that it acknowledged; send hostile bodies; plant what an audit
+    and a use should find, beside the same where there is nothing to find; and compare memories on LoCoMo, where recall
+    is known. Does not touch the session's own store.
+    """
+    from benchmarks.recorder.bench import run
+
+    return run(memory_rig(engine, progress), data, kills=kills, bodies=bodies, seconds=seconds)

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -134,12 +135,15 @@ def _lost_attributes() -> int:
 @contextmanager
 def _listening(folder: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
     """The port of a receiver in a process of its own."""
-    with subprocess.Popen(
-        [sys.executable, "-c", _LISTENS, str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=(folder.parent / "stderr").open("ab"),
-        text=True,
-    ) as running:
+    with (
+        (folder.parent / "stderr").open("ab") as stderr,
+        subprocess.Popen(
+            [sys.executable, "-c", _LISTENS, str(folder)],
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+        ) as running,
+    ):
         assert running.stdout is not None
         try:
             yield int(running.stdout.readline()), running
@@ -175,6 +179,7 @@ def _throughput(seconds: int) -> dict[str, float]:
                 )
                 waits.append(time.perf_counter() - begun)
                 counts[number] += 1
+            connection.close()
 
         begun = time.monotonic()
         sending = [threading.Thread(target=send, args=(number,)) for number in range(_SENDERS)]
@@ -215,6 +220,7 @@ def _killed(kills: int, drawn: random.Random) -> dict[str, float]:
                         body = json.dumps(as_otlp([replace(span, id=f"{len(kept) + 1:016x}")])).encode()
                         if _post(connection, body, "application/json") == 200:
                             kept.append(name)
+                connection.close()
                 stop.join()
             acknowledged += len(kept)
             found = {span.name for content in contents_of(SpanReader(folder).new()) for span in content.spans}
@@ -257,6 +263,12 @@ def _hostile(count: int, drawn: random.Random) -> dict[str, float]:
     return {"hostile_tracebacks": float(odd)} if count else {}
 
 
+@cache
+def _bomb() -> bytes:
+    """80 MiB of blanks, packed."""
+    return gzip.compress(b" " * (80 << 20))
+
+
 def _damaged(body: bytes, drawn: random.Random) -> tuple[bytes, dict[str, str]]:
     made = bytearray(body)
     match drawn.randrange(6):
@@ -271,7 +283,7 @@ def _damaged(body: bytes, drawn: random.Random) -> tuple[bytes, dict[str, str]]:
         case 3:
             return gzip.compress(bytes(made))[: drawn.randrange(1, 200)], {"Content-Encoding": "gzip"}
         case 4:
-            return gzip.compress(b" " * (80 << 20)), {"Content-Encoding": "gzip"}
+            return _bomb(), {"Content-Encoding": "gzip"}
         case 5:
             word, other = drawn.choice(((b"spanId", b"Spanid"), (b"attributes", b"key"), (b'"', b"")))
             made = bytearray(body.replace(word, other, drawn.randrange(1, 9)))

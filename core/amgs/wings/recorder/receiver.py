@@ -29,6 +29,8 @@ HOST: Final = "127.0.0.1"
 _OURS: Final = ("127.0.0.1", "localhost", "[::1]")
 _PATIENCE: Final = 30.0
 """Seconds that a program may take to send a body."""
+_DRAINED: Final = 1024 * 1024
+"""Bytes of a refused body that are read all the same."""
 _AT_ONCE: Final = 64
 """Connections that are served at the same time."""
 _FORMS: Final[dict[tuple[str, str], Form]] = {
@@ -125,6 +127,8 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = _PATIENCE
     disable_nagle_algorithm = True
+    rest = 0
+    """Bytes of the body that were not read yet."""
 
     def do_POST(self) -> None:
         try:
@@ -145,6 +149,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _take(self) -> bytes:
         """Check, keep and count a body; gives the answer. Raises BodyError, MissingExtraError and OSError."""
+        told = self.headers.get("Content-Length", "")
+        self.rest = int(told[:20]) if told.isascii() and told.isdigit() else 0
         self._check_sender()
         path = urlsplit(self.path).path
         kind = self.headers.get_content_type()
@@ -177,16 +183,19 @@ class _Handler(BaseHTTPRequestHandler):
         told = self.headers.get("Content-Length", "")
         if self.headers.get("Transfer-Encoding") or not told.isascii() or not told.isdigit():
             raise BodyError("The length of the body is not told.", status=411)
-        if int(told[:20]) > LARGEST:
+        if self.rest > LARGEST:
+            self.rest = 0  # nobody waits for that much
             raise BodyError(f"A body has at most {LARGEST >> 20} MiB.", status=413)
-        body = self.rfile.read(int(told))
-        if len(body) < int(told):
+        body = self.rfile.read(self.rest)
+        if len(body) < self.rest:
             raise ConnectionResetError
+        self.rest = 0
         return body
 
     def _refuse(self, status: int, error: AmgsError) -> None:
         told = " ".join(filter(None, (error.message, error.way_out)))
-        self.close_connection = True  # what is left of the body is not read
+        self.rfile.read(min(self.rest, _DRAINED))  # else whoever is still sending may not see the answer
+        self.close_connection = True
         self._answer(status, json.dumps({"code": 3, "message": told}).encode(), "application/json")
 
     def _answer(self, status: int, body: bytes, kind: str = "") -> None:

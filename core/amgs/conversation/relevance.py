@@ -77,7 +77,6 @@ LAYER_OF: Mapping[str, RelevanceLayer] = {
     **dict.fromkeys(
         (
             "asked_of",
-            "in_reply",
             "other_role",
             "asking",
             "after_question",

@@ -61,7 +61,6 @@ CALIBRATED = frozenset({PART})
 """The forms of text, of the best block, in which estimates came within 0.1 of the share that had an answer, on corpora
 that were in no fit; of no other is anything said. docs/results/benchmarks.md has the figures."""
 
-_OF_PERSONS = ("asked_of", "in_reply")
 _TOP = 5
 
 
@@ -71,11 +70,8 @@ def signs(evidence: Features, weights: NDArray[np.float64] | None = None) -> NDA
     """
     weights = np.array([WEIGHTS[name] for name in FEATURES]) if weights is None else weights
     whole = evidence.values @ weights
-    said = whole - sum(
-        evidence.values[:, place] * weights[place]
-        for place, name in enumerate(FEATURES)
-        if name in _OF_PERSONS
-    )
+    asked_of = list(FEATURES).index("asked_of")
+    said = whole - evidence.values[:, asked_of] * weights[asked_of]
     chance = np.exp(said - said.max())
     chance /= chance.sum()
     own = evidence.named

@@ -33,7 +33,6 @@ FEATURES: Mapping[str, str] = {
     "meaning": "cosine in deviations from the store's mean, times NOTE_MEANING for a note; of a turn: of it and the "
     "one before it together, more than half for the query without the names of those whom it asks about",
     "asked_of": "a turn of somebody whom the query names",
-    "in_reply": "so it is, and it follows what somebody else said",
     "other_role": "a turn of the assistant of a chat where the question's I means the user, or the other way round",
     "written_then": "written on a day that the question names, where its text does not hold that day; a third where "
     "the question asks for more than the day",
@@ -92,7 +91,7 @@ class QueryFeatures:
     """A query as the evidence needs it. comparison: None while the vector layer is off. flows: by number.
     compare: embeds and compares another text, for the query without names. lexical, order: whether words, and the
     order of blocks, may speak at all. written, telling: numbers of the blocks that were written on the days asked for,
-    and of those that tell of them. days_share: how much the former count, see `asked_days`.
+    and of those that tell of them. days_share: how much the former count, see `asked_days`. meaning_weight: see Sources.
     """
 
     text: str
@@ -105,6 +104,7 @@ class QueryFeatures:
     written: Collection[int] = ()
     telling: Collection[int] = ()
     days_share: float = 1.0
+    meaning_weight: float = 1.0
 
 
 def weigh(
@@ -142,10 +142,9 @@ def weigh(
             bare = asked.compare(without_names(asked.text, names))
             other = _meaning(numbers, paired, bare, sequences, vectors)
             meaning += turn * _WITHOUT_NAMES * (other - meaning)
-        columns["meaning"] = np.where(forms.form[rows] == NOTE, NOTE_MEANING, 1.0) * meaning
+        counts = asked.meaning_weight * np.where(forms.form[rows] == NOTE, NOTE_MEANING, 1.0)
+        columns["meaning"] = counts * meaning
     columns["asked_of"] = named.astype(np.float64)
-    spoken_by_others = (before != NOTHING) & ~np.isin(forms.speaker[before], people)
-    columns["in_reply"] = (named & spoken_by_others).astype(np.float64)
     role = asked_role(asked.text)
     if role is not None:
         stepping_back = sequences.spoken_as("assistant" if role == "user" else "user")

@@ -30,9 +30,6 @@ MOST_NAMES = 30
 MOST_BLOCKS = 100
 """A name that more blocks hold leads nowhere."""
 
-_COOLING = 2.0
-"""A hit whose linear score is lower by so much counts 1/e of the best."""
-
 _COMMON = frozenset(COMMON_WORDS)
 _NAME = re.compile(r"(?<!\w)[^\W\d_a-z][\w'’-]*(?:[ \t]+(?:(?:of|the|de|and)[ \t]+)?[^\W\d_a-z][\w'’-]*)*")
 _LETTERS = re.compile(r"[^\W_]+")
@@ -44,25 +41,27 @@ def with_shared_names(evidence: Features, keyword: LexicalIndex, contents: Conte
     """The evidence with its column `shared_names`; contents: texts by number.
 
     From each of the best hits, by how likely it is, its weight flows to its names by their rarity, and from each name
-    in equal parts to the blocks that hold it; a candidate's share, and half of what it has as a hit itself, are put
-    on a scale from 0 to 1 by the greatest and a square root. A turn of a dialogue gets nothing by names: its neighbours
-    say more; among turns alone nothing changes.
+    in equal parts to the blocks that hold it. What flows to a candidate, and its weight as one of the best, are each
+    put on a scale from 0 to 1 by the greatest and a square root, and the greater counts: the best keep their places,
+    and what is reached stands beside them; where nothing is, nothing changes. A turn of a dialogue gets nothing by
+    names: its neighbours say more.
     """
     linear = contributions(evidence).sum(axis=1)
     best = np.argsort(-linear, kind="stable")[:BEST].tolist()
     text = evidence.form != TURN
     if not text[best].any():
         return evidence
-    chance = np.exp((linear[best] - linear[best[0]]) / _COOLING)
-    chance /= chance.sum()
+    chance = np.exp(linear[best] - linear[best[0]])
     texts = contents([int(evidence.numbers[row]) for row in best])
     index = _NameIndex(keyword, evidence.numbers)
-    flow = np.zeros(linear.size)
+    own, flow = np.zeros(linear.size), np.zeros(linear.size)
+    own[best] = chance
     for row, weight in zip(best, chance.tolist(), strict=True):
-        flow[row] += weight
-        flow += text * weight / 2 * index.spread(texts[int(evidence.numbers[row])])
+        flow += text * weight * index.spread(texts[int(evidence.numbers[row])])
+    if not flow.any():
+        return evidence
     values = evidence.values.copy()
-    values[:, list(FEATURES).index("shared_names")] = np.sqrt(flow / flow.max())
+    values[:, list(FEATURES).index("shared_names")] = np.sqrt(np.maximum(own, flow / flow.max()))
     return replace(evidence, values=values)
 
 

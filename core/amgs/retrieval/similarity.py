@@ -20,7 +20,6 @@ WEIGHTS: Mapping[str, float] = {
     "neighbour_words": 0.224,
     "meaning": 0.743,
     "asked_of": 1.13,
-    "in_reply": 0.158,
     "other_role": -4.0,
     "written_then": 6.0,
     "told_day": 2.0,
@@ -30,7 +29,7 @@ WEIGHTS: Mapping[str, float] = {
     "turn_length": 0.786,
     "part_length": 0.342,
     "flow": 0.234,
-    "shared_names": 3.0,
+    "shared_names": 5.0,
 }
 """Fitted on written dialogues, real chats, paragraphs, split documents and notes together, but for `opening` and
 `shared_names`, which were laid over the others, for `meaning`, which has the weight of what it took the place of, and

@@ -5,9 +5,12 @@ later record. Judged by rules that read texts and times; what is deleted is the 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import combinations
 from typing import Final, Literal
 
 from amgs.diagnosis.facts import numbers, stems
@@ -28,7 +31,7 @@ _SURE: Final = 0.5
 _ALIKE: Final = 0.9
 """From this share of common words on, of all that either holds, two records with the same numbers say the same."""
 _COMPARED: Final = 40
-"""Records that share a telling word with another are held against it, at most so many a word."""
+"""A word that more records hold brings none of them together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,19 +107,15 @@ def _conflicts(records: Sequence[ForeignRecord]) -> Iterator[AuditFinding]:
 
 
 def _pairs(records: Sequence[ForeignRecord]) -> Iterator[tuple[ForeignRecord, ForeignRecord]]:
-    """(a record, one further on) of one store that share a word that few records hold."""
+    """(a record, one further on) of one store that share two words which few records hold."""
     held: dict[tuple[str, str], list[int]] = {}
     for place, one in enumerate(records):
         for word in stems(one.content):
             held.setdefault((one.store, word), []).append(place)
-    pairs = {
-        (a, b)
-        for places in held.values()
-        if len(places) <= _COMPARED
-        for n, a in enumerate(places)
-        for b in places[n + 1 :]
-    }
-    for a, b in sorted(pairs):
+    shared = Counter(
+        pair for places in held.values() if len(places) <= _COMPARED for pair in combinations(places, 2)
+    )
+    for a, b in sorted(pair for pair, count in shared.items() if count > 1):
         yield records[a], records[b]
 
 
@@ -128,10 +127,10 @@ def _block(one: ForeignRecord, number: int) -> Block:
 
 def _unused(memory: ForeignMemory, now: datetime, days: int) -> Iterator[AuditFinding]:
     """What no search found, though there were searches since."""
-    searches = [one.at for one in memory.searches()]
+    searches = sorted(one.at for one in memory.searches())
     limit = now - timedelta(days=days)
     for one in memory.present:
-        since = sum(at > one.since for at in searches)
+        since = len(searches) - bisect_right(searches, one.since)
         if one.since > limit or not since:
             continue
         if not one.recalls:

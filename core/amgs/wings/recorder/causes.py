@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from amgs.diagnosis.facts import says
 from amgs.wings.recorder.foreign_memory import ForeignMemory, ForeignRecord, MemoryOperation
-from amgs.wings.recorder.uses import USED, uses_of
+from amgs.wings.recorder.uses import uses_of
 from amgs.wings.recorder.word_search import WordSearch
 
 Cause = Literal["never stored", "stored later", "deleted", "changed", "not recalled", "not used", "used"]
@@ -70,10 +70,7 @@ def why_missed(memory: ForeignMemory, search: MemoryOperation, fact: str) -> Mis
             known = next(
                 (one for one in said if any(r.operation == search.number for r in one.recalls)), None
             )
-            used = any(
-                one.operation.number == search.number and one.rank == rank and one.share >= USED
-                for one in uses_of(memory)
-            )
+            used = any(one.rank == rank and one.used for one in uses_of(memory, search))
             return MissedCause("used" if used else "not used", known, rank, 0, recalled)
     there = [one for one in said if says(one.content_at(search.at) or "", fact)]
     if there:

@@ -183,8 +183,9 @@ class ForeignMemory:
 
     def _delete(self, one: MemoryOperation) -> None:
         ids = {id for id in (one.record, *(each.id for each in one.records)) if id}
-        for each in self.records:
-            if each.store == one.store and each.deleted is None and (not ids or each.id in ids):
+        named = [found for id in ids if (found := self._by_id.get((one.store, id))) is not None]
+        for each in named if ids else self.records:
+            if each.store == one.store and each.deleted is None:
                 each.deleted = one.at
 
 

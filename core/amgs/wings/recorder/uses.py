@@ -60,8 +60,8 @@ class ScoreReview:
     table: Reliability | None
 
 
-def uses_of(memory: ForeignMemory) -> list[RecordUse]:
-    """What became of every record that was recalled, as far as it can be told."""
+def uses_of(memory: ForeignMemory, only: MemoryOperation | None = None) -> list[RecordUse]:
+    """What became of every record that was recalled, as far as it can be told. only: by this search."""
     answers: dict[str, list[tuple[float, str]]] = {}
     for answer in memory.answers:
         answers.setdefault(answer.conversation, []).append((answer.at.timestamp(), answer.words))
@@ -70,7 +70,7 @@ def uses_of(memory: ForeignMemory) -> list[RecordUse]:
         searches.setdefault(one.conversation, []).append(one.at.timestamp())
     others = [(name, words) for name, told in answers.items() for _, words in told[:1]]
     made = []
-    for number, one in enumerate(memory.searches()):
+    for number, one in enumerate(memory.searches() if only is None else [only]):
         told = "\n".join(_between(answers.get(one.conversation, []), searches[one.conversation], one))
         other = _another(others, one.conversation, number)
         made += list(_judged(one, told, other)) if told else []
@@ -85,8 +85,8 @@ def _between(
     """
     at = one.at.timestamp()
     first = bisect_left(answers, (at, ""))
-    later = next((time for time in searches if time > at), float("inf"))
-    last = bisect_left(answers, (later, ""))
+    after = bisect_right(searches, at)
+    last = bisect_left(answers, (searches[after], "")) if after < len(searches) else len(answers)
     return [words for _, words in answers[first : max(last, first + 1)]]
 
 

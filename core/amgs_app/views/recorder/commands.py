@@ -275,7 +275,7 @@ def _recall(memory: ForeignMemory, search: MemoryOperation) -> RecallShown:
     from amgs.wings.recorder.causes import beside
     from amgs.wings.recorder.uses import uses_of
 
-    used = {one.rank: one.used for one in uses_of(memory) if one.operation.number == search.number}
+    used = {one.rank: one.used for one in uses_of(memory, search)}
     rows = [
         RecalledRow(rank, one.id, one.content, one.score, True, used.get(rank))
         for rank, one in enumerate(search.records, 1)

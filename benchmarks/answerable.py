@@ -4,9 +4,10 @@
         --documents DIR
 
 Each corpus is asked questions of its own and as many of the others, which it cannot answer. Printed are, by corpus and
-by form of the best block, the AUROC and the calibration error of the estimate; beside them the AUROC of either sign
-alone, the error that outcomes drawn from the very estimates would show, and both figures where the questions without an
-answer are the corpus's own. The projects of --documents are in no fit.
+by form of the best block, the AUROC and the calibration error of the estimate, and beside them the AUROC of either sign
+alone; the AUROC where the questions without an answer are the corpus's own; and, of all these questions, to how many it
+is said that an answer is likely, or that there is no sign of one, and how many of those have one. The projects of
+--documents are in no fit.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
-from amgs.retrieval.answerable import answerable, form_of
+from amgs.retrieval.answerable import LIKELY, UNLIKELY, answerable, form_of
 from amgs.retrieval.text_forms import FORMS
 from amgs.text.embedding import Embedder
 from amgs.text.minilm import MiniLM
@@ -48,8 +49,6 @@ Vector = NDArray[np.float64]
 
 BINS = 5
 """Of equal count: the calibration error is the mean distance of a bin's estimates from the share that had an answer."""
-
-_DRAWS = 400
 
 ANSWERED, FOREIGN, OWN = 0, 1, 2
 
@@ -84,14 +83,10 @@ def calibration_error(estimates: Vector, truth: NDArray[np.bool_]) -> float:
     return float(sum(abs(estimates[p].sum() - truth[p].sum()) for p in parts) / max(1, order.size))
 
 
-def chance_error(estimates: Vector, seed: int = 0) -> float:
-    """The calibration error of outcomes drawn from the estimates themselves: what so few questions show of nothing."""
-    draw = np.random.default_rng(seed)
-    return float(
-        np.mean(
-            [calibration_error(estimates, draw.random(estimates.size) < estimates) for _ in range(_DRAWS)]
-        )
-    )
+def told(chosen: NDArray[np.bool_], truth: NDArray[np.bool_]) -> str:
+    """To how many questions something is said, and the share of them that has an answer, in percent."""
+    many = int(chosen.sum())
+    return f"{many}, {100 * truth[chosen].mean():.0f}" if many else "0"
 
 
 def corpora(
@@ -165,14 +160,14 @@ def report(asked: Sequence[AskedCorpus]) -> str:
     signs = np.concatenate([one.signs for one in asked])
     form = np.concatenate([one.form for one in asked])
     groups = [(one.name, names == one.name) for one in asked]
-    groups += [(f"form: {told}", form == place) for place, told in FORMS.items()]
+    groups += [(f"form: {one}", form == place) for place, one in FORMS.items()]
     groups.append(("all", np.ones(kind.size, dtype=np.bool_)))
     lines = [
-        "| | questions | AUROC | by words covered alone | by cosine alone | error | by chance "
-        "| own without an answer | AUROC | error |",
+        "| | questions | AUROC | by words covered alone | by cosine alone | error "
+        "| own without an answer | AUROC | likely, % | no sign, % |",
         "| --- |" + " ---: |" * 9,
     ]
-    for told, rows in groups:
+    for name, rows in groups:
         foreign, own = rows & (kind != OWN), rows & (kind != FOREIGN)
         truth = kind == ANSWERED
         if len(set(truth[foreign])) < 2:
@@ -182,17 +177,12 @@ def report(asked: Sequence[AskedCorpus]) -> str:
             auroc(signs[foreign, 0], truth[foreign]),
             auroc(signs[foreign, 1], truth[foreign]),
             calibration_error(estimates[foreign], truth[foreign]),
-            chance_error(estimates[foreign]),
         ]
         silent = int((rows & (kind == OWN)).sum())
-        last = ["", ""]
-        if silent:
-            last = [
-                f"{auroc(estimates[own], truth[own]):.2f}",
-                f"{calibration_error(estimates[own], truth[own]):.2f}",
-            ]
-        told_cells = [str(int(foreign.sum())), *(f"{cell:.2f}" for cell in cells), str(silent or ""), *last]
-        lines.append(f"| {told} | {' | '.join(told_cells)} |")
+        last = [str(silent), f"{auroc(estimates[own], truth[own]):.2f}"] if silent else ["", ""]
+        last += [told(rows & (estimates >= LIKELY), truth), told(rows & (estimates < UNLIKELY), truth)]
+        shown = [str(int(foreign.sum())), *(f"{cell:.2f}" for cell in cells), *last]
+        lines.append(f"| {name} | {' | '.join(shown)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from amgs.retrieval.sources import Sources
 from amgs.retrieval.text_forms import NOTE, PART
 from amgs.retrieval.waterfall import RetrievalRequest, gather, search
 from amgs.types import LAYERS, Block, SearchResult
-from tests.engine.retrieval_world import Link, note, traits, world
+from tests.engine.retrieval_world import NOW, Link, note, traits, world
 
 TALK = [
     ("ann", "Ann: Where did the heron nest this spring?"),
@@ -27,6 +28,7 @@ TALK = [
     ("ann", "Ann: I painted the gate green."),
     ("bo", "Bo: My sister sells clocks."),
 ]
+WRITTEN = NOW - timedelta(hours=300)
 OTHER = [("ann", "Ann: The kettle broke again."), ("bo", "Bo: Buy a new kettle then.")]
 
 
@@ -123,11 +125,14 @@ def test_an_answer_by_the_other_person_is_doubted(sources: Sources) -> None:
 
 def test_an_estimate_is_told_only_of_the_form_on_which_it_was_right(sources: Sources) -> None:
     pieces = [note("The gate is painted green in spring."), note("Oil the hinges.")]
-    manual = world(pieces, [Link(1, 2, "next")])
     question = "which gate is painted green?"
-    assert ask(manual, question).answerable == estimate(manual, question)
-    assert estimate(sources, question) is not None
-    assert ask(sources, question).answerable is None, "the best hit is a turn of a dialogue"
+    for told in (sources, world(pieces, [Link(1, 2, "next")])):
+        assert ask(told, question).answerable == estimate(told, question) is not None
+    notes = world(pieces)
+    assert estimate(notes, question) is not None
+    assert ask(notes, question).answerable is None, "the best hit is a note of its own"
+    dated = f"which gate is painted green, as of {WRITTEN:%d %B %Y}?"
+    assert ask(sources, dated).unestimated == "the question names a day"
 
 
 def test_a_typo_is_told(sources: Sources) -> None:

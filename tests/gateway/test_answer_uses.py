@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-import amgs
+from amgs.client import MemoryClient
 from amgs.clock import FixedClock
+from amgs.memory import Memory
 from amgs_app.server.mcp.tools import Quoted, quote
 from tests.gateway.recorder import Recorder, gateway, recorder
-from tests.service.serving import NOW, client
+from tests.service.serving import NOW, client, served
 
 QUERY = "What is wrong with the Heron?"
 ANSWER = "It leaks beside the keel; oakum will do."
@@ -29,7 +30,7 @@ def upstream() -> Iterator[Recorder]:
 
 def harbour(path: Path) -> str:
     """A store with a frame for the query; what the tools of MCP give of the note about the leak."""
-    with amgs.open(path, clock=FixedClock(NOW)) as memory:
+    with Memory.open(path, clock=FixedClock(NOW)) as memory:
         texts = [f"Boat {n} moors at berth {n + 100} since {1700 + n}, captain Name{n}x." for n in range(80)]
         memory.ingest_texts([(text, NOW, {}) for text in (*texts, LEAK)])
         memory.apply_consolidation(memory.plan_consolidation())
@@ -91,3 +92,12 @@ def test_an_earlier_message_that_the_answer_used_is_logged_and_the_question_is_n
             asking.post("/v1/chat/completions", json={"model": "m", "messages": messages})
         (one,) = used(address, 1)
     assert one["by"] == "words" and "mast of the Teal" in one["title"] and not one["prediction_id"]
+
+
+def test_a_client_says_what_it_answered_from_a_frame(tmp_path: Path) -> None:
+    harbour(tmp_path / "a.duckdb")
+    with served(tmp_path / "a.duckdb") as address, MemoryClient(address) as memory:
+        memory.assemble("TASK", query=QUERY)
+        uses = memory.calibration.note_answer(ANSWER, query=QUERY)
+        assert [(one.title, one.by) for one in uses if one.by] == [(LEAK, "words")]
+        assert set(memory.calibration.answers()) == set(uses)

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from amgs.errors import InputError
 from amgs.sessions.lines import fields, instant, items, lines_of, text
 from amgs.sessions.span_messages import parsed
-from amgs.sessions.spans import (
-    OtlpContent,
-    RecordedLog,
-    RecordedSpan,
-    SpanEvent,
-    SpanFormatError,
-    read_json,
-)
+from amgs.sessions.spans import OtlpContent, RecordedSpan, SpanFormatError, content_of, read_json
 from amgs.wings.recorder.errors import BodyError
 from amgs.wings.recorder.span_files import Form, SpanBody, SpanWriter
 
-Protobuf: TypeAlias = Any
-"""A message whose fields the type checker does not know."""
 LARGEST: Final = 16 * 1024 * 1024
 """Bytes of a body as it is sent, and of a piece of a file that is imported."""
 LARGEST_UNPACKED: Final = 64 * 1024 * 1024
@@ -83,94 +73,21 @@ def contents_of(entries: Iterator[SpanBody]) -> Iterator[OtlpContent]:
             continue
 
 
-# --- protobuf ----------------------------------------------------------------------------------------------
-
-
 def _read_protobuf(body: bytes, *, logs: bool) -> OtlpContent:
+    """By way of OTLP's own JSON, so that both are read by the same rules."""
     from amgs import extras
 
     with extras.explained("recorder"):
+        from google.protobuf.json_format import MessageToDict
         from google.protobuf.message import DecodeError
         from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
         from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-    made: Protobuf = ExportLogsServiceRequest() if logs else ExportTraceServiceRequest()
+    made: Any = ExportLogsServiceRequest() if logs else ExportTraceServiceRequest()
     try:
         made.ParseFromString(body)
     except DecodeError as error:
         raise BodyError("The body is no OTLP in protobuf.") from error
-    return _logs(made) if logs else _spans(made)
-
-
-def _spans(request: Protobuf) -> OtlpContent:
-    made, rejected = [], 0
-    for group in request.resource_spans:
-        about = _attributes(group.resource.attributes)
-        for each in group.scope_spans:
-            for one in each.spans:
-                trace, id = _id(one.trace_id, 16), _id(one.span_id, 8)
-                if not trace or not id:
-                    rejected += 1
-                    continue
-                made.append(
-                    RecordedSpan(
-                        trace,
-                        id,
-                        _id(one.parent_span_id, 8),
-                        one.name,
-                        one.start_time_unix_nano,
-                        one.end_time_unix_nano,
-                        _attributes(one.attributes),
-                        one.kind,
-                        one.status.code,
-                        one.status.message,
-                        tuple(
-                            SpanEvent(event.name, event.time_unix_nano, _attributes(event.attributes))
-                            for event in one.events
-                        ),
-                        about,
-                        each.scope.name,
-                    )
-                )
-    return OtlpContent(tuple(made), (), rejected)
-
-
-def _logs(request: Protobuf) -> OtlpContent:
-    made = []
-    for group in request.resource_logs:
-        for each in group.scope_logs:
-            for one in each.log_records:
-                given = _attributes(one.attributes)
-                name = getattr(one, "event_name", "") or text(given.get("event.name"))
-                if one.HasField("body"):
-                    given["body"] = _value(one.body)
-                event = SpanEvent(name, one.time_unix_nano or one.observed_time_unix_nano, given)
-                made.append(RecordedLog(_id(one.trace_id, 16), _id(one.span_id, 8), event))
-    return OtlpContent((), tuple(made))
-
-
-def _attributes(given: Protobuf) -> dict[str, Any]:
-    return {one.key: _value(one.value) for one in given if one.key}
-
-
-def _value(given: Protobuf, depth: int = 0) -> Any:
-    kind = given.WhichOneof("value")
-    if kind is None or depth > _DEEPEST:
-        return None
-    value = getattr(given, kind)
-    match kind:
-        case "array_value":
-            return [_value(one, depth + 1) for one in value.values]
-        case "kvlist_value":
-            return {one.key: _value(one.value, depth + 1) for one in value.values}
-        case "bytes_value":
-            import base64
-
-            return base64.b64encode(value).decode()
-    return value
-
-
-def _id(given: bytes, size: int) -> str:
-    return given.hex() if len(given) == size and any(given) else ""
+    return content_of(MessageToDict(made))
 
 
 # --- exports of other programs -----------------------------------------------------------------------------
@@ -295,7 +212,7 @@ def import_file(
     path: Path, writer: SpanWriter, at: datetime, count: Callable[[OtlpContent], object] = lambda _: None
 ) -> int:
     """Take the spans of a file in: OTLP in JSON or protobuf, or rows of Langfuse or Phoenix, as lines of JSON or as one
-    document, packed or not; how many. count: is told of each part. Raises InputError for a file that cannot be read or
+    document; how many. count: is told of each part. Raises InputError for a file that cannot be read or
     holds none.
     """
     taken = 0
@@ -318,18 +235,11 @@ _FILES: Final = "Give OTLP in JSON or protobuf, or observations that Langfuse or
 def _pieces(path: Path) -> Iterator[tuple[Form, bytes]]:
     """The bodies of a file: requests of OTLP as they stand, rows by the hundreds."""
     try:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-        if packed:
-            with gzip.open(path) as file:
-                whole = file.read(LARGEST_UNPACKED + 1)
-        else:
-            whole = path.read_bytes() if path.stat().st_size <= LARGEST_UNPACKED else b""
-    except (OSError, EOFError, zlib.error) as error:
-        told = getattr(error, "strerror", None) or error
-        raise InputError(f"{path} cannot be read: {told}.", way_out="Choose another file.") from error
-    if packed and len(whole) > LARGEST_UNPACKED:
-        raise InputError(f"{path} is larger than is taken at once.", way_out="Unpack it first.")
+        whole = path.read_bytes() if path.stat().st_size <= LARGEST_UNPACKED else b""
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror}.", way_out="Choose another file."
+        ) from error
     if whole and whole.lstrip()[:1] not in (b"{", b"["):
         yield "otlp-protobuf", whole
         return
@@ -339,7 +249,7 @@ def _pieces(path: Path) -> Iterator[tuple[Form, bytes]]:
         one = None
     values = [one] if isinstance(one, dict) and "data" not in one else items(fields(one).get("data", one))
     rows: list[Any] = []
-    for value in values or (line.value for line in (_lines(whole) if packed else lines_of(path))):
+    for value in values or (line.value for line in lines_of(path)):
         if value is None:
             continue
         if "resourceSpans" in value or "resourceLogs" in value:
@@ -351,14 +261,6 @@ def _pieces(path: Path) -> Iterator[tuple[Form, bytes]]:
             rows = []
     if rows:
         yield _form_of(rows), json.dumps(rows).encode()
-
-
-def _lines(whole: bytes) -> Iterator[Any]:
-    from amgs.sessions.lines import Line, parse_object
-    from amgs.sessions.turn import Place
-
-    for number, line in enumerate(whole.splitlines(), 1):
-        yield Line(Place(number), parse_object(line.decode("utf-8", "replace")))
 
 
 def _form_of(rows: Sequence[Mapping[str, Any]]) -> Form:

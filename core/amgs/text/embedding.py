@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from amgs.text.scripts import other_script
 from amgs.types import Progress, Vector
 
 _WORD = re.compile(r"\w+(?:[-'’]\w+)*")
@@ -34,6 +35,49 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vector:
         """(n, d) float32, each row of length 1."""
         ...
+
+
+@runtime_checkable
+class QuestionEmbedder(Protocol):
+    """An embedder that reads a question otherwise than the texts that may answer it."""
+
+    def embed_question(self, text: str) -> Vector:
+        """(d,) float32, of length 1."""
+        ...
+
+
+@runtime_checkable
+class WeighedEmbedder(Protocol):
+    """An embedder whose cosines count more or less in a search than those of MiniLM, by deviations from their mean."""
+
+    @property
+    def meaning_weight(self) -> float: ...
+
+
+@runtime_checkable
+class LatinEmbedder(Protocol):
+    """An embedder that knows texts in Latin letters only; of others its vectors say nothing."""
+
+    @property
+    def latin_only(self) -> bool: ...
+
+
+def embed_question(embedder: Embedder, text: str) -> Vector:
+    """(d,) float32, of length 1: a question as this embedder reads one."""
+    if isinstance(embedder, QuestionEmbedder):
+        return embedder.embed_question(text)
+    vector: Vector = embedder.embed([text])[0]
+    return vector
+
+
+def knows_script(embedder: Embedder, text: str) -> bool:
+    """Whether an embedder knows the script of a text."""
+    return not (isinstance(embedder, LatinEmbedder) and embedder.latin_only and other_script(text))
+
+
+def meaning_weight(embedder: Embedder) -> float:
+    """How much an embedder's meaning counts beside MiniLM's."""
+    return embedder.meaning_weight if isinstance(embedder, WeighedEmbedder) else 1.0
 
 
 class HashingEmbedder:

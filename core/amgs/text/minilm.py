@@ -68,6 +68,11 @@ class MiniLM:
         return f"{PREFIX}{self._given}" if self._given else NAME
 
     @property
+    def latin_only(self) -> bool:
+        """Of the packaged model; what another one knows is not known here."""
+        return not self._given
+
+    @property
     def dimension(self) -> int:
         if not self._given:
             return DIMENSION

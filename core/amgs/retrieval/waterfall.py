@@ -201,6 +201,10 @@ class _Run:
         # reached.
         self.seeding = self.wanted == ["graph"]
         self.has_words = any(c.isalnum() for c in request.text)
+        # What the encoder has nothing of, words decide; asked for alone, its vectors still answer.
+        self.unknown_script = len(self.wanted) > 1 and not sources.knows_script(request.text)
+        if self.unknown_script:
+            self.wanted = [name for name in self.wanted if name != "vector"]
         self.found: dict[int, Finding] = {}
         self.reports: list[LayerReport] = []
         self.corrections: tuple[StemCorrection, ...] = ()
@@ -332,6 +336,7 @@ class _Run:
             written=self.written,
             telling=self.telling,
             days_share=self.days_share,
+            meaning_weight=self.sources.meaning_weight,
         )
         sources = self.sources
         found = weigh(numbers, asked, sources.sequences(), sources.keyword, sources.vectors)
@@ -411,6 +416,8 @@ class _Run:
         off = layer not in self.wanted and not (seeds and self.seeding)
         if off or not self.has_words:
             reason = "switched off" if off else "no words in the query"
+            if self.unknown_script and layer == "vector" in self.request.layers:
+                reason = "the encoder does not know this script"
             self.reports.append(LayerReport(layer, 0, 0, 0, 0.0, reason))
         return off or not self.has_words
 

@@ -14,9 +14,12 @@ BEGUN = 1_772_323_200 * 10**9
 
 
 class SpanWorld:
-    """Spans in order. Each begins a second after the one before, or when it is told."""
+    """Spans in order. Each begins a second after the one before, or when it is told. first: its number, by which it is
+    known.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = 1) -> None:
+        self._first = first
         self.spans: list[RecordedSpan] = []
         self.now = BEGUN
 
@@ -27,7 +30,7 @@ class SpanWorld:
         attributes |= {f"gen_ai.{key.replace('__', '.')}": value for key, value in given.items()}
         if conversation:
             attributes["gen_ai.conversation.id"] = conversation
-        number = len(self.spans) + 1
+        number = self._first + len(self.spans)
         made = RecordedSpan(
             f"{number:032x}",
             f"{number:016x}",

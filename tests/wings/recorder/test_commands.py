@@ -68,6 +68,26 @@ def test_ids_are_written_with_their_reasons(
     ]
 
 
+def test_records_are_written_for_an_import_and_so_for_every_pane(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told(capsys, "record", str(file))
+    assert "pump is broken" in told(capsys, "recorded", "--view", "records", "--find", "pump")
+    world = SpanWorld(first=100)
+    world.now += 10**12
+    world.store("m3", "The pump was mended.", "update_memory")
+    (tmp_path / "more.json").write_bytes(world.body)
+    told(capsys, "record", str(tmp_path / "more.json"))
+    out = tmp_path / "theirs.json"
+    told(capsys, "recorded", "--view", "records", "--out", str(out))
+    store = ["--store", str(tmp_path / "theirs.duckdb"), "--model", "tiny"]
+    assert "mem0" in told(capsys, *store, "import", str(out))
+    assert "The pump was mended." in told(capsys, *store, "search", "pump")
+    assert "The pump is broken." in told(
+        capsys, *store, "search", "broken", "--as-of", "2026-03-01T00:05:00Z"
+    )
+
+
 def test_conversations_are_written_as_sessions(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

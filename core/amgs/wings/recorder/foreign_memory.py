@@ -289,3 +289,21 @@ def of_store(memory: ForeignMemory, store: str) -> ForeignMemory:
         [one for one in memory.records if one.store == store],
         memory.answers,
     )
+
+
+def as_mem0(records: Sequence[ForeignRecord]) -> dict[str, Any]:
+    """Records as mem0 lists its own, with the texts that they had before, which an import reads: each text from when on
+    it held.
+    """
+    listed = []
+    for place, one in enumerate(records, 1):
+        id = one.id or f"record-{place}"
+        texts = [None, *(told for _, told in one.versions)]
+        history = [
+            {"memory_id": id, "old_memory": before, "new_memory": told, "created_at": at.isoformat()}
+            for before, (at, told) in zip(texts, one.versions, strict=False)
+        ]
+        told = {"id": id, "memory": one.content, "created_at": one.versions[-1][0].isoformat()}
+        if one.content.strip():
+            listed.append({**told, "agent_id": one.store, "history": history if len(history) > 1 else []})
+    return {"results": listed}

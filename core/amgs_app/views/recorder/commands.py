@@ -15,12 +15,14 @@ from amgs_app.views.recorder.results import (
     ConversationRow,
     MemoriesCompared,
     MemoryAudit,
+    MemoryRecords,
     MemoryTraffic,
     MissedFact,
     RecalledRow,
     RecallScores,
     RecallShown,
     RecordedConversations,
+    RecordRow,
     SpansRecorded,
 )
 
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from amgs.wings.recorder.span_files import SpanWriter
     from amgs_app.engine import Engine
 
-View = Literal["traffic", "recall", "audit", "scores", "why", "conversations"]
+View = Literal["traffic", "recall", "records", "audit", "scores", "why", "conversations"]
 _EVERY: Final = 0.5
 """Seconds between two lines that say what came."""
 _HITS: Final = 100
@@ -143,7 +145,9 @@ def recorded(
     *,
     view: Annotated[
         View | None,
-        Option("--view", metavar="VIEW", help="traffic, recall, audit, scores, why or conversations."),
+        Option(
+            "--view", metavar="VIEW", help="traffic, recall, records, audit, scores, why or conversations."
+        ),
     ] = None,
     store: Annotated[str, Option("--store-id", metavar="ID", help="Only of this store of the program.")] = "",
     find: Annotated[
@@ -151,7 +155,7 @@ def recorded(
         Option(
             "--find",
             metavar="WORDS",
-            help="Of traffic and conversations, those that hold these words; with why, what was missed.",
+            help="Of traffic, records and conversations, those that hold these words; with why, what was missed.",
         ),
     ] = "",
     days: Annotated[
@@ -166,15 +170,25 @@ def recorded(
         Option(
             "--out",
             metavar="FILE",
-            help="Of an audit, write the ids as CSV; of conversations, their spans for `session FILE`.",
+            help="Of an audit, write the ids as CSV; of records, all of them for `import FILE`; of conversations, their"
+            " spans for `session FILE`.",
         ),
         Takes("file", made=True),
     ] = None,
-) -> MemoryTraffic | RecallShown | MemoryAudit | RecallScores | MissedFact | RecordedConversations:
+) -> (
+    MemoryTraffic
+    | RecallShown
+    | MemoryRecords
+    | MemoryAudit
+    | RecallScores
+    | MissedFact
+    | RecordedConversations
+):
     """traffic: what the memory was asked to do, the latest first. recall: of one search (N, else the latest), what it
-    brought, which of it an answer used, and what else lay there. audit: records that are there twice, superseded,
-    contradicted, never or long not recalled. scores: how well scores foretell use. why: what became of something that
-    the answer to a search lacks, given by --find. conversations: what was said, as sessions that `session` opens.
+    brought, which of it an answer used, and what else lay there. records: what is there now. audit: records that are
+    there twice, superseded, contradicted, never or long not recalled. scores: how well scores foretell use. why: what
+    became of something that the answer to a search lacks, given by --find. conversations: what was said, as sessions
+    that `session` opens.
 
     Everything is worked out of recorded spans by rules, without a model, and nothing is changed.
     """
@@ -191,6 +205,8 @@ def recorded(
     match view:
         case "recall":
             return _recall(memory, _search(memory, number))
+        case "records":
+            return _records(memory, find, limit, out)
         case "audit":
             return _audit(memory, instant_of(max(span.end for span in spans)), days, limit, out)
         case "scores":
@@ -204,8 +220,8 @@ def recorded(
 
 _FOR_VIEWS: Final = {
     "number": ("recall", "why"),
-    "find": ("traffic", "why", "conversations"),
-    "out": ("audit", "conversations"),
+    "find": ("traffic", "records", "why", "conversations"),
+    "out": ("records", "audit", "conversations"),
 }
 
 
@@ -290,6 +306,22 @@ def _recall(memory: ForeignMemory, search: MemoryOperation) -> RecallShown:
         for one in beside(memory, search)
     ]
     return RecallShown(search, tuple(rows))
+
+
+def _records(memory: ForeignMemory, find: str, limit: int, out: Path | None) -> MemoryRecords:
+    words = find.lower().split()
+    found = [one for one in memory.present if all(word in one.content.lower() for word in words)]
+    rows = [
+        RecordRow(one.store, one.id, one.content, one.since, len(one.versions), len(one.recalls))
+        for one in found
+    ]
+    if out is not None:
+        import json
+
+        from amgs.wings.recorder.foreign_memory import as_mem0
+
+        _write(out, json.dumps(as_mem0(found), ensure_ascii=False, indent=1) + "\n")
+    return MemoryRecords(tuple(reversed(rows))[:limit], len(rows), str(out or ""))
 
 
 def _audit(memory: ForeignMemory, now: datetime, days: int, limit: int, out: Path | None) -> MemoryAudit:

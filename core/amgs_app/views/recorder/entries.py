@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from amgs_app.views.recorder.results import (
         MemoriesCompared,
         MemoryAudit,
+        MemoryRecords,
         MemoryTraffic,
         MissedFact,
         RecallScores,
@@ -101,6 +102,23 @@ def recall_shown(result: RecallShown) -> ResultTable:
     )
     title = f"{one.act} {one.number}, {one.at:%Y-%m-%d %H:%M:%S}: {_asked(one)}"
     return sheet(title, "place:n what score:score id~ content*", rows, notes)
+
+
+@entry(figure=tabled)
+def memory_records(result: MemoryRecords) -> ResultTable:
+    rows = [
+        (one.id or None, one.store or None, one.since, one.versions, one.recalls, one.content)
+        for one in result.records
+    ]
+    notes = (
+        f"{result.total - len(rows):,} earlier ones; `--limit` shows more"
+        if result.total > len(rows)
+        else "",
+        f"`import {result.out}` makes a memory of them that every pane shows"
+        if result.out
+        else "`--out FILE` writes them for `import FILE`, and so for every pane",
+    )
+    return sheet("Records that are there", "id~ store~ since:at versions:n recalls:n content*", rows, notes)
 
 
 def _audit_told(result: MemoryAudit) -> str:

@@ -65,6 +65,29 @@ class RecallShown:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordRow:
+    """A record of the other memory. versions: texts that it had, with the one that it has."""
+
+    store: str
+    id: str
+    content: str
+    since: datetime
+    versions: int
+    recalls: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecords:
+    """`recorded --view records`: what is there, the latest first. total: how many pass. out: the file that was written,
+    "" for none.
+    """
+
+    records: tuple[RecordRow, ...]
+    total: int
+    out: str
+
+
+@dataclass(frozen=True, slots=True)
 class AuditRow:
     """A record that is of no use or cannot be right. other: the id of the record that says as much, or otherwise."""
 

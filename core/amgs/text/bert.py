@@ -281,7 +281,7 @@ def one_thread() -> Iterator[None]:
         if not _INSIDE:
             _BEFORE[:] = [(library, library.num_threads) for library in _libraries()]
             for library, _ in _BEFORE:
-                library.set_num_threads(1)
+                _allow(library, 1)
         _INSIDE += 1
     try:
         yield
@@ -290,7 +290,14 @@ def one_thread() -> Iterator[None]:
             _INSIDE -= 1
             if not _INSIDE:
                 for library, threads in _BEFORE:
-                    library.set_num_threads(threads)
+                    _allow(library, threads)
+
+
+def _allow(library: Any, threads: int) -> None:
+    """From threadpoolctl 3.8 on, a limit set by another thread than the first that set one is silently none."""
+    if free := getattr(library, "clear_controlling_thread", None):
+        free(force=True)
+    library.set_num_threads(threads)
 
 
 @cache

@@ -62,6 +62,7 @@ def serve(
     with extras.explained():
         import uvicorn
 
+        from amgs.text.bert import one_thread
         from amgs_app.server.front_page import Kind, to_paste
         from amgs_app.server.hosting import DEFAULT, Namespaces
         from amgs_app.server.service import create_app
@@ -99,7 +100,8 @@ def serve(
     told += to_paste(kind, namespaces.address, several=namespaces.several, tokens=tokens is not None)
     sys.stderr.write("\n".join([*told, ""]))
     sys.stderr.flush()
-    with short_pauses():  # a search takes the interpreter's lock back dozens of times
+    # A search takes the interpreter's lock back dozens of times; and the threads of readers share the cores already.
+    with short_pauses(), one_thread():
         uvicorn.Server(config).run(sockets=[listening])
     return 0
 

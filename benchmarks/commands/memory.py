@@ -181,6 +181,24 @@ def bench_answers(
 
 
 @bench(
+    "written",
+    summary="Measure the rules that check what a language model writes.",
+    example="written --data DIR",
+)
+def bench_written(
+    engine: Engine,
+    *,
+    data: Annotated[Path, Option("--data", metavar="DIR", help="With locomo/ and realtalk/.")],
+) -> BenchResult:
+    """Report how many sentences of messages stay as a digest of them, and how many with another number, another name,
+    or of another conversation. No language model runs.
+    """
+    from benchmarks.written import run
+
+    return run(data, engine.seed)
+
+
+@bench(
     "facts",
     summary="Measure finding short facts among long documents.",
     example="facts",

@@ -16,6 +16,7 @@ from amgs.types.conversation import Message
 _FOUNDED = 0.7
 """The least share of a sentence's words, common ones aside, that the messages have."""
 
+_FIGURE = re.compile(r"\d+")
 _CAPITAL = re.compile(r"\b[^\W\d_a-zß-ÿ]\w+")
 
 _PROMPT = """Summarise these messages of a conversation in {words} words or fewer. Use only what they say, in their \
@@ -50,13 +51,15 @@ def founded(text: str, sources: Sequence[str]) -> str:
     ids all do. It cannot be told whether they are put together as the sources do.
     """
     known = frozenset(stem for source in sources for stem in stems(source))
+    figures = frozenset(_FIGURE.findall("\n".join(sources)))
     originals = [Message(number, "user", source) for number, source in enumerate(sources, 1)]
-    kept = []
-    for start, end in sentences(text):
-        sentence = text[start:end]
+
+    def is_founded(sentence: str) -> bool:
         words = frozenset(stems(sentence))
         # A name that opens a sentence is not told from another word there.
-        named = frozenset(stems(" ".join(_CAPITAL.findall(sentence)))) <= known
-        if words and named and len(words & known) >= _FOUNDED * len(words):
-            kept += [] if find_invented(sentence, originals) else [sentence]
-    return " ".join(kept)
+        capital = frozenset(stems(" ".join(_CAPITAL.findall(sentence))))
+        if not words or not capital <= known or not figures.issuperset(_FIGURE.findall(sentence)):
+            return False
+        return len(words & known) >= _FOUNDED * len(words) and not find_invented(sentence, originals)
+
+    return " ".join(text[start:end] for start, end in sentences(text) if is_founded(text[start:end]))

@@ -25,7 +25,7 @@ def data(tmp_path: Path) -> Path:
             {
                 "speaker": (ann, ben)[n % 2],
                 "dia_id": f"D1:{n + 1}",
-                "text": f"The {thing} of {ann} was {100 * number + n} years old on that day.",
+                "text": f"The {thing} of {ann} was {700 * number + 7 * n} years old on that day.",
             }
             for n, thing in enumerate(THINGS * 9)
         ]

@@ -86,7 +86,7 @@ def _scored(score: Score) -> tuple[float, ...]:
     return score.recall, score.precision, score.mrr
 
 
-def _drawn_outcome(operator: Operator, result: Outcome | AnswerUses, canvas: Canvas) -> Text:
+def _drawn_outcome(operator: Operator, result: Outcome, canvas: Canvas) -> Text:
     del result
     return _drawn_table(operator, operator.engine.memory.reliability(), canvas)
 
@@ -197,7 +197,12 @@ def forecast_list(result: ForecastList) -> ResultTable:
     return replace(made, digest=made.rows[: 2 * _SHOWN])
 
 
-@entry(figure=_drawn_outcome)
+def _drawn_uses(operator: Operator, result: AnswerUses, canvas: Canvas) -> Text:
+    del result
+    return _drawn_table(operator, operator.engine.memory.reliability(), canvas)
+
+
+@entry(figure=_drawn_uses)
 def answer_uses(result: AnswerUses) -> ResultTable:
     rows = [
         (one.at, one.block_id, one.title, one.by or "not seen", one.chance if one.by == "words" else None)

@@ -18,17 +18,15 @@ import urllib.request
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from amgs.errors import UsageError
 from amgs.sessions.spans import RecordedSpan, as_otlp
-from amgs.types.frame import Frame
-from amgs.types.lifecycle import IngestReport
-from amgs.types.retrieval import Candidate, SearchResult
 
 if TYPE_CHECKING:
+    from amgs.types.conversation import ToolCall
     from amgs.types.gateway import GatewayExchange
-    from amgs_app.gateway.formats.spoken import Spoken
+    from amgs.types.retrieval import Candidate
 
 CAPTURE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _WAITING: Final = 4_096
@@ -38,6 +36,23 @@ _EVERY: Final = 1.0
 """Seconds in which spans are gathered."""
 _PATIENCE: Final = 10.0
 _CLIENT: Final = 3
+_SEARCHES: Final = ("search", "frame assemble")
+
+
+class MessageOfExchange(Protocol):
+    """A message of a request; a result of a tool names the call that it answers."""
+
+    @property
+    def role(self) -> str: ...
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def calls(self) -> Sequence[ToolCall]: ...
+
+    @property
+    def answers(self) -> str: ...
 
 
 class SpanExport:
@@ -64,26 +79,18 @@ class SpanExport:
     def tell_result(self, store: str, operation: str, result: Any, seconds: float) -> None:
         """Tell what a memory was asked, where it is a search, a frame, a text that it took in, or a deletion."""
         given: dict[str, Any] = {"gen_ai.memory.store.id": store}
-        match result:
-            case SearchResult():
-                name = "search_memory"
-                self._put_records(given, result.query, result.hits)
-            case Frame():
-                name = "search_memory"
-                self._put_records(given, result.query, result.selected)
-            case IngestReport() if result.added:
-                name = "create_memory"
-                records = [{"id": one} for one in result.added]
-                given |= {
-                    "gen_ai.memory.record.count": len(records),
-                    "gen_ai.memory.records": json.dumps(records),
-                }
-            case _ if operation == "block delete":
-                name = "delete_memory"
-                given |= {"gen_ai.memory.record.id": getattr(result, "id", "")}
-            case _:
-                return
-        self._put(name, given, seconds)
+        added = getattr(result, "added", ())
+        if operation in _SEARCHES:
+            found = getattr(result, "hits", ()) or getattr(result, "selected", ())
+            self._put_records(given, str(getattr(result, "query", "")), found)
+            self._put("search_memory", given, seconds)
+        elif operation == "ingest" and isinstance(added, tuple) and added:
+            given["gen_ai.memory.record.count"] = len(added)
+            given["gen_ai.memory.records"] = json.dumps([{"id": one} for one in added])
+            self._put("create_memory", given, seconds)
+        elif operation == "block delete":
+            given["gen_ai.memory.record.id"] = getattr(result, "id", "")
+            self._put("delete_memory", given, seconds)
 
     def _put_records(self, given: dict[str, Any], query: str, found: Sequence[Candidate]) -> None:
         given["gen_ai.memory.record.count"] = len(found)
@@ -92,7 +99,7 @@ class SpanExport:
             told = [{"id": one.block.id, "content": one.block.content, "score": one.score} for one in found]
             given["gen_ai.memory.records"] = json.dumps(told, ensure_ascii=False)
 
-    def tell_exchange(self, exchange: GatewayExchange, spoken: Sequence[Spoken]) -> None:
+    def tell_exchange(self, exchange: GatewayExchange, spoken: Sequence[MessageOfExchange]) -> None:
         """Tell of a request that went through the gateway. spoken: its messages, as the agent sent them."""
         given: dict[str, Any] = {
             "gen_ai.provider.name": "anthropic" if exchange.interface.endswith("messages") else "openai",
@@ -170,7 +177,7 @@ class SpanExport:
             return False
 
 
-def _parts(one: Spoken) -> list[dict[str, Any]]:
+def _parts(one: MessageOfExchange) -> list[dict[str, Any]]:
     """The parts of a message as the conventions have them."""
     if one.answers:
         return [{"type": "tool_call_response", "id": one.answers, "response": one.text}]

@@ -19,6 +19,8 @@ from amgs.types.gateway import GatewayExchange, PromptKind
 
 _QUOTED = re.compile(r'<note id=\\?"([0-9a-f]{12})')
 """Where the tools of MCP quote a note; within JSON the quotation mark has a backslash."""
+_EARLIER = 300
+"""So many messages back are looked at to tell what an answer used; each takes a millisecond at most."""
 _LATEST = 20
 """So many requests back a plan is looked for: those between went on whole."""
 
@@ -87,10 +89,11 @@ class GatewayLog(MemoryPart):
 
         context = self._context
         storage, keep = context.storage, context.settings.calibration.answers
-        held = storage.messages.held(conversation) if keep else ()
-        asked = next((one.message for one in reversed(held[:until]) if one.message.role == "user"), None)
-        if asked is None:
+        held = storage.messages.held(conversation, max(1, until - _EARLIER)) if keep else ()
+        questions = [m for one in held for m in (one.message,) if m.role == "user" and m.number <= until]
+        if not questions:
             return ()
+        asked = questions[-1]
         notes = [storage.blocks.expand(start, 2) for start in dict.fromkeys(_QUOTED.findall(quoted))]
         shown = [ids[0] for ids in notes if len(ids) == 1]
         beside: list[str] = []

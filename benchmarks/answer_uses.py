@@ -1,8 +1,9 @@
 """`answers`: whether the log of what answers used names the blocks that answer, and what calibration learns from it.
 
 Questions have turns that answer them. An answer is the one that is given with the question, or it adds words of those
-turns in another order. The frame's blocks that answer are the truth. Beside the log: as many random blocks of the same
-frame, and everything shown. The false rate is that of the same answer held against the frame of another question.
+turns in another order. The blocks that answer, of a frame or of eighty messages in a row, are the truth. Beside the
+log: as many random blocks of those shown, and everything shown. The false rate is that of the same answer held against
+the frame of another question.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +25,8 @@ from benchmarks.questioned import AskedQuestion, QuestionedMemory, questioned_me
 
 BENCH = Bench("answers", {"used_precision_given_locomo": (">=", 0.75), "false_rate": ("<=", 0.02)})
 BUDGET: Final = 614
+STRETCH: Final = 80
+"""Messages of a conversation that a model reads beside what answers."""
 FORMS: Final[Mapping[str, float]] = {
     "the answer alone": 0.0,
     "and half of a sentence of the evidence": 0.5,
@@ -45,7 +48,7 @@ class _Frame:
 
 def run(rig: MemoryRig, data: Path, every: int = 1) -> BenchResult:
     """Measure LoCoMo and REALTALK as far as a folder has them. every: one question in so many is asked."""
-    counts: dict[tuple[str, str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+    counts = _Counts()
     false = [0, 0]
     questions: dict[str, int] = defaultdict(int)
     outcomes: dict[str, list[tuple[str, float, bool, bool]]] = defaultdict(list)
@@ -56,43 +59,61 @@ def run(rig: MemoryRig, data: Path, every: int = 1) -> BenchResult:
         frames = _frames(one, every, rig)
         questions[one.corpus] += len(frames)
         for place, frame in enumerate(frames):
-            other = frames[(place + len(frames) // 2) % len(frames)]
+            rest = frames[(place + len(frames) // 2) % len(frames)].texts
+            other = replace(frame, texts={i: text for i, text in rest.items() if i not in frame.texts})
             for form, part in FORMS.items():
                 answer = _answer(frame, part, chance)
-                used = _used(one, answer, frame.question.text, frame.texts)
-                told = {
-                    "the log": used,
-                    "as many at random": frozenset(chance.sample(sorted(frame.texts), len(used))),
-                    "everything shown": frozenset(frame.texts),
-                }
-                for name, chosen in told.items():
-                    count = counts[one.corpus, form, name]
-                    count[0] += len(chosen & frame.answers)
-                    count[1] += len(chosen)
-                    count[2] += len(frame.answers)
-                rest = {i: text for i, text in other.texts.items() if i not in frame.texts}
-                false[0] += len(_used(one, answer, frame.question.text, rest))
-                false[1] += len(rest)
+                used = _used(one, answer, frame)
+                counts.add((one.corpus, "frame", form), frame, used, chance)
+                false[0] += len(_used(one, answer, other))
+                false[1] += len(other.texts)
                 if not part:
                     outcomes[one.corpus] += [
                         (frame.question.group, score, i in used, i in frame.answers)
                         for i, score in frame.scores.items()
                     ]
-    rows = [
-        (corpus, form, name, _share(hits, found), _share(hits, there), found)
-        for (corpus, form, name), (hits, found, there) in counts.items()
-    ]
+            stretch = _stretch(one, frame, chance)
+            for form, part in FORMS.items():
+                used = _used(one, _answer(stretch, part, chance), stretch)
+                counts.add((one.corpus, "conversation", form), stretch, used, chance)
     metrics = {"false_rate": _share(*false)} | {f"questions_{c}": float(n) for c, n in questions.items()}
     for corpus in outcomes:
-        hits, found, there = counts[corpus, next(iter(FORMS)), "the log"]
+        hits, found, there = counts.by[corpus, "frame", next(iter(FORMS)), "the log"]
         metrics |= {f"used_precision_given_{corpus}": _share(hits, found)}
         metrics |= {f"used_recall_given_{corpus}": _share(hits, there)}
-    shown = BenchTable(
-        "Blocks that an answer used, among those of its frame",
-        ("corpus", "answer", "by", "precision", "recall", "blocks"),
-        tuple((c, f, n, f"{p:.2f}", f"{r:.2f}", str(k)) for c, f, n, p, r, k in rows),
+    tables = (counts.table(), _calibrated(outcomes))
+    return BENCH.result({"every": every, "budget": BUDGET}, metrics, tables)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """(hits, found, there) by corpus, what was shown, the form of the answer, and what calls blocks used."""
+
+    by: dict[tuple[str, str, str, str], list[int]] = field(
+        default_factory=lambda: defaultdict(lambda: [0, 0, 0])
     )
-    return BENCH.result({"every": every, "budget": BUDGET}, metrics, (shown, _calibrated(outcomes)))
+
+    def add(
+        self, of: tuple[str, str, str], shown: _Frame, used: frozenset[str], chance: random.Random
+    ) -> None:
+        told = {
+            "the log": used,
+            "as many at random": frozenset(chance.sample(sorted(shown.texts), len(used))),
+            "everything shown": frozenset(shown.texts),
+        }
+        for name, chosen in told.items():
+            count = self.by[*of, name]
+            count[0] += len(chosen & shown.answers)
+            count[1] += len(chosen)
+            count[2] += len(shown.answers)
+
+    def table(self) -> BenchTable:
+        rows = tuple(
+            (*of, f"{_share(hits, found):.2f}", f"{_share(hits, there):.2f}", str(found))
+            for of, (hits, found, there) in self.by.items()
+        )
+        columns = ("corpus", "shown", "answer", "by", "precision", "recall", "blocks")
+        return BenchTable("Blocks that an answer used, among those shown", columns, rows)
 
 
 def _frames(one: QuestionedMemory, every: int, rig: MemoryRig) -> list[_Frame]:
@@ -108,6 +129,16 @@ def _frames(one: QuestionedMemory, every: int, rig: MemoryRig) -> list[_Frame]:
     return made
 
 
+def _stretch(one: QuestionedMemory, frame: _Frame, chance: random.Random) -> _Frame:
+    """What answers a question among the messages around it, as in a conversation that a model reads."""
+    ids = [block.id for block in one.blocks]
+    place = ids.index(min(frame.answers, key=ids.index)) - chance.randrange(STRETCH)
+    first = max(0, min(place, len(ids) - STRETCH))
+    texts = {block.id: block.content for block in one.blocks[first : first + STRETCH]}
+    wanted = frozenset(each for each, _, _ in frame.question.wanted) & texts.keys()
+    return _Frame(frame.question, texts, {}, wanted)
+
+
 def _answer(frame: _Frame, part: float, chance: random.Random) -> str:
     longest = (max(_SENTENCE.split(frame.texts[i]), key=len) for i in sorted(frame.answers))
     words = [word for sentence in longest for word in sentence.split()]
@@ -115,9 +146,10 @@ def _answer(frame: _Frame, part: float, chance: random.Random) -> str:
     return " ".join([frame.question.answer, *words[: round(part * len(words))]])
 
 
-def _used(one: QuestionedMemory, answer: str, question: str, texts: Mapping[str, str]) -> frozenset[str]:
-    controls = one.memory._opened.storage.block_uses.controls(list(texts), CONTROLS)
-    return frozenset(i for i, (used, _) in shared(answer, question, texts, controls).items() if used)
+def _used(one: QuestionedMemory, answer: str, shown: _Frame) -> frozenset[str]:
+    controls = one.memory._opened.storage.block_uses.controls(list(shown.texts), CONTROLS)
+    found = shared(answer, shown.question.text, shown.texts, controls)
+    return frozenset(i for i, (used, _) in found.items() if used)
 
 
 def _calibrated(outcomes: Mapping[str, Sequence[tuple[str, float, bool, bool]]]) -> BenchTable:

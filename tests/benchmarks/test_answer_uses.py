@@ -53,8 +53,9 @@ def test_the_log_names_the_blocks_that_answer_and_chance_does_not(data: Path) ->
     assert found.metrics["questions_locomo"] > 10
     assert found.metrics["false_rate"] == 0.0
     shown, learned = found.tables
-    rows = {(row[1], row[2]): row for row in shown.rows}
-    assert float(rows["the answer alone", "everything shown"][3]) <= 0.5
+    rows = {row[1:4]: row for row in shown.rows}
+    assert float(rows["frame", "the answer alone", "everything shown"][4]) <= 0.5
+    assert rows["conversation", "the answer alone", "the log"][4:6] == ("1.00", "1.00")
     brier = {row[1]: float(row[2]) for row in learned.rows}
     assert brier["the log"] == brier["what answers, the ceiling"] < brier["everything shown"]
 

@@ -28,6 +28,7 @@ from amgs_app.render.encode import plain
 from amgs_app.server import attach_routes, front_page, memory_routes, plans
 from amgs_app.server.asking import NAMESPACE, Asked, ByCaller, Service, identify
 from amgs_app.server.automatic_consolidation import consolidate_when_due
+from amgs_app.server.foreign_pages import ForeignPages
 from amgs_app.server.front_page import Kind
 from amgs_app.server.hosting import Namespaces
 from amgs_app.server.limits import Limits, RequestLog
@@ -121,6 +122,8 @@ def create_app(
     )
     app.state.service = service
     app.state.plans = plans.Plans()
+    if not service.tokens:
+        app.add_middleware(ForeignPages)
     app.add_middleware(RequestLog, largest=limits.largest)
     answer_errors(app)
     app.router.routes.extend(over_http.routes)

@@ -1,0 +1,58 @@
+"""No web page may use a server that asks for no token: neither by posting to it from afar, nor under a name of its own
+that it points at this machine (DNS rebinding).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from fastapi.responses import JSONResponse
+
+from amgs.problems import MEDIA_TYPE
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+class ForeignPages:
+    """Middleware for a server on loopback without tokens: a request must name this machine as its host, and a page that
+    it comes from, if it comes from one, must be of this machine, too.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not (because := refused(scope)):
+            await self._app(scope, receive, send)
+            return
+        told = {
+            "type": "urn:amgs:problem:forbidden",
+            "title": "Not from another machine",
+            "status": 403,
+            "detail": because,
+            "way_out": "Ask 127.0.0.1 or localhost, or serve with --tokens, which let others in.",
+        }
+        await JSONResponse(told, 403, media_type=MEDIA_TYPE)(scope, receive, send)
+
+
+def refused(scope: Scope) -> str:
+    """Why a request is not answered; empty where it is."""
+    hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+    if len(hosts) != 1 or not of_this_machine(f"//{hosts[0]}"):
+        return "This server goes by no other names than those of its own machine."
+    for name, value in scope["headers"]:
+        if name == b"origin" and not of_this_machine(value.decode("latin-1")):
+            return "A page of another machine may not use this memory."
+    return ""
+
+
+def of_this_machine(address: str) -> bool:
+    """Whether an address names this machine: localhost, or a number of loopback."""
+    try:
+        host = urlsplit(address).hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -128,6 +128,7 @@ def _of_mem0(texts: Sequence[str], embed: Embed, dimension: int, held: ExitStack
 
     memory = Memory.from_config(
         {
+            "history_db_path": f"{folder}/history.db",
             "llm": {"provider": "openai", "config": {"api_key": "none"}},  # made, and never asked
             "embedder": {"provider": "langchain", "config": {"model": OwnVectors()}},
             "vector_store": {

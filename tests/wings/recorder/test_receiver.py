@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import http.client
 import json
+import sys
 import threading
 import zlib
 from collections.abc import Iterator
@@ -200,6 +201,15 @@ def test_a_full_disk_is_told_and_nothing_is_acknowledged(
     status, told = send(receiver, world().body)
     assert status == 503 and "No space left" in json.loads(told)["message"]
     assert receiver.received.bodies == 0
+
+
+def test_without_the_extra_json_is_taken_and_protobuf_refused_with_the_line_that_installs_it(
+    receiver: SpanReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "google.protobuf.json_format", None)
+    assert send(receiver, world().body)[0] == 200
+    status, told = send(receiver, as_protobuf(world()), PROTOBUF)
+    assert status == 415 and "amgs-workstation[recorder]" in json.loads(told)["message"]
 
 
 def test_a_port_that_is_taken_is_said(receiver: SpanReceiver) -> None:

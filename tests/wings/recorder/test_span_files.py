@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import InputError
+from amgs.wings.recorder import span_files
 from amgs.wings.recorder.span_files import SpanReader, SpanWriter, files_in
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -76,6 +78,22 @@ def test_a_body_that_is_not_what_was_written_is_left_out(tmp_path: Path) -> None
     reader = SpanReader(tmp_path)
     assert [entry.body for entry in reader.new()] == [b"first", b"third"]
     assert reader.torn == 1
+
+
+def test_what_a_full_disk_took_of_a_body_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half(file: int, data: bytes) -> None:
+        os.write(file, data[: len(data) // 2])
+        raise OSError(28, "No space left on device")
+
+    with SpanWriter(tmp_path) as writer:
+        writer.add("otlp-json", b"before", NOW)
+        with monkeypatch.context() as full, pytest.raises(OSError, match="No space left"):
+            full.setattr(span_files, "_write", half)
+            writer.add("otlp-json", b"lost", NOW)
+        writer.add("otlp-json", b"after", NOW)
+    assert bodies(tmp_path) == [b"before", b"after"]
 
 
 def test_a_folder_that_cannot_be_written_is_refused_in_a_sentence(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ BENCH = Bench(
     "locomo",
     {
         "recall10_c14": (">=", 79.0),
-        "recall10_all": (">=", 81.0),
-        "recall10_multihop": (">=", 48.0),
+        "recall10_all": (">=", 84.0),
+        "recall10_multihop": (">=", 54.0),
         "abstain_auroc": (">=", 0.75),
         "query_p50_ms": ("<=", 30.0),
     },

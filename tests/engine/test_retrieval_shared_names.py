@@ -29,13 +29,23 @@ def sources() -> Sources:
 
 def lift(sources: Sources, opening: str, **rest: object) -> float:
     """What shared names add for the hit that begins so."""
-    hits = search(RetrievalRequest(QUERY, **rest), sources, 8).hits  # type: ignore[arg-type]
+    hits = search(RetrievalRequest(QUERY, **rest), sources, 12).hits  # type: ignore[arg-type]
     found = next(hit for hit in hits if hit.block.content.startswith(opening))
     return dict(found.evidence)["shared_names"]
 
 
 def test_what_names_the_same_as_the_best_hit_is_lifted(sources: Sources) -> None:
     assert lift(sources, FIRST) >= lift(sources, SECOND) > lift(sources, STRANGER) == 0.0
+
+
+def test_a_turn_beside_texts_has_what_they_have_on_the_mean() -> None:
+    talk = [
+        note(f"{who}: {said}", meta={"source": f"talk#{place}", "speaker": who.lower()})
+        for place, (who, said) in enumerate([("Ann", "In a town."), ("Bo", "Born?"), ("Ann", "The builder.")])
+    ]
+    mixed = world([*(note(text) for text in (FIRST, STRANGER, *NEARER, SECOND)), *talk], [])
+    texts = [lift(mixed, text) for text in (FIRST, STRANGER, *NEARER, SECOND)]
+    assert lift(mixed, "Bo: Born?") == pytest.approx(sum(texts) / len(texts))
 
 
 def test_without_the_graph_layer_nothing_is(sources: Sources) -> None:

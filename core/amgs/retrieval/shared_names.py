@@ -43,8 +43,8 @@ def with_shared_names(evidence: Features, keyword: LexicalIndex, contents: Conte
     From each of the best hits, by how likely it is, its weight flows to its names by their rarity, and from each name
     in equal parts to the blocks that hold it. What flows to a candidate, and its weight as one of the best, are each
     put on a scale from 0 to 1 by the greatest and a square root, and the greater counts: the best keep their places,
-    and what is reached stands beside them; where nothing is, nothing changes. A turn of a dialogue gets nothing by
-    names: its neighbours say more.
+    and what is reached stands beside them; where nothing is, nothing changes. Nothing flows to a turn of a dialogue,
+    whose neighbours say more; beside texts it has what they have on the mean, so that it does not fall behind them.
     """
     linear = contributions(evidence).sum(axis=1)
     best = np.argsort(-linear, kind="stable")[:BEST].tolist()
@@ -60,8 +60,10 @@ def with_shared_names(evidence: Features, keyword: LexicalIndex, contents: Conte
         flow += text * weight * index.spread(texts[int(evidence.numbers[row])])
     if not flow.any():
         return evidence
+    share = np.sqrt(np.maximum(own, flow / flow.max()))
+    share[~text] = np.maximum(share[~text], share[text].mean())
     values = evidence.values.copy()
-    values[:, list(FEATURES).index("shared_names")] = np.sqrt(np.maximum(own, flow / flow.max()))
+    values[:, list(FEATURES).index("shared_names")] = share
     return replace(evidence, values=values)
 
 

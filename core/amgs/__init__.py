@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from amgs.errors import AmbiguousIdError as AmbiguousIdError
     from amgs.errors import AmgsError as AmgsError
     from amgs.errors import BudgetError as BudgetError
+    from amgs.errors import BusyError as BusyError
     from amgs.errors import Cancelled as Cancelled
     from amgs.errors import ExpectationError as ExpectationError
     from amgs.errors import FrameCycleError as FrameCycleError
@@ -191,6 +192,7 @@ _HOMES = {
         "AmbiguousIdError",
         "AmgsError",
         "BudgetError",
+        "BusyError",
         "Cancelled",
         "ExpectationError",
         "FrameCycleError",

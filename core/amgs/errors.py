@@ -29,6 +29,7 @@ line prints them and maps them to an exit code.
     │   ├── StaleError                      the memory has changed since the caller looked
     │   ├── RepeatedError                   a request came again of which nobody knows whether it was done
     │   ├── TooMuchError                    more, or more often, than the service takes
+    │   │   └── BusyError                   more at once, by all callers together, than it gets done
     │   ├── TooSlowError                    the service did not get the answer in time
     │   └── UnreachableError                nobody answers
     ├── ExpectationError           exit 1   a script's check or expectation did not hold
@@ -240,6 +241,12 @@ class TooMuchError(ServiceError):
     ) -> None:
         super().__init__(message, way_out=way_out, title=title, about=about)
         self.retry_after = retry_after
+
+
+class BusyError(TooMuchError):
+    """So many requests wait already that this one would wait too long."""
+
+    title = "The service is busy"
 
 
 class TooSlowError(ServiceError):

@@ -27,6 +27,7 @@ _STATUS: Final[tuple[tuple[type[AmgsError], int], ...]] = (
     (errors.NotFoundError, 404),
     (errors.StaleError, 412),
     (errors.RepeatedError, 409),
+    (errors.BusyError, 503),
     (errors.TooMuchError, 429),
     (errors.TooSlowError, 504),
     (errors.ExpectationError, 409),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import threading
@@ -11,13 +12,15 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from amgs.errors import TooMuchError, TooSlowError
+from amgs.errors import BusyError, TooMuchError, TooSlowError
+from amgs.problems import status_of
 from amgs_app.attached.remote_engine import RemoteEngine
 from amgs_app.engine import Options
 from amgs_app.operations import search
 from amgs_app.server.asking import Asked, Service
 from amgs_app.server.hosting import Namespaces
-from amgs_app.server.limits import LARGEST, Limits, Rates
+from amgs_app.server.limits import LARGEST, MOST_WAITING, Limits, Rates, Turns
+from amgs_app.server.service import create_app
 from amgs_app.server.tokens import ANYONE, Tokens
 from amgs_app.session.operator import Operator
 from tests.service.serving import client, options, served
@@ -103,8 +106,8 @@ def test_each_request_is_one_line_of_the_log(http: httpx2.Client, caplog: pytest
 
 def test_the_log_names_what_an_attached_client_asks(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with (
+        caplog.at_level(logging.INFO, "amgs.access"),  # outermost: a line is written after its answer
         served(tmp_path / "a.duckdb") as address,
-        caplog.at_level(logging.INFO, "amgs.access"),
         RemoteEngine(Options(connect=address)) as engine,
     ):
         Operator(engine).run(search.search("mast"))
@@ -113,3 +116,48 @@ def test_the_log_names_what_an_attached_client_asks(tmp_path: Path, caplog: pyte
     told = [each["operation"] for each in lines]
     assert {"search", "memory.counts"} <= set(told)
     assert "" not in told
+
+
+async def test_waiting_callers_take_turns_and_whoever_waits_most_is_refused_first() -> None:
+    turns, went = Turns(1, most=3), list[str]()
+    gate = asyncio.Event()
+
+    async def ask(caller: str) -> None:
+        async with turns.turn(caller):
+            went.append(caller)
+            await gate.wait()
+
+    first = asyncio.create_task(ask("first"))
+    await asyncio.sleep(0)
+    asking = [asyncio.create_task(ask(caller)) for caller in ("greedy", "greedy", "greedy")]
+    await asyncio.sleep(0)
+    with pytest.raises(BusyError) as refused:
+        await ask("greedy")
+    assert (status_of(refused.value), refused.value.retry_after) == (503, 1)
+    asking.append(asyncio.create_task(ask("modest")))
+    await asyncio.sleep(0)
+    with pytest.raises(BusyError):
+        await asking[2]
+    asking[1].cancel()
+    gate.set()
+    await asyncio.gather(first, asking[0], asking[3])
+    assert went == ["first", "greedy", "modest"]
+    await asyncio.wait_for(ask("later"), 5)
+
+
+async def test_a_service_with_too_many_waiting_says_when_to_come_back(tmp_path: Path) -> None:
+    namespaces = Namespaces(options(tmp_path / "busy.duckdb"))
+    space = namespaces.get("default")
+    free = threading.Event()
+    asked = [asyncio.create_task(space.run("write", free.wait, ANYONE.name)) for _ in range(1 + MOST_WAITING)]
+    await asyncio.sleep(0)
+    app = create_app(namespaces)
+    try:
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://memory") as http:
+            answer = await http.post("/v1/memory/ingest", json={"content": "One more."})
+    finally:
+        free.set()
+        await asyncio.gather(*asked)
+        await asyncio.to_thread(namespaces.close)
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+    assert answer.json()["type"] == "urn:amgs:problem:busy"

@@ -60,6 +60,24 @@ def test_a_client_that_wants_values_gets_them_as_they_were(http: httpx2.Client) 
     assert isinstance(wire.loads(answer.content), SearchResult)
 
 
+def test_an_answer_says_what_was_chosen_and_explains_it_where_that_is_asked(http: httpx2.Client) -> None:
+    texts = [f"The {name} lies at berth {n}." for n, name in enumerate(("Heron", "Gull", "Tern", "Petrel"))]
+    http.post("/v1/memory/ingest", json={"content": texts})
+    http.post("/v1/lifecycle/consolidate")
+    search = {"query": "which boat lies at berth 2?"}
+    brief = http.post("/v1/memory/search", json=search).json()
+    whole = http.post("/v1/memory/search", json=search | {"explain": True}).json()
+    assert [each["block"]["id"] for each in brief["hits"]] == [each["block"]["id"] for each in whole["hits"]]
+    assert not any(each["evidence"] for each in brief["hits"])
+    assert all(each["evidence"] for each in whole["hits"])
+    frame = {"name": "ATTENTION", "query": "which boat lies at berth 2?", "budget": 40, "look": True}
+    brief = http.post("/v1/frame/assemble", json=frame).json()
+    whole = http.post("/v1/frame/assemble", json=frame | {"explain": True}).json()
+    assert brief["text"] == whole["text"]
+    assert brief["candidates"] == [each for each in whole["candidates"] if each["fate"] == "selected"]
+    assert 0 < len(brief["candidates"]) < len(whole["candidates"])
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "kind"),
     [

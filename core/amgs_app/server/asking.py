@@ -111,7 +111,8 @@ class Asked:
                 asking = f"{operation} {told}"
                 work = partial(self._once, work, asking, lane)
             signing = {"operation": operation, "caller": self.caller.name, "client": self.client}
-            running = space.run(lane, partial(_signed, work, {**signing, "server": space.server}))
+            signed_work = partial(_signed, work, {**signing, "server": space.server})
+            running = space.run(lane, signed_work, self.caller.name)
             bounded = lane == "read" and not changes
             result = await (
                 asyncio.wait_for(running, self.service.limits.read_seconds) if bounded else running

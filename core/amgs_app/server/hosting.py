@@ -13,6 +13,7 @@ import secrets
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +23,7 @@ from amgs.errors import AmgsError, NotFoundError, UsageError
 from amgs_app.places.folders import ENDING, announce
 from amgs_app.results.service_event import ServiceEvent
 from amgs_app.server.events import KEPT, EventHub
+from amgs_app.server.limits import Turns
 from amgs_app.server.tokens import NAMESPACE
 
 if TYPE_CHECKING:
@@ -128,6 +130,7 @@ class Namespace:
             "long": ThreadPoolExecutor(1, f"amgs-{name}-long"),
             "model": ThreadPoolExecutor(1, f"amgs-{name}-model"),
         }
+        self._turns: dict[Lane, Turns] = {"read": Turns(READERS), "write": Turns(1)}
 
     @property
     def memory(self) -> Memory:
@@ -151,9 +154,11 @@ class Namespace:
             if self._follower is None:
                 self._follower = Follower(self.memory, self.events, self.server, self.engine.clock.now)
 
-    async def run(self, lane: Lane, work: Callable[[], R]) -> R:
-        """Carry out blocking work in a lane; raises what it raises."""
-        return await asyncio.get_running_loop().run_in_executor(self._lanes[lane], work)
+    async def run(self, lane: Lane, work: Callable[[], R], caller: str = "") -> R:
+        """Carry out blocking work in a lane, when it is the caller's turn; raises what it raises, and BusyError."""
+        turns = self._turns.get(lane)
+        async with nullcontext() if turns is None else turns.turn(caller):
+            return await asyncio.get_running_loop().run_in_executor(self._lanes[lane], work)
 
     def close(self) -> None:
         """Let running work end, and close the store."""

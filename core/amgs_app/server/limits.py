@@ -1,9 +1,10 @@
-"""What keeps one client from taking all of the server: how large a request may be, and how many a second; and the log
-of what was asked, one line of JSON a request.
+"""What keeps one client from taking all of the server: how large a request may be, how many a second, and whose turn it
+is; and the log of what was asked, one line of JSON a request.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import math
@@ -11,13 +12,15 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.exceptions import HTTPException
 
-from amgs.errors import TooMuchError
+from amgs.errors import BusyError, TooMuchError
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -30,6 +33,8 @@ A_SECOND: Final = 500.0
 """Requests a second of one caller, over time."""
 READ_SECONDS: Final = 60.0
 """Seconds after which a caller is told that a question took too long."""
+MOST_WAITING: Final = 64
+"""Requests that wait for a thread of one namespace; one more would wait for seconds."""
 _CALLERS: Final = 10_000
 _ID: Final = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
 
@@ -86,6 +91,67 @@ class Rates:
                 way_out="Ask more slowly, or for more at once.",
                 retry_after=wait,
             )
+
+
+class Turns:
+    """Who may go on: so many at once, and of those who wait one caller after the other, each in the order in which it
+    asked. Of one event loop.
+
+    at_once: how many go on at the same time. most: how many may wait.
+    """
+
+    def __init__(self, at_once: int, most: int = MOST_WAITING) -> None:
+        self._free, self._most = at_once, most
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    @asynccontextmanager
+    async def turn(self, caller: str) -> AsyncIterator[None]:
+        """Wait for one's turn, which ends with the block. Raises BusyError where too many wait: whoever has most
+        waiting is refused first.
+        """
+        if self._free:
+            self._free -= 1
+        else:
+            await self._wait(caller)
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    async def _wait(self, caller: str) -> None:
+        if sum(map(len, self._waiting.values())) >= self._most:
+            longest = max(self._waiting.values(), key=len)
+            if len(longest) <= len(self._waiting.get(caller, ())) + 1:
+                raise _busy()
+            refused = longest.pop()
+            if not refused.done():
+                refused.set_exception(_busy())
+        mine = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(caller, deque()).append(mine)
+        try:
+            await mine
+        except asyncio.CancelledError:
+            if mine.done() and not mine.cancelled():
+                self._pass_on()  # its turn came while it was given up
+            raise
+
+    def _pass_on(self) -> None:
+        while self._waiting:
+            caller = next(iter(self._waiting))
+            queue = self._waiting.pop(caller)
+            next_one = queue.popleft()
+            if queue:
+                self._waiting[caller] = queue  # the others first
+            if not next_one.done():
+                next_one.set_result(None)
+                return
+        self._free += 1
+
+
+def _busy() -> BusyError:
+    return BusyError(
+        "Too many requests wait already.", way_out="Ask again a little later, or more slowly.", retry_after=1
+    )
 
 
 class RequestLog:

@@ -29,6 +29,9 @@ SPECIFIED: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """By operation: the specification's names, each with the parameter that it stands for."""
 
+EXPLAINED: Final = frozenset({"search", "frame assemble"})
+"""Operations whose plain answers say only what was chosen, unless the request has `explain`."""
+
 _PARTS: Final = ("recency", "centrality", "confidence", "similarity", "reinforcement")
 _Plain = str | int | float | bool | None
 _Form = tuple[Any, Callable[[Any], Any]]
@@ -43,6 +46,9 @@ def request_model(route: Route) -> type[BaseModel]:
         for name, each in model_of(operation).model_fields.items()
         if name not in route.in_path and name not in closed(operation)
     }
+    if operation.name in EXPLAINED:
+        told = "Also say what spoke for each hit, or what became of every candidate of the frame."
+        given["explain"] = (bool, Field(default=False, description=told))
     forms = {} if route.asks_in_query else _forms(operation, given)
     for name, (kind, _) in forms.items():
         given[name] = (given[name][0] | kind, given[name][1])

@@ -218,6 +218,9 @@ def test_where_a_part_of_memory_has_a_name_its_arguments_are_the_same(engine: ty
                     "questions",
                     "log",
                     "read",
+                    "model",
+                    "shown",
+                    "beside",
                 },
             )
             compared += 1

@@ -24,7 +24,7 @@ def offered(line: str) -> list[str]:
         ("search dome --layer ke", ["keyword"]),
         ("search dome --layer keyword --la", ["--layer"]),
         ("search dome --top-k 3 --top", []),
-        ("feedback ", ["useful", "useless"]),
+        ("feedback ", ["useful", "useless", "answered"]),
         ("show c", ["calibration", "conversation"]),
         ("help fo", ["focus", "follow"]),
         ("decay curve", ["curve"]),

@@ -26,8 +26,8 @@ Form = Literal["otlp-json", "otlp-protobuf", "otlp-logs-protobuf", "langfuse", "
 exported, as JSON.
 """
 ENDING: Final = ".spans"
-KEPT: Final = 1024 * 1024 * 1024
-"""Bytes that are kept in all."""
+KEPT: Final = 256 * 1024 * 1024
+"""Bytes that are kept in all: what is asked of them reads all of them."""
 _FILE: Final = 64 * 1024 * 1024
 """Bytes after which a new file begins."""
 _LONGEST_HEAD: Final = 1_000

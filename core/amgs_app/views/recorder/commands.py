@@ -76,7 +76,7 @@ def record(
     ] = 0,
     most: Annotated[
         int, Option("--most", metavar="MIB", min=8, help="MiB that are kept in all; the oldest go first.")
-    ] = 1024,
+    ] = 256,
     progress: Progress | None = None,
 ) -> SpansRecorded:
     """Listen on this machine for spans and logs by OTLP over HTTP, in JSON or protobuf, until it is stopped; or take

@@ -66,6 +66,28 @@ async def _drive(
     return load
 
 
+def at_most(address: str, seconds: float, questions: Sequence[str], *, clients: int = 8) -> float:
+    """Searches answered a second where so many clients each ask again as soon as they are answered."""
+    return asyncio.run(_ask_on(address, seconds, questions, clients))
+
+
+async def _ask_on(address: str, seconds: float, questions: Sequence[str], clients: int) -> float:
+    left = iter(questions)
+    answered = 0
+
+    async def client(http: httpx2.AsyncClient, until: float) -> None:
+        nonlocal answered
+        while time.perf_counter() < until and (question := next(left, None)) is not None:
+            body = {"query": question, "top_k": 10}
+            answer = await http.post("/v1/memory/search", json=body)
+            answered += answer.status_code == 200
+
+    async with httpx2.AsyncClient(base_url=address, timeout=60, trust_env=False) as http:
+        begun = time.perf_counter()
+        await asyncio.gather(*(client(http, begun + seconds) for _ in range(clients)))
+        return answered / (time.perf_counter() - begun)
+
+
 Request = tuple[str, str, dict[str, Any] | None]
 
 

@@ -29,15 +29,15 @@ class ServerProcess:
     process: subprocess.Popen[str]
 
     @classmethod
-    def start(cls, words: Sequence[str], log: Path) -> Self:
-        """Start `amgs WORDS serve --port 0` and wait until it answers.
+    def start(cls, words: Sequence[str], log: Path, module: str = "amgs_tui") -> Self:
+        """Start `python -m MODULE WORDS` and wait until it answers at the address that it tells.
 
-        words: global options before the command, and after `serve` those that follow it. Raises RuntimeError with the
-        log's end for one that does not come up.
+        words: of `amgs`, global options before the command, and after `serve` those that follow it. Raises RuntimeError
+        with the log's end for one that does not come up.
         """
         with log.open("w", encoding="utf-8") as out:
             process = subprocess.Popen(
-                [sys.executable, "-m", "amgs_tui", *words],
+                [sys.executable, "-m", module, *words],
                 stderr=out,
                 stdout=out,
                 text=True,

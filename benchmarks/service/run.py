@@ -21,14 +21,17 @@ import httpx2
 
 from amgs.errors import AmgsError
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
-from benchmarks.large_corpus import Books
+from benchmarks.large_corpus import NOW, Books
 from benchmarks.large_store import prepare
 from benchmarks.measures import quantile
 from benchmarks.service import hostile
-from benchmarks.service.load import CLIENTS, Load, at_rate
+from benchmarks.service.load import CLIENTS, Load, at_most, at_rate
 from benchmarks.service.process import ServerProcess
+from benchmarks.service.stages import stage_table
+from benchmarks.stores import open_memory
 from benchmarks.terminal import Terminal
 
+BARE: Final = "benchmarks.service.bare_server"
 STARTS: Final = 5
 PATIENCE: Final = 120.0
 
@@ -53,7 +56,10 @@ def first_paint(address: str, starts: int = STARTS) -> dict[str, float]:
 BENCH = Bench(
     "service",
     {
-        "search_p50_ms": ("<=", 40.0),
+        "rate_held": (">=", 100.0),
+        "assemble_p95_ms": ("<=", 150.0),
+        "answer_kb": ("<=", 20.0),
+        "of_bare": (">=", 0.8),
         "search_p95_ms": ("<=", 120.0),
         "errors": ("<=", 0.0),
         "lost": ("<=", 0.0),
@@ -68,8 +74,10 @@ BENCH = Bench(
     },
 )
 SEED = 7
-RATES = (160.0, 120.0, 80.0, 60.0, 40.0, 30.0, 20.0, 15.0, 10.0, 5.0)
+RATES = (100.0, 80.0, 60.0, 50.0, 40.0, 30.0, 20.0, 15.0, 10.0, 5.0)
 """Requests a second that are tried, the goal's first, until the machine holds one."""
+QUESTIONS = 6000
+"""More than are asked: none comes twice, so that no answer is remembered."""
 HELD_P95 = 120.0
 """A rate is held when all is answered without an error and 95 % of the searches within so many milliseconds."""
 
@@ -104,10 +112,18 @@ def run(
     )
     copy = work / "served.duckdb"
     _copied(store.path, copy)
-    questions = books.queries(400, SEED)
+    questions = books.queries(QUESTIONS, SEED)
     tables = []
+    with open_memory(rig, copy, NOW) as memory:
+        tables.append(stage_table(memory, questions[-120:]))
+    with ServerProcess.start([str(copy), str(work / "bm25s")], work / "bare.log", BARE) as bare:
+        at_most(bare.address, 2.0, questions[-220:-120])
+        metrics["bare_a_second"] = at_most(bare.address, effort.seconds, questions)
     with _server(work, "--store", str(copy), *shared) as server:
         rig.progress(1, 6, "asking from 32 clients")
+        at_most(server.address, 2.0, questions[-220:-120])
+        metrics["searches_a_second"] = at_most(server.address, effort.seconds, questions)
+        metrics["of_bare"] = metrics["searches_a_second"] / metrics["bare_a_second"]
         found, table = _under_load(server, questions, effort, rig)
         metrics |= found
         tables.append(table)
@@ -170,15 +186,21 @@ def _under_load(
 ) -> tuple[dict[str, float], BenchTable]:
     """The highest rate that is held, and what each rate that was tried gave."""
     with server.client(timeout=300) as http:
-        for question in questions[:20]:
+        sizes = [0]
+        for question in questions[-20:]:
             http.post("/v1/memory/search", json={"query": question})
-            http.post("/v1/frame/assemble", json={"name": "ATTENTION", "query": question})
+            answer = http.post("/v1/frame/assemble", json={"name": "ATTENTION", "query": question})
+            sizes.append(len(answer.content))
     rows: list[tuple[str | float, ...]] = []
     best: Load | None = None
+    held = False
     acknowledged: list[str] = []
+    asked = 0
     for number, rate in enumerate(RATES):
         rig.progress(1, 6, f"asking {rate:.0f} times a second")
-        load = at_rate(server.address, rate, effort.seconds, questions, seed=SEED + number)
+        fresh = [*questions[asked:], *questions[:asked]]
+        load = at_rate(server.address, rate, effort.seconds, fresh, seed=SEED + number)
+        asked = (asked + int(rate * effort.seconds)) % len(questions)
         acknowledged += load.acknowledged
         searches = load.milliseconds.get("search", [])
         p95 = quantile(searches, 0.95)
@@ -194,14 +216,17 @@ def _under_load(
             )
         )
         best = load
-        if not load.errors and p95 <= HELD_P95:
+        held = not load.errors and p95 <= HELD_P95
+        if held:
             break
     assert best is not None
     with server.client() as http:
         missing = sum(http.get(f"/v1/memory/{each}").status_code != 200 for each in acknowledged)
     searches = best.milliseconds.get("search", [])
     metrics = {
-        "rate_held": best.rate,
+        "rate_held": best.rate if held else 0.0,
+        "assemble_p95_ms": quantile(best.milliseconds.get("assemble", []), 0.95),
+        "answer_kb": quantile(sizes, 0.95) / 1000.0,
         "search_p50_ms": quantile(searches, 0.5),
         "search_p95_ms": quantile(searches, 0.95),
         "errors": float(len(best.errors)),

@@ -334,6 +334,7 @@ class KeywordIndex(LexicalIndex):
     def _refresh(self) -> None:
         self._searcher: Searcher = self._index.searcher()
         self._vocabulary = self._languages = None
+        self._stemmed = {}
         self._remembered: dict[tuple[str, str, int], StemPostings] = {}  # views of one state share it
 
     def _held(self) -> NDArray[np.int64]:

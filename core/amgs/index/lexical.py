@@ -48,9 +48,13 @@ WeightedIdentifiers = Sequence[tuple[Identifier, float]]
 _analyzer = cache(word_analyzer)
 
 
-@lru_cache(maxsize=50_000)
+_REMEMBERED = 50_000
+"""Words whose stems are remembered."""
+
+
+@lru_cache(maxsize=_REMEMBERED)
 def _stems(word: str) -> tuple[str, ...]:
-    """What a word is looked up as; the words of hits are asked for again and again."""
+    """What a word is looked up as where all documents are English."""
     return tuple(_analyzer().analyze(spaced(clean(word), singles=True)))
 
 
@@ -78,6 +82,7 @@ class LexicalIndex(ABC):
 
     def __init__(self) -> None:
         self._languages: tuple[str, ...] | None = None
+        self._stemmed: dict[tuple[str, str], list[str]] = {}
 
     # --- what each index answers in its own way ---------------------------------------------------------
 
@@ -171,7 +176,12 @@ class LexicalIndex(ABC):
         """What words are looked up as. language: the one they are likely in."""
         if not self._present():
             return list(_stems(words))
-        return self._terms_of(spaced(clean(words), singles=True), language)
+        known = self._stemmed.get((words, language))
+        if known is None:  # the words of hits are asked for again and again
+            known = self._terms_of(spaced(clean(words), singles=True), language)
+            if len(self._stemmed) < _REMEMBERED:
+                self._stemmed[words, language] = known
+        return list(known)
 
     # --- inside -----------------------------------------------------------------------------------------
 

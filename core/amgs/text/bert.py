@@ -33,7 +33,7 @@ class _Norm:
     epsilon: float
 
     def __call__(self, states: Vector) -> Vector:
-        made = states - states.mean(axis=1, keepdims=True)
+        made: Vector = states - states.mean(axis=1, keepdims=True)
         variance = (made * made).mean(axis=1, keepdims=True)
         made /= np.sqrt(variance + self.epsilon)
         made *= self.weight
@@ -233,7 +233,7 @@ def _layer(weights: Any, number: int, epsilon: float) -> _Layer:
 
 def _softmax(scores: Vector) -> Vector:
     """Over the last axis."""
-    shares = scores - scores.max(axis=-1, keepdims=True)
+    shares: Vector = scores - scores.max(axis=-1, keepdims=True)
     np.exp(shares, out=shares)
     shares /= shares.sum(axis=-1, keepdims=True)
     return shares

@@ -10,26 +10,20 @@ from amgs.errors import Cancelled, InputError, UsageError
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.places.folders import data_folder
+from amgs_app.views.recorder import showing
 from amgs_app.views.recorder.results import (
-    AuditRow,
-    ConversationRow,
     MemoriesCompared,
     MemoryAudit,
     MemoryRecords,
     MemoryTraffic,
     MissedFact,
-    RecalledRow,
     RecallScores,
     RecallShown,
     RecordedConversations,
-    RecordRow,
     SpansRecorded,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
     from amgs.sessions.spans import RecordedSpan
     from amgs.types import Progress
     from amgs.wings.recorder.foreign_memory import ForeignMemory, MemoryOperation
@@ -40,8 +34,7 @@ View = Literal["traffic", "recall", "records", "audit", "scores", "why", "conver
 _EVERY: Final = 0.5
 """Seconds between two lines that say what came."""
 _HITS: Final = 100
-_EXAMPLES: Final = 10
-"""Records that are shown of each reason of an audit."""
+"""What our own memory is asked for, where a budget says how much of it counts."""
 
 
 def _folder(engine: Engine) -> Path:
@@ -200,22 +193,22 @@ def recorded(
     folder = _folder(engine)
     spans, torn = _spans(folder)
     if view == "conversations":
-        return _conversations(spans, find, limit, out)
+        return showing.show_conversations(spans, find, limit, out)
     memory = of_store(memory_of(spans), store)
     match view:
         case "recall":
-            return _recall(memory, _search(memory, number))
+            return showing.show_recall(memory, _search(memory, number))
         case "records":
-            return _records(memory, find, limit, out)
+            return showing.show_records(memory, find, limit, out)
         case "audit":
-            return _audit(memory, instant_of(max(span.end for span in spans)), days, limit, out)
+            return showing.show_audit(memory, instant_of(max(span.end for span in spans)), days, limit, out)
         case "scores":
             from amgs.wings.recorder.uses import review_scores
 
             return RecallScores(review_scores(memory))
         case "why":
-            return _why(memory, _search(memory, number), find)
-    return _traffic(memory, find, limit, spans, torn, folder)
+            return showing.show_why(memory, _search(memory, number), find)
+    return showing.show_traffic(memory, find, limit, spans, torn, folder)
 
 
 _FOR_VIEWS: Final = {
@@ -261,147 +254,6 @@ def _search(memory: ForeignMemory, number: int | None) -> MemoryOperation:
         told = "No search was recorded." if number is None else f"Operation {number} is no search."
         raise UsageError(told, way_out="`recorded` lists what was.")
     return found[-1]
-
-
-def _traffic(
-    memory: ForeignMemory, find: str, limit: int, spans: Sequence[RecordedSpan], torn: int, folder: Path
-) -> MemoryTraffic:
-    words = find.lower().split()
-    passing = [
-        one
-        for one in memory.operations
-        if all(
-            word
-            in " ".join([one.act, one.query, one.record, *(each.content for each in one.records)]).lower()
-            for word in words
-        )
-    ]
-    stores: dict[str, int] = {}
-    for one in memory.operations:
-        stores[one.store] = stores.get(one.store, 0) + 1
-    return MemoryTraffic(
-        tuple(reversed(passing[-limit:])),
-        len(passing),
-        tuple(stores.items()),
-        len(memory.present),
-        sum(one.told for one in memory.operations),
-        len(memory.answers),
-        len(spans),
-        torn,
-        str(folder),
-    )
-
-
-def _recall(memory: ForeignMemory, search: MemoryOperation) -> RecallShown:
-    from amgs.wings.recorder.causes import beside
-    from amgs.wings.recorder.uses import uses_of
-
-    used = {one.rank: one.used for one in uses_of(memory, search)}
-    rows = [
-        RecalledRow(rank, one.id, one.content, one.score, True, used.get(rank))
-        for rank, one in enumerate(search.records, 1)
-    ]
-    rows += [
-        RecalledRow(one.place, one.record.id, one.content, None, False, None)
-        for one in beside(memory, search)
-    ]
-    return RecallShown(search, tuple(rows))
-
-
-def _records(memory: ForeignMemory, find: str, limit: int, out: Path | None) -> MemoryRecords:
-    words = find.lower().split()
-    found = [one for one in memory.present if all(word in one.content.lower() for word in words)]
-    rows = [
-        RecordRow(one.store, one.id, one.content, one.since, len(one.versions), len(one.recalls))
-        for one in found
-    ]
-    if out is not None:
-        import json
-
-        from amgs.wings.recorder.foreign_memory import as_mem0
-
-        _write(out, json.dumps(as_mem0(found), ensure_ascii=False, indent=1) + "\n")
-    return MemoryRecords(tuple(reversed(rows))[:limit], len(rows), str(out or ""))
-
-
-def _audit(memory: ForeignMemory, now: datetime, days: int, limit: int, out: Path | None) -> MemoryAudit:
-    """now: when the last span ended, whenever it is looked at."""
-    from amgs.wings.recorder.audit import REASONS, audit
-
-    found = audit(memory, now, days)
-    rows = [
-        AuditRow(
-            one.reason,
-            one.record.store,
-            one.record.id,
-            one.record.content,
-            one.record.since,
-            len(one.record.recalls),
-            one.other.id if one.other is not None else "",
-            one.because,
-        )
-        for one in found.findings
-    ]
-    if out is not None:
-        from amgs_app.render.sheet import sheet, to_csv
-
-        told = [(one.reason, one.store, one.id, one.other, one.because) for one in rows]
-        _write(out, to_csv(sheet("", "reason store id other because", told)))
-    few = min(limit, _EXAMPLES)
-    shown = [one for reason in REASONS for one in [row for row in rows if row.reason == reason][:few]]
-    return MemoryAudit(
-        tuple(shown),
-        tuple((reason, len(found.of(reason))) for reason in REASONS),
-        found.records,
-        found.unread,
-        found.recalls,
-        days,
-        str(out or ""),
-    )
-
-
-def _why(memory: ForeignMemory, search: MemoryOperation, fact: str) -> MissedFact:
-    from amgs.wings.recorder.causes import MEANT, why_missed
-
-    told = why_missed(memory, search, fact)
-    record, content = ("", "") if told.record is None else (told.record.id, told.record.content)
-    return MissedFact(
-        search, fact, told.cause, MEANT[told.cause], record, content, told.rank, told.place, told.recalled
-    )
-
-
-def _conversations(
-    spans: Sequence[RecordedSpan], find: str, limit: int, out: Path | None
-) -> RecordedConversations:
-    from amgs.sessions.formats.otlp import by_conversation, session_of
-    from amgs.sessions.span_messages import ANSWERS, operation_of
-    from amgs.sessions.spans import instant_of
-    from amgs.wings.recorder.foreign_memory import ACTS
-
-    rows: list[ConversationRow] = []
-    chosen: list[RecordedSpan] = []
-    words = find.lower().split()
-    for id, told in by_conversation(spans).items():
-        if len(rows) == limit:
-            break
-        session = session_of(told, Path(id), id)
-        if not session.turns or not all(
-            word in f"{id} {' '.join(turn.words for turn in session.turns)}".lower() for word in words
-        ):
-            continue
-        names = [operation_of(span) for span in told]
-        ended = instant_of(max(span.end or span.start for span in told))
-        answers = sum(name in ANSWERS for name in names)
-        recalls = sum(ACTS.get(name) == "search" for name in names)
-        rows.append(ConversationRow(id, ended, len(session.turns), answers, recalls))
-        chosen += told
-    if out is not None:
-        import json
-
-        from amgs.sessions.spans import as_otlp
-
-        _write(out, json.dumps(as_otlp(chosen), ensure_ascii=False) + "\n")
-    return RecordedConversations(tuple(rows), str(out or ""))
 
 
 @operation(
@@ -483,15 +335,3 @@ def versus(
         scores = compare(cases, every, budget=budget, top=top, progress=progress)
     questions = tuple(case.question for case in cases)
     return MemoriesCompared(str(file), len(texts), budget if top is None else None, top, questions, scores)
-
-
-def _write(path: Path, text: str) -> None:
-    """Raises InputError for a file that cannot be written."""
-    from amgs_app.places.paths import write_whole
-
-    try:
-        write_whole(path, text)
-    except OSError as error:
-        raise InputError(
-            f"{path}: {error.strerror}.", title="Nothing was written", way_out="Choose another file."
-        ) from error

@@ -33,7 +33,7 @@ from amgs.wings.recorder.bodies import contents_of, read_body
 from amgs.wings.recorder.foreign_memory import memory_of
 from amgs.wings.recorder.span_files import SpanReader
 from amgs.wings.recorder.uses import review_scores
-from amgs.wings.recorder.versus import Contender, compare, controls
+from amgs.wings.recorder.versus import LEVELS, Contender, compare, controls, promise_budget
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.locomo_data import read_folder
 from benchmarks.recorder.examples import DAY, conventional, planted
@@ -50,6 +50,9 @@ BENCH: Final = Bench(
         "audit_recall": (">=", 0.9),
         "use_right": (">=", 0.95),
         "versus_off": ("<=", 0.5),
+        "promise_80_off": ("<=", 3.0),
+        "promise_90_off": ("<=", 3.0),
+        "promise_95_off": ("<=", 3.0),
     },
 )
 _LISTENS: Final = """
@@ -332,6 +335,7 @@ def _compared(rig: MemoryRig, data: Path) -> tuple[dict[str, float], BenchTable]
     totals: dict[str, list[float]] = {}
     ours: list[float] = []
     counted: list[float] = []
+    needed: list[tuple[int | None, ...]] = []
     for conversation in read_folder(data):
         with conversation_store(conversation, rig.embedder) as memory:
             texts = [draft.content for draft in conversation.drafts]
@@ -342,7 +346,7 @@ def _compared(rig: MemoryRig, data: Path) -> tuple[dict[str, float], BenchTable]
             ]
 
             def ask(question: str, memory: Any = memory) -> list[str]:
-                return [hit.block.content for hit in memory.search(question, top_k=50).hits]
+                return [hit.block.content for hit in memory.search(question, top_k=400).hits]
 
             every = [Contender("amgs", ask), *controls(texts, rig.seed)]
             for one, case in zip(conversation.questions, cases, strict=True):
@@ -354,8 +358,33 @@ def _compared(rig: MemoryRig, data: Path) -> tuple[dict[str, float], BenchTable]
                 if score.name == "amgs":
                     ours += [score.evidence] * score.asked
             for score in compare(cases, every, budget=400):
+                if score.name == "amgs":
+                    needed.append(score.needed)
                 totals.setdefault(f"{score.name}, 400 tokens", []).extend([score.evidence] * score.asked)
     here, there = (100 * sum(values) / len(values) for values in (ours, counted))
     rows = tuple((name, 100 * sum(values) / len(values)) for name, values in totals.items())
     table = BenchTable(f"Evidence held, {len(counted)} questions", ("memory", "%"), rows)
-    return {"versus_recall10": here, "locomo_recall10": there, "versus_off": abs(here - there)}, table
+    found = {"versus_recall10": here, "locomo_recall10": there, "versus_off": abs(here - there)}
+    return found | _hold_promises(needed), table
+
+
+def _hold_promises(needed: Sequence[tuple[int | None, ...]]) -> dict[str, float]:
+    """For each level, how many questions of a conversation are held within the budget that the other conversations
+    promise, and how far off the level that is, in points; the budget is the mean. A promise that cannot be made is
+    left out.
+    """
+    made: dict[str, float] = {}
+    for level in LEVELS:
+        held: list[bool] = []
+        budgets: list[int] = []
+        for place, own in enumerate(needed):
+            others = [one for n, each in enumerate(needed) if n != place for one in each]
+            budget = promise_budget(others, level)
+            if budget is not None:
+                budgets.append(budget)
+                held += [one is not None and one <= budget for one in own]
+        if held:
+            name, coverage = f"promise_{level * 100:.0f}", 100 * sum(held) / len(held)
+            made |= {name: coverage, f"{name}_off": abs(coverage - 100 * level)}
+            made[f"{name}_tokens"] = sum(budgets) / len(budgets)
+    return made

@@ -4,6 +4,7 @@ what the answer must rest on. No language model judges, and none is asked.
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 import time
@@ -18,6 +19,8 @@ from amgs.types import Progress
 from amgs.types.question_case import QuestionCase
 from amgs.wings.recorder.word_search import WordSearch
 
+LEVELS: Final = (0.8, 0.9, 0.95)
+"""Chances for which a budget is told."""
 EVERYTHING: Final = "everything"
 """The control that gives all there is, whatever the budget: what could be held at all."""
 
@@ -39,7 +42,8 @@ class ContenderScore:
     """How one memory fared. held: questions of which its text held all that it must and nothing that it must not; low,
     high: the 95 % interval of their share. evidence: the mean share of what a text must hold that it held. tokens:
     mean, of what it gave. milliseconds: median, of a question. better, worse: questions that it held and the first
-    memory did not, and the other way round. verdicts: of each question in order.
+    memory did not, and the other way round. verdicts: of each question in order. needed: tokens of its texts, the best
+    first, up to the one with which all was held that must be, None where they never were.
     """
 
     name: str
@@ -54,6 +58,23 @@ class ContenderScore:
     worse: int
     control: bool
     verdicts: tuple[bool, ...]
+    needed: tuple[int | None, ...]
+
+    @property
+    def promises(self) -> tuple[tuple[float, int | None], ...]:
+        """For each level of `LEVELS`, the budget that a further question of this kind needs at most, so likely."""
+        return tuple((level, promise_budget(self.needed, level)) for level in LEVELS)
+
+
+def promise_budget(needed: Sequence[int | None], level: float) -> int | None:
+    """The budget within which a further question is held with a chance of at least `level`, whatever memory and
+    questions are like, as long as it is drawn as these were: by split conformal prediction, the
+    ceil((n + 1) · level)-th of what n questions needed. None where too few were asked to promise it, or too many were
+    never held.
+    """
+    place = math.ceil((len(needed) + 1) * level)
+    known = sorted(one for one in needed if one is not None)
+    return known[place - 1] if 0 < place <= len(known) else None
 
 
 def controls(texts: Sequence[str], seed: int) -> list[Contender]:
@@ -80,13 +101,15 @@ def compare(
     """
     made: list[ContenderScore] = []
     for place, one in enumerate(contenders):
-        verdicts, shares, tokens, times = [], [], [], []
+        verdicts, shares, tokens, times, needed = [], [], [], [], []
         for number, case in enumerate(cases):
             if progress is not None:
                 progress(place * len(cases) + number, len(contenders) * len(cases), one.name)
             begun = time.perf_counter()
             texts = one.ask(case.question)
             times.append((time.perf_counter() - begun) * 1000)
+            if case.must_contain:
+                needed.append(_needed(texts, case.must_contain))
             if one.bounded:
                 texts = texts[:top] if top is not None else list(_fitting(texts, budget))
             wanted = [any(exactly(each, fact) for each in texts) for fact in case.must_contain]
@@ -109,9 +132,21 @@ def compare(
                 sum(there and not here for here, there in zip(verdicts, first, strict=True)),
                 one.control,
                 tuple(verdicts),
+                tuple(needed),
             )
         )
     return tuple(made)
+
+
+def _needed(texts: Sequence[str], facts: Sequence[str]) -> int | None:
+    """Tokens of the texts up to the one with which they hold all facts; None where they never do."""
+    tokens, left = 0, list(facts)
+    for text in texts:
+        tokens += approximate_tokens(text)
+        left = [fact for fact in left if not exactly(text, fact)]
+        if not left:
+            return tokens
+    return None
 
 
 def _fitting(texts: Sequence[str], budget: int) -> Iterator[str]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 View = Literal["traffic", "recall", "records", "audit", "scores", "why", "conversations"]
 _EVERY: Final = 0.5
 """Seconds between two lines that say what came."""
-_HITS: Final = 100
+_HITS: Final = 400
 """What our own memory is asked for, where a budget says how much of it counts."""
 
 

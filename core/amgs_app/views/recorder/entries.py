@@ -11,6 +11,7 @@ from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
     from amgs.wings.recorder.foreign_memory import MemoryOperation
+    from amgs.wings.recorder.versus import ContenderScore
     from amgs_app.views.recorder.results import (
         MemoriesCompared,
         MemoryAudit,
@@ -208,6 +209,16 @@ def recorded_conversations(result: RecordedConversations) -> ResultTable:
     return sheet("Conversations", "id* ended:at turns:n answers:n recalls:n", rows, notes)
 
 
+def _promised(one: ContenderScore) -> str:
+    """`a further question like these: amgs needs at most 300 tokens with 80 %, 612 with 90 %`."""
+    told = [f"{tokens:,} with {level:.0%}" for level, tokens in one.promises if tokens is not None]
+    return f"a further question like these: {one.name} needs at most " + (
+        f"tokens: {', '.join(told)}"
+        if told
+        else "what cannot be promised from so few, or so many that it never held"
+    )
+
+
 @entry(figure=tabled)
 def memories_compared(result: MemoriesCompared) -> ResultTable:
     rows = [
@@ -237,6 +248,7 @@ def memories_compared(result: MemoriesCompared) -> ResultTable:
         f"held: of {plural(len(result.questions), 'question')}, all that {result.file} asks for, within {bound}",
         f"better, worse: than {first}, question by question; (…): no memory, over {plural(result.texts, 'text')}",
         f"no memory held: {'; '.join(nobody[:3])}{' …' if len(nobody) > 3 else ''}" if nobody else "",
+        *(_promised(one) for one in result.scores if not one.control),
     ]
     columns = "memory held:n share 95_% evidence:score tokens:n ms:n better:n worse:n"
     return sheet("Memories compared", columns, rows, notes)

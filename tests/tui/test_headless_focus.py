@@ -235,6 +235,7 @@ LINES = [
     "focus steer 0 pin",
     "focus steer 0 expand",
     "focus measure 0",
+    "focus measure",
     "focus set window 480",
     "focus branch",
     "focus switch",

@@ -15,6 +15,7 @@ from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import DryRun, Lifetime
 from amgs_app.results.focus import (
     CorpusRead,
+    GistsMeasured,
     LastRun,
     Measured,
     Opened,
@@ -322,7 +323,7 @@ def steer(
     "focus measure",
     lane="model",
     needs="operate",
-    summary="Measure what a span's detail is worth, by ΔNLL.",
+    summary="Measure what a span's detail is worth, or what all gists carry.",
     example="focus measure 3",
     pane="focus",
     long=True,
@@ -334,15 +335,24 @@ def measure(
         str,
         Arg(
             metavar="POSITION",
-            help="The span's number in the working context, from 0, or its name, such as L1#20.",
+            help="The span's number in the working context, from 0, or its name, such as L1#20; without one, the gists "
+            "of the whole lifetime are measured.",
         ),
-    ],
-) -> Measured:
+    ] = "",
+    *,
+    progress: Progress | None = None,
+) -> Measured | GistsMeasured:
     """Compute the context with the span coarse and with it fine, and compare the NLL of what follows.
 
-    Exact, over the last `horizon` tokens; positive means the detail helps. The trace keeps it as a label.
+    Exact, over the last `horizon` tokens; positive means the detail helps. The trace keeps it as a label. Without a
+    span: at 24 places, two blocks stand as their gists, as those of another place and as tokens; what only the right
+    gists add is what gists carry.
     """
     runtime = engine.focus
+    if not entry:
+        from amgs_focus.carried import carried
+
+        return GistsMeasured(carried(runtime.tree, progress=progress), runtime.snapshot())
     found = runtime.measure(runtime.place(node_of(runtime, entry)))
     return Measured(found, runtime.snapshot())
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from amgs.types import Outcome
+    from amgs_focus.carried import Carried
     from amgs_focus.records import (
         BlockUtility,
         BranchView,
@@ -89,6 +90,14 @@ class Measured:
     """`focus measure`: what an entry's detail is worth."""
 
     measurement: Measurement
+    view: FocusView
+
+
+@dataclass(frozen=True, slots=True)
+class GistsMeasured:
+    """`focus measure` without a span: what the gists of the lifetime carry of their blocks."""
+
+    carried: Carried
     view: FocusView
 
 

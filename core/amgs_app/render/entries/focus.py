@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.results.focus import Measured, Opened, SettingChanged, Steered, Stepped
+    from amgs_app.results.focus import GistsMeasured, Measured, Opened, SettingChanged, Steered, Stepped
     from amgs_app.session.operator import Operator
     from amgs_focus.records import Refocus, TokenSpan
     from amgs_focus.views import EntryExplanation, EntryView, FocusView
@@ -312,6 +312,37 @@ def measured(result: Measured) -> ResultTable:
             ("over", f"{found.horizon} tokens"),
             ("step", found.step),
         ],
+    )
+
+
+def _gists_measured(result: GistsMeasured) -> str:
+    share = result.carried.share()
+    if share is None:
+        return "What follows is as easy with gists of elsewhere as with the text: nothing can be said of the gists"
+    middle, low, high = share
+    return (
+        f"The gists carry {middle:.0%} of what their blocks tell the model ({low:.0%} to {high:.0%}, 95 %, "
+        f"{len(result.carried.windows)} places)"
+    )
+
+
+@entry(figure=with_view, sentence=_gists_measured)
+def gists_measured(result: GistsMeasured) -> ResultTable:
+    found = result.carried
+    tokens, own, elsewhere = found.nats
+    middle, low, high = found.content()
+    return sheet(
+        _gists_measured(result),
+        "first_block:id tokens own_gists gists_of_elsewhere",
+        (
+            (str(each.node), f"{each.tokens:.2f}", f"{each.own:.2f}", f"{each.elsewhere:.2f}")
+            for each in found.windows
+        ),
+        (
+            f"Nats a token of what follows: {tokens:.2f} with the tokens, {own:.2f} with the blocks' own gists, "
+            f"{elsewhere:.2f} with gists of another place, which tell the kind of text. Own gists are better by "
+            f"{middle:.2f} ({low:.2f} to {high:.2f}).",
+        ),
     )
 
 

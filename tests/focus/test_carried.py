@@ -1,0 +1,63 @@
+"""What gists carry: by the definition, with gists of elsewhere as the control, and refused where it cannot be told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from amgs_focus.carried import BLOCKS, HORIZON, Carried, CarriedWindow, carried
+from amgs_focus.errors import FocusError
+from amgs_focus.records import NodeRef
+from tests.focus.focus_world import MODEL, small_tree
+
+
+def windows(*rows: tuple[float, float, float]) -> Carried:
+    return Carried(tuple(CarriedWindow(NodeRef(1, n), *row) for n, row in enumerate(rows)))
+
+
+def test_a_window_is_the_nll_of_what_follows_after_tokens_own_gists_and_those_of_elsewhere() -> None:
+    tree = small_tree(200)
+    found = carried(tree, windows=5)
+    one = found.windows[1]
+    size = tree.block_size
+    start, end = one.node.index * size, (one.node.index + BLOCKS) * size
+    targets = torch.from_numpy(tree.tokens(end, end + HORIZON).astype("int64"))
+    own = tree.gists(1, one.node.index, one.node.index + BLOCKS).flatten(0, 1)
+    sinks = MODEL.embed(torch.tensor(MODEL.sinks()))
+    for rows, nats in (
+        (MODEL.embed(torch.from_numpy(tree.tokens(start, end).astype("int64"))), one.tokens),
+        (own.to(sinks), one.own),
+    ):
+        hidden = MODEL.forward(torch.cat([sinks, rows, MODEL.embed(targets)])[None])[0]
+        at = len(sinks) + len(rows) - 1
+        logits = MODEL.logits(hidden[at : at + HORIZON]).double()
+        assert nats == pytest.approx(float(torch.nn.functional.cross_entropy(logits, targets)), abs=1e-4)
+    assert one.elsewhere != one.own
+
+
+def test_the_share_is_1_where_gists_are_as_good_as_tokens_and_0_where_any_gists_would_do() -> None:
+    drawn = np.random.default_rng(1).uniform(1, 3, 24)
+    whole = windows(*((x, x, x + 1) for x in drawn))
+    nothing = windows(*((x, x + 1, x + 1) for x in drawn))
+    assert whole.share() == pytest.approx((1, 1, 1))
+    assert nothing.share() == pytest.approx((0, 0, 0), abs=1e-9)
+    assert nothing.content() == pytest.approx((0, 0, 0), abs=1e-9)
+    assert windows(*((x, x, x + (-1) ** n) for n, x in enumerate(drawn))).share() is None
+
+
+def test_a_lifetime_that_is_too_short_is_refused() -> None:
+    with pytest.raises(FocusError, match="too short"):
+        carried(small_tree(40))
+
+
+def test_it_can_be_cancelled() -> None:
+    class StoppedError(Exception):
+        pass
+
+    def progress(done: int, of: int, what: str) -> None:
+        if done == 2:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        carried(small_tree(200), progress=progress)

@@ -32,7 +32,7 @@ from amgs.index.terms import (
     word_analyzer,
     words_of,
 )
-from amgs.text.language import ENGLISH, foreign_function_words, language_of
+from amgs.text.language import ENGLISH, foreign_function_words, language_of_question
 from amgs.text.scripts import spaced
 
 MOST_TERMS = 128
@@ -133,7 +133,7 @@ class LexicalIndex(ABC):
         allowed: what has no letter or digit has no terms.
         """
         text = clean(text[:LONGEST_QUERY])
-        language = language_of(text)
+        language = language_of_question(text)
         every = dict.fromkeys(self._terms_of(spaced(text, singles=False), language))
         idle = set[str]()
         if language != ENGLISH:
@@ -192,8 +192,8 @@ class LexicalIndex(ABC):
         return self._languages
 
     def _terms_of(self, spaced_text: str, language: str) -> list[str]:
-        """The terms of a text: each word by the stemmer of that language of the documents by which most of them hold
-        it, the likely one first.
+        """The terms of a text: each word by the stemmer of the likely language, or else of the first of those that the
+        documents are in by which any of them holds it.
         """
         present = self._present()
         if not present:
@@ -201,8 +201,8 @@ class LexicalIndex(ABC):
         languages = dict.fromkeys((*((language,) if language in present else ()), ENGLISH, *present))
         found = []
         for word in words_of(spaced_text):
-            stems = dict.fromkeys(stem(word, name) for name in languages)
-            found.append(next(iter(stems)) if len(stems) == 1 else max(stems, key=self.frequency))
+            stems = list(dict.fromkeys(stem(word, name) for name in languages))
+            found.append(next((each for each in stems if self.frequency(each)), stems[0]))
         return found
 
     def _exact(self, query: LexicalQuery, allowed: NDArray[np.int64] | None) -> dict[int, float]:

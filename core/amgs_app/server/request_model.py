@@ -5,6 +5,7 @@ specification (AMGS §3, §11.2), so that the words of an answer are words of a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +16,7 @@ from amgs_app.calls.operation import model_of
 from amgs_app.server.routes import Route, closed
 
 if TYPE_CHECKING:
+    from amgs.types import Frame, SearchResult
     from amgs_app.calls.operation import Operation
 
 _ENDS: Final = {"source_id": "start", "target_id": "goal", "relation_type": "kind"}
@@ -29,8 +31,20 @@ SPECIFIED: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """By operation: the specification's names, each with the parameter that it stands for."""
 
-EXPLAINED: Final = frozenset({"search", "frame assemble"})
-"""Operations whose plain answers say only what was chosen, unless the request has `explain`."""
+
+def _without_evidence(found: SearchResult) -> SearchResult:
+    return replace(found, hits=tuple(replace(each, evidence=()) for each in found.hits))
+
+
+def _chosen_alone(frame: Frame) -> Frame:
+    return replace(frame, candidates=frame.selected)
+
+
+EXPLAINED: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "search": _without_evidence,
+    "frame assemble": _chosen_alone,
+}
+"""Operations whose plain answers say only what was chosen, unless the request has `explain`; and how."""
 
 _PARTS: Final = ("recency", "centrality", "confidence", "similarity", "reinforcement")
 _Plain = str | int | float | bool | None

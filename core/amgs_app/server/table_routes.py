@@ -11,12 +11,12 @@ from typing import Annotated, Any
 from fastapi import Body, FastAPI, Query, Response
 from pydantic import BaseModel, Field
 
-from amgs.types import Frame, SearchResult, StoreStatus
+from amgs.types import StoreStatus
 from amgs_app.calls.call import Call
 from amgs_app.calls.operation import Operation
 from amgs_app.server.asking import Asked, ByCaller, check_right
 from amgs_app.server.hosting import Lane
-from amgs_app.server.request_model import request_model
+from amgs_app.server.request_model import EXPLAINED, request_model
 from amgs_app.server.routes import Route
 from amgs_app.session.operator import Operator
 
@@ -55,8 +55,8 @@ def add_route(app: FastAPI, route: Route) -> None:
         result = await asked.run(
             operation.name, lane_of(operation), work, call.line(), changes=operation.writes
         )
-        if not (asked.lossless or arguments.get("explain")):
-            result = _in_brief(result)
+        if operation.name in EXPLAINED and not (asked.lossless or arguments["explain"]):
+            result = EXPLAINED[operation.name](result)
         return asked.answer(_told(asked, result))
 
     where = Query() if route.asks_in_query else Body(default_factory=given) if not _needs(given) else Body()
@@ -84,13 +84,6 @@ def add_route(app: FastAPI, route: Route) -> None:
         tags=[route.tag],
         response_model=None,
     )
-
-
-def _in_brief(result: Any) -> Any:
-    """A search without what spoke for its hits, a frame without the candidates that are not in it; else the result."""
-    if isinstance(result, SearchResult):
-        return replace(result, hits=tuple(replace(each, evidence=()) for each in result.hits))
-    return replace(result, candidates=result.selected) if isinstance(result, Frame) else result
 
 
 def _told(asked: Asked, result: Any) -> Any:

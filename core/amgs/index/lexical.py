@@ -192,8 +192,8 @@ class LexicalIndex(ABC):
         return self._languages
 
     def _terms_of(self, spaced_text: str, language: str) -> list[str]:
-        """The terms of a text: each word by the stemmer of the likely language, or else of the first of those that the
-        documents are in by which any of them holds it.
+        """The terms of a text: each word by the stemmer under which most documents hold it, of equal ones the likely
+        language's. The first that any document holds would be misled by the few whose language was told wrong.
         """
         present = self._present()
         if not present:
@@ -202,7 +202,7 @@ class LexicalIndex(ABC):
         found = []
         for word in words_of(spaced_text):
             stems = list(dict.fromkeys(stem(word, name) for name in languages))
-            found.append(next((each for each in stems if self.frequency(each)), stems[0]))
+            found.append(max(stems, key=self.frequency) if len(stems) > 1 else stems[0])
         return found
 
     def _exact(self, query: LexicalQuery, allowed: NDArray[np.int64] | None) -> dict[int, float]:

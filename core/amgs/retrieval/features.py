@@ -92,7 +92,7 @@ class QueryFeatures:
     compare: embeds and compares another text, for the query without names. lexical, order: whether words, and the
     order of blocks, may speak at all. written, telling: numbers of the blocks that were written on the days asked for,
     and of those that tell of them. days_share: how much the former count, see `asked_days`.
-    meaning_weight: see Sources.
+    meaning_weight: see Sources. known_script: whether the encoder knows that of the query.
     """
 
     text: str
@@ -106,6 +106,7 @@ class QueryFeatures:
     telling: Collection[int] = ()
     days_share: float = 1.0
     meaning_weight: float = 1.0
+    known_script: bool = True
 
 
 def weigh(
@@ -155,6 +156,10 @@ def weigh(
     columns["asking"] = turn * np.minimum(traits.asking[rows], 1.0)
     columns["turn_length"] = turn * np.minimum(forms.length[rows], LONGEST_TURN)
     columns["part_length"] = part * forms.length[rows]
+    if not asked.known_script:
+        # Without meaning beside it, what stands around a part of a document outweighs the part's own words.
+        columns["window"] = turn * columns["window"]
+        columns["part_length"] = 0.0 * columns["part_length"]
     columns["flow"] = np.array([asked.flows.get(n, 0.0) for n in numbers.tolist()], dtype=np.float64)
     nothing = np.zeros(numbers.size)
     cosine = nothing

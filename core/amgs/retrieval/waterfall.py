@@ -337,11 +337,12 @@ class _Run:
             telling=self.telling,
             days_share=self.days_share,
             meaning_weight=self.sources.meaning_weight,
+            known_script=not self.unknown_script,
         )
         sources = self.sources
         found = weigh(numbers, asked, sources.sequences(), sources.keyword, sources.vectors)
-        if not asked.order:
-            return found
+        if not asked.order or self.unknown_script:
+            return found  # names are told by their capital letters, which other scripts do not have
         most = self.request.most
         if most is not None and most <= FEW:
             # Read with those whose names count: a second query would take longer than more rows.

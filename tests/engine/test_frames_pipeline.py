@@ -129,7 +129,7 @@ def test_with_a_question_the_order_is_that_of_the_search_and_without_one_that_of
 
 
 def test_what_came_last_is_in_a_frame_with_a_question_only_where_it_is_about_it(sources: Sources) -> None:
-    strict = replace(KNOWN["ATTENTION"], rule=replace(KNOWN["ATTENTION"].rule, similarity_share=0.95))
+    strict = replace(KNOWN["ATTENTION"], rule=replace(KNOWN["ATTENTION"].rule, similarity_share=0.99))
     known = {**KNOWN, "ATTENTION": strict}
     asked = FrameRequest("rye bread", 2000)
     made = build(known["SESSION"], asked, known, sources, SETTINGS, approximate_tokens)

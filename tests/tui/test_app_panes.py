@@ -293,6 +293,8 @@ async def test_verdicts_go_to_the_candidate_under_the_cursor() -> None:
             "block": pane.candidates[1].block.id,
             "forecast": None,
             "assembly": None,
+            "query": "",
+            "answer": None,
         }
         assert driven.app.main.focused_pane is pane
 

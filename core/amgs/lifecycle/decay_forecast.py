@@ -202,7 +202,7 @@ def _by_category(
             float(sums[0][k] / sizes[k]),
             float(sums[1][k] / sizes[k]),
         )
-        for k in sorted(range(kinds), key=lambda k: (-sizes[k], known.names[k]))
+        for k in sorted(np.flatnonzero(sizes).tolist(), key=lambda k: (-sizes[k], known.names[k]))
     )
 
 

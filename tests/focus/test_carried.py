@@ -55,7 +55,7 @@ def test_it_can_be_cancelled() -> None:
     class StoppedError(Exception):
         pass
 
-    def progress(done: int, of: int, what: str) -> None:
+    def progress(done: int, total: int, doing: str) -> None:
         if done == 2:
             raise StoppedError
 

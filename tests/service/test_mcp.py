@@ -64,8 +64,8 @@ async def use_it(client: Client) -> None:
     assert "No such block" in text_of(wrong)
     missing = await client.call_tool("feedback", {"id": block})
     assert missing.is_error and "verdict is missing" in text_of(missing)
-    said = {"query": "berth", "answer": "Berth 7."}
-    assert "Noted: 0 notes used" in text_of(await client.call_tool("feedback", said))
+    answered = {"query": "berth", "answer": "Berth 7."}
+    assert "Noted: 0 notes used" in text_of(await client.call_tool("feedback", answered))
 
 
 async def test_an_agent_uses_the_memory_over_http(address: str) -> None:

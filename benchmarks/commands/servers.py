@@ -32,8 +32,9 @@ def bench_service(
     ] = 2000,
     progress: Progress,
 ) -> BenchResult:
-    """Start real servers on loopback: 32 clients at once, searches while a consolidation runs, kills after
-    acknowledgements, attempts to see another namespace, and whatever the schema allows. Bounded, and ended with it.
+    """Start real servers on loopback: 32 clients at once, searches while a consolidation runs, kills beside readers,
+    attempts to see another namespace, whatever the schema allows, and a day of mixed use by the server's clock.
+    Bounded, and ended with it.
     """
     import tempfile
 

@@ -12,7 +12,7 @@ import statistics
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
@@ -25,6 +25,8 @@ from benchmarks.large_corpus import NOW, Books
 from benchmarks.large_store import prepare
 from benchmarks.measures import quantile
 from benchmarks.service import hostile
+from benchmarks.service.day import DayEffort, live_a_day
+from benchmarks.service.kills import kill_beside_readers
 from benchmarks.service.load import CLIENTS, Load, at_most, at_rate
 from benchmarks.service.process import ServerProcess
 from benchmarks.service.stages import stage_table
@@ -65,6 +67,10 @@ BENCH = Bench(
         "lost": ("<=", 0.0),
         "read_p95_ms_while_consolidating": ("<=", 150.0),
         "lost_after_kill": ("<=", 0.0),
+        "stale_reads": ("<=", 0.0),
+        "day_errors": ("<=", 0.0),
+        "day_memory_growth": ("<=", 0.1),
+        "day_left_blocks": ("<=", 0.0),
         "server_errors": ("<=", 0.0),
         "escaped": ("<=", 0.0),
         "sdk_overhead": ("<=", 0.20),
@@ -85,7 +91,7 @@ HELD_P95 = 120.0
 @dataclass(frozen=True, slots=True)
 class ServiceEffort:
     """How much is done: blocks of the store under load, seconds at each rate, kills, examples of the schema, attempts
-    to escape, calls by which the SDK is compared, raw blocks that are consolidated while searches go on.
+    to escape, calls by which the SDK is compared, raw blocks that are consolidated while searches go on, a day's work.
     """
 
     blocks: int = 100_000
@@ -96,6 +102,7 @@ class ServiceEffort:
     calls: int = 300
     raw: int = 500
     sample: int = 3000
+    day: DayEffort = field(default_factory=DayEffort)
 
 
 def run(
@@ -106,7 +113,7 @@ def run(
     work.mkdir(parents=True, exist_ok=True)
     shared = ("--model", model)
     metrics: dict[str, float] = {}
-    rig.progress(0, 6, "filling a store")
+    rig.progress(0, 7, "filling a store")
     store = prepare(
         books, effort.blocks, work, rig.embedder, sample=effort.sample, seed=SEED, progress=rig.progress
     )
@@ -120,39 +127,51 @@ def run(
         at_most(bare.address, 2.0, questions[-220:-120])
         metrics["bare_a_second"] = at_most(bare.address, effort.seconds, questions)
     with _server(work, "--store", str(copy), *shared) as server:
-        rig.progress(1, 6, "asking from 32 clients")
+        rig.progress(1, 7, "asking from 32 clients")
         at_most(server.address, 2.0, questions[-220:-120])
         metrics["searches_a_second"] = at_most(server.address, effort.seconds, questions)
         metrics["of_bare"] = metrics["searches_a_second"] / metrics["bare_a_second"]
         found, table = _under_load(server, questions, effort, rig)
         metrics |= found
         tables.append(table)
-        rig.progress(2, 6, "asking while a consolidation runs")
+        rig.progress(2, 7, "asking while a consolidation runs")
         metrics["read_p95_ms_while_consolidating"] = _while_consolidating(server, questions, effort)
         metrics["event_lag_p95_ms"] = _event_lag(server)
         metrics |= first_paint(server.address)
         metrics["sdk_overhead"] = _sdk_overhead(server, questions, effort.calls)
         metrics["mcp_definition_tokens"] = float(_definition_tokens(server, rig.count_tokens))
     small = work / "small.duckdb"
-    rig.progress(3, 6, "killing it after acknowledgements")
+    rig.progress(3, 7, "killing it beside readers")
     _removed(small)
-    missing, taken, sound = hostile.lost_after_kill(
+    killed = kill_beside_readers(
         lambda: _server(work, "--store", str(small), *shared),
         effort.kills,
-        lambda number: rig.progress(number, effort.kills, "killing it after acknowledgements"),
+        lambda number: rig.progress(number, effort.kills, "killing it beside readers"),
+        seed=SEED,
     )
     metrics |= {
-        "lost_after_kill": float(missing),
-        "acknowledged_before_kills": float(taken),
-        "verified_after_kills": float(sound),
+        "lost_after_kill": float(len(killed.missing)),
+        "acknowledged_before_kills": float(len(killed.acknowledged)),
+        "stale_reads": float(len(killed.stale)),
+        "reads_beside_kills": float(killed.reads),
+        "verified_after_kills": float(killed.sound),
     }
-    rig.progress(4, 6, "trying to escape from a namespace")
+    rig.progress(4, 7, "trying to escape from a namespace")
     metrics["escaped"] = float(len(_escaped(work, shared, effort.escapes)))
-    rig.progress(5, 6, "asking all that the schema allows")
+    rig.progress(5, 7, "asking all that the schema allows")
     _removed(small)
     with _tokened(work, shared) as server:
         report = hostile.probe_schema(server.address, _KEYS["own"], effort.examples, SEED, work)
     metrics |= {"schema_cases": float(report.cases), "server_errors": float(report.server_errors)}
+    rig.progress(6, 7, "living a day")
+    day_store = work / "day.duckdb"
+    _removed(day_store)
+    hours = effort.day.hours
+    day = live_a_day(
+        day_store, model, questions, effort.day, lambda hour: rig.progress(hour, hours, "living a day")
+    )
+    metrics |= day.metrics()
+    tables.append(day.table())
     settings = {
         "blocks": effort.blocks,
         "clients": CLIENTS,
@@ -197,7 +216,7 @@ def _under_load(
     acknowledged: list[str] = []
     asked = 0
     for number, rate in enumerate(RATES):
-        rig.progress(1, 6, f"asking {rate:.0f} times a second")
+        rig.progress(1, 7, f"asking {rate:.0f} times a second")
         fresh = [*questions[asked:], *questions[:asked]]
         load = at_rate(server.address, rate, effort.seconds, fresh, seed=SEED + number)
         asked = (asked + int(rate * effort.seconds)) % len(questions)

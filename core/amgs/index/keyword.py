@@ -15,6 +15,8 @@ import shutil
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from functools import lru_cache, partial
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +40,10 @@ _WRITER_BYTES = 30_000_000
 _DELETED_AT_ONCE = 1000
 
 _REMEMBERED = 1000
-"""Lists of postings that one state of the index remembers: 32 kB each at most, and questions share most words."""
+"""Lists of postings that one state of the index remembers: questions share most words."""
+
+_LONGEST_REMEMBERED = 2000
+"""Documents of such a list, of 16 bytes each; a longer one is not remembered."""
 
 _RARE = 20
 """A filter that passes fewer than one in so many documents is made part of the query."""
@@ -228,24 +233,8 @@ class KeywordIndex(LexicalIndex):
         return self._postings(_OPENING, term, limit)
 
     def _postings(self, field: str, term: str, limit: int) -> StemPostings:
-        key = (field, term, limit)
-        found = self._remembered.get(key)
-        if found is None:
-            found = self._looked_up(field, term, limit)
-            if len(self._remembered) < _REMEMBERED:
-                self._remembered[key] = found
-        return found
-
-    def _looked_up(self, field: str, term: str, limit: int) -> StemPostings:
-        if limit <= 0 or not self.documents:
-            return StemPostings(np.zeros(0, np.int64), np.zeros(0, np.float64))
-        query = _term_query(self._schema, field, term)
-        found = self._searcher.search(query, min(limit, self.documents), count=False).hits
-        if not found:
-            return StemPostings(np.zeros(0, np.int64), np.zeros(0, np.float64))
-        # Not unzipped: to unpack thousands of pairs takes longer than to find them.
-        scores = np.array([score for score, _ in found], dtype=np.float64)
-        return StemPostings(self._numbers_at([address for _, address in found]), scores.round(5))
+        look_up = self._remembering if limit <= _LONGEST_REMEMBERED else self._remembering.__wrapped__
+        return look_up(field, term, limit)
 
     def ranked(
         self,
@@ -304,19 +293,15 @@ class KeywordIndex(LexicalIndex):
         look = min(2 * limit, self.documents)
         while True:
             found = self._searcher.search(query, look, count=False).hits
-            numbers = self._numbers_at([address for _, address in found])
+            scores, numbers = _unpacked(self._searcher, found)
             passes = np.ones(len(found), dtype=bool) if allowed is None else contains(allowed, numbers)
             if int(passes.sum()) >= limit or len(found) < look or look >= self.documents:
                 break
             look = min(4 * look, self.documents)
-        scores = np.array([score for score, _ in found], dtype=np.float64)
-        hits = [
-            Hit(int(n), round(float(s), 5))
-            for n, s in zip(numbers[passes], scores[passes], strict=True)
-            if s > 0
-        ]
-        hits.sort(key=lambda hit: (-hit.score, hit.number))
-        return hits[:limit]
+        passes &= scores > 0
+        numbers, rounded = numbers[passes], np.array([round(score, 5) for score in scores[passes].tolist()])
+        best = np.lexsort((numbers, -rounded))[:limit]
+        return [Hit(*found) for found in zip(numbers[best].tolist(), rounded[best].tolist(), strict=True)]
 
     def _identifier_query(self, identifier: Identifier) -> Query:
         whole = _term_query(self._schema, _IDENTIFIERS, identifier.exact)
@@ -326,16 +311,12 @@ class KeywordIndex(LexicalIndex):
             [whole, _term_query(self._schema, _IDENTIFIERS, identifier.squeezed)]
         )
 
-    def _numbers_at(self, addresses: list[DocAddress]) -> NDArray[np.int64]:
-        """The numbers of documents: (k,)."""
-        found = self._searcher.fast_field_values("number", addresses) if addresses else []
-        return np.array(found, dtype=np.int64)
-
     def _refresh(self) -> None:
         self._searcher: Searcher = self._index.searcher()
         self._vocabulary = self._languages = None
         self._stemmed = {}
-        self._remembered: dict[tuple[str, str, int], StemPostings] = {}  # views of one state share it
+        # Of this state alone, whatever the index becomes; views of it share what is remembered.
+        self._remembering = lru_cache(_REMEMBERED)(partial(_best_postings, self._schema, self._searcher))
 
     def _held(self) -> NDArray[np.int64]:
         """The numbers as the files have them; read once, at open."""
@@ -344,7 +325,7 @@ class KeywordIndex(LexicalIndex):
             if self.documents
             else []
         )
-        return np.sort(self._numbers_at([a for _, a in found]))
+        return np.sort(_unpacked(self._searcher, found)[1])
 
     def _write(self) -> IndexWriter:
         if self._writer is None:
@@ -381,6 +362,23 @@ def _registered(index: Index) -> Index:
 def _field(stem: str) -> str:
     """The field that holds a stem."""
     return _COMMON if common(stem) else _STEMS
+
+
+def _best_postings(schema: Schema, searcher: Searcher, field: str, term: str, limit: int) -> StemPostings:
+    most = min(limit, searcher.num_docs)
+    query = _term_query(schema, field, term)
+    scores, numbers = _unpacked(searcher, searcher.search(query, most, count=False).hits if most > 0 else [])
+    return StemPostings(numbers, scores.round(5))
+
+
+def _unpacked(
+    searcher: Searcher, found: Sequence[tuple[float, DocAddress]]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The scores and the numbers of documents found: (k,), (k,)."""
+    # Not unzipped: to unpack thousands of pairs takes longer than to find them.
+    scores = np.fromiter(map(itemgetter(0), found), np.float64, len(found))
+    numbers = searcher.fast_field_values("number", list(map(itemgetter(1), found))) if found else []
+    return scores, np.fromiter(numbers, np.int64, len(found))
 
 
 def _unusable(directory: Path | None, error: Exception) -> StoreError:

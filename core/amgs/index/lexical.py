@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from amgs.index.terms import (
     COMMON_RARITY,
     LONGEST_QUERY,
+    LONGEST_WORD,
     STEMMED,
     Identifier,
     IdentifierTerm,
@@ -28,7 +29,7 @@ from amgs.index.terms import (
     identifiers,
     idf,
     mark,
-    stem,
+    stemmed,
     word_analyzer,
     words_of,
 )
@@ -72,6 +73,11 @@ class StemPostings:
 
     numbers: NDArray[np.int64]
     scores: NDArray[np.float64]
+
+
+def _is_one(word: str) -> bool:
+    """Whether a text is one word and nothing else."""
+    return word.isascii() and word.isalnum() and len(word) < LONGEST_WORD
 
 
 class LexicalIndex(ABC):
@@ -150,7 +156,10 @@ class LexicalIndex(ABC):
         stems = [(t.text, 1.0) for t in query.terms if t.document_frequency]
         named = [(t.identifier, t.weight) for t in query.identifiers if t.document_frequency and t.weight]
         exact = self._exact(query, allowed)
-        found = {hit.number: hit for hit in self.ranked(stems, limit, allowed, named)}
+        best = self.ranked(stems, limit, allowed, named)
+        if not exact:
+            return best
+        found = {hit.number: hit for hit in best}
         # An identifier is never crowded out of the pool by documents that share many common words.
         missing = [number for number in exact if number not in found]
         if missing:
@@ -180,6 +189,18 @@ class LexicalIndex(ABC):
                 self._stemmed[words, language] = known
         return list(known)
 
+    def stems_of(self, words: Iterable[str]) -> Mapping[str, Sequence[str]]:
+        """What each of many words is looked up as by itself; fresh ones are stemmed together, which is quicker."""
+        if not self._present():
+            return {word: _stems(word) for word in words}
+        known = {word: self._stemmed.get((word, ENGLISH)) for word in words}
+        fresh = [word for word, stems in known.items() if stems is None and _is_one(word)]
+        for word, stem_of_it in zip(fresh, self._terms_of(" ".join(fresh), ENGLISH), strict=True):
+            known[word] = [stem_of_it]
+            if len(self._stemmed) < _REMEMBERED:
+                self._stemmed[word, ENGLISH] = [stem_of_it]
+        return {word: self.stems(word) if stems is None else stems for word, stems in known.items()}
+
     # --- inside -----------------------------------------------------------------------------------------
 
     def _present(self) -> tuple[str, ...]:
@@ -196,10 +217,11 @@ class LexicalIndex(ABC):
         if not present:
             return list(word_analyzer().analyze(spaced_text))
         languages = dict.fromkeys((*((language,) if language in present else ()), ENGLISH, *present))
+        words = words_of(spaced_text)
         found = []
-        for word in words_of(spaced_text):
-            stems = list(dict.fromkeys(stem(word, name) for name in languages))
-            found.append(max(stems, key=self.frequency) if len(stems) > 1 else stems[0])
+        for each in zip(*(stemmed(words, name) for name in languages), strict=True):
+            stems = dict.fromkeys(each)
+            found.append(max(stems, key=self.frequency) if len(stems) > 1 else each[0])
         return found
 
     def _exact(self, query: LexicalQuery, allowed: NDArray[np.int64] | None) -> dict[int, float]:

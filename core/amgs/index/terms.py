@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
@@ -79,10 +79,12 @@ def words_of(text: str) -> list[str]:
     return list(_plain().analyze(text))
 
 
-@lru_cache(maxsize=100_000)
-def stem(word: str, language: str) -> str:
-    """A word of `words_of` as texts of this language are looked up."""
-    return " ".join(word_analyzer(language).analyze(word))
+def stemmed(words: Sequence[str], language: str) -> list[str]:
+    """Words of `words_of` as texts of this language are looked up, one by one."""
+    analyzer = word_analyzer(language)
+    found = list(analyzer.analyze(" ".join(words)))
+    # One in small letters may be too long for a word, which it was not as it was written.
+    return found if len(found) == len(words) else [" ".join(analyzer.analyze(word)) for word in words]
 
 
 def cut_analyzer() -> TextAnalyzer:

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from amgs.index.block_features import name_words
 from amgs.index.lexical import LexicalIndex
-from amgs.index.terms import LexicalQuery, Term
+from amgs.index.terms import LexicalQuery
 from amgs.index.vector import QueryVectors, VectorIndex
 from amgs.retrieval.asked_role import asked_role
 from amgs.retrieval.sequence_index import NOTHING, SequenceIndex
 from amgs.retrieval.sources import Numbers
-from amgs.retrieval.text_forms import NOTE, PART
+from amgs.retrieval.text_forms import NOTE, PART, TURN
 from amgs.text.stop_words import COMMON_WORDS
 
 FEATURES: Mapping[str, str] = {
@@ -119,14 +119,17 @@ def weigh(
     """The features of each candidate: numbers (m,) rising, all of them in the sequence index."""
     traits, forms = sequences.traits, sequences.forms
     rows = traits.rows(numbers)
-    before = sequences.step(rows, sequences.before)
+    form = forms.form[rows]
+    turns = form == TURN
+    near = _window(sequences, rows, turns)
+    before = near[1]
     people = sequences.called(asked.text)
     names = {word for place in people for word in name_words(traits.names[place])}
-    turn = forms.turns[rows].astype(np.float64)
-    part = (forms.form[rows] == PART).astype(np.float64)
+    turn = turns.astype(np.float64)
+    part = (form == PART).astype(np.float64)
     gate = forms.gate[rows]
     named = np.isin(forms.speaker[rows], people)
-    words = _Words(asked, sequences, keyword, rows, names)
+    words = _Words(asked, sequences, keyword, near, turns, names)
     columns: dict[str, NDArray[np.float64]] = {
         "words": words.own,
         "opening": words.opening,
@@ -137,14 +140,15 @@ def weigh(
         columns["neighbour_words"] = gate * words.beside
         columns["episode_words"] = turn * words.episode
         columns["after_question"] = gate * np.where(before == NOTHING, 0.0, traits.asks[before])
+    cosine = np.zeros(numbers.size)
     if asked.comparison is not None:
-        paired = np.where(forms.turns[rows] & asked.order, before, NOTHING)
-        meaning = _meaning(numbers, paired, asked.comparison, sequences, vectors)
-        if names and asked.compare is not None and turn.any():
-            bare = asked.compare(without_names(asked.text, names))
-            other = _meaning(numbers, paired, bare, sequences, vectors)
+        paired = np.flatnonzero(turns & (before != NOTHING)) if asked.order else np.zeros(0, np.int64)
+        meanings = _Meanings(numbers, paired, traits.numbers[before[paired]], vectors)
+        cosine, meaning = meanings.by(asked.comparison)
+        if names and asked.compare is not None and turns.any():
+            _, other = meanings.by(asked.compare(without_names(asked.text, names)))
             meaning += turn * _WITHOUT_NAMES * (other - meaning)
-        counts = asked.meaning_weight * np.where(forms.form[rows] == NOTE, NOTE_MEANING, 1.0)
+        counts = asked.meaning_weight * np.where(form == NOTE, NOTE_MEANING, 1.0)
         columns["meaning"] = counts * meaning
     columns["asked_of"] = named.astype(np.float64)
     role = asked_role(asked.text)
@@ -162,12 +166,8 @@ def weigh(
         columns["part_length"] = 0.0 * columns["part_length"]
     columns["flow"] = np.array([asked.flows.get(n, 0.0) for n in numbers.tolist()], dtype=np.float64)
     nothing = np.zeros(numbers.size)
-    cosine = nothing
-    if asked.comparison is not None:
-        own = asked.comparison.of(numbers.tolist())
-        cosine = np.array([own.get(n, 0.0) for n in numbers.tolist()], dtype=np.float64)
     values = np.stack([columns.get(name, nothing) for name in FEATURES], axis=1)
-    return Features(numbers, values, named, words.coverage, forms.form[rows], gate, cosine)
+    return Features(numbers, values, named, words.coverage, form, gate, cosine)
 
 
 def without_names(text: str, names: Collection[str]) -> str:
@@ -191,104 +191,103 @@ class _Words:
         asked: QueryFeatures,
         sequences: SequenceIndex,
         keyword: LexicalIndex,
-        rows: NDArray[np.int64],
+        near: NDArray[np.int64],
+        turns: NDArray[np.bool_],
         names: Collection[str],
     ) -> None:
         self.own, self.opening, self.beside, self.coverage, self.window, self.episode = (
-            np.zeros(rows.size) for _ in range(6)
+            np.zeros(turns.size) for _ in range(6)
         )
         every = keyword.content(asked.query) if asked.lexical else ()
-        if not every or not rows.size:
+        if not every or not turns.size:
             return
         spoken = {term.text for term in keyword.content(asked.query, names)} if names else None
-        turns, episode = sequences.forms.turns, sequences.episode
-        near = _neighbours(sequences, rows)
-        beside = [
-            sequences.step(rows, way, count)
-            for way in (sequences.before, sequences.after)
-            for count in (1, 2)
-        ]
-        turn = turns[rows]
-        mass = np.zeros(rows.size)
-        episodes = np.zeros(sequences.episodes)
-        mentioning = np.zeros(episodes.size, dtype=np.bool_)
-        scores = np.zeros(turns.size)
+        every_turn, every_episode = sequences.forms.turns, sequences.episode
+        episode = every_episode[near[0]]
+        mass, mentioned = np.zeros(turns.size), np.zeros(turns.size)
+        mentioning = np.zeros(sequences.episodes, dtype=np.bool_)
+        scores = np.zeros(every_turn.size + 1)  # the last one is that at NOTHING
+
+        def laid_out(at: NDArray[np.int64], found: NDArray[np.float64]) -> NDArray[np.float64]:
+            """(5, m) what of the scores at some rows stands near the candidates."""
+            scores[at] = found
+            held = scores[near]
+            scores[at] = 0.0  # to lay it out anew for each word would take longer where blocks are many
+            return held
+
         for term in every:
             asked_of_turns = spoken is None or term.text in spoken
             found = keyword.postings(term.text, MOST_POSTINGS)
             at = sequences.traits.rows(found.numbers)
-            known = (at != NOTHING) & (asked_of_turns | ~turns[at])
+            known = at != NOTHING
+            if not asked_of_turns:
+                known &= ~every_turn[at]
             at = at[known]
-            scores[at] = found.scores[known]
-            self.own += scores[rows]
-            for other in beside:
-                self.beside += _at(scores, other)
-            counts = term.idf * (asked_of_turns | ~turn)
+            held = laid_out(at, found.scores[known])
+            self.own += held[0]
+            for other in held[1:]:
+                self.beside += other
+            counts = term.idf * (asked_of_turns | ~turns)
             mass += counts
-            self.coverage += counts * (scores[rows] > 0)
-            self.window += counts * np.any([_at(scores, other) > 0 for other in near], axis=0)
-            if asked_of_turns:
-                mentioning[episode[at]] = True
-                episodes[mentioning] += term.idf
-                mentioning[episode[at]] = False
-            scores[at] = 0.0  # to lay it out anew for each word would take longer where blocks are many
-        if not turn.all():
-            self.opening = ~turn * _by_openings(every, sequences, keyword, rows)
-        best = max(float(self.own.max()), _SHARPEST)
+            self.coverage += counts * (held[0] > 0)
+            self.window += counts * (held > 0).any(axis=0)
+            if asked_of_turns and turns.any():
+                mentioning[every_episode[at]] = True
+                mentioned += term.idf * mentioning[episode]
+                mentioning[every_episode[at]] = False
+            if not turns.all():
+                found = keyword.openings(term.text, MOST_POSTINGS)
+                at = sequences.traits.rows(found.numbers)
+                self.opening += laid_out(at[at != NOTHING], found.scores[at != NOTHING])[0]
         mass = np.maximum(mass, _SHARPEST)
+        best = _best(self.own)
         self.own, self.beside = self.own / best, self.beside / best
+        self.opening = ~turns * (self.opening / _best(self.opening))
         self.coverage, self.window = self.coverage / mass, self.window / mass
-        mentioned = np.where(turn, episodes[episode[rows]], 0.0)
-        self.episode = mentioned / max(float(mentioned.max()), _SHARPEST)
+        mentioned = np.where(turns, mentioned, 0.0)
+        self.episode = mentioned / _best(mentioned)
 
 
-def _by_openings(
-    terms: Collection[Term], sequences: SequenceIndex, keyword: LexicalIndex, rows: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """(m,) BM25 of the candidates' openings, by the best."""
-    scores = np.zeros(sequences.forms.turns.size)
-    for term in terms:
-        found = keyword.openings(term.text, MOST_POSTINGS)
-        at = sequences.traits.rows(found.numbers)
-        scores[at[at != NOTHING]] += found.scores[at != NOTHING]
-    own = scores[rows]
-    return np.asarray(own / max(float(own.max()), _SHARPEST))
+def _best(scores: NDArray[np.float64]) -> float:
+    return max(float(scores.max()), _SHARPEST)
 
 
-def _neighbours(sequences: SequenceIndex, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """The rows themselves and those that their windows hold: two on either side of a turn, one of anything else."""
-    turn = sequences.forms.turns[rows]
+def _window(sequences: SequenceIndex, rows: NDArray[np.int64], turns: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """(5, m): the rows themselves, those one and two steps before, and those one and two steps after; NOTHING where
+    there is none, as two steps from anything but a turn.
+    """
     found = [rows]
     for way in (sequences.before, sequences.after):
         one = sequences.step(rows, way)
-        found += [one, np.where(turn, sequences.step(one, way), NOTHING)]
-    return found
+        found += [one, np.where(turns, sequences.step(one, way), NOTHING)]
+    return np.stack(found)
 
 
-def _at(values: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The value at each row, 0 at NOTHING."""
-    return np.where(rows == NOTHING, 0.0, values[rows])
-
-
-def _meaning(
-    numbers: Numbers,
-    before: NDArray[np.int64],
-    comparison: QueryVectors,
-    sequences: SequenceIndex,
-    vectors: VectorIndex,
-) -> NDArray[np.float64]:
-    """(m,) cosines in deviations from the mean; a block without an embedding stands at the mean. before: (m,) rows
-    of the pieces to be taken together with each, or NOTHING.
+class _Meanings:
+    """What m blocks mean, each alone or together with the one before it. numbers: (m,). paired: (p,) the places of
+    those to be taken together with `earlier` (p,), numbers too.
 
     A turn alone is often a fragment ("Yes, on Tuesday."): its vector and that of the turn before are added.
     """
-    mean, deviation = comparison.spread
-    own = comparison.of(numbers.tolist())
-    cosine = np.array([own.get(n, mean) for n in numbers.tolist()], dtype=np.float64)
-    earlier = np.where(before == NOTHING, NOTHING, sequences.traits.numbers[before])
-    length = vectors.together(numbers, earlier)
-    theirs = comparison.of(earlier.tolist())
-    other = np.array([theirs.get(n, 0.0) for n in earlier.tolist()], dtype=np.float64)
-    paired = length > _SHARPEST
-    together = np.where(paired, (cosine + other) / np.where(paired, length, 1.0), cosine)
-    return np.asarray((together - mean) / max(deviation, _SHARPEST))
+
+    def __init__(
+        self, numbers: Numbers, paired: NDArray[np.int64], earlier: Numbers, vectors: VectorIndex
+    ) -> None:
+        length = vectors.together(numbers[paired], earlier) if paired.size else np.zeros(0, np.float32)
+        held = length > _SHARPEST
+        self._numbers, self._earlier = numbers.tolist(), earlier[held].tolist()
+        self._paired, self._length = paired[held], length[held]
+
+    def by(self, comparison: QueryVectors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(m,) cosines, 0 without an embedding, and (m,) those of what is taken together, in deviations from the mean;
+        without an embedding a block stands at the mean.
+        """
+        mean, deviation = comparison.spread
+        own = comparison.of(self._numbers)
+        together = np.array([own.get(n, mean) for n in self._numbers], dtype=np.float64)
+        if self._earlier:
+            theirs = comparison.of(self._earlier)
+            other = np.array([theirs.get(n, 0.0) for n in self._earlier], dtype=np.float64)
+            together[self._paired] = (together[self._paired] + other) / self._length
+        cosine = np.array([own.get(n, 0.0) for n in self._numbers], dtype=np.float64)
+        return cosine, (together - mean) / max(deviation, _SHARPEST)

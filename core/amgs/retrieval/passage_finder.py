@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from amgs.index.fuzzy import StemCorrection
@@ -33,9 +33,13 @@ class PassageFinder:
 
     def matches(self, content: str) -> list[Match]:
         """Where the content holds a word of the query, in any of its forms."""
+        if not self._weights:
+            return []
+        read = content[:_MOST]
+        self._read(_WORD.findall(read))
         found = []
-        for word in _WORD.finditer(content[:_MOST]) if self._weights else ():
-            term = self._term(word[0].lower())
+        for word in _WORD.finditer(read):
+            term = self._terms[word[0]]
             if term is not None:
                 found.append(Match(word.start(), word.end(), term, self._weights[term]))
         return found
@@ -47,11 +51,12 @@ class PassageFinder:
         inside = tuple((m.start, m.end) for m in matches if start <= m.start and m.end <= end)
         return PassageSpan(start, end, inside)
 
-    def _term(self, word: str) -> str | None:
-        if word not in self._terms:
-            stems = self._keyword.stems(word)
-            self._terms[word] = next((stem for stem in stems if stem in self._weights), None)
-        return self._terms[word]
+    def _read(self, words: Collection[str]) -> None:
+        """Note of each word, as it is written, which term of the query it is a form of, if any."""
+        fresh = {word: word.lower() for word in set(words) - self._terms.keys()}
+        stems = self._keyword.stems_of(set(fresh.values()))
+        for word, lower in fresh.items():
+            self._terms[word] = next((stem for stem in stems[lower] if stem in self._weights), None)
 
 
 def with_passages(hits: Sequence[Candidate], finder: PassageFinder) -> tuple[Candidate, ...]:

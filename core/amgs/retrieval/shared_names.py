@@ -8,7 +8,7 @@ were tried and add nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -78,7 +78,9 @@ class _NameIndex:
 
     def spread(self, text: str) -> NDArray[np.float64]:
         """(m,) what each candidate gets of a text's weight of 1."""
-        told = {name: self._rarity(name) for name in names(text)}
+        found = names(text)
+        self._read({word for name in found for word in name.split()})
+        told = {name: self._rarity(name) for name in found}
         kept = sorted((name for name in told if told[name] > 0), key=lambda name: -told[name])[:MOST_NAMES]
         got = np.zeros(self._numbers.size)
         whole = sum(told[name] for name in kept)
@@ -91,6 +93,11 @@ class _NameIndex:
                 got += told[name] / whole * holds / many
         return got
 
+    def _read(self, words: Collection[str]) -> None:
+        for word, stems in self._keyword.stems_of(set(words) - self._words.keys()).items():
+            told = [stem for stem in stems if stem not in _COMMON]
+            self._words[word] = tuple((self._keyword.frequency(stem), stem) for stem in told)
+
     def _rarity(self, name: str) -> float:
         """The idf of the rarest word; 0 of a name that is in too many blocks."""
         least = min((frequency for frequency, _ in self._stems(name)), default=0)
@@ -98,25 +105,21 @@ class _NameIndex:
 
     def _stems(self, name: str) -> list[tuple[int, str]]:
         """The stems of a name's words, each after how many blocks hold it; the rarest first."""
-        for word in name.split():
-            if word not in self._words:
-                stems = [stem for stem in self._keyword.stems(word) if stem not in _COMMON]
-                self._words[word] = tuple((self._keyword.frequency(stem), stem) for stem in stems)
         return sorted({one for word in name.split() for one in self._words[word]})
 
     def _blocks(self, name: str) -> NDArray[np.int64]:
         """The numbers of the blocks that hold every word of a name."""
         held: NDArray[np.int64] | None = None
-        for frequency, stem in self._stems(name):
+        for _, stem in self._stems(name):
             if held is not None and held.size < 2:
                 break
             if stem not in self._found:
-                self._found[stem] = self._keyword.postings(stem, min(frequency, MOST_POSTINGS)).numbers
+                self._found[stem] = self._keyword.postings(stem, MOST_POSTINGS).numbers
             held = self._found[stem] if held is None else np.intersect1d(held, self._found[stem])
         return np.zeros(0, dtype=np.int64) if held is None else held
 
 
-def names(text: str) -> Iterable[str]:
+def names(text: str) -> Collection[str]:
     """What of a text could be a name, each once: runs of words with a capital, without a common word before them."""
     found: dict[str, None] = {}
     for match in _NAME.finditer(text):

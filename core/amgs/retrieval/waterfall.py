@@ -14,6 +14,7 @@ from amgs import bounds
 from amgs.errors import UsageError
 from amgs.index.ascending import contains
 from amgs.index.fuzzy import StemCorrection
+from amgs.index.terms import LexicalQuery
 from amgs.index.vector import QueryVectors
 from amgs.retrieval.answerable import answerable, why_untold
 from amgs.retrieval.asked_days import BESIDE_WORDS, MOST_BLOCKS, asked_days, holds_its_day
@@ -83,8 +84,8 @@ class RetrievalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The best candidates in falling score with the number of each, the reports of the six layers, and the
-    words that were corrected.
+    """The best candidates in falling score with the number of each, the reports of the six layers, the query as it
+    was cut into terms, and the words that were corrected.
 
     scored: the composite of all candidates. evidence: the features of those, None where a layer ran alone.
     answerable: the estimate that the memory holds an answer at all, calibrated or not; None without evidence. found:
@@ -94,6 +95,7 @@ class Gathered:
     candidates: tuple[Candidate, ...]
     numbers: Mapping[str, int]
     layers: tuple[LayerReport, ...]
+    query: LexicalQuery
     corrections: tuple[StemCorrection, ...]
     scored: CompositeScores
     evidence: Features | None = None
@@ -150,7 +152,7 @@ def gathering(request: RetrievalRequest, sources: Sources, top_k: int) -> tuple[
     gathered = gather(replace(request, most=top_k), sources)
     best = gathered.candidates[0].block.content if gathered.candidates else ""
     untold = why_untold(gathered.evidence, request.text, best)
-    finder = PassageFinder(sources.keyword.query(request.text), sources.keyword, gathered.corrections)
+    finder = PassageFinder(gathered.query, sources.keyword, gathered.corrections)
     result = SearchResult(
         query=request.text,
         hits=with_passages(explained(gathered.candidates, gathered), finder),
@@ -160,9 +162,7 @@ def gathering(request: RetrievalRequest, sources: Sources, top_k: int) -> tuple[
         readings=tuple(StemReading(c.unknown, c.known, c.closeness) for c in gathered.corrections),
         answerable=None if untold else gathered.answerable,
         unestimated=untold,
-        unheld=unheld(
-            request.text, sources.keyword.query(request.text), sources.keyword, gathered.corrections
-        ),
+        unheld=unheld(request.text, gathered.query, sources.keyword, gathered.corrections),
     )
     return result, gathered
 
@@ -309,6 +309,7 @@ class _Run:
             candidates,
             {str(facts.ids[row]): int(facts.numbers[row]) for row in kept.tolist()},
             tuple(self.reports),
+            self.query,
             self.corrections,
             scored,
             evidence,
@@ -456,7 +457,8 @@ class _Run:
             comparison.add(number, self.sources.embed_raw(text))
 
     def _add_cosines(self, comparison: QueryVectors) -> None:
-        for number, cosine in comparison.of(self.found).items():
+        unmeasured = [number for number, found in self.found.items() if found.cosine is None]
+        for number, cosine in comparison.of(unmeasured).items():
             self.found[number].cosine = cosine
 
     def _report(self, layer: str, entered: int, left: int, fresh: int, start: float) -> None:

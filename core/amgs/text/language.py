@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
@@ -57,7 +57,12 @@ class FunctionWords:
 
 def function_words(text: str) -> FunctionWords:
     """Count them in the first LONGEST_READ characters."""
-    read = _read(text)
+    return _counted(_read(text))
+
+
+@lru_cache(maxsize=256)
+def _counted(read: str) -> FunctionWords:
+    """The same of what is read; a search asks more than once of its question."""
     words = _plain().analyze(read)
     english = len(words) - sum(word not in _COMMON for word in _content("english").analyze(read))
     counts = {name: len(words) - len(_content(name).analyze(read)) for name in OTHER_LANGUAGES}

@@ -167,8 +167,7 @@ class Assembler(MemoryPart):
         storage = self._context.storage
         definition = registry.find(frame.name, known)
         version = storage.assemblies.keep_version(_tree(definition, known))
-        number, operation, undone = storage.assemblies.standing()
-        serial = storage.assemblies.next_serial()
+        number, operation, undone, serial = storage.assemblies.standing()
         self._keep(pools, definition, request, known, serial, frame.as_of)
         storage.assemblies.append(
             AssemblyRecord(

@@ -276,7 +276,7 @@ class Frames:
         gone = set(then) - storage.blocks.existing(then)
         if gone:
             reasons.append(f"{len(gone)} of its blocks are no longer in the store")
-        _, _, undone = storage.assemblies.standing()
+        _, _, undone, _ = storage.assemblies.standing()
         if undone > record.undone:
             reasons.append(f"{undone - record.undone} operations were undone since; what they did is lost")
         elif undone < record.undone:

@@ -71,9 +71,9 @@ def log(
     walked: edges by which blocks found through the graph were reached; a verdict on such a block is one on them.
     """
     first = storage.forecasts.next_serial()
-    known = storage.forecasts.curve()
+    curve = storage.forecasts.curve()
     scores = [c.score for c in selected]
-    predicted = of_scores(storage, scores)
+    predicted = _mapped(curve, scores)
     forecasts = [
         Outcome(
             prediction_id=f"p{first + i}",
@@ -87,7 +87,7 @@ def log(
         )
         for i, c in enumerate(selected)
     ]
-    storage.forecasts.insert(forecasts, frame.id, first, None if known is None else scores)
+    storage.forecasts.insert(forecasts, frame.id, first, None if curve is None else scores)
     reached = {c.block.id for c in selected if "graph" in c.layers}
     storage.edge_forecasts.insert(
         [
@@ -102,9 +102,12 @@ def log(
 
 def of_scores(storage: Storage, scores: Sequence[float]) -> list[float]:
     """What the memory forecasts for composite scores now: themselves, or what verdicts have made of them."""
-    known = storage.forecasts.curve()
-    mapped: list[float] = [] if known is None else read_curve(known).at(np.array(scores)).tolist()
-    return list(scores) if known is None else mapped
+    return _mapped(storage.forecasts.curve(), scores)
+
+
+def _mapped(curve: str | None, scores: Sequence[float]) -> list[float]:
+    mapped: list[float] = [] if curve is None else read_curve(curve).at(np.array(scores)).tolist()
+    return list(scores) if curve is None else mapped
 
 
 def usefulness(storage: Storage, ids: Sequence[str]) -> dict[str, Usefulness]:

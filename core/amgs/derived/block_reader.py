@@ -4,8 +4,9 @@ committed state of the store as readers see it: what was derived from it, which 
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
@@ -23,7 +24,51 @@ from amgs.storage.store import Storage
 from amgs.types import BlockFilter
 
 _FILTERS_KEPT = 32
-_BLOCKS_KEPT = 4000
+_NUMBERS_KEPT = 4000
+BYTES_KEPT = 32 << 20
+"""Of blocks that were read, their texts and some 1 KiB for the rest of each."""
+_BESIDE_TEXT = 1024
+
+
+class BlocksRead:
+    """Blocks that were read of one state, the latest asked for: two generations of half of `BYTES_KEPT` each, of which
+    the older is given up when the newer is full. Several threads may read and add.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._newer: dict[int, NumberedBlock] = {}
+        self._older: dict[int, NumberedBlock] = {}
+        self._bytes = 0
+
+    def get(self, number: int) -> NumberedBlock | None:
+        found = self._newer.get(number)
+        if found is None and (found := self._older.get(number)) is not None:
+            self.add(found)
+        return found
+
+    def add(self, one: NumberedBlock) -> None:
+        with self._lock:
+            if one.number in self._newer:
+                return
+            self._bytes += sys.getsizeof(one.block.content) + _BESIDE_TEXT
+            if self._bytes > BYTES_KEPT // 2:
+                self._older, self._newer, self._bytes = self._newer, {}, 0
+            self._newer[one.number] = one
+
+    def without(self, changed: Collection[int]) -> BlocksRead:
+        """What is still true once these blocks are changed. With none it is the same for both states, so that a reader
+        of either may add to it; else the earlier state's readers add to what is theirs alone.
+        """
+        if not changed:
+            return self
+        left = BlocksRead()
+        with self._lock:
+            left._newer, left._older, left._bytes = dict(self._newer), dict(self._older), self._bytes
+        for number in changed:
+            left._newer.pop(number, None)
+            left._older.pop(number, None)
+        return left
 
 
 class StateReader:
@@ -52,9 +97,9 @@ class StateReader:
         self._earlier = kept if kept is not None and kept[1] >= roll.whole_since else None
         # A block keeps its number as long as it is there.
         self._numbers: dict[str, int] = {}
-        self._blocks: dict[int, NumberedBlock] | None = None
+        self._blocks: BlocksRead | None = None
         # What an earlier reader has read, with the structure and the change counter it is of.
-        self._read_before: tuple[dict[int, NumberedBlock], int, int] | None = None
+        self._read_before: tuple[BlocksRead, int, int] | None = None
         if before is not None:
             self._passing = {
                 wanted: found for wanted, found in before._passing.items() if found[1] >= roll.whole_since
@@ -96,22 +141,20 @@ class StateReader:
         if self._blocks is None:
             self._blocks = self._still_true()
         known = self._blocks
-        found = {n: known[n] for n in numbers if n in known}
+        found = {n: one for n in numbers if (one := known.get(n)) is not None}
         missing = [n for n in numbers if n not in found]
         if missing:
-            read = {one.number: one for one in self._storage.blocks.by_number(missing)}
-            found |= read
-            self._note({one.block.id: number for number, one in read.items()})
-            if len(known) + len(read) > _BLOCKS_KEPT:
-                self._blocks = read
-            else:
-                known.update(read)
+            read = self._storage.blocks.by_number(missing)
+            found.update((one.number, one) for one in read)
+            self._note({one.block.id: one.number for one in read})
+            for one in read:
+                known.add(one)
         return [found[n] for n in sorted(numbers) if n in found]
 
-    def _still_true(self) -> dict[int, NumberedBlock]:
+    def _still_true(self) -> BlocksRead:
         """What an earlier reader has read, less the blocks that were changed or reinforced since."""
         if self._read_before is None:
-            return {}
+            return BlocksRead()
         blocks, structure, changes = self._read_before
         self._read_before = None
         columns = self._storage.block_columns
@@ -119,7 +162,7 @@ class StateReader:
         if structure != self._roll.structure:
             last = self._roll.changed if structure == self._roll.before else None
             changed.update((columns.statuses(since=structure).numbers if last is None else last).tolist())
-        return {number: one for number, one in blocks.items() if number not in changed}
+        return blocks.without(changed)
 
     def facts(self, numbers: Sequence[int]) -> ScoringFacts:
         found = self.scoring().of(numbers)
@@ -182,7 +225,7 @@ class StateReader:
     def _note(self, numbers: dict[str, int]) -> None:
         """Remember the numbers of some blocks, by id."""
         known = self._numbers
-        self._numbers = numbers if len(known) + len(numbers) > _BLOCKS_KEPT else {**known, **numbers}
+        self._numbers = numbers if len(known) + len(numbers) > _NUMBERS_KEPT else {**known, **numbers}
 
 
 @dataclass(frozen=True, eq=False)

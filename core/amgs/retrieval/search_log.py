@@ -67,11 +67,12 @@ class SearchLog:
         has written some since, they are numbered after those.
         """
         with self._lock:
+            if not self._pending:
+                return
             self._renumber(next((row.serial for row in self._storage.searches.latest(1)), 0))
             rows = [_row(one) for one in self._pending]
             self._pending.clear()
-        if rows:
-            self._storage.searches.put(rows, keep)
+        self._storage.searches.put(rows, keep)
 
     @property
     def waits(self) -> bool:

@@ -69,17 +69,15 @@ class AssemblyStorage:
     def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
-    def standing(self) -> tuple[int, int, int]:
-        """(number of the newest block, id of the newest operation, how many operations are undone)."""
-        number = self._connection.value("SELECT coalesce(max(number), 0) FROM memory_blocks")
-        last, undone = self._connection.rows(
-            "SELECT coalesce(max(id), 0), count(*) FILTER (WHERE undone) FROM operations"
+    def standing(self) -> tuple[int, int, int, int]:
+        """(number of the newest block, id of the newest operation, how many operations are undone, the serial that the
+        next assembly will have, from 1).
+        """
+        number, last, undone, serial = self._connection.rows(
+            "SELECT (SELECT coalesce(max(number), 0) FROM memory_blocks), coalesce(max(id), 0), "
+            "count(*) FILTER (WHERE undone), (SELECT coalesce(max(serial), 0) + 1 FROM assemblies) FROM operations"
         )[0]
-        return int(number), int(last), int(undone)
-
-    def next_serial(self) -> int:
-        """The serial that the next assembly will have, from 1."""
-        return int(self._connection.value("SELECT coalesce(max(serial), 0) + 1 FROM assemblies"))
+        return int(number), int(last), int(undone), int(serial)
 
     def append(self, one: AssemblyRecord) -> None:
         """Log an assembly."""

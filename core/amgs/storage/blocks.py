@@ -233,9 +233,10 @@ class BlockStorage:
             return ()
         sql = (
             f"SELECT number, reinforcements, {_PLAIN} FROM memory_blocks "
-            "WHERE number IN (SELECT unnest(?::BIGINT[])) ORDER BY number"
+            "WHERE number IN (SELECT unnest(?::BIGINT[]))"
         )
-        found = self._connection.rows(sql, [[int(n) for n in wanted]])
+        # Sorted here: a database that sorts whole texts takes a fifth longer.
+        found = sorted(self._connection.rows(sql, [[int(n) for n in wanted]]), key=lambda row: int(row[0]))
         return tuple(NumberedBlock(int(row[0]), _block(row[2:]), int(row[1])) for row in found)
 
     def described(self, wanted: BlockFilter, batch: int = 10_000) -> Iterator[BlockDescription]:

@@ -12,6 +12,7 @@ import re
 import struct
 from collections.abc import Callable, Iterator, Sized
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -27,6 +28,13 @@ _KNOWN = ("gpt2", "smollm")
 
 _SPLIT = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+", re.ASCII)
 """Where GPT-2's byte-level BPE splits an ASCII text. No token crosses that, so a word's count can be remembered."""
+
+
+_LONG = 64
+"""Characters; the count of a shorter text is made anew faster than it is found."""
+
+_COUNTS_KEPT = 32_768
+"""Counts in each of two generations: some 12 MB in all."""
 
 
 class Encodes(Protocol):
@@ -50,6 +58,9 @@ class TokenCounter:
         self._by_words = False
         self._looked = False
         self._of_word = lru_cache(maxsize=50_000)(self._encoded)
+        # By the digest of a text, never by the text: what is erased leaves nothing to read here.
+        self._counts: dict[bytes, int] = {}
+        self._older: dict[bytes, int] = {}
 
     @property
     def name(self) -> str:
@@ -65,11 +76,27 @@ class TokenCounter:
 
     def __call__(self, text: str, /) -> int:
         if self._found() is not None:
-            if self._by_words and text.isascii():
-                return sum(map(self._of_word, _SPLIT.findall(text)))
-            return self._encoded(text)
+            return self._counted(text) if len(text) < _LONG else self._remembered(text)
         model = self._loaded()
         return approximate_tokens(text) if model is None else len(model.encode(text))
+
+    def _remembered(self, text: str) -> int:
+        """The count of a text; the blocks that a memory is asked for come up again and again."""
+        key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        count = self._counts.get(key)
+        if count is None:
+            count = self._older.get(key)
+            if count is None:
+                count = self._counted(text)
+            if len(self._counts) >= _COUNTS_KEPT:
+                self._older, self._counts = self._counts, {}
+            self._counts[key] = count
+        return count
+
+    def _counted(self, text: str) -> int:
+        if self._by_words and text.isascii():
+            return sum(map(self._of_word, _SPLIT.findall(text)))
+        return self._encoded(text)
 
     def _encoded(self, text: str) -> int:
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids)

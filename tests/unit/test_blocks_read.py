@@ -1,0 +1,67 @@
+"""What a reader remembers of the blocks it has read is bounded in bytes and goes with what was changed; token counts
+that are remembered are those of the text.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+
+import pytest
+
+from amgs.derived import block_reader
+from amgs.derived.block_reader import BlocksRead
+from amgs.identity import block_id
+from amgs.storage.blocks import NumberedBlock
+from amgs.text import tokenizer
+from amgs.text.tokenizer import TokenCounter
+from amgs.types import Block
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def numbered(number: int, size: int) -> NumberedBlock:
+    text = f"{number} ".ljust(size, "x")
+    return NumberedBlock(number, Block(block_id(text), text, NOW, NOW, "fact", 1.0, 0.01, "raw"), 0)
+
+
+def test_blocks_are_remembered_up_to_a_number_of_bytes_the_latest_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(block_reader, "BYTES_KEPT", 100_000)
+    read = BlocksRead()
+    for number in range(1000):
+        read.add(numbered(number, 500))
+        assert read.get(0) is not None  # asked for again and again: never given up
+    held = [one for number in range(1000) if (one := read._newer.get(number) or read._older.get(number))]
+    assert 20 < len(held)
+    assert sum(sys.getsizeof(one.block.content) for one in held) < 100_000
+    assert read.get(999) is not None
+    assert read.get(1) is None
+
+
+def test_a_changed_block_is_forgotten_and_an_earlier_reader_does_not_bring_it_back() -> None:
+    before = BlocksRead()
+    before.add(numbered(1, 10))
+    before.add(numbered(2, 10))
+    after = before.without({1})
+    before.add(numbered(3, 10))
+    before.add(numbered(1, 10))
+    assert after.get(1) is None
+    assert after.get(2) is not None
+    assert after.get(3) is None  # what is read of the earlier state may be changed in the later
+    assert before.without(()) is before
+
+
+def test_a_remembered_count_is_that_of_the_text_and_holds_none_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokenizer, "_COUNTS_KEPT", 4)
+    count, fresh = TokenCounter(), TokenCounter()
+    if not fresh.name:
+        pytest.skip("needs the tokenizer of the packaged model")
+    texts = [
+        f"{word} slipped twice before the dome was closed, and nobody noticed it. " * 3 for word in "abcdefé"
+    ]
+    expected = [fresh._counted(text) for text in texts]
+    assert [count(text) for text in texts * 3] == expected * 3
+    assert len(count._counts) + len(count._older) <= 8
+    assert all(len(key) == 16 for key in count._counts)

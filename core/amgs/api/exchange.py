@@ -20,6 +20,7 @@ from amgs.ingest import raw_blocks
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.lifecycle import verify
 from amgs.log import journal
+from amgs.regular_file import check_ends
 from amgs.storage.store import Storage
 from amgs.storage.tables import BATCH, TableColumn
 from amgs.text.plural import plural
@@ -301,6 +302,7 @@ def _counts(found: ForeignRecords, stored: set[str] | None) -> tuple[RecordCount
 
 
 def _looks_like_xml(path: Path) -> bool:
+    check_ends(path)
     try:
         with path.open("rb") as file:
             return file.read(64).lstrip().startswith(b"<")

@@ -74,6 +74,10 @@ def read_folder(
         reading = read_file(path, path.relative_to(folder).as_posix(), settings, dated=dated)
         drafts += reading.drafts
         warnings += reading.warnings
+        if reading.drafts and path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
+            warnings.append(
+                Refusal(path.relative_to(folder).as_posix(), "it is a link that leads out of the folder")
+            )
         # A file that asks to stay out is no fault of the folder; asked for by name, it says why it is not taken.
         refused += [refusal for refusal in reading.refused if refusal.reason != _NOT_MEANT]
     passed_over = tuple(
@@ -99,7 +103,10 @@ def _found(folder: Path) -> _Found:
         here = Path(directory)
         kept = []
         for name in sorted(one for one in below if not one.startswith(".")):
-            if name in _FOREIGN or any((here / name / mark).exists() for mark in _FOREIGN_MARKS):
+            if (here / name).is_symlink():
+                source = shown((here / name).relative_to(folder).as_posix())
+                found.foreign.append(Refusal(source, "it is a link to a folder; it was passed over"))
+            elif name in _FOREIGN or any((here / name / mark).exists() for mark in _FOREIGN_MARKS):
                 source = shown((here / name).relative_to(folder).as_posix())
                 found.foreign.append(Refusal(source, "a program filled this folder; it was passed over"))
             else:

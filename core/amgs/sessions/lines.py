@@ -38,10 +38,16 @@ def lines_of(path: Path, start: int = 0, number: int = 1) -> Iterator[Line]:
         with path.open("rb") as file:
             file.seek(start)
             offset = start
-            for raw in file:
-                if raw.strip():
-                    yield _line(raw, Place(number, offset, len(raw)))
-                offset += len(raw)
+            while raw := file.readline(_LONGEST + 1):
+                size = len(raw)
+                while size > _LONGEST and not raw.endswith(b"\n") and (more := file.readline(_LONGEST)):
+                    size, raw = size + len(more), more
+                place = Place(number, offset, size)
+                if size > _LONGEST:
+                    yield Line(place, None, f"longer than {_LONGEST >> 20} MiB")
+                elif raw.strip():
+                    yield _line(raw, place)
+                offset += size
                 number += 1
     except OSError as error:
         raise unreadable(path, error) from error
@@ -75,8 +81,6 @@ def parse_object(text: str) -> Record | None:
 
 
 def _line(raw: bytes, place: Place) -> Line:
-    if len(raw) > _LONGEST:
-        return Line(place, None, f"longer than {_LONGEST >> 20} MiB")
     try:
         value = json.loads(raw.decode("utf-8-sig", "replace"))
     except RecursionError:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from amgs.errors import InputError
+from amgs.regular_file import check_ends
 from amgs.sessions.building import SessionFormat
 from amgs.sessions.lines import Record, items, lines_of, parse_object
 from amgs.sessions.turn import Session
@@ -97,6 +98,7 @@ def first_records(path: Path) -> Sequence[Record]:
     """
     if path.is_dir():
         return ()
+    check_ends(path)
     found = [line.value for line in itertools.islice(lines_of(path), _FIRST) if line.value is not None]
     if found or path.stat().st_size > _WHOLE:
         return found

@@ -80,6 +80,18 @@ def test_a_body_that_is_not_what_was_written_is_left_out(tmp_path: Path) -> None
     assert reader.torn == 1
 
 
+@pytest.mark.parametrize("size", [10**6, 10**15, 10**30])
+def test_a_body_longer_than_its_file_is_torn(tmp_path: Path, size: int) -> None:
+    with SpanWriter(tmp_path) as writer:
+        writer.add("otlp-json", b"whole", NOW)
+        writer.add("otlp-json", b"torn", NOW)
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes().replace(b'"bytes": 4', b'"bytes": %d' % size))
+    reader = SpanReader(tmp_path)
+    assert [each.body for each in reader.new()] == [b"whole"]
+    assert reader.torn == 1
+
+
 def test_what_a_full_disk_took_of_a_body_is_taken_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

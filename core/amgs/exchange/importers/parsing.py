@@ -15,6 +15,7 @@ from typing import Any
 from amgs.clock import parse_instant
 from amgs.errors import InputError
 from amgs.ingest.raw_blocks import shown
+from amgs.regular_file import check_ends
 
 _ARCHIVE = b"PK\x03\x04"
 
@@ -28,6 +29,7 @@ def parse(path: Path) -> Any:
 
     Raises InputError for a file that cannot be read, is no JSON, is nested too deeply or has a key twice.
     """
+    check_ends(path)
     try:
         raw = path.read_bytes()
     except OSError as error:

@@ -23,6 +23,7 @@ _HEADINGS = {f"h{n}": n for n in range(1, 7)}
 _DATES = frozenset({"date", "article:published_time", "dc.date", "dcterms.created", "datepublished"})
 _CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.IGNORECASE)
 _ANCHORS = re.compile(r"[¶#§]$")
+_COMMENT_END = re.compile(r"--!?\s*>")
 
 
 def read(raw: bytes) -> ParsedDocument:
@@ -51,8 +52,10 @@ def _declared(raw: bytes) -> tuple[str, str] | None:
 
 def document(text: str) -> ParsedDocument:
     """A page as a document. Raises UnfitError for one without any text."""
-    parser = _PageParser()
-    parser.feed(text)
+    # A page that breaks off within a tag: what is no tag is text, and is not looked for an end again at every `<`.
+    whole = text.rfind(">") + 1
+    parser = _PageParser(text)
+    parser.feed(text[:whole] + text[whole:].replace("<", "&lt;"))
     parser.close()
     parser.end_block()
     if not parser.blocks:
@@ -106,11 +109,12 @@ class _TextBlock:
 class _PageParser(HTMLParser):
     """Gathers the blocks of a page in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)
+        self._last_comment = max((found.start() for found in _COMMENT_END.finditer(page)), default=-1)
         self.blocks: list[_TextBlock] = []
         self.title = self.author = self.date = ""
-        self._hidden: list[str] = []
+        self._hidden, self._depth = "", 0
         self._words: list[str] = []
         self._links: list[str] = []
         self._line = 0
@@ -125,12 +129,13 @@ class _PageParser(HTMLParser):
             self._title = True
         elif tag == "meta":
             self._said(given)
-        if tag in _HIDDEN:
-            self._hidden.append(tag)
+        if tag in _HIDDEN and not self._hidden:
+            self._hidden = tag
         if self._hidden:
+            self._depth += tag == self._hidden
             # A page may leave <head> open; its body ends it.
-            if tag == "body" and self._hidden == ["head"]:
-                self._hidden = []
+            if tag == "body" and self._hidden == "head":
+                self._hidden, self._depth = "", 0
             return
         if tag == "a" and given.get("href"):
             self._links.append(given["href"])
@@ -159,6 +164,14 @@ class _PageParser(HTMLParser):
             self._item = tag == "li" or (self._item and tag != "p" and tag not in _HEADINGS)
             self._pre += tag == "pre"
 
+    def parse_comment(self, i: int, report: bool = True) -> int:
+        """Where a comment ends; one that never does is not looked for to the end of the page, each time."""
+        return -1 if i > self._last_comment else super().parse_comment(i, report)
+
+    def parse_html_declaration(self, i: int) -> int:
+        """Where a declaration ends: at the next `>`, as in browsers. The standard library raises for some."""
+        return self.parse_bogus_comment(i)
+
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
         if tag not in _VOID:
@@ -167,11 +180,10 @@ class _PageParser(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag == "title":
             self._title = False
-        if tag in self._hidden:
-            while self._hidden and self._hidden.pop() != tag:
-                pass
-            return
         if self._hidden:
+            self._depth -= tag == self._hidden
+            if not self._depth:
+                self._hidden = ""
             return
         if tag == "table" and self._table:
             self._table -= 1

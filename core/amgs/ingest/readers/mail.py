@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import email
-import email.policy
 from dataclasses import replace
 from datetime import datetime
 from email.errors import MessageError
 from email.message import EmailMessage, Message
+from email.policy import EmailPolicy
 from email.utils import getaddresses, parsedate_to_datetime
 from typing import Any
 
@@ -16,10 +16,28 @@ from amgs.ingest.document import ParsedDocument, Passage, UnfitError, decoded, u
 from amgs.ingest.readers import html
 from amgs.ingest.readers.line_ranges import PassageList
 
+_LONGEST = 10_000
+"""Characters of a header that are read: taking one apart costs the square of its length."""
+
+
+class _ShortHeaders(EmailPolicy):
+    """Headers as far as they are read."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        return name, value[:_LONGEST]
+
 
 def read(raw: bytes) -> ParsedDocument:
     """See `Reader`."""
-    message = email.message_from_bytes(raw, policy=email.policy.default)
+    try:
+        return _read(raw)
+    except RecursionError as error:
+        raise UnfitError("its parts or its headers are nested too deeply") from error
+
+
+def _read(raw: bytes) -> ParsedDocument:
+    message: EmailMessage = email.message_from_bytes(raw, policy=_ShortHeaders())
     if not message.keys():
         raise UnfitError("it is no mail: it has no header")
     body, kind = _body(message)
@@ -31,6 +49,9 @@ def read(raw: bytes) -> ParsedDocument:
     moved = (replace(p, start=p.start + shift, end=p.end + shift, line=0, last=0) for p in made.passages)
     attached = [part.get_filename() or part.get_content_type() for part in _attachments(message)]
     warnings = (f"its attachments were not read: {', '.join(attached)}",) if attached else ()
+    long = dict.fromkeys(name for name, value in message.raw_items() if len(value) == _LONGEST)
+    if long:
+        warnings += (f"only the first {_LONGEST:,} characters were read of its headers {', '.join(long)}",)
     date, doubt = _date(message)
     return ParsedDocument(
         f"{head}\n\n{made.text}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import Any
 
 from amgs.ingest.document import ParsedDocument
@@ -13,6 +14,7 @@ _HEADLINE = re.compile(
 )
 _KEYWORD = re.compile(r"^#\+(title|date|author|filetags):\s*(.+?)\s*$", re.IGNORECASE)
 _BEGIN = re.compile(r"^\s*#\+begin_(\w+)", re.IGNORECASE)
+_END = re.compile(r"^\s*#\+end_(\w+)\s*$", re.IGNORECASE)
 _STAMP = re.compile(r"[<\[](\d{4}-\d{2}-\d{2})(?:\s+[^\W\d]+)?(?:\s+(\d{1,2}:\d{2}))?[^>\]]*[>\]]")
 _LINK = re.compile(r"\[\[[^\[\]]*\]\[([^\[\]]*)\]\]|\[\[([^\[\]]*)\]\]")
 
@@ -22,6 +24,10 @@ def read(raw: bytes) -> ParsedDocument:
     text = opened(raw)
     found = PassageList(text.body)
     said: dict[str, str] = {}
+    ends: dict[str, list[int]] = {}
+    for at, line in enumerate(found.lines):
+        if match := _END.match(line):
+            ends.setdefault(match[1].lower(), []).append(at)
     at = done = 0
     while at < len(found.lines):
         line = found.lines[at]
@@ -33,12 +39,12 @@ def read(raw: bytes) -> ParsedDocument:
         elif match := _KEYWORD.match(line):
             said.setdefault(match[1].lower(), match[2])
         elif match := _BEGIN.match(line):
-            closing = re.compile(rf"^\s*#\+end_{re.escape(match[1])}\s*$", re.IGNORECASE)
-            close = next((i for i in range(at + 1, len(found.lines)) if closing.match(found.lines[i])), None)
-            if close is not None:
+            closing = ends.get(match[1].lower(), [])
+            following = bisect_right(closing, at)
+            if following < len(closing):
                 found.paragraphs(done, at)
-                found.add(at, close + 1, whole=True)
-                end = done = close + 1
+                end = done = closing[following] + 1
+                found.add(at, end, whole=True)
         at = end
     found.paragraphs(done, len(found.lines))
     first = next(runs(found.lines, 0, len(found.lines)), (0, 0))

@@ -83,7 +83,6 @@ def _body(found: PassageList, first: int, end: int) -> None:
         if not lines[at].strip():
             at += 1
             continue
-        stop = _run_end(lines, at, end)
         if _DIRECTIVE.match(lines[at]):
             begin = at
             stop = _indented_end(lines, at + 1, end, 1)
@@ -92,7 +91,7 @@ def _body(found: PassageList, first: int, end: int) -> None:
         elif _TABLE_EDGE.match(lines[at].strip()):
             stop = _table_end(lines, at, end)
             found.add(at, stop, whole=True)
-        elif lines[stop - 1].rstrip().endswith("::"):
+        elif lines[(stop := _run_end(lines, at, end)) - 1].rstrip().endswith("::"):
             depth = len(lines[at]) - len(lines[at].lstrip())
             after = _indented_end(lines, stop, end, depth + 1)
             found.add(at, stop)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from amgs.errors import InputError
+from amgs.regular_file import check_ends
 from amgs.sessions.lines import fields, instant, items, lines_of, text
 from amgs.sessions.span_messages import parsed
 from amgs.sessions.spans import OtlpContent, RecordedSpan, SpanFormatError, content_of, read_json
@@ -234,6 +235,7 @@ _FILES: Final = "Give OTLP in JSON or protobuf, or observations that Langfuse or
 
 def _pieces(path: Path) -> Iterator[tuple[Form, bytes]]:
     """The bodies of a file: requests of OTLP as they stand, rows by the hundreds."""
+    check_ends(path)
     try:
         whole = path.read_bytes() if path.stat().st_size <= LARGEST_UNPACKED else b""
     except OSError as error:

@@ -161,7 +161,7 @@ class SpanReader:
                 file.seek(self._places.get(path, 0))
                 while head := file.readline(_LONGEST_HEAD):
                     about = parse_object(head.decode("utf-8", "replace"))
-                    size = _size(about)
+                    size = _size(about, os.fstat(file.fileno()).st_size - file.tell())
                     body = b"" if size is None else file.read(size + 1)
                     if about is None or size is None or len(body) != size + 1:
                         self.torn += 1
@@ -174,9 +174,10 @@ class SpanReader:
                         yield entry
 
 
-def _size(about: Any) -> int | None:
+def _size(about: Any, left: int) -> int | None:
+    """The bytes of a body as its head tells them; None for what the file cannot hold. left: bytes after the head."""
     size = fields(about).get("bytes")
-    return size if isinstance(size, int) and size >= 0 else None
+    return size if isinstance(size, int) and 0 <= size < left else None
 
 
 def _entry(about: Any, body: bytes) -> SpanBody | None:

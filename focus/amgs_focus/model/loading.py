@@ -21,6 +21,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -121,7 +122,8 @@ def _cached(spec: str, hub_id: str) -> str:
 def _read(spec: str, place: str, gguf: str | None, dtype: torch.dtype) -> tuple[Any, Any]:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    options: dict[str, Any] = {"local_files_only": True}
+    # Left open, the library asks at the terminal whether code that lies beside the weights may run.
+    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     weights: dict[str, Any] = {"dtype": dtype, **options}
     if gguf is not None:
         from transformers import GgufConfig
@@ -135,7 +137,7 @@ def _read(spec: str, place: str, gguf: str | None, dtype: torch.dtype) -> tuple[
         )
     except OSError as error:
         raise _missing(spec) from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, UnpicklingError) as error:
         raise ModelMismatchError(
             f"{spec} exists but is not a causal language model that can be loaded ({_first_sentence(error)}).",
             way_out="Choose a causal language model in a format that transformers can load.",

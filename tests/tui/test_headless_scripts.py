@@ -155,6 +155,17 @@ def test_a_snapshot_name_cannot_leave_the_folder(amgs: Amgs, tmp_path: Path) -> 
     assert not (tmp_path / "outside.txt").exists()
 
 
+def test_a_snapshot_is_not_written_to_where_a_link_leads(amgs: Amgs, tmp_path: Path) -> None:
+    script = write(tmp_path, "graph stats\nsnapshot stats\n")
+    (tmp_path / "kept").write_text("mine", encoding="utf-8")
+    (tmp_path / "out").mkdir()
+    for name in ("stats.txt", "stats.json", "stats.json.new"):
+        (tmp_path / "out" / name).symlink_to("../kept")
+    assert amgs("run", script, "--out", str(tmp_path / "out")) == 0
+    assert (tmp_path / "kept").read_text(encoding="utf-8") == "mine"
+    assert "nodes" in (tmp_path / "out" / "stats.json").read_text(encoding="utf-8")
+
+
 def test_what_a_session_did_is_a_script_that_does_it_again(amgs: Amgs, tmp_path: Path) -> None:
     from amgs_app.engine import Engine, Options
     from amgs_app.session.operator import Operator

@@ -53,11 +53,13 @@ def is_folder(path: Path) -> bool:
 def write_whole(path: Path, text: str) -> None:
     """Put a text in the place of a file's own, in UTF-8: a reader sees the old text or the new one, never half of it.
 
-    Makes its folder. Raises OSError.
+    Makes its folder. A link is replaced, and nothing is written to where it leads. Raises OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.new")
-    fresh.write_text(text, encoding="utf-8")
+    fresh.unlink(missing_ok=True)
+    with fresh.open("x", encoding="utf-8", newline="\n") as file:
+        file.write(text)
     fresh.replace(path)
 
 

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from amgs.errors import InputError, UsageError
+from amgs_app.places.paths import write_whole
 from amgs_app.render.catalogue import Look, draw, portable
 from amgs_app.render.encode import to_json
 from amgs_app.render.figures.canvas import Canvas
@@ -133,8 +134,7 @@ def compare(path: Path, found: str) -> list[str]:
 
 def _write(path: Path, content: str) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode("utf-8"))
+        write_whole(path, content)
     except OSError as error:
         raise InputError(
             f"{path} cannot be written: {error.strerror}.",

@@ -468,5 +468,4 @@ class Engine:
         if self.belongs_to_corpus:
             return True
         known = self.corpus.landmarks() if self.corpus.now is not None else ()
-        # Notes are seldom cut into parts, which the slower look finds too.
-        return memory.has_source(known) or any(memory.resolve_source(source) for source in known)
+        return memory.has_source(known)

@@ -126,6 +126,7 @@ def test_a_file_name_with_a_hash_is_its_own_source_and_its_own_episode(tmp_path:
         memory.ingest_folder(write_notes(tmp_path, files))
         assert len(memory.resolve_source("C# notes.md")) == 2
         assert len(memory.resolve_source("C.md")) == 1
+        assert memory.has_source(["x.md", "C# notes.md"]) and not memory.has_source(["x.md", "C#.md"])
         memory.apply_consolidation(memory.plan_consolidation())
         followed = [e for e in memory.edges() if e.relation_type == "next"]
         files_of = [

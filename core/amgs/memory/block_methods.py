@@ -61,8 +61,8 @@ class BlockMethods(OpenMemory):
         return self._storage.blocks.with_source(source)
 
     def has_source(self, sources: Sequence[str]) -> bool:
-        """Whether a block came whole from one of these sources; the parts of a file have sources of their own."""
-        return self._storage.blocks.has_source(sources)
+        """Whether a block came from one of these sources, whole or as a part."""
+        return self._storage.blocks.has_source(sources) or bool(self._storage.sources.held(sources))
 
     def edges(self, block_id: str | None = None) -> tuple[Edge, ...]:
         """The edges of one block, both directions; of the whole memory without one."""

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.index.block_features import NOBODY, BlockFeatures
+from amgs.index.lexical import StemPostings
 from amgs.retrieval import fuzzy
 from amgs.retrieval.answerable import in_words
 from amgs.retrieval.features import FEATURES
@@ -288,3 +289,75 @@ def test_changed_traits_replace_the_old_and_the_rest_stays() -> None:
 def test_an_estimate_is_told_in_words_and_not_at_all_where_it_does_not_know() -> None:
     assert in_words(0.1) == "no sign of an answer" and in_words(0.9) == "an answer is likely"
     assert in_words(0.5) == ""
+
+
+WORDS = ("heron", "kettle", "gate", "clock", "Ann", "mill")
+CONTENT = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
+
+
+def held(postings: StemPostings) -> dict[int, float]:
+    return dict(zip(postings.numbers.tolist(), postings.scores.tolist(), strict=True))
+
+
+def plain_words(sources: Sources, query: str, numbers: list[int], turns: int, parts_after: int) -> np.ndarray:
+    """(m, 6) the features of words by their formulas, block by block; blocks to `turns` are turns, then come parts."""
+    index, cut = sources.keyword, sources.keyword.query(query)
+    named = sources.sequences().called(query)
+    spoken = {t.text for t in index.content(cut, ["ann"] if named else [])}
+    whole = {t: held(index.postings(t.text, 99)) for t in cut.terms}
+    opening = {t: held(index.openings(t.text, 99)) for t in cut.terms}
+    for t in cut.terms:
+        if t.text not in spoken:
+            whole[t] = {number: score for number, score in whole[t].items() if number > turns}
+    rows = []
+    for number in numbers:
+        first, last = (1, turns) if number <= turns else (turns + 1, turns + parts_after)
+        steps = (-1, -2, 1, 2) if number <= turns else (-1, 1)
+        near = [number + step for step in steps if first <= number <= last and first <= number + step <= last]
+        asked = [t for t in cut.terms if number > turns or t.text in spoken]
+        mass = max(sum(t.idf for t in asked), 1e-6)
+        told = [t.idf for t in asked if any(one <= turns for one in whole[t])]
+        rows.append(
+            (
+                sum(scores.get(number, 0.0) for scores in whole.values()),
+                sum(scores.get(number, 0.0) for scores in opening.values()),
+                sum(t.idf for t in asked if number in whole[t]) / mass,
+                sum(t.idf for t in asked if not whole[t].keys().isdisjoint([number, *near])) / mass,
+                sum(scores.get(one, 0.0) for scores in whole.values() for one in near),
+                sum(told) if number <= turns else 0.0,
+            )
+        )
+    return np.array(rows)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(CONTENT, min_size=4, max_size=8),
+    st.lists(CONTENT, max_size=4),
+    st.lists(CONTENT, max_size=3),
+    CONTENT,
+)
+def test_words_speak_by_the_plain_formulas(
+    said: list[str], split: list[str], loose: list[str], query: str
+) -> None:
+    blocks = [
+        turn(who, f"{who}: {c} {i}", f"one#{i}") for i, c in enumerate(said) for who in [("ann", "bo")[i % 2]]
+    ]
+    blocks += [note(f"{c} {i}\n\nkettle", meta={"source": f"two#{i}"}) for i, c in enumerate(split)]
+    blocks += [note(f"{c} alone {i}") for i, c in enumerate(loose)]
+    size = len(said)
+    order = [Link(i, i + 1, "next") for i in range(1, size + len(split)) if i != size]
+    sources = world(blocks, order)
+    found = gather(RetrievalRequest(query), sources).evidence
+    assert found is not None
+    values = dict(zip(FEATURES, found.values.T, strict=True))
+    own, opening, coverage, window, beside, episode = plain_words(
+        sources, query, found.numbers.tolist(), size, len(split)
+    ).T
+    best = own.max(initial=1e-6)
+    assert values["words"] == pytest.approx(own / best)
+    assert values["opening"] == pytest.approx((found.numbers > size) * opening / opening.max(initial=1e-6))
+    assert values["coverage"] == pytest.approx(coverage)
+    assert values["window"] == pytest.approx(window)
+    assert values["neighbour_words"] == pytest.approx(found.gate * beside / best)
+    assert values["episode_words"] == pytest.approx(episode / episode.max(initial=1e-6))

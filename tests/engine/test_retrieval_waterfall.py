@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from amgs.errors import UsageError
 from amgs.retrieval.graph import GRAPH_SHARE, best, expand
 from amgs.retrieval.keyword import saturated
-from amgs.retrieval.score import SEARCH_WEIGHTS, Finding, reinforcement, similarity
+from amgs.retrieval.score import SEARCH_WEIGHTS, Finding, reinforcement, score, similarity
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import RetrievalRequest, check_layers, gather, search, search_weights
 from amgs.types import COMPONENTS, LAYERS, BlockFilter, LayerReport, SearchResult, Weights
@@ -258,6 +258,15 @@ def test_a_faded_edge_carries_less() -> None:
     one, other = (expand({1: 1.0}, s.graph.view(), allowed)[2] for s in (fresh, faded))
     assert other == pytest.approx(one * math.exp(-1))
     assert faded.graph.view().as_of == NOW
+
+
+@given(st.lists(st.sampled_from([0.2, 0.5, 0.8]), min_size=1, max_size=5))
+def test_scores_fall_ties_by_id(similarities: list[float]) -> None:
+    some = [note(f"heron {i}") for i in range(len(similarities))]
+    facts = world(some, []).blocks.facts(range(1, len(some) + 1))
+    scored = score(facts, np.array(similarities), np.zeros(len(some)), NOW, SEARCH_WEIGHTS)
+    falling = sorted(range(len(some)), key=lambda row: (-similarities[row], some[row].id))
+    assert scored.order.tolist() == falling
 
 
 def test_seeds_are_the_most_similar_ties_by_number() -> None:

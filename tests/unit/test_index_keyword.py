@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from amgs.errors import StoreError
+from amgs.index import keyword, terms
 from amgs.index.keyword import Contents, KeywordIndex
 from amgs.index.snapshot_store import Stamp
 from amgs.index.terms import identifiers
@@ -355,6 +356,38 @@ LANGUAGES = {
 )
 def test_a_word_is_found_in_the_forms_of_its_language(query: str, number: int) -> None:
     assert found(filled(LANGUAGES), query)[0] == number
+
+
+@given(st.lists(st.text(max_size=70) | st.sampled_from(" ".join(LANGUAGES.values()).split()), max_size=8))
+@example(["İ" * 20, "a" * 59, "a" * 60, "foo_bar", "", "Häuser", "houses"])
+@pytest.mark.parametrize("index", [filled(TEXTS), filled(LANGUAGES)], ids=["English", "languages"])
+def test_many_words_are_stemmed_as_each_by_itself(index: KeywordIndex, words: list[str]) -> None:
+    index._stemmed.clear()
+    together = {word: list(stems) for word, stems in index.stems_of(words).items()}
+    index._stemmed.clear()
+    assert together == {word: index.stems(word) for word in words}
+
+
+def test_words_stay_stemmed_alike_where_one_is_too_long_in_small_letters() -> None:
+    words = ["İ" * 25, "houses"]
+    assert terms.stemmed(words, "german") == [" ".join(terms.stemmed([word], "german")) for word in words]
+
+
+def test_postings_are_those_of_the_state_that_is_asked_and_the_latest_are_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(keyword, "_REMEMBERED", 2)
+    index = filled({1: "The boiler valve.", 2: "Rye bread."})
+    before = index.view()
+    index.catch_up(numbers([1, 2, 3]), reading({3: "A valve of the router."}), Stamp("s", 2))
+    assert sorted(index.postings("valv", 9).numbers.tolist()) == [1, 3]
+    assert before.postings("valv", 9).numbers.tolist() == [1]  # asked only now, of what was then
+    for term in ("valv", "bread", "valv", "rye"):
+        found = index.postings(term, 9)
+    assert index.postings("rye", 9) is found
+    kept = index.postings("valv", 9)
+    index.postings("bread", 9)
+    assert index.postings("valv", 9) is kept and index._remembering.cache_info().currsize == 2
 
 
 def test_function_words_of_any_language_find_nothing_beside_others() -> None:

@@ -15,7 +15,7 @@ def places(ascending: Numbers, values: Numbers) -> Numbers:
     if not ascending.size:
         return np.full(values.size, -1, dtype=np.int64)
     # Numbers of blocks run on with few gaps, so that most stand where they would without one: a look, and no search.
-    at = np.clip(values - ascending[0], 0, ascending.size - 1)
+    at = np.minimum(np.maximum(values - ascending[0], 0), ascending.size - 1)
     off = ascending[at] != values
     if off.any():
         some = values[off]

@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.index.ascending import contains, places
 from amgs.index.lexical import LexicalIndex
 from amgs.index.terms import idf
 from amgs.retrieval.features import FEATURES, MOST_POSTINGS, Features
@@ -74,7 +75,7 @@ class _NameIndex:
         self._keyword, self._numbers = keyword, numbers
         self._words: dict[str, tuple[tuple[int, str], ...]] = {}
         self._found: dict[str, NDArray[np.int64]] = {}
-        self._held: dict[str, tuple[NDArray[np.bool_], int]] = {}
+        self._held: dict[str, tuple[NDArray[np.int64], int]] = {}
 
     def spread(self, text: str) -> NDArray[np.float64]:
         """(m,) what each candidate gets of a text's weight of 1."""
@@ -87,10 +88,11 @@ class _NameIndex:
         for name in kept:
             if name not in self._held:
                 blocks = self._blocks(name)
-                self._held[name] = (np.isin(self._numbers, blocks), blocks.size)
-            holds, many = self._held[name]
+                at = places(self._numbers, blocks)
+                self._held[name] = (at[at >= 0], blocks.size)
+            holding, many = self._held[name]
             if many > 1:
-                got += told[name] / whole * holds / many
+                got[holding] += told[name] / whole / many
         return got
 
     def _read(self, words: Collection[str]) -> None:
@@ -108,14 +110,15 @@ class _NameIndex:
         return sorted({one for word in name.split() for one in self._words[word]})
 
     def _blocks(self, name: str) -> NDArray[np.int64]:
-        """The numbers of the blocks that hold every word of a name."""
+        """The numbers, ascending, of the blocks that hold every word of a name."""
         held: NDArray[np.int64] | None = None
         for _, stem in self._stems(name):
             if held is not None and held.size < 2:
                 break
             if stem not in self._found:
-                self._found[stem] = self._keyword.postings(stem, MOST_POSTINGS).numbers
-            held = self._found[stem] if held is None else np.intersect1d(held, self._found[stem])
+                self._found[stem] = np.sort(self._keyword.postings(stem, MOST_POSTINGS).numbers)
+            holders = self._found[stem]
+            held = holders if held is None else held[contains(holders, held)]
         return np.zeros(0, dtype=np.int64) if held is None else held
 
 

@@ -37,7 +37,8 @@ def read(raw: bytes) -> ParsedDocument:
 
 
 def _read(raw: bytes) -> ParsedDocument:
-    message: EmailMessage = email.message_from_bytes(raw, policy=_ShortHeaders())
+    # Policies are generic in the types alone.
+    message: EmailMessage = email.message_from_bytes(raw, policy=_ShortHeaders())  # type: ignore[arg-type]
     if not message.keys():
         raise UnfitError("it is no mail: it has no header")
     body, kind = _body(message)
@@ -48,7 +49,7 @@ def _read(raw: bytes) -> ParsedDocument:
     shift = len(head) + 2
     moved = (replace(p, start=p.start + shift, end=p.end + shift, line=0, last=0) for p in made.passages)
     attached = [part.get_filename() or part.get_content_type() for part in _attachments(message)]
-    warnings = (f"its attachments were not read: {', '.join(attached)}",) if attached else ()
+    warnings: tuple[str, ...] = (f"its attachments were not read: {', '.join(attached)}",) if attached else ()
     long = dict.fromkeys(name for name, value in message.raw_items() if len(value) == _LONGEST)
     if long:
         warnings += (f"only the first {_LONGEST:,} characters were read of its headers {', '.join(long)}",)

@@ -59,7 +59,6 @@ class ConversationPane(ListPane):
             "conversation compare",
             "conversation show",
             "conversation exchanges",
-            "conversation exchange",
             "conversation survival",
         }
     )

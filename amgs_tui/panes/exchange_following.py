@@ -65,7 +65,7 @@ class GatewayFollower:
         missing = number != self.number or self.exchange is None
         self.number = number
         if missing:
-            self.pane.ask(operations.traffic.exchange(number), slot="conversation:exchange", origin="screen")
+            self.pane.ask(operations.traffic.exchanges(number), slot="conversation:exchange", origin="screen")
 
     def action_exchanges(self) -> None:
         """Choose a request; where it is the newest, newer ones take its place."""

@@ -86,7 +86,7 @@ class ConversationSettings(SettingsSection):
     exchanges: int = Field(
         default=200,
         ge=0,
-        description="Past requests through the gateway that are kept, so that `conversation exchange` shows what a "
+        description="Past requests through the gateway that are kept, so that `conversation exchanges N` shows what a "
         "model read; about 10 kB each. 0: none.",
     )
     half_life_hours: float = Field(

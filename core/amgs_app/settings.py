@@ -119,7 +119,7 @@ class GatewaySettings(SettingsSection):
     keep_prompts: bool = Field(
         default=True,
         description="Whether the gateway keeps the system prompts and definitions of tools of agents, each once, as "
-        "long as a request that had it; `conversation exchange` shows them.",
+        "long as a request that had it; `conversation exchanges N` shows them.",
     )
 
 

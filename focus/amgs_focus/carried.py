@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from amgs_focus.errors import FocusError
+from amgs_focus.model.likelihood import log_likelihood
 from amgs_focus.protocols import ProgressCallback
 from amgs_focus.records import NodeRef
 from amgs_focus.tree.gist_tree import LifetimeTree
@@ -113,7 +114,4 @@ def _nats(tree: LifetimeTree, rows: torch.Tensor, targets: torch.Tensor) -> floa
     """Mean −log p of the targets after sinks and rows (n, d)."""
     model = tree.model
     sinks = model.embed(torch.tensor(model.sinks(), dtype=torch.int64))
-    with torch.no_grad():
-        hidden = model.forward(torch.cat([sinks, rows, model.embed(targets[:-1])])[None])[0, -len(targets) :]
-        logits = model.logits(hidden)
-    return float(torch.nn.functional.cross_entropy(logits.double(), targets.to(logits.device)))
+    return -log_likelihood(model, torch.cat([sinks, rows]), targets) / len(targets)

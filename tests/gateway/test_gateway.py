@@ -202,7 +202,7 @@ def test_what_is_sent_keeps_the_budget_the_question_and_calls_with_their_results
 def whole(address: str, number: int) -> dict[str, Any]:
     """A request through the gateway with what was sent."""
     with client(address) as asking:
-        answer = asking.post("/v1/operations/conversation_exchange", json={"number": number})
+        answer = asking.post("/v1/operations/conversation_exchanges", json={"number": number})
         assert answer.status_code == 200, answer.text
         found: dict[str, Any] = answer.json()
         return found

@@ -42,7 +42,7 @@ def ended(address: str, number: str) -> dict[str, Any]:
     """A request through the gateway, once it is recorded: that follows the answer."""
     with client(address) as asking:
         for _ in range(1000):
-            answer = asking.post("/v1/operations/conversation_exchange", json={"number": int(number)})
+            answer = asking.post("/v1/operations/conversation_exchanges", json={"number": int(number)})
             if answer.status_code == 200:
                 found: dict[str, Any] = answer.json()
                 return found

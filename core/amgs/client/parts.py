@@ -133,7 +133,7 @@ PARTS: Final[Mapping[str, PartNames]] = {
         "What agents asked their model through the gateway, and what the model read when it answered.",
         "amgs.api.gateway:GatewayLog",
         exchanges=derive("conversation_exchanges", "exchanges"),
-        exchange=derive("conversation_exchange"),
+        exchange=derive("conversation_exchanges"),
     ),
     "tasks": part(
         "TasksCalls",

@@ -18,6 +18,7 @@ RETIRED: dict[str, str] = {
     },
     "conversation references": "`conversation show NAME --view mentions` says whom the words mean",
     "conversation alike": "`conversation show NAME --view entities` lists the names",
+    "conversation exchange": "use `conversation exchanges NUMBER`",
     "conversation merge": "each name is an entity of its own, as `conversation show NAME --view entities` lists them",
     **dict.fromkeys(
         ("agents claim", "agents done"), "use `agents lease AGENT HOLDER`, with --done TEXT at the end"

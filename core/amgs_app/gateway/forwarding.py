@@ -66,7 +66,7 @@ NAMED: Final = "AMGS-Conversation"
 CONTEXT: Final = "AMGS-Context"
 """The header of an answer that says what was sent."""
 NUMBER: Final = "AMGS-Exchange"
-"""The header of an answer with its number, under which `conversation exchange` shows it."""
+"""The header of an answer with its number, under which `conversation exchanges` shows it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +17,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from amgs_app.gateway.formats.openai import ChatCompletions
-from amgs_app.gateway.formats.spoken import Spoken
+from amgs_app.models.transcript import transcript
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,7 @@ def model_app(load: Callable[[], BaseModel]) -> FastAPI:
         model = await asyncio.to_thread(load)
         most = asked.get("max_completion_tokens", asked.get("max_tokens"))
         most = most if isinstance(most, int) and most > 0 else ANSWER
-        tokens = [*model.sinks(), *model.encode(_transcript(model, spoken))]
+        tokens = [*model.sinks(), *model.encode(transcript(model, ((one.role, one.text) for one in spoken)))]
         window = model.card.positions or WINDOW
         if len(tokens) + most > window:
             return _refused(
@@ -128,18 +128,6 @@ class _Reply:
                 if not text.endswith("\ufffd") and text != told:
                     yield text[len(told) :]
                     told = text
-
-
-def _transcript(model: BaseModel, spoken: Sequence[Spoken]) -> str:
-    """The messages as the model expects turns: what stands between two answers is one turn of the user."""
-    made, waiting = "", list[str]()
-    for each in spoken:
-        if each.role == "assistant":
-            made += model.turn("\n\n".join(waiting)) + each.text + model.reopen(ended=False)
-            waiting = []
-        else:
-            waiting.append(each.text)
-    return made + model.turn("\n\n".join(waiting))
 
 
 def _refused(code: str, told: str) -> JSONResponse:

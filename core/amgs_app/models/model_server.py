@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -65,12 +66,16 @@ class ModelServer:
 
     def write(self, prompt: str, most_tokens: int) -> str:
         """See `amgs.text.text_model.TextModel`."""
+        return self.chat([("user", prompt)], most_tokens)
+
+    def chat(self, messages: Sequence[tuple[str, str]], most_tokens: int) -> str:
+        """What the model says after messages, (role, text), at temperature 0. Raises ModelError."""
         if not self._named:
             listed = self._ask("GET", "/models", None)
             self._named = _string(listed, "data", 0, "id")
         asked = {
             "model": self._named,
-            "messages": [{"role": "user", "content": prompt}],
+            "messages": [{"role": role, "content": text} for role, text in messages],
             "max_tokens": most_tokens,
             "temperature": 0,
         }

@@ -1,6 +1,4 @@
-"""What others do with a served memory: `traffic`; and what went through a gateway: `conversation exchanges`,
-`conversation exchange`.
-"""
+"""What others do with a served memory: `traffic`; and what went through a gateway: `conversation exchanges`."""
 
 from __future__ import annotations
 
@@ -37,35 +35,29 @@ def traffic(engine: Engine, *, limit: Limit = 50) -> TrafficList:
 
 @operation(
     "conversation exchanges",
-    summary="List what agents asked their model through the gateway.",
-    example="conversation exchanges --limit 5",
+    summary="List what agents asked their model through the gateway, or show one request whole.",
+    example="conversation exchanges 3",
     pane="conversation",
 )
-def exchanges(engine: Engine, *, limit: Limit = 50) -> ExchangeList:
+def exchanges(
+    engine: Engine,
+    number: Annotated[
+        int | None, Arg(metavar="NUMBER", min=1, help="A request, by its number in the list; default: list.")
+    ] = None,
+    *,
+    limit: Limit = 50,
+) -> ExchangeList | GatewayExchange:
     """List the latest requests of agents to their model that went through `amgs gateway`, newest first: how many tokens
     the agent sent, how many went on, how many the provider read from its cache, whether the system prompt or the tools
     changed since the request before, and what was said.
 
+    With a NUMBER, show one whole: every message that the model was sent, what was left out and why, the beginning of
+    its system prompt and the names of its tools (whole with `--format json`), what the provider's cache could serve of
+    it, and what the model said. It is put together from the conversation and held against a digest of what was sent;
+    where the two differ, that is said instead.
+
     The memory keeps the last 200 (`memory.conversation.exchanges` in the settings); no gateway need run.
     """
+    if number is not None:
+        return engine.memory.gateway.exchange(number)
     return ExchangeList(engine.memory.gateway.exchanges(limit), engine.gateway)
-
-
-@operation(
-    "conversation exchange",
-    summary="Show what a model had in front of it when it answered.",
-    example="conversation exchange 3",
-    pane="conversation",
-)
-def exchange(
-    engine: Engine,
-    number: Annotated[int, Arg(metavar="NUMBER", min=1, help="Of the request, in the list of exchanges.")],
-) -> GatewayExchange:
-    """Show one request through `amgs gateway` whole: every message that the model was sent, what was left out and why,
-    the beginning of its system prompt and the names of its tools (whole with `--format json`), what the provider's
-    cache could serve of it, and what the model said.
-
-    It is put together from the conversation and held against a digest of what was sent; where the two differ, that is
-    said instead.
-    """
-    return engine.memory.gateway.exchange(number)

@@ -1,5 +1,5 @@
-"""The recorder in the application: `record`, `recorded`, `versus`, their results, and how they are shown. It has no
-pane: what it tells is tables, on whatever screen asks for them.
+"""The recorder in the application: `record`, `recorded`, `versus`, `bisect`, their results, and how they are shown. It
+has no pane: what it tells is tables, on whatever screen asks for them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Final
 from amgs_app.wing_views import WingView
 
 VIEW: Final = WingView(
-    words=("record", "recorded", "versus"),
+    words=("record", "recorded", "versus", "bisect"),
     about="Take in what the memory of another program does, by OpenTelemetry.",
     heading="Watch another memory",
     operations="amgs_app.views.recorder.commands",

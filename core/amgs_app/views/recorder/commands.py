@@ -1,4 +1,6 @@
-"""The memory of another program, as its OpenTelemetry spans tell of it: `record` takes them, `recorded` shows them."""
+"""The memory of another program, as its OpenTelemetry spans tell of it: `record` takes them, `recorded` shows them,
+`versus` compares memories, and `bisect` tells what in a window made a model say a sentence.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from amgs_app.calls.operation import operation
 from amgs_app.places.folders import data_folder
 from amgs_app.views.recorder import showing
 from amgs_app.views.recorder.results import (
+    CauseSearch,
     MemoriesCompared,
     MemoryAudit,
     MemoryRecords,
@@ -335,3 +338,56 @@ def versus(
         scores = compare(cases, every, budget=budget, top=top, progress=progress)
     questions = tuple(case.question for case in cases)
     return MemoriesCompared(str(file), len(texts), budget if top is None else None, top, questions, scores)
+
+
+@operation(
+    "bisect",
+    summary="Find what in its window made a model say a sentence: halves are left out, and it is asked again.",
+    synonyms=("cause", "blame", "attribution", "wrong sentence"),
+    example='bisect 3 "The boiler was replaced in May."',
+    long=True,
+)
+def bisect(
+    engine: Engine,
+    exchange: Annotated[
+        str,
+        Arg(
+            metavar="EXCHANGE",
+            help="A request, by its number in `conversation exchanges`; or the last answer of a recorded conversation.",
+        ),
+    ],
+    sentence: Annotated[str, Arg(metavar="SENTENCE", help="What the model said, a sentence of its answer.")],
+    *,
+    upstream: Annotated[
+        str,
+        Option(
+            "--upstream",
+            metavar="URL",
+            help="The server to ask again, as http://127.0.0.1:8000/v1#NAME; own: this program's model. "
+            "Default: `model.server` in the settings, else own.",
+        ),
+    ] = "",
+    progress: Progress | None = None,
+) -> CauseSearch:
+    """Cut the window into spans (messages, paragraphs of long ones, blocks of frames), leave out halves of them, and
+    ask again: six calls at most, the whole window first. The question always stays.
+
+    This program's model is asked how likely the sentence is, in nats; a server answers at temperature 0, and counts by
+    the share of the sentence's words that it says. The search goes on in the half without which more is lost. Where
+    little is, or no single span accounts for it, it cannot tell, and says so. What a server is asked through a gateway
+    is kept there as a conversation: give the address of the server behind it.
+    """
+    from amgs.wings.recorder.bisection import find_cause
+    from amgs_app.views.recorder import asking_again
+
+    if not sentence.strip():
+        raise UsageError("Which sentence?", way_out="Give one that the model said, in quotation marks.")
+    if exchange.isdecimal():
+        window = asking_again.of_gateway(engine.memory.gateway.exchange(int(exchange)))
+    else:
+        window = asking_again.of_spans(_spans(_folder(engine))[0], exchange)
+    chosen = upstream or engine.settings.model.server or asking_again.OWN
+    with asking_again.asked_model(engine, chosen, window.model, sentence.strip()) as asked:
+        found = find_cause(window.messages, asked.score, asked.least, progress)
+    said = " ".join(sentence.split()) in " ".join(window.said.split())
+    return CauseSearch(exchange, sentence, said, window.model, asked.name, asked.unit, found)

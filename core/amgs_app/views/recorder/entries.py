@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from amgs.wings.recorder.foreign_memory import MemoryOperation
     from amgs.wings.recorder.versus import ContenderScore
     from amgs_app.views.recorder.results import (
+        CauseSearch,
         MemoriesCompared,
         MemoryAudit,
         MemoryRecords,
@@ -252,3 +253,53 @@ def memories_compared(result: MemoriesCompared) -> ResultTable:
     ]
     columns = "memory held:n share 95_% evidence:score tokens:n ms:n better:n worse:n"
     return sheet("Memories compared", columns, rows, notes)
+
+
+def _cause_told(result: CauseSearch) -> str:
+    found = result.found
+    if not found.told:
+        return f"Cannot tell: {found.because}"
+    return f"{_numbers(found.first, found.last)} made it say that: {_beginning(found.spans[found.first - 1].text)}"
+
+
+def _numbers(first: int, last: int) -> str:
+    return f"Span {first}" if first == last else f"Spans {first} to {last}"
+
+
+def _beginning(text: str) -> str:
+    told = " ".join(text.split())
+    return told if len(told) <= 80 else f"{told[:79]}…"
+
+
+@entry(figure=tabled, sentence=_cause_told)
+def cause_search(result: CauseSearch) -> ResultTable:
+    found = result.found
+    rows = [
+        (
+            number,
+            _numbers(one.first, one.last).lower() if one.first else "nothing",
+            f"{one.score:.2f}",
+            f"{one.loss:+.2f}" if one.first else None,
+            _beginning(found.spans[one.first - 1].text) if one.first else None,
+        )
+        for number, one in enumerate(found.calls, 1)
+    ]
+    likeliest = (
+        f"{_numbers(found.first, found.last)}, of {len(found.spans)}, with {found.loss:+.2f} of the loss"
+        f" ({found.share:.0%}), {found.spans[found.first - 1].role}: {_beginning(found.spans[found.first - 1].text)}"
+        if found.spans
+        else ""
+    )
+    notes = (
+        f"{'found' if found.told else 'cannot tell'}: {found.because}",
+        f"{'' if found.told else 'likeliest: '}{likeliest}" if likeliest else "",
+        f"{result.asked} was asked, {result.answered} had answered"
+        if result.answered and result.asked != result.answered
+        else f"{result.asked} was asked",
+        f"score: {'log-likelihood of the sentence, in nats' if result.unit == 'nats' else 'share of its words said'}",
+        ""
+        if result.said
+        else "the answer does not hold the sentence as it stands; it was asked for all the same",
+    )
+    title = f"What made it say: {_beginning(result.sentence)}"
+    return sheet(title, "call:n left_out score loss begins*", rows, notes)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from amgs.wings.recorder.bisection import Bisection
     from amgs.wings.recorder.foreign_memory import MemoryOperation
     from amgs.wings.recorder.uses import ScoreReview
     from amgs.wings.recorder.versus import ContenderScore
@@ -169,3 +170,18 @@ class MemoriesCompared:
     top: int | None
     questions: tuple[str, ...]
     scores: tuple[ContenderScore, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CauseSearch:
+    """`bisect`: what was found. said: whether the answer holds the sentence. answered: the model that gave it, "" where
+    it is not told; asked: the one that was asked again. unit: of the scores.
+    """
+
+    exchange: str
+    sentence: str
+    said: bool
+    answered: str
+    asked: str
+    unit: str
+    found: Bisection

@@ -1,0 +1,124 @@
+"""`bisect`: the window of an answer, and a model that is asked again with less in it: the program's own by how likely
+the sentence is, one behind a server by whether it says the sentence's words.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from amgs.errors import InputError, NotFoundError
+from amgs.wings.recorder.bisection import Score, WindowMessage
+from amgs_app.models.transcript import transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from amgs.sessions.spans import RecordedSpan
+    from amgs.types.gateway import GatewayExchange
+    from amgs_app.engine import Engine
+    from amgs_focus.model.base_model import BaseModel
+
+NATS: Final = 2.0
+"""A sentence that loses less than so many nats was not made likelier."""
+WORDS: Final = 0.25
+"""The same of a share of its words."""
+OWN: Final = "own"
+_ANSWER: Final = 256
+"""Tokens of an answer of a server."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredWindow:
+    """What a model read and said. model: its name, "" where it is not told."""
+
+    messages: tuple[WindowMessage, ...]
+    said: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskedModel:
+    """Who is asked again. unit: of its scores; least: a loss that says something."""
+
+    name: str
+    unit: str
+    least: float
+    score: Score
+
+
+def of_gateway(exchange: GatewayExchange) -> AnsweredWindow:
+    """The window of a request through the gateway, with its system prompts. Raises InputError where it is not kept."""
+    if exchange.missing or not exchange.messages:
+        why = exchange.missing or exchange.untouched or "it holds no message"
+        raise InputError(
+            f"What was sent with request {exchange.number} cannot be shown: {why}.", way_out="Try another."
+        )
+    prompts = [one for one in exchange.prompts or () if one.kind == "system prompt"]
+    made: list[WindowMessage] = []
+    for one in exchange.messages:
+        while prompts and prompts[0].after < one.numbers[0]:
+            made.append(WindowMessage("system", prompts.pop(0).text))
+        made.append(WindowMessage(one.role, one.text))
+    return AnsweredWindow(tuple(made), exchange.said, exchange.model)
+
+
+def of_spans(spans: Sequence[RecordedSpan], conversation: str) -> AnsweredWindow:
+    """The window of the last answer of a recorded conversation. Raises NotFoundError where none is told."""
+    from amgs.sessions.messages import text_of
+    from amgs.sessions.span_messages import ANSWERS, conversation_ids, messages_of, operation_of, words_of
+
+    named = conversation_ids(spans)
+    for span in reversed(spans):
+        if named[span.trace] == conversation and operation_of(span) in ANSWERS:
+            told = messages_of(span)
+            if told.read:
+                read = [WindowMessage(one["role"], text_of(one.get("content"))) for one in told.read]
+                model = str(span.attributes.get("gen_ai.request.model", ""))
+                return AnsweredWindow(tuple(read), words_of(told.written), model)
+    raise NotFoundError(
+        f"No span tells what a model read in {conversation!r}.",
+        way_out="Give the number of a request through the gateway, or a conversation of "
+        "`recorded --view conversations`.",
+    )
+
+
+@contextmanager
+def asked_model(engine: Engine, upstream: str, answered: str, sentence: str) -> Iterator[AskedModel]:
+    """The model that is asked: at an address, or the program's own. answered: the name of the one that answered, which
+    is asked for where an address names none.
+    """
+    if upstream == OWN:
+        from amgs_focus.model.likelihood import SentenceLikelihood
+
+        model = engine.load_model()
+        likelihood = SentenceLikelihood(model, sentence)
+        yield AskedModel(model.card.name, "nats", NATS, _likelier(model, likelihood.after))
+        return
+    from amgs.diagnosis.facts import stems
+    from amgs_app.models.model_server import KEY, ModelServer
+
+    named = upstream if "#" in upstream or not answered else f"{upstream}#{answered}"
+    server = ModelServer(named, os.environ.get(KEY, ""))
+    wanted = stems(sentence)
+
+    def score(messages: Sequence[WindowMessage]) -> float:
+        said = server.chat([(_role(one.role), one.text) for one in messages], _ANSWER)
+        return len(wanted & stems(said)) / len(wanted)
+
+    try:
+        yield AskedModel(server.name, "of its words", WORDS, score)
+    finally:
+        server.close()
+
+
+def _likelier(model: BaseModel, after: Callable[[str], float]) -> Score:
+    return lambda messages: after(transcript(model, ((one.role, one.text) for one in messages)))
+
+
+def _role(role: str) -> str:
+    """A result of a tool whose call is left out would be refused."""
+    return role if role in ("system", "assistant") else "user"

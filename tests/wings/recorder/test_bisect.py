@@ -1,0 +1,211 @@
+"""`bisect`: which span of a window is found, when it cannot be told, and whom it asks again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from fastapi import Request, Response
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amgs.errors import Cancelled
+from amgs.types import Progress
+from amgs.wings.recorder.bisection import CALLS, Score, WindowMessage, cut, find_cause, without
+from amgs_tui.__main__ import run
+from tests.gateway.recorder import Recorder, gateway
+from tests.service.serving import client, running
+from tests.wings.recorder.spans_of import SpanWorld
+
+QUESTION = WindowMessage("user", "When does the boat leave?")
+
+
+def window(count: int) -> list[WindowMessage]:
+    return [*(WindowMessage("user", f"Note {n}.") for n in range(count)), QUESTION]
+
+
+def losing(*places: int, nats: float = 5.0, any_does: bool = False) -> Score:
+    """A score that loses for each of these notes that is not there. any_does: only once all of them are gone."""
+
+    def score(messages: Sequence[WindowMessage]) -> float:
+        there = {one.text for one in messages}
+        gone = [place for place in places if f"Note {place}." not in there]
+        if any_does:
+            return -nats if len(gone) == len(places) else 0.0
+        return -nats * len(gone)
+
+    return score
+
+
+@given(st.integers(1, 16), st.data())
+def test_the_one_cause_is_found_in_six_calls(count: int, data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, count - 1))
+    found = find_cause(window(count), losing(place), 2.0)
+    assert (found.told, found.first, found.last) == (True, place + 1, place + 1)
+    assert len(found.calls) <= CALLS and found.calls[0].first == 0
+
+
+@given(st.integers(17, 200), st.data())
+def test_of_more_spans_than_can_be_told_apart_neighbours_are_named(count: int, data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, count - 1))
+    found = find_cause(window(count), losing(place), 2.0)
+    assert found.told and found.first <= place + 1 <= found.last
+    assert found.last - found.first < -(-count // 16) and len(found.calls) <= CALLS
+
+
+@pytest.mark.parametrize(
+    ("score", "because"),
+    [
+        (losing(), "nothing there"),
+        (losing(2, nats=1.5), "nothing there"),
+        (losing(1, 10), "several may"),
+        (losing(1, 2), "several may"),
+        (losing(1, 10, any_does=True), "stands twice"),
+    ],
+    ids=["no cause", "a faint one", "two apart", "two side by side", "one that stands twice"],
+)
+def test_it_says_when_it_cannot_tell(score: Score, because: str) -> None:
+    found = find_cause(window(12), score, 2.0)
+    assert not found.told and because in found.because
+
+
+def test_a_window_with_nothing_but_a_question_is_asked_once() -> None:
+    found = find_cause([QUESTION], losing(), 2.0)
+    assert (found.told, len(found.calls), found.spans) == (False, 1, ())
+
+
+TEXT = st.text("ab \n", max_size=30).map(lambda text: text * 30) | st.text("ab \n", max_size=30)
+ROLE = st.sampled_from(["system", "user", "assistant", "tool"])
+
+
+@given(st.lists(st.builds(WindowMessage, ROLE, TEXT), max_size=6), st.data())
+def test_spans_are_left_out_and_all_else_stays(messages: list[WindowMessage], data: st.DataObject) -> None:
+    spans = cut(messages)
+    assert without(messages, spans, ()) == messages
+    left = data.draw(st.sets(st.integers(0, max(len(spans) - 1, 0)), max_size=len(spans)))
+    kept = "".join(one.text for one in without(messages, spans, left))
+    whole = "".join(one.text for one in messages)
+    gone = sum(spans[place].end - spans[place].start for place in left if spans)
+    assert len("".join(kept.split())) >= len("".join(whole.split())) - gone
+    for one in spans:
+        assert messages[one.message].text[one.start : one.end].strip() == one.text
+
+
+def test_frames_are_cut_by_blocks_long_messages_by_paragraphs_and_the_question_is_no_span() -> None:
+    frame = "# SESSION: boat\n\n(5d4f27f2) The boat is red.\n(07ac91d3) It leaves at nine.\n"
+    long = "\n\n".join(["word " * 50] * 3)
+    asked = f"Context: it rains.\n\n{QUESTION.text}"
+    spans = cut([WindowMessage("system", frame), WindowMessage("tool", long), WindowMessage("user", asked)])
+    assert [one.text[:12] for one in spans] == [
+        "# SESSION: b", "(5d4f27f2) T", "(07ac91d3) I", *["word word wo"] * 3, "Context: it ",
+    ]  # fmt: skip
+
+
+class Obedient(Recorder):
+    """A model that greets a captain where it was told to."""
+
+    async def _respond(self, request: Request) -> Response:
+        told = "captain" in (await request.body()).decode()
+        self.says("It leaves at nine, Captain Ilse Haugen." if told else "At nine.")
+        return await super()._respond(request)
+
+
+def test_what_went_through_the_gateway_is_asked_again_at_the_server_behind_it(tmp_path: Path) -> None:
+    upstream = Obedient()
+    notes = [{"role": "user", "content": f"Pump {n} was oiled."} for n in range(9)]
+    system = {"role": "system", "content": "You know boats.\n\n" + "Be brief. " * 60 + "\n\nSay captain."}
+    with (
+        running(upstream.app) as behind,
+        gateway(behind, store=tmp_path / "a.duckdb") as address,
+        client(address) as asking,
+    ):
+        asked = {"model": "m", "messages": [system, *notes, {"role": "user", "content": QUESTION.text}]}
+        number = asking.post("/v1/chat/completions", json=asked).headers["amgs-exchange"]
+        before = len(upstream.sent)
+        given = {
+            "exchange": number,
+            "sentence": "It leaves at nine, Captain Ilse Haugen.",
+            "upstream": behind,
+        }
+        for _ in range(1000):
+            answer = asking.post("/v1/operations/bisect", json=given)
+            if answer.status_code == 200:
+                break
+        told = answer.json()
+    found = told["found"]
+    assert found["told"] and found["spans"][found["first"] - 1]["text"] == "Say captain."
+    assert told["said"] and told["asked"] == "m" and len(upstream.sent) - before == len(found["calls"]) <= 6
+    assert upstream.last["model"] == "m" and upstream.last["temperature"] == 0
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    """A conversation of another program, whose model read three notes."""
+    monkeypatch.setenv("AMGS_DATA", str(tmp_path / "data"))
+    world = SpanWorld()
+    read = [{"role": "user", "content": text} for text in ("Ilse rows.", "It rains.", "Anton sails.")]
+    asked = [*read, {"role": "user", "content": QUESTION.text}]
+    written = [{"role": "assistant", "content": "Never. Go home."}]
+    world.add(
+        "chat",
+        "c1",
+        request__model="large",
+        input__messages=json.dumps(asked),
+        output__messages=json.dumps(written),
+    )
+    (tmp_path / "spans.json").write_bytes(world.body)
+    assert run(["record", str(tmp_path / "spans.json")]) == 0
+    capsys.readouterr()
+    return tmp_path
+
+
+TINY = ("--store", ":memory:", "--model", "tiny")
+
+
+def test_a_recorded_answer_is_asked_of_the_own_model(
+    recorded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*TINY, "bisect", "c1", "Never.", "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    calls = told["found"]["calls"]
+    assert [one["text"] for one in told["found"]["spans"]] == ["Ilse rows.", "It rains.", "Anton sails."]
+    assert 3 <= len(calls) <= 6 and all(one["score"] < 0 for one in calls)
+    assert (told["unit"], told["said"], told["answered"]) == ("nats", True, "large")
+    assert run([*TINY, "bisect", "c1", "Not this."]) == 0
+    shown = capsys.readouterr().out
+    assert "does not hold the sentence" in shown and "tiny-7 was asked, large had answered" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("bisect", "7", "Never."), "No request 7 is kept."),
+        (("bisect", "c2", "Never."), "No span tells what a model read in 'c2'."),
+        (("bisect", "c1", " "), "Which sentence?"),
+        (
+            ("bisect", "c1", "Never.", "--upstream", "http://127.0.0.1:1"),
+            "http://127.0.0.1:1/v1 does not answer",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_is_said_in_a_sentence(
+    words: tuple[str, ...], says: str, recorded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*TINY, *words]) != 0
+    assert says in capsys.readouterr().err
+
+
+def test_it_says_how_far_it_is_and_can_be_cancelled() -> None:
+    seen: list[tuple[int, int]] = []
+
+    def report(done: int, total: int, _: str) -> None:
+        seen.append((done, total))
+        if done == 2:
+            progress.cancel()
+
+    progress = Progress(report)
+    with pytest.raises(Cancelled):
+        find_cause(window(12), losing(3), 2.0, progress)
+    assert seen == [(0, 6), (1, 6), (2, 6)]

@@ -149,8 +149,9 @@ def test_a_check_passes_on_what_was_kept_and_shows_what_differs(amgs: Amgs, tmp_
     assert not (out / "decay.txt").exists()
 
 
-def test_a_snapshot_name_cannot_leave_the_folder(amgs: Amgs, tmp_path: Path) -> None:
-    script = write(tmp_path, "graph stats\nsnapshot ../outside\n")
+@pytest.mark.parametrize("before", ["../", "{}/", "in/../../"])
+def test_a_snapshot_name_cannot_leave_the_folder(amgs: Amgs, tmp_path: Path, before: str) -> None:
+    script = write(tmp_path, f"graph stats\nsnapshot {before.format(tmp_path)}outside\n")
     assert amgs("run", script, "--out", str(tmp_path / "out")) == 2
     assert not (tmp_path / "outside.txt").exists()
 

@@ -41,6 +41,20 @@ def test_several_programs_write_side_by_side(tmp_path: Path) -> None:
     assert len(files_in(tmp_path)) == 2
 
 
+def test_nothing_is_recorded_to_where_a_link_leads(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("mine")
+    folder = tmp_path / "spans"
+    folder.mkdir()
+    (folder / "00000001.spans").symlink_to(tmp_path / "kept")
+    with SpanWriter(folder) as writer:
+        writer.add("otlp-json", b"own", NOW)
+    assert (tmp_path / "kept").read_text() == "mine"
+    (folder / "00000003.spans").symlink_to(tmp_path / "made")
+    with pytest.raises(InputError, match="cannot be written"):
+        SpanWriter(folder)
+    assert not (tmp_path / "made").exists()
+
+
 def test_a_writer_that_wrote_nothing_leaves_nothing(tmp_path: Path) -> None:
     SpanWriter(tmp_path / "a").close()
     assert files_in(tmp_path / "a") == []

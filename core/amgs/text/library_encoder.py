@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from amgs.text.bert import number_format
 from amgs.text.torch_library import IMPORTING, open_ahead
 from amgs.types import Vector
 
@@ -30,7 +29,7 @@ class LibraryEncoder:
             folder,
             device="cpu",
             local_files_only=True,
-            model_kwargs={"dtype": getattr(torch, _precision(precision))},
+            model_kwargs={"dtype": getattr(torch, number_format(precision))},
         )
 
     @property
@@ -43,14 +42,3 @@ class LibraryEncoder:
             list(texts), batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False
         )
         return np.asarray(encoded.float().cpu().numpy(), dtype=np.float32)
-
-
-def _precision(wanted: str) -> str:
-    """The number format to compute in: bfloat16 only where the processor multiplies it natively."""
-    if wanted != "auto":
-        return wanted
-    try:
-        features = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return "float32"
-    return "bfloat16" if re.search(r"\b(?:amx_bf16|avx512_bf16)\b", features) else "float32"

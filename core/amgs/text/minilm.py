@@ -36,11 +36,11 @@ _LONGEST = 1_300
 
 
 class MiniLM:
-    """384 dimensions. Many texts are embedded by the library, in bfloat16 where the processor has instructions for it:
-    three times as fast there, half as fast elsewhere. Cosines move by less than .01.
+    """384 dimensions. Texts are embedded in bfloat16 where the processor has instructions for it: two to three times as
+    fast there, half as fast elsewhere. Cosines move by less than .01.
 
-    model: a path or hub id; empty means the packaged copy, then the hub. precision: of the library, `auto`, `float32`
-    or `bfloat16`. Raises ModelError on first use when there is no model.
+    model: a path or hub id; empty means the packaged copy, then the hub. precision: `auto`, `float32` or `bfloat16`.
+    Raises ModelError on first use when there is no model.
     """
 
     def __init__(self, model: str = "", *, precision: str = "auto", batch: int = 32) -> None:
@@ -119,7 +119,7 @@ class MiniLM:
             with self._lock:
                 if not self._looked:
                     folder = _folder(resolve(self._given))
-                    self._alone = None if folder is None else BertEncoder.open(folder)
+                    self._alone = None if folder is None else BertEncoder.open(folder, self._precision)
                     self._looked = True
         return self._alone
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from amgs import Memory, Settings
 from amgs.clock import FixedClock
+from amgs.index.vector import VectorIndex
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.settings import GraphSettings, RetrievalSettings
 
@@ -126,3 +129,48 @@ def test_the_page_on_retrieval_runs_as_it_stands(tmp_path: Path, monkeypatch: py
     said: dict[str, object] = {}
     exec(compile(example.replace("dome motor", "lantern mill"), "docs/retrieval.md", "exec"), said)
     assert said["near"] and said["fall"]
+
+
+def hits(memory: Memory) -> list[list[tuple[str, float]]]:
+    return [
+        [(hit.block.id, round(hit.score, 4)) for hit in memory.search(query).hits]
+        for query in ("who wrote about the quarry?", "the ferry and the chapel", "day 17")
+    ]
+
+
+def test_a_long_open_store_reads_its_vectors_from_beside_it_and_answers_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "m.duckdb"
+    exactly = Settings(graph=GraphSettings(fresh_centrality_nodes=0))
+    with opened(path, exactly) as memory:
+        memory.ingest_many(RawBlock(text(i), NOW) for i in range(150))
+        memory.apply_consolidation(memory.plan_consolidation())
+        before = hits(memory)
+        assert memory.tasks.map_vectors()
+        assert not memory.tasks.map_vectors()  # nothing came since
+        assert hits(memory) == before
+        assert memory._context.derived.vectors().tail == 0
+        memory.ingest_many(RawBlock(text(i), NOW) for i in range(150, 155))
+        memory.apply_consolidation(memory.plan_consolidation())
+        assert memory._context.derived.vectors().tail == 5
+        assert memory.verify().faults == ()
+
+
+def test_vectors_that_are_written_while_the_store_is_rewritten_leave_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "m.duckdb"
+    fill(path, 0, 150)
+    forget(path)
+    with opened(path) as memory:
+        write = VectorIndex.write
+
+        def rewritten_meanwhile(index: VectorIndex, folder: Path, **given: Any) -> None:
+            write(index, folder, **given)
+            thread = threading.Thread(target=memory._context.derived.rewrite)
+            thread.start()
+            thread.join()
+            folder.mkdir(parents=True, exist_ok=True)  # as if it had not come to an end yet
+
+        monkeypatch.setattr(VectorIndex, "write", rewritten_meanwhile)
+        memory.tasks.map_vectors()
+        assert not list((Path(f"{path}.index") / "vectors").glob("*/matrix.npy"))

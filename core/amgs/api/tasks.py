@@ -219,6 +219,12 @@ class Tasks:
         with self._context.storage.transaction():
             return prepared_vectors.keep(self._context.storage, batch, self._space, vectors)
 
+    def map_vectors(self, progress: Progress | None = None) -> bool:
+        """Write the vectors that came since this was done last beside the store, from where they are read from now on:
+        for a program that runs for long. Whether there were enough. Raises Cancelled where progress is.
+        """
+        return self._context.derived.keep_vectors(progress)
+
     # --- centrality -------------------------------------------------------------------------------------
 
     def graph_input(self) -> GraphInput:

@@ -81,6 +81,7 @@ class Derived:
         self._laid_on: NDArray[np.int64] | None = None
         """The edges' sources of the view that the order was laid out from: another array, and edges have changed."""
         self._id_map: tuple[IdMap | None, int] = (None, -1)
+        self._times_forgotten = 0
         # The same query is embedded for the search, for the frame and for each of its children.
         self._embed = lru_cache(maxsize=64)(self._embed_one)
         self.raw_vectors = RawVectors(lru_cache(maxsize=64)(self._embed_text))
@@ -151,6 +152,7 @@ class Derived:
         with self._lock:
             if files:
                 self._kept.forget()
+                self._times_forgotten += 1
             self._state = self._roll = None
             self._search.forget()
             self._sequences, self._id_map = (None, -1), (None, -1)
@@ -363,6 +365,29 @@ class Derived:
                 progress(done, len(missing), "keeping what an opening needs")
             writing[name]()
 
+    def keep_vectors(self, progress: Progress | None = None) -> bool:
+        """Write the vectors beside the store where many came since that was done last, and read them from there from
+        now on; who searches does not wait. Whether anything was written.
+
+        A process that runs for long would hold all that came in its own memory otherwise, and compare each question
+        with every one. Raises Cancelled where progress is.
+        """
+        kept = self._kept
+        if not kept.keeps_vectors:
+            return False
+        with self._lock, self.reading() as state:
+            vectors, at = self._search.vectors(state.structure), state.structure
+            before = self._times_forgotten
+        if not _worth_writing(vectors):
+            return False
+        kept.put_vectors(at, vectors, self._settings.retrieval.approximate_from, progress)
+        with self._lock:
+            if self._times_forgotten != before:
+                kept.forget()  # no file keeps what was erased meanwhile
+            else:
+                self._search.reopen_vectors()
+        return True
+
     def _keep(self) -> None:
         """Write beside the store what this session derived and the kept snapshots lack, where it would take long to
         derive again.
@@ -380,9 +405,7 @@ class Derived:
             ids = self._caught_up_id_map(self._storage.structure_counter)
             kept.put_order(at, sequences, ids, changes)
         vectors, at = self._search.latest_vectors() if kept.keeps_vectors else (None, -1)
-        # A short tail is caught up faster than a long base is written.
-        late = vectors is not None and vectors.tail + vectors.gone > max(WORTH_KEEPING, len(vectors) // 20)
-        if vectors is not None and late:
+        if vectors is not None and _worth_writing(vectors):
             kept.put_vectors(at, vectors, self._settings.retrieval.approximate_from)
 
     def _caught_up_roll(self, structure: int) -> Roll:
@@ -416,3 +439,8 @@ class Derived:
     def _embed_text(self, text: str) -> Vector:
         vector: Vector = self._embedder.embed([text])[0]
         return vector
+
+
+def _worth_writing(vectors: VectorIndex) -> bool:
+    """A short tail is caught up faster than a long base is written."""
+    return vectors.tail + vectors.gone > max(WORTH_KEEPING, len(vectors) // 20)

@@ -17,7 +17,7 @@ from amgs.index.id_map import IdMap
 from amgs.index.snapshot_store import Generation, SnapshotStore, Stamp, save_arrays
 from amgs.retrieval import sequence_index
 from amgs.storage.block_columns import ScoringColumns
-from amgs.types import Fault
+from amgs.types import Fault, Progress
 
 if TYPE_CHECKING:
     from amgs.derived.search_tier import SearchTier
@@ -153,11 +153,17 @@ class KeptArrays:
                 },
             )
 
-    def put_vectors(self, structure: int, vectors: VectorIndex, approximate_from: int) -> None:
-        """Keep the vectors; with the graph of near ones from so many on."""
+    def put_vectors(
+        self,
+        structure: int,
+        vectors: VectorIndex,
+        approximate_from: int,
+        progress: Progress | None = None,
+    ) -> None:
+        """Keep the vectors; with the graph of near ones from so many on. Raises Cancelled where progress is."""
         said = {"space": list(self._storage.meta.embedding_space() or ())}
         with self._snapshots["vectors"].writing(self._stamp(structure), said) as folder:
-            vectors.write(folder, approximate_from=approximate_from)
+            vectors.write(folder, approximate_from=approximate_from, progress=progress)
 
     @property
     def keeps_vectors(self) -> bool:

@@ -95,6 +95,10 @@ class SearchIndexes:
         """The vectors that were last asked for and their structure counter; None and -1 before."""
         return self._vectors, self._vectors_at
 
+    def reopen_vectors(self) -> None:
+        """Whoever asks next reads what was kept meanwhile, and catches it up."""
+        self._vectors, self._vectors_at = None, -1
+
     def catch_up(self) -> None:
         """Catch up this process's own keyword index, where no tier stands in its place."""
         stamp = Stamp(self._storage.meta.store_id(), self._storage.structure_counter)

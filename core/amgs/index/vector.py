@@ -22,7 +22,7 @@ from amgs.index.neighbour_graph import Nearby
 from amgs.index.neighbours import Near, nearest
 from amgs.index.snapshot_store import save_arrays
 from amgs.index.vector_base import Base
-from amgs.types import Vector
+from amgs.types import Progress, Vector
 
 FARTHEST_LOOK = 4096
 """More than this is not asked of what finds neighbours: then the exact product is as cheap."""
@@ -31,6 +31,7 @@ SMALLEST_SHARE = 0.05
 """A filter that lets less of the store through is answered exactly."""
 
 _CHUNK = 50_000
+_PLACED = 2_000
 _FEW = 8
 _REMEMBERED = 4
 
@@ -119,9 +120,9 @@ class VectorIndex:
                 self._numbers[row] = self._numbers[last]
                 self._row_of[int(self._numbers[row])] = row
 
-    def write(self, folder: Path, *, approximate_from: int) -> None:
+    def write(self, folder: Path, *, approximate_from: int, progress: Progress | None = None) -> None:
         """Write everything it holds into a folder as the base of a next index; with the neighbour graph from
-        `approximate_from` vectors on.
+        `approximate_from` vectors on. Raises Cancelled where progress is.
         """
         numbers = self.numbers
         shape = (numbers.size, self.dimension)
@@ -144,7 +145,7 @@ class VectorIndex:
                 folder / Nearby.FILE,
                 known,
                 left,
-                ((part, matrix[places(numbers, part)]) for part in _chunks(fresh)),
+                ((part, matrix[places(numbers, part)]) for part in _told(fresh, progress)),
                 self.dimension,
             )
 
@@ -394,8 +395,12 @@ def unit(vectors: Vector) -> Vector:
     )
 
 
-def _chunks(numbers: NDArray[Any]) -> Iterable[NDArray[Any]]:
-    return (numbers[start : start + _CHUNK] for start in range(0, numbers.size, _CHUNK))
+def _told(numbers: NDArray[Any], progress: Progress | None) -> Iterable[NDArray[Any]]:
+    """A few at a time, so that it can be cancelled soon."""
+    for start in range(0, numbers.size, _PLACED):
+        if progress is not None:
+            progress(start, numbers.size, "finding neighbours")
+        yield numbers[start : start + _PLACED]
 
 
 def _clipped(cosines: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -1,7 +1,8 @@
 """A server consolidates the memories that it has open by itself, as soon as their settings say that it is due (AMGS
 §8.2).
 
-It runs in the lane of what takes long, so that no question waits for it. The journal says that nobody asked for it, and
+It runs in the lane of what takes long, so that no question waits for it; what came in is then written where a search
+finds it soonest. The journal says that nobody asked for it, and
 what a person has taken back is not done again.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -41,6 +43,7 @@ async def consolidate_when_due(service: Service, every: float = LOOK_SECONDS) ->
         for space in service.namespaces.opened():
             try:
                 await _look_after(service, space)
+                await _keep_vectors(space)
             except Exception:
                 log.exception("what waits in %s could not be consolidated", space.name)
 
@@ -60,6 +63,21 @@ async def _look_after(service: Service, space: Namespace) -> None:
         await asked.run(KIND, "long", work, "as it was due", changes=True, quiet=True)
     finally:
         progress.cancel()  # where the server ends meanwhile
+
+
+async def _keep_vectors(space: Namespace) -> None:
+    if not space.engine.memory_is_open:
+        return
+    progress = Progress()
+    try:
+        await space.run("long", partial(_kept, space.memory, progress))
+    finally:
+        progress.cancel()
+
+
+def _kept(memory: Memory, progress: Progress) -> None:
+    with suppress(Cancelled):
+        memory.tasks.map_vectors(progress)
 
 
 def _is_due(memory: Memory) -> bool:

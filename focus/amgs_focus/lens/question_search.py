@@ -267,8 +267,8 @@ class QuestionScorer:
                 wanted[place] = self._first - step * rank
                 if entries[place].level > 1:
                     inside[NodeRef(1, blocks[rank].block)] = self._first - step * rank
-        spread = np.repeat(wanted - values, [entry.cost for entry in entries])
-        total = np.clip(found.values + spread, -1.0, 1.0)
+        # Not what it had and the difference: that leaves a last bit, another on each processor, where the score is 0.
+        total = np.repeat(np.clip(wanted, -1.0, 1.0), [entry.cost for entry in entries])
         return replace(
             found, values=total, parts={**found.parts, "question": total - found.values}, inside=inside
         )

@@ -101,11 +101,11 @@ def _first_words(content: str) -> str:
     lines = content.lstrip()[:4000].split("\n")
     for line in lines[:40]:
         bare = line.strip()
-        if not any(c.isalnum() for c in bare) or _IDLE.match(bare):
+        if not any(map(str.isalnum, bare)) or _IDLE.match(bare):
             continue
         words = _LINK.sub(r"\1", _MARKUP.sub(" ", bare)) if any(sign in bare for sign in "<[") else bare
         words = " ".join(words.replace("**", "").lstrip("#>*- ").split())
-        if any(c.isalnum() for c in words):
+        if any(map(str.isalnum, words)):
             return words
     return lines[0].lstrip("#>*- ").strip()
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import PurePath
+from types import NoneType
 from typing import Any
 
 from amgs.types import Block, Candidate
@@ -52,30 +53,42 @@ def _laid_out(value: Any, depth: int) -> str:
 def plain(value: Any) -> Any:
     """The value in what JSON knows: dicts, lists, strings, numbers, booleans and None.
 
-    Embeddings are left out; infinities and NaN become null; a named tuple becomes a list.
+    Embeddings are left out; infinities and NaN become null; a named tuple becomes a list. Raises TypeError for what has
+    no form in JSON.
     """
-    if value is None or (isinstance(value, (bool, int)) and not isinstance(value, Enum)):
-        return value
-    if isinstance(value, float):
-        return rounded(value)
-    if isinstance(value, Enum):
-        return plain(value.value)
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, datetime):
-        return instant(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return _of_dataclass(value)
-    if isinstance(value, Mapping):
-        return {str(plain(key)): plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(each) for each in value]
-    if isinstance(value, (set, frozenset)):
-        return sorted((plain(each) for each in value), key=str)
-    if isinstance(value, PurePath):
-        return str(value)
-    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
-        return plain(value.item())
+    return _form_of(type(value))(value)
+
+
+def _form_of(kind: type) -> Callable[[Any], Any]:
+    """What makes values of a type plain: worked out once, since an answer holds thousands of them."""
+    known = _KNOWN.get(kind)
+    if known is None:
+        known = _KNOWN[kind] = _worked_out(kind)
+    return known
+
+
+def _worked_out(kind: type) -> Callable[[Any], Any]:
+    if issubclass(kind, Enum):
+        return lambda value: plain(value.value)
+    if issubclass(kind, (int, NoneType)):
+        return lambda value: value
+    for known, form in _FORMS.items():
+        if issubclass(kind, known):
+            return form
+    if is_dataclass(kind):
+        return _form_of_dataclass(kind)
+    return _of_array if hasattr(kind, "item") and hasattr(kind, "ndim") else _of_none
+
+
+def _of_text(value: str) -> str:
+    return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+
+
+def _of_array(value: Any) -> Any:
+    return plain(value.item()) if value.ndim == 0 else _of_none(value)
+
+
+def _of_none(value: Any) -> Any:
     raise TypeError(f"A result holds a {type(value).__name__}, which has no form in JSON.")
 
 
@@ -92,13 +105,27 @@ def instant(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def _of_dataclass(value: Any) -> dict[str, Any]:
-    kept = {each.name: getattr(value, each.name) for each in fields(value)}
-    if isinstance(value, Block):
-        kept["title"] = value.title
-    if isinstance(value, Candidate):
-        kept |= {"source": value.source, "date": value.block.created_at, **_passage(value)}
-    return {name: plain(each) for name, each in kept.items() if not _is_array(each)}
+def _form_of_dataclass(kind: Any) -> Callable[[Any], Any]:
+    names = tuple(each.name for each in fields(kind))
+
+    def form(value: Any) -> dict[str, Any]:
+        told = {}
+        for name in names:
+            each = getattr(value, name)
+            made = _form_of(type(each))
+            if made is not _of_array or each.ndim == 0:  # embeddings are left out
+                told[name] = made(each)
+        if isinstance(value, Block):
+            told["title"] = _of_text(value.title)
+        elif isinstance(value, Candidate):
+            told |= {
+                "source": plain(value.source),
+                "date": instant(value.block.created_at),
+                **plain(_passage(value)),
+            }
+        return told
+
+    return form
 
 
 def _passage(value: Candidate) -> dict[str, Any]:
@@ -110,5 +137,16 @@ def _passage(value: Candidate) -> dict[str, Any]:
     return {"passage": text, "offsets": [told.start, told.end], "matches": told.matches}
 
 
-def _is_array(value: Any) -> bool:
-    return getattr(value, "ndim", 0) > 0 and hasattr(value, "dtype")
+_FORMS: Mapping[type, Callable[[Any], Any]] = {
+    float: rounded,
+    str: _of_text,
+    datetime: instant,
+    Mapping: lambda value: {str(plain(key)): plain(each) for key, each in value.items()},
+    list: lambda value: [plain(each) for each in value],
+    tuple: lambda value: [plain(each) for each in value],
+    set: lambda value: sorted(map(plain, value), key=str),
+    frozenset: lambda value: sorted(map(plain, value), key=str),
+    PurePath: str,
+}
+"""How values of a type and of those derived from it are made plain."""
+_KNOWN: dict[type, Callable[[Any], Any]] = {}

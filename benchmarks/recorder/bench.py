@@ -23,7 +23,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from amgs.sessions.formats.otlp import by_conversation, session_of
 from amgs.sessions.spans import RecordedSpan, as_otlp, instant_of, joined
@@ -36,8 +36,12 @@ from amgs.wings.recorder.uses import review_scores
 from amgs.wings.recorder.versus import LEVELS, Contender, compare, controls, promise_budget
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.locomo_data import read_folder
+from benchmarks.recorder.bisected import measure_causes
 from benchmarks.recorder.examples import DAY, conventional, planted
 from benchmarks.stores import block_ids, conversation_store
+
+if TYPE_CHECKING:
+    from amgs_focus.model.base_model import BaseModel
 
 BENCH: Final = Bench(
     "recorder",
@@ -49,6 +53,7 @@ BENCH: Final = Bench(
         "audit_precision": (">=", 0.9),
         "audit_recall": (">=", 0.9),
         "use_right": (">=", 0.95),
+        "cause_bisect_counts": (">=", 70.0),
         "versus_off": ("<=", 0.5),
         "promise_80_off": ("<=", 3.0),
         "promise_90_off": ("<=", 3.0),
@@ -71,9 +76,18 @@ _SENDERS: Final = 2
 
 
 def run(
-    rig: MemoryRig, data: Path | None, *, kills: int = 100, bodies: int = 2_000, seconds: int = 10
+    rig: MemoryRig,
+    data: Path | None,
+    *,
+    kills: int = 100,
+    bodies: int = 2_000,
+    seconds: int = 10,
+    model: BaseModel | None = None,
+    causes: int = 150,
 ) -> BenchResult:
-    """Measure all of it. data: conversations in LoCoMo's format; None compares nothing."""
+    """Measure all of it. data: conversations in LoCoMo's format; None compares nothing. model: what `bisect` asks; None
+    plants no causes.
+    """
     drawn = random.Random(rig.seed)
     metrics: dict[str, float] = {"attributes_lost": float(_lost_attributes())}
     rig.progress(1, 6, "spans a second")
@@ -89,7 +103,12 @@ def run(
         rig.progress(5, 6, "comparing memories")
         found, table = _compared(rig, data)
         metrics, tables = metrics | found, (table,)
-    settings = {"kills": kills, "bodies": bodies, "seconds": seconds, "batch": _BATCH, "senders": _SENDERS}
+    if model is not None:
+        rig.progress(5, 6, "planted causes")
+        found, table = measure_causes(model, rig.progress, rig.seed, causes)
+        metrics, tables = metrics | found, (*tables, table)
+    settings = {"kills": kills, "bodies": bodies, "seconds": seconds, "causes": causes}
+    settings |= {"batch": _BATCH, "senders": _SENDERS}
     return BENCH.result(settings, metrics, tables)
 
 

@@ -33,13 +33,18 @@ def bench_recorder(
         int, Option("--bodies", metavar="N", min=0, help="How many hostile bodies it gets.")
     ] = 2_000,
     seconds: Annotated[int, Option("--seconds", metavar="N", min=1, help="How long it takes spans.")] = 10,
+    causes: Annotated[
+        int, Option("--causes", metavar="N", min=0, help="How many causes are planted for `bisect`.")
+    ] = 150,
     progress: Progress,
 ) -> BenchResult:
     """Send the examples of the conventions through it and back and count what is lost; send spans as fast as it takes
     them; kill it while it does, and look for every body that it acknowledged; send hostile bodies; plant what an audit
-    and a use should find, beside the same where there is nothing to find; and compare memories on LoCoMo, where recall
-    is known. Does not touch the session's own store.
+    and a use should find, beside the same where there is nothing to find; compare memories on LoCoMo, where recall is
+    known; and plant causes of sentences in windows, for `bisect` and what needs fewer calls or more. Does not touch the
+    session's own store.
     """
     from benchmarks.recorder.bench import run
 
-    return run(memory_rig(engine, progress), data, kills=kills, bodies=bodies, seconds=seconds)
+    rig, model = memory_rig(engine, progress), engine.load_model(progress) if causes else None
+    return run(rig, data, kills=kills, bodies=bodies, seconds=seconds, model=model, causes=causes)

@@ -178,8 +178,9 @@ class PretrainedModel:
             hook.remove()
         raise AssertionError("the layer was not reached")
 
-    def attention(self, embeddings: torch.Tensor, last: int) -> torch.Tensor:
-        """(1, W, d) -> (W,): attention of the last positions to each, averaged over layers and heads.
+    def attention(self, embeddings: torch.Tensor, last: int, layers: int = 0) -> torch.Tensor:
+        """(1, W, d) -> (W,): attention of the last positions to each, averaged over heads and the last so many layers,
+        0 for all.
 
         For measuring only: the fast kernels do not keep it, so the slow one runs for this pass.
         """
@@ -189,7 +190,7 @@ class PretrainedModel:
             output = self._decoder(inputs_embeds=embeddings, use_cache=False, output_attentions=True)
         finally:
             self._model.set_attn_implementation(before)
-        paid = [layer[0, :, -last:].float().mean(dim=(0, 1)) for layer in output.attentions]
+        paid = [layer[0, :, -last:].float().mean(dim=(0, 1)) for layer in output.attentions[-layers:]]
         return torch.stack(paid).mean(dim=0)
 
     def layers_of(self, cache: KVCache) -> list[tuple[torch.Tensor, torch.Tensor]]:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
+
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
+from amgs.wings.recorder.bisection import CALLS, cut
+from amgs.wings.recorder.word_search import WordSearch
+from amgs_focus.model.tiny import TinyModel
 from benchmarks.bench_results import MemoryRig
 from benchmarks.recorder.bench import run
+from benchmarks.recorder.bisected import measure_window, summary
+from benchmarks.recorder.planted_causes import SPANS, planted_causes
 
 
 def test_nothing_is_lost_and_what_was_planted_is_found() -> None:
@@ -20,3 +28,34 @@ def test_nothing_is_lost_and_what_was_planted_is_found() -> None:
     assert found["audit_recall"] >= 0.9 and found["audit_precision"] >= 0.9
     assert found["use_right"] >= 0.95 > 0.5 > found["use_elsewhere"]
     assert found["scores_auroc"] > 0.75 > 0.6 > found["scores_auroc_dealt_anew"]
+
+
+def test_causes_are_planted_and_words_alone_do_not_find_them() -> None:
+    every = planted_causes(90, 4, seed=0)
+    planted = [one for one in every if one.cause is not None]
+    assert len(planted) == 90 and all(len(cut(one.messages)) == SPANS for one in every)
+    assert max(one.cause or 0 for one in planted if one.kind == "instruction") < 3
+    by_words = [WordSearch(one.texts).ranked(one.sentence)[:1] == [one.cause] for one in planted]
+    assert sum(by_words) < 0.5 * len(planted)
+
+
+def test_a_window_is_judged_with_the_controls_beside_it() -> None:
+    rows = [
+        measure_window(TinyModel(), one, random.Random(0), ceiling=True)
+        for one in planted_causes(3, 1, seed=0)
+    ]
+    assert all(len(one.bisection.calls) <= CALLS for one in rows)
+    found = {
+        one.planted.cause: replace(
+            one, bisection=replace(one.bisection, first=one.planted.cause + 1, told=True)
+        )
+        for one in rows
+        if one.planted.cause is not None
+    }
+    metrics, table = summary(
+        [*found.values(), replace(rows[-1], bisection=replace(rows[-1].bisection, told=False))]
+    )
+    assert metrics["cause_bisect_all"] == metrics["cause_told_right"] == metrics["cause_none_said"] == 100
+    assert (
+        table.rows[0][:2] == ("bisect", "100 (44 to 100) of 3") and metrics["cause_the_last_span_all"] < 100
+    )

@@ -10,6 +10,7 @@ from amgs_app.render.drawing import tabled
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
+    from amgs.wings.recorder.bisection import Bisection
     from amgs.wings.recorder.foreign_memory import MemoryOperation
     from amgs.wings.recorder.versus import ContenderScore
     from amgs_app.views.recorder.results import (
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
         SpansRecorded,
     )
 
+_WORDS = 80
+"""Characters of a span or a sentence."""
 _OPT_IN = (
     "texts of records are told only where the program is asked to capture content, as by"
     " OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -259,47 +262,51 @@ def _cause_told(result: CauseSearch) -> str:
     found = result.found
     if not found.told:
         return f"Cannot tell: {found.because}"
-    return f"{_numbers(found.first, found.last)} made it say that: {_beginning(found.spans[found.first - 1].text)}"
+    return f"{_numbers(found.first, found.last)} made it say that: {_begins(found, found.first)}"
 
 
 def _numbers(first: int, last: int) -> str:
     return f"Span {first}" if first == last else f"Spans {first} to {last}"
 
 
-def _beginning(text: str) -> str:
+def _begins(found: Bisection, number: int) -> str:
+    """The role of a span, and its first words."""
+    return "".join(f"{one.role}: {_shortened(one.text)}" for one in found.spans[number - 1 : number])
+
+
+def _shortened(text: str) -> str:
     told = " ".join(text.split())
-    return told if len(told) <= 80 else f"{told[:79]}…"
+    return told if len(told) <= _WORDS else f"{told[: _WORDS - 1]}…"
 
 
 @entry(figure=tabled, sentence=_cause_told)
 def cause_search(result: CauseSearch) -> ResultTable:
     found = result.found
     rows = [
-        (
+        (number, "nothing", f"{one.score:.2f}", None, None)
+        if not one.first
+        else (
             number,
-            _numbers(one.first, one.last).lower() if one.first else "nothing",
+            _numbers(one.first, one.last).lower(),
             f"{one.score:.2f}",
-            f"{one.loss:+.2f}" if one.first else None,
-            _beginning(found.spans[one.first - 1].text) if one.first else None,
+            f"{one.loss:+.2f}",
+            _begins(found, one.first),
         )
         for number, one in enumerate(found.calls, 1)
     ]
     likeliest = (
-        f"{_numbers(found.first, found.last)}, of {len(found.spans)}, with {found.loss:+.2f} of the loss"
-        f" ({found.share:.0%}), {found.spans[found.first - 1].role}: {_beginning(found.spans[found.first - 1].text)}"
-        if found.spans
-        else ""
+        f"{_numbers(found.first, found.last)} of {len(found.spans)}, {found.loss:+.2f}, {found.share:.0%} of what both"
+        f" halves lost; {_begins(found, found.first)}"
     )
+    other = result.answered and result.asked != result.answered
     notes = (
         f"{'found' if found.told else 'cannot tell'}: {found.because}",
-        f"{'' if found.told else 'likeliest: '}{likeliest}" if likeliest else "",
-        f"{result.asked} was asked, {result.answered} had answered"
-        if result.answered and result.asked != result.answered
-        else f"{result.asked} was asked",
-        f"score: {'log-likelihood of the sentence, in nats' if result.unit == 'nats' else 'share of its words said'}",
+        f"{'' if found.told else 'likeliest: '}{likeliest}" if found.spans else "",
+        f"{result.asked} was asked{f', {result.answered} had answered' if other else ''}",
+        f"score: {'log-likelihood of the sentence' if result.unit == 'nats' else 'share'}, {result.unit}",
         ""
         if result.said
         else "the answer does not hold the sentence as it stands; it was asked for all the same",
     )
-    title = f"What made it say: {_beginning(result.sentence)}"
+    title = f"What made it say: {_shortened(result.sentence)}"
     return sheet(title, "call:n left_out score loss begins*", rows, notes)

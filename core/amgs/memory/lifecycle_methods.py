@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -172,11 +173,12 @@ class LifecycleMethods(OpenMemory):
         self, bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None
     ) -> Reliability:
         """The reliability table and the Brier score with its parts, of all forecasts or of one frame,
-        category or relation type.
+        category or relation type; of all, with what came of the promises of coverage.
         """
-        from amgs.calibration import brier
+        from amgs.calibration import brier, coverage
 
         bins = bounds.count("The number of bins", bins, least=1, most=1000)
         found = self._storage.forecasts
         decided = found.decided(by=by, value=value)
-        return brier.reliability(decided, bins=bins, forecasts=found.count(by=by, value=value))
+        table = brier.reliability(decided, bins=bins, forecasts=found.count(by=by, value=value))
+        return table if by else replace(table, coverage=coverage.reviews(self._storage))

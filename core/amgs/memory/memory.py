@@ -174,6 +174,11 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         """Rises by one with every committed change."""
         return self._storage.change_counter
 
+    @property
+    def committed_changes(self) -> int:
+        """The same after the last commit, whatever state this thread reads; nothing is asked of a file for it."""
+        return self._storage.committed_changes
+
     def transaction(self) -> AbstractContextManager[None]:
         """All that is changed inside, by this thread, is committed together or not at all; others wait to write."""
         return self._storage.transaction()

@@ -157,6 +157,11 @@ class SqlConnection(ABC):
         return int(self.value("SELECT value FROM change_counter"))
 
     @property
+    def committed_changes(self) -> int:
+        """The change counter after the last commit, whatever state this thread reads."""
+        return self.change_counter
+
+    @property
     def structure_counter(self) -> int:
         """The change counter at the last change that indexes must follow.
 

@@ -29,6 +29,9 @@ GroupRow = tuple[
 ]
 """(kind, name, forecasts, outcomes, mean of the decided forecasts, rate at which they came true, Brier score)."""
 
+QuestionRow = tuple[str, str, tuple[str, ...]]
+"""(frame, question, ids of the blocks that were of use)."""
+
 _COLUMNS = "prediction_id, predicted, actual, brier_score, timestamp, block_id, frame_name, category"
 _CONDITIONS: dict[ForecastGroup, str] = {
     "frame": "frame_name = ?",
@@ -102,6 +105,36 @@ class ForecastStorage:
             "ORDER BY operation_id DESC LIMIT 1"
         )
         return None if value is None else str(value)
+
+    def put_needs(self, operation: int, needs: str) -> None:
+        """Keep what questions need of frames, as JSON, as an operation has measured it."""
+        self._connection.execute(
+            "INSERT INTO meta VALUES (concat('needs:', ?::BIGINT), ?)", [operation, needs], structural=False
+        )
+
+    def needs(self) -> str | None:
+        """What questions need of frames, as JSON: as the latest operation that stands measured it; None before."""
+        value = self._connection.value(
+            "SELECT value FROM meta JOIN operations ON key = concat('needs:', id) WHERE NOT undone "
+            "ORDER BY id DESC LIMIT 1"
+        )
+        return None if value is None else str(value)
+
+    def judged_questions(self, limit: int) -> tuple[QuestionRow, ...]:
+        """The latest questions of frames of which at least one block has a verdict, or an answer that tells whether it
+        used it; the oldest first. As often as it was asked of one frame, a question counts once.
+        """
+        found = self._connection.rows(
+            "SELECT frame, any_value(query), array_agg(DISTINCT block_id ORDER BY block_id) FILTER (WHERE useful >= 0.5) FROM ("
+            "SELECT c.serial, c.frame_name AS frame, c.block_id, (SELECT any_value(query) FROM assemblies a "
+            "WHERE a.id = c.assembly_id) AS query, "
+            "coalesce(c.actual, CASE WHEN u.used_by = '' THEN 0.0 ELSE 1.0 END) AS useful "
+            "FROM calibration_log c LEFT JOIN block_uses u ON u.prediction_id = c.prediction_id "
+            "WHERE c.actual IS NOT NULL OR u.used_by IS NOT NULL) AS told WHERE trim(query) <> '' "
+            "GROUP BY frame, lower(trim(query)) ORDER BY max(serial) DESC LIMIT ?",
+            [limit],
+        )
+        return tuple((str(frame), str(query), tuple(ids or ())) for frame, query, ids in reversed(found))
 
     def open_forecast(
         self, block_id: str, assembly_id: str | None = None, prediction_id: str | None = None

@@ -140,7 +140,7 @@ class Namespace:
     @property
     def change(self) -> int:
         """The store's change counter; 0 while the store is not open."""
-        return self.engine.memory.change_counter if self.engine.memory_is_open else 0
+        return self.engine.memory.committed_changes if self.engine.memory_is_open else 0
 
     async def follow(self) -> None:
         """Have the events tell of changes by other programs too, where there can be any: in a database."""

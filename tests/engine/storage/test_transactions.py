@@ -67,6 +67,22 @@ def test_the_counter_rises_once_a_transaction_and_not_for_reading(storage: Stora
     with storage.transaction():
         storage.scores.forget(["nobody"])
     assert storage.counters == (2, 1)  # no index follows a log or a cache
+    assert storage.committed_changes == 2
+
+
+def test_the_committed_counter_is_that_of_the_last_commit_whoever_reads(storage: Storage) -> None:
+    with storage.snapshot():
+        first = storage.committed_changes
+    with storage.transaction():
+        storage.meta.put("a", "1")
+        assert storage.committed_changes in {first, storage.change_counter}
+    with pytest.raises(ZeroDivisionError), storage.transaction():
+        storage.meta.put("a", "2")
+        raise ZeroDivisionError
+    assert storage.committed_changes == storage.change_counter == first + 1
+    with storage.transaction(counted=False):
+        storage.tables.set_counter(40)
+    assert storage.committed_changes == storage.change_counter == 40
 
 
 def test_what_a_screen_remembers_is_no_change_of_the_memory(storage: Storage) -> None:

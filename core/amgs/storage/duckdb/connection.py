@@ -52,6 +52,7 @@ class Connection(SqlConnection):
         self._readers: list[duckdb.DuckDBPyConnection] = []
         self._sound = True
         self._note = Note(Path(path)) if path != MEMORY else None
+        self._committed: int | None = None
         self._ahead = WriteAheadSize(Path(path)) if path != MEMORY else None
 
     @classmethod
@@ -94,6 +95,7 @@ class Connection(SqlConnection):
             store.clock_changes = ChangeLog(changes)
             if not read_only:
                 store._note_commit(store._state())
+                store._committed = None if store._note is None else changes
         except duckdb.Error as error:
             store._leave()
             raise _translated(error, name) from error
@@ -178,6 +180,11 @@ class Connection(SqlConnection):
             return dict(self._cursor().execute(sql, list(parameters)).fetchnumpy())
 
     @property
+    def committed_changes(self) -> int:
+        # Without a statement: a server tells it with every answer, from a thread that waits for nothing.
+        return self.change_counter if self._committed is None else self._committed
+
+    @property
     def schema_version(self) -> int:
         return schema_version(self._cursor())
 
@@ -208,6 +215,7 @@ class Connection(SqlConnection):
             after = self._state() if self._dirty and self._note is not None else None
             self._writer.execute("COMMIT")
         if after is not None:
+            self._committed = after.changes
             self._take_in()
             self._note_commit(after)
 

@@ -31,7 +31,7 @@ class Erasure(MemoryPart):
         before, held = self._size(), context.derived.sizes()
         with storage.transaction():
             planned = self.plan(ids)
-            context.searches.write(context.settings.retrieval.searches)
+            context.searches.write(context.settings.retrieval.searches, most=None)
             entry, rows = erasing.take(storage, planned, context.clock.now())
         gone = tuple(block.id for block in planned.blocks)
         struck = 0 if storage.file is None else erasing.strike(Path(f"{storage.file}.deleted.jsonl"), gone)

@@ -140,7 +140,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
             self._finish_erasure()
             if self._opened.searches.waits:
                 with self._storage.transaction():
-                    self._opened.searches.write(self.settings.retrieval.searches)
+                    self._opened.searches.write(self.settings.retrieval.searches, most=None)
             self._opened.derived.close()
         finally:
             self._storage.close()

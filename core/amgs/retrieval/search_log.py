@@ -1,6 +1,6 @@
 """Past searches: kept as they were made, written later, explained from what was kept.
 
-A search only hands over what it has gathered; it becomes rows with the next assembly, or on closing.
+A search only hands over what it has gathered. A few become rows with each assembly, all of them on closing.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 STORED = 200
 """So many candidates of a search are kept, the best."""
+_AT_ONCE = 4
+"""Searches that an assembly writes, each some 3 ms: where there are many between two assemblies, the next would take a
+second otherwise.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +67,16 @@ class SearchLog:
             while len(self._pending) > most:
                 self._pending.popleft()
 
-    def write(self, keep: int) -> None:
-        """Write what was kept, and of all searches leave the latest `keep`; inside a transaction. Where another program
-        has written some since, they are numbered after those.
+    def write(self, keep: int, most: int | None = _AT_ONCE) -> None:
+        """Write the oldest `most` of what was kept, None for all, and leave the latest `keep` of all searches; inside a
+        transaction. Where another program has written some since, they are numbered after those.
         """
         with self._lock:
             if not self._pending:
                 return
             self._renumber(next((row.serial for row in self._storage.searches.latest(1)), 0))
-            rows = [_row(one) for one in self._pending]
-            self._pending.clear()
+            count = len(self._pending) if most is None else min(most, len(self._pending))
+            rows = [_row(self._pending.popleft()) for _ in range(count)]
         self._storage.searches.put(rows, keep)
 
     @property
@@ -84,8 +89,8 @@ class SearchLog:
         with self._lock:
             written = self._storage.searches.latest(limit)
             self._renumber(written[0].serial if written else 0)
-            fresh = [_row(one) for one in self._pending]
-        return (*reversed(fresh), *written)[:limit]
+            fresh = [_row(one) for one in islice(reversed(self._pending), limit)]
+        return (*fresh, *written)[:limit]
 
     def get(self, serial: int) -> SearchRow | None:
         """A search by its number; None where it is not kept."""

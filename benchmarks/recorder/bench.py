@@ -25,6 +25,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from amgs.calibration.coverage import LEVELS, promise_budget
 from amgs.sessions.formats.otlp import by_conversation, session_of
 from amgs.sessions.spans import RecordedSpan, as_otlp, instant_of, joined
 from amgs.types.question_case import QuestionCase
@@ -33,7 +34,7 @@ from amgs.wings.recorder.bodies import contents_of, read_body
 from amgs.wings.recorder.foreign_memory import memory_of
 from amgs.wings.recorder.span_files import SpanReader
 from amgs.wings.recorder.uses import review_scores
-from amgs.wings.recorder.versus import LEVELS, Contender, compare, controls, promise_budget
+from amgs.wings.recorder.versus import Contender, compare, controls
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
 from benchmarks.locomo_data import read_folder
 from benchmarks.recorder.bisected import measure_causes

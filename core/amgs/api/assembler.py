@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from amgs.api.context import MemoryPart
-from amgs.calibration import forecasts
+from amgs.calibration import coverage, forecasts
 from amgs.clock import as_utc
 from amgs.decay import hours_between
 from amgs.frames import cache, pipeline, registry, why
@@ -49,6 +49,9 @@ class Assembler(MemoryPart):
             load(self._context.embedder, "the encoder")  # before the clocks of the layers start
         with self._context.derived.searching() as sources:
             frame, pools = self._assembled(definition, asked, known, sources)
+            if asked.as_of is None and weights is None:
+                with self._context.derived.reading() as state:
+                    frame = coverage.promised(self._context.storage, frame, known, state.changes)
         if reinforce and as_of is None and not self._context.storage.read_only:
             return self._logged(frame, asked, pools, known)
         return frame
@@ -144,7 +147,7 @@ class Assembler(MemoryPart):
         now = cache.Held(
             self._context.clock.now(),
             self._context.storage.structure_counter,
-            version_of(_tree(definition, known)),
+            version_of(registry.tree(definition, known)),
             self._identity() if of_self else {},
         )
         return cache.stale(held, now, definition, hours=definition.refresh_hours, of_self=of_self)
@@ -166,7 +169,7 @@ class Assembler(MemoryPart):
         """Log an assembly so that it can be replayed, and keep it; inside the transaction that logs its use."""
         storage = self._context.storage
         definition = registry.find(frame.name, known)
-        version = storage.assemblies.keep_version(_tree(definition, known))
+        version = storage.assemblies.keep_version(registry.tree(definition, known))
         number, operation, undone, serial = storage.assemblies.standing()
         self._keep(pools, definition, request, known, serial, frame.as_of)
         storage.assemblies.append(
@@ -229,7 +232,7 @@ class Assembler(MemoryPart):
                 cache.encode_pool(pool.scored, serial),
                 at,
                 storage.structure_counter,
-                version_of(_tree(child, known)),
+                version_of(registry.tree(child, known)),
                 json.dumps(self._identity() if child.rule.gather == "identity" else {}),
             )
             storage.frame_cache.put(row)
@@ -239,14 +242,6 @@ def _blocks(ids: Sequence[str], sources: Sources) -> dict[str, Block]:
     """The blocks with these ids, as far as there are such; by id."""
     numbers = list(sources.blocks.numbers_of(ids).values())
     return {one.block.id: one.block for one in sources.blocks.stored(numbers)}
-
-
-def _tree(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefinition, ...]:
-    """A definition and everything below it."""
-    found = {definition.name: definition}
-    for child in definition.children:
-        found.update((one.name, one) for one in _tree(registry.find(child.name, known), known))
-    return tuple(found.values())
 
 
 def _span(hours: float) -> str:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from amgs import bounds
 from amgs.api.assembler import Assembler
 from amgs.api.context import MemoryContext
+from amgs.calibration import coverage
 from amgs.clock import Clock, FixedClock, as_utc
 from amgs.decay import hours_between
 from amgs.errors import StoreCorruptError, UsageError
@@ -78,6 +79,9 @@ class Frames:
             if not because:
                 frame = self._unpacked(row.assembly, definition, known)
                 if frame is not None:
+                    if weights is None:
+                        storage = self._context.storage
+                        frame = coverage.promised(storage, frame, known, storage.change_counter)
                     return CachedFrame(frame, True, f"fresh: {age:.2f} hours old", age)
                 because = "a block of it has left the memory"
         return CachedFrame(

@@ -11,7 +11,7 @@ from datetime import datetime
 
 import numpy as np
 
-from amgs.calibration import forecasts
+from amgs.calibration import coverage, forecasts
 from amgs.calibration.recalibrate import Method, brier, fit, held_out_brier
 from amgs.calibration.results import CalibrationPlan, EdgeChange, Fit
 from amgs.errors import UsageError
@@ -93,5 +93,7 @@ def apply(storage: Storage, proposal: CalibrationPlan, now: datetime) -> Journal
         operation = journal.write(storage, KIND, now, summary, rows)
         if proposal.forecast.used:
             storage.forecasts.put_curve(operation.id, proposal.forecast.curve.to_json())
+        if proposal.needs:
+            storage.forecasts.put_needs(operation.id, coverage.to_json(proposal.needs))
         storage.edge_forecasts.count_in(operation.id, learned)
         return operation

@@ -59,11 +59,23 @@ class EdgeChange:
 
 
 @dataclass(frozen=True, slots=True)
+class FrameNeeds:
+    """What labelled questions need of a frame. needed: the least budgets, in tokens, that hold all of it, in the order
+    of the questions; None where none did. definition: of the frame as it was asked.
+    """
+
+    frame: str
+    definition: str
+    needed: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CalibrationPlan:
     """A proposal; nothing has happened yet. forecast: the curve from composite score to forecast, of all verdicts.
     The blocks' confidences stay: they say how sure the category is, which no verdict asks.
 
     compared: questions of a file, asked before and after the change in a copy of the memory; None where none were.
+    needs: of the labelled questions, by frame, on which its promise of coverage rests from then on.
     """
 
     method: Method
@@ -73,6 +85,7 @@ class CalibrationPlan:
     made_at: datetime
     change_counter: int
     compared: CaseComparison | None = None
+    needs: tuple[FrameNeeds, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from typing import Unpack
 
 from amgs import bounds
 from amgs.api.context import MemoryContext
-from amgs.calibration.results import CalibrationPlan
+from amgs.calibration.results import CalibrationPlan, FrameNeeds
 from amgs.conversation import keeping
-from amgs.diagnosis import asked, cases, causes, conversation_causes, facts, fixes, trial
+from amgs.diagnosis import asked, cases, causes, conversation_causes, facts, fixes, needs, trial
 from amgs.diagnosis.causes import FactFate
 from amgs.diagnosis.trial import trials
 from amgs.errors import UsageError
@@ -153,6 +153,14 @@ class Diagnosing:
         Raises UsageError where the plan is out of date, UnknownFrameError where a case names a frame that is not there.
         """
         return trial.calibrated(self._context, plan, cases, progress)
+
+    def needs(
+        self, cases: Sequence[QuestionCase] = (), *, progress: Progress | None = None
+    ) -> tuple[FrameNeeds, ...]:
+        """How many tokens the labelled questions need of their frames: the cases of a file, and the latest questions
+        that verdicts or answers tell of. Leaves no trace.
+        """
+        return needs.of_frames(self._context, cases, progress)
 
     # --- inside -----------------------------------------------------------------------------------------
 

@@ -32,6 +32,7 @@ from amgs.types import (
     Span,
     Weights,
 )
+from amgs.types.calibration import FrameCoverage
 
 Importance = Mapping[str, float]
 """Centrality of the blocks of self, by id."""
@@ -127,6 +128,8 @@ def encode(frame: Frame, *, whole: bool = False) -> str:
     plain["layers"] = [_values(one) for one in frame.layers]
     plain["parts"] = [[one.name, _values(one.weights), one.gather] for one in frame.parts]
     plain["candidates"] = [candidate_out(one) for one in (frame.candidates if whole else frame.selected)]
+    if whole and frame.coverage is not None:
+        plain["coverage"] = _values(frame.coverage)
     return json.dumps(plain, ensure_ascii=False)
 
 
@@ -154,6 +157,7 @@ def _frame(data: dict[str, Any], blocks: Callable[[list[str]], Mapping[str, Bloc
             "parts": tuple(
                 FramePart(name, Weights(*weights), gather) for name, weights, gather in data.get("parts", ())
             ),
+            "coverage": _coverage_in(data.get("coverage")),
         }
     )
 
@@ -169,6 +173,13 @@ def candidate_out(one: Candidate) -> dict[str, Any]:
     passage = None if one.passage is None else _values(one.passage)
     written = {"block": one.block.id, "parts": _values(one.parts), "layers": list(one.layers)}
     return {**plain, **written, "passage": passage}
+
+
+def _coverage_in(told: Any) -> FrameCoverage | None:
+    if told is None:
+        return None
+    questions, share, costs = told
+    return FrameCoverage(int(questions), float(share), tuple((float(level), cost) for level, cost in costs))
 
 
 def _passage_in(told: Any) -> PassageSpan | None:

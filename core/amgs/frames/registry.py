@@ -71,6 +71,14 @@ def leaves(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefini
     return tuple(found.values())
 
 
+def tree(definition: FrameDefinition, known: Definitions) -> tuple[FrameDefinition, ...]:
+    """A definition and everything below it, each once."""
+    found = {definition.name: definition}
+    for child in definition.children:
+        found.update((one.name, one) for one in tree(find(child.name, known), known))
+    return tuple(found.values())
+
+
 def check_budget(budget: int) -> int:
     """The budget itself; raises BudgetError for one that is not positive, or beyond what a count can hold."""
     if type(budget) is not int or budget <= 0:

@@ -45,6 +45,7 @@ class ForecastStorage:
 
     def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
+        self._needs: tuple[int, str | None] | None = None
 
     def next_serial(self) -> int:
         """The serial that the next forecast will have, from 1."""
@@ -112,22 +113,27 @@ class ForecastStorage:
             "INSERT INTO meta VALUES (concat('needs:', ?::BIGINT), ?)", [operation, needs], structural=False
         )
 
-    def needs(self) -> str | None:
-        """What questions need of frames, as JSON: as the latest operation that stands measured it; None before."""
-        value = self._connection.value(
-            "SELECT value FROM meta JOIN operations ON key = concat('needs:', id) WHERE NOT undone "
-            "ORDER BY id DESC LIMIT 1"
-        )
-        return None if value is None else str(value)
+    def needs(self, changes: int) -> str | None:
+        """What questions need of frames, as JSON: as the latest operation that stands measured it; None before.
+
+        changes: the change counter of the state that is read, which is asked once.
+        """
+        if self._needs is None or self._needs[0] != changes:
+            value = self._connection.value(
+                "SELECT value FROM meta JOIN operations ON key = concat('needs:', id) WHERE NOT undone "
+                "ORDER BY id DESC LIMIT 1"
+            )
+            self._needs = changes, None if value is None else str(value)
+        return self._needs[1]
 
     def judged_questions(self, limit: int) -> tuple[QuestionRow, ...]:
         """The latest questions of frames of which at least one block has a verdict, or an answer that tells whether it
         used it; the oldest first. As often as it was asked of one frame, a question counts once.
         """
         found = self._connection.rows(
-            "SELECT frame, any_value(query), array_agg(DISTINCT block_id ORDER BY block_id) FILTER (WHERE useful >= 0.5) FROM ("
-            "SELECT c.serial, c.frame_name AS frame, c.block_id, (SELECT any_value(query) FROM assemblies a "
-            "WHERE a.id = c.assembly_id) AS query, "
+            "SELECT frame, any_value(query), array_agg(DISTINCT block_id ORDER BY block_id) "
+            "FILTER (WHERE useful >= 0.5) FROM (SELECT c.serial, c.frame_name AS frame, c.block_id, "
+            "(SELECT any_value(query) FROM assemblies a WHERE a.id = c.assembly_id) AS query, "
             "coalesce(c.actual, CASE WHEN u.used_by = '' THEN 0.0 ELSE 1.0 END) AS useful "
             "FROM calibration_log c LEFT JOIN block_uses u ON u.prediction_id = c.prediction_id "
             "WHERE c.actual IS NOT NULL OR u.used_by IS NOT NULL) AS told WHERE trim(query) <> '' "

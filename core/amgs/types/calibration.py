@@ -62,6 +62,42 @@ class Usefulness:
 
 
 @dataclass(frozen=True, slots=True)
+class FrameCoverage:
+    """What a frame promises of its question. share: the chance, at least, that it holds all that the question needs.
+    costs: for each level the tokens that promise it, None where no budget does. questions: labelled ones that it rests
+    on.
+    """
+
+    questions: int
+    share: float
+    costs: tuple[tuple[float, int | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageLevel:
+    """A promise beside what came of it. tokens: that promise the level now, None where none do. held: of so many
+    questions tried, those held within what the questions before them promised.
+    """
+
+    level: float
+    tokens: int | None
+    held: int
+    tried: int
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageReview:
+    """What labelled questions say of a frame's coverage. least: fewer questions promise nothing, and then levels is
+    empty.
+    """
+
+    frame: str
+    questions: int
+    least: int
+    levels: tuple[CoverageLevel, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ReliabilityBin:
     """Forecasts in [low, high): how many, their mean, the rate at which they came true with a 95 % interval."""
 
@@ -92,7 +128,7 @@ class Reliability:
     """The reliability table and the Brier score with its Murphy decomposition.
 
     brier = reliability - resolution + uncertainty + within_bin, exactly; None where there are no outcomes.
-    course: the same through time, the oldest first.
+    course: the same through time, the oldest first. coverage: what frames promise, by frame.
     """
 
     bins: tuple[ReliabilityBin, ...]
@@ -105,6 +141,7 @@ class Reliability:
     within_bin: float | None
     history: tuple[tuple[datetime, float], ...] = ()
     course: tuple[CoursePoint, ...] = ()
+    coverage: tuple[CoverageReview, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from amgs.types.retrieval import BlockFilter, Candidate, LayerReport
 
 if TYPE_CHECKING:
+    from amgs.types.calibration import FrameCoverage
     from amgs.types.retrieval import Weights
 
 Merge = Literal["union", "intersection", "priority_chain"]
@@ -117,7 +118,8 @@ class Frame:
 
     entropy_bits: Shannon entropy of the categories of the selected blocks. remarks: what the frame has to say of
     itself ("weights of centrality and reinforcement redistributed"). spans tile the text. parts: the atomic frames it
-    was made of, in the order in which they were filled; empty in a frame that an older version kept.
+    was made of, in the order in which they were filled; empty in a frame that an older version kept. coverage: None
+    where no or too few labelled questions tell of it.
     """
 
     id: str
@@ -136,6 +138,7 @@ class Frame:
     remarks: tuple[str, ...] = ()
     milliseconds: float = 0.0
     parts: tuple[FramePart, ...] = ()
+    coverage: FrameCoverage | None = None
 
     @property
     def selected(self) -> tuple[Candidate, ...]:

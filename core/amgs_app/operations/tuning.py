@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         WeightTest,
     )
     from amgs.types import Progress
+    from amgs.types.question_case import QuestionCase
     from amgs_app.engine import Engine
 
 
@@ -55,23 +57,31 @@ def calibrate(
     With --questions, the questions of a file are asked before and after the change in a copy of the memory. The plan
     says how many would move, and is not carried out where one that holds now would fail.
     """
+    from dataclasses import replace
+
+    from amgs.exchange.question_cases import read_cases
+
     plan = engine.memory.calibration.plan(method)
+    cases = () if questions is None else read_cases(questions)
     if questions is not None:
-        plan = _gated(engine, plan, questions, dry_run, progress)
+        plan = _gated(engine, plan, cases, dry_run, progress)
+    plan = replace(plan, needs=engine.memory.diagnosis.needs(cases, progress=progress))
     return plan if dry_run else engine.memory.calibration.apply(plan)
 
 
 def _gated(
-    engine: Engine, plan: CalibrationPlan, questions: Path, dry_run: bool, progress: Progress | None
+    engine: Engine,
+    plan: CalibrationPlan,
+    cases: Sequence[QuestionCase],
+    dry_run: bool,
+    progress: Progress | None,
 ) -> CalibrationPlan:
     """The plan with what it does to the questions of a file. Raises UsageError where it is to be carried out, and one
     that holds now would fail.
     """
     from dataclasses import replace
 
-    from amgs.exchange.question_cases import read_cases
-
-    compared = engine.memory.diagnosis.calibrated(plan, read_cases(questions), progress=progress)
+    compared = engine.memory.diagnosis.calibrated(plan, cases, progress=progress)
     failing = compared.failing
     if failing and not dry_run:
         told = "1 question that holds now" if len(failing) == 1 else f"{len(failing)} questions that hold now"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -16,7 +15,7 @@ from amgs.text.embedding import HashingEmbedder
 from amgs.types.question_case import QuestionCase
 from amgs.wings.recorder.contenders import contender
 from amgs.wings.recorder.foreign_memory import memory_of
-from amgs.wings.recorder.versus import LEVELS, Contender, compare, controls, promise_budget
+from amgs.wings.recorder.versus import Contender, compare, controls
 from amgs_tui.__main__ import run
 from tests.wings.recorder.spans_of import SpanWorld
 
@@ -58,19 +57,6 @@ def test_what_is_held_within_the_budget_counts_and_nothing_else() -> None:
     ]
     assert [one.held for one in compare(CASES, [late, best], budget=1, top=7)] == [1, 2]
     assert scores[0].low < 1.0 == scores[0].high
-
-
-def test_a_budget_is_promised_from_enough_questions_and_holds_on_others() -> None:
-    drawn = random.Random(3)
-    needs = [drawn.randrange(1, 1_000) for _ in range(4_000)]
-    for level in LEVELS:
-        held = [
-            new <= (promise_budget(needs[n : n + 40], level) or 0)
-            for n, new in zip(range(0, 3_900, 41), needs[40::41], strict=False)
-        ]
-        assert abs(sum(held) / len(held) - level) < 0.1
-    assert promise_budget(needs[:8], 0.9) is None and promise_budget(needs[:9], 0.9) == max(needs[:9])
-    assert promise_budget([5, None, None], 0.5) is None and promise_budget([5, 7, None], 0.5) == 7
 
 
 def test_what_a_question_needs_is_counted_up_to_the_last_fact() -> None:

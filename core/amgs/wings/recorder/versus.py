@@ -4,7 +4,6 @@ what the answer must rest on. No language model judges, and none is asked.
 
 from __future__ import annotations
 
-import math
 import random
 import statistics
 import time
@@ -13,14 +12,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from amgs.calibration.brier import wilson_interval
+from amgs.calibration.coverage import LEVELS, promise_budget
 from amgs.diagnosis.facts import exactly
 from amgs.text.tokens import approximate_tokens
 from amgs.types import Progress
 from amgs.types.question_case import QuestionCase
 from amgs.wings.recorder.word_search import WordSearch
 
-LEVELS: Final = (0.8, 0.9, 0.95)
-"""Chances for which a budget is told."""
 EVERYTHING: Final = "everything"
 """The control that gives all there is, whatever the budget: what could be held at all."""
 
@@ -64,17 +62,6 @@ class ContenderScore:
     def promises(self) -> tuple[tuple[float, int | None], ...]:
         """For each level of `LEVELS`, the budget that a further question of this kind needs at most, so likely."""
         return tuple((level, promise_budget(self.needed, level)) for level in LEVELS)
-
-
-def promise_budget(needed: Sequence[int | None], level: float) -> int | None:
-    """The budget within which a further question is held with a chance of at least `level`, whatever memory and
-    questions are like, as long as it is drawn as these were: by split conformal prediction, the
-    ceil((n + 1) · level)-th of what n questions needed. None where too few were asked to promise it, or too many were
-    never held.
-    """
-    place = math.ceil((len(needed) + 1) * level)
-    known = sorted(one for one in needed if one is not None)
-    return known[place - 1] if 0 < place <= len(known) else None
 
 
 def controls(texts: Sequence[str], seed: int) -> list[Contender]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from amgs.text.plural import plural
 from amgs.types import COMPONENTS
 from amgs_app.render.catalogue import FigureOf, entry
+from amgs_app.render.coverage import coverage_reviewed
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:
@@ -54,6 +55,9 @@ def _plan(plan: CalibrationPlan, did: str) -> ResultTable:
         + ("" if curve.used else " (not used: it does not help)"),
         "how sure each block's category is stays as it was",
     ]
+    if plan.needs:
+        asked = ", ".join(f"{plural(len(one.needed), 'question')} of {one.frame}" for one in plan.needs)
+        notes.append(f"promises of coverage rest on {asked}")
     notes += [] if plan.compared is None else _moved(plan.compared)
     forecasts = "the forecasts" if curve.used else "no forecast"
     title = (
@@ -148,7 +152,8 @@ def reliability(result: Reliability) -> ResultTable:
             f" + uncertainty {result.uncertainty:.4f} + within bin {result.within_bin:.4f}"
         )
     title = f"{plural(result.forecasts, 'forecast')}, {plural(result.outcomes, 'outcome')}: {said}"
-    return sheet(title, "forecast count:n mean:score came_true:score 95_%", rows, (note,))
+    notes = (note, *map(coverage_reviewed, result.coverage))
+    return sheet(title, "forecast count:n mean:score came_true:score 95_%", rows, notes)
 
 
 @entry(figure=FigureOf("calibration"))

@@ -10,6 +10,7 @@ from amgs.text.plural import plural
 from amgs.types import COMPONENTS
 from amgs_app.panes.row_fields import fate_of, listed, reason_of
 from amgs_app.render.catalogue import FigureOf, entry, sentence_of, table_of
+from amgs_app.render.coverage import coverage_told
 from amgs_app.render.entries.search import layers_told
 from amgs_app.render.figures.format import title_told
 from amgs_app.render.sheet import ResultTable, facts, sheet
@@ -119,6 +120,7 @@ def frame(result: Frame) -> ResultTable:
     ledger = "; ".join(f"{each.child} {each.used}/{each.budget} tokens" for each in result.ledger)
     notes = (
         f"{ledger}; entropy {result.entropy_bits:.2f} bit" if ledger else "",
+        coverage_told(result.coverage) if result.coverage else "",
         layers_told(result.layers),
         *result.remarks,
         *((f"\n{result.text.rstrip()}",) if result.text.strip() else ()),

@@ -13,6 +13,7 @@ from rich.text import Text
 from amgs.text.plural import plural
 from amgs.types import Candidate, Frame, LayerReport, LedgerEntry, SearchResult, Weights
 from amgs_app.panes.row_fields import listed
+from amgs_app.render.coverage import coverage_told
 from amgs_app.render.figures.candidates import Listed, draw_candidate, draw_table
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
@@ -87,6 +88,10 @@ def _frame(
         words = clean("; ".join(result.remarks))
         sheet.put(1, y, words, ink(sheet.palette.muted), width=sheet.width - 2)
         y += 1
+    foot = int(result.coverage is not None and sheet.height - y >= 12)
+    if foot and result.coverage:
+        words = coverage_told(result.coverage)
+        sheet.put(1, sheet.height - 1, words, ink(sheet.palette.muted), width=sheet.width - 2)
     every = listed(result)
     rows = tuple(range(len(every))) if shown is None else tuple(shown)
     items = [every[place] for place in rows]
@@ -100,7 +105,7 @@ def _frame(
         several and list(rows) == sorted(rows),
         verdicts,
     )
-    table, detail, text = _split(sheet.part(0, y), len(table_of.lines), show)
+    table, detail, text = _split(sheet.part(0, y, None, sheet.height - y - foot), len(table_of.lines), show)
     if table is not None:
         chosen = len(result.selected)
         title = f"{chosen} in, {len(every) - chosen} out"

@@ -1,0 +1,100 @@
+"""How many tokens questions need until all that they must rest on is in, and what that promises of a further one: split
+conformal prediction (Vovk, Gammerman and Shafer 2005), which supposes nothing of memory or questions but that the
+further one is drawn as these were.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final
+
+from amgs.calibration.results import FrameNeeds
+from amgs.frames import registry
+from amgs.frames.registry import Definitions
+from amgs.storage.assemblies import version_of
+from amgs.storage.store import Storage
+from amgs.types import Frame
+from amgs.types.calibration import CoverageLevel, CoverageReview, FrameCoverage
+
+LEVELS: Final = (0.8, 0.9, 0.95)
+"""Chances for which a budget is told."""
+LEAST: Final = 30
+"""With fewer questions nothing is promised: the share that is held would scatter by more than 15 points."""
+
+Needed = Sequence[int | None]
+"""Tokens that questions needed, None for one of which not all was ever in."""
+
+
+def promise_budget(needed: Needed, level: float) -> int | None:
+    """The budget within which a further question is held with a chance of at least `level`: the
+    ceil((n + 1) · level)-th of what n questions needed. None where too few were asked to promise it, or too many were
+    never held.
+    """
+    place = math.ceil(round((len(needed) + 1) * level, 9))  # rounded: 0.9 · 70 is no more than 63
+    known = sorted(one for one in needed if one is not None)
+    return known[place - 1] if 0 < place <= len(known) else None
+
+
+def coverage_at(needed: Needed, budget: int) -> FrameCoverage | None:
+    """What a budget promises: the highest level whose promised budget it reaches. None for fewer questions than
+    LEAST.
+    """
+    if len(needed) < LEAST:
+        return None
+    held = sum(one is not None and one <= budget for one in needed)
+    costs = tuple((level, promise_budget(needed, level)) for level in LEVELS)
+    return FrameCoverage(len(needed), held / (len(needed) + 1), costs)
+
+
+def review(needs: FrameNeeds) -> CoverageReview:
+    """Each promise beside what came of it: of every question, from the LEAST-th on, whether it is held within the
+    budget that those before it promise. Leaving one out of all would not do: of n sorted figures the k-th holds k.
+    """
+    needed, levels = needs.needed, []
+    if len(needed) >= LEAST:
+        for level in LEVELS:
+            budgets = [promise_budget(needed[:n], level) for n in range(LEAST, len(needed))]
+            tried = [
+                own is not None and own <= budget
+                for own, budget in zip(needed[LEAST:], budgets, strict=True)
+                if budget is not None
+            ]
+            levels.append(CoverageLevel(level, promise_budget(needed, level), sum(tried), len(tried)))
+    return CoverageReview(needs.frame, len(needed), LEAST, tuple(levels))
+
+
+def promised(storage: Storage, frame: Frame, known: Definitions, changes: int) -> Frame:
+    """A frame with what it promises by the calibration in use, as far as that asked it as it is defined. changes: the
+    change counter of the state that it was made of.
+    """
+    needs = _read(storage.forecasts.needs(changes)).get(frame.name) if frame.query.strip() else None
+    if needs is None or needs.definition != version(frame.name, known):
+        return frame
+    return replace(frame, coverage=coverage_at(needs.needed, frame.budget))
+
+
+def reviews(storage: Storage) -> tuple[CoverageReview, ...]:
+    """What came of the promises of the calibration in use, by frame."""
+    return tuple(review(one) for one in _read(storage.forecasts.needs(storage.change_counter)).values())
+
+
+def version(name: str, known: Definitions) -> str:
+    """What tells a frame's definition, with those below it, from another; whatever its budget is."""
+    definition = registry.find(name, known)
+    below = [one for one in registry.tree(definition, known) if one is not definition]
+    return version_of([replace(definition, budget=1), *below])
+
+
+def to_json(needs: Sequence[FrameNeeds]) -> str:
+    """As `ForecastStorage.put_needs` keeps them."""
+    return json.dumps({one.frame: [one.definition, one.needed] for one in needs})
+
+
+@lru_cache(maxsize=4)
+def _read(text: str | None) -> Mapping[str, FrameNeeds]:
+    told = {} if text is None else json.loads(text)
+    return {name: FrameNeeds(name, made, tuple(needed)) for name, (made, needed) in told.items()}

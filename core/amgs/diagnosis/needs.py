@@ -1,0 +1,129 @@
+"""What the labelled questions of a memory need of its frames: each is assembled with less and less to spend, for as
+long as everything is in that it must rest on.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from amgs.api.assembler import Assembler
+from amgs.api.context import MemoryContext
+from amgs.calibration import coverage
+from amgs.calibration.results import FrameNeeds
+from amgs.diagnosis import asked
+from amgs.diagnosis.facts import exactly
+from amgs.frames import pipeline, registry
+from amgs.frames.registry import Definitions
+from amgs.retrieval.sources import Sources
+from amgs.text.loading import load
+from amgs.types import Frame, Progress
+from amgs.types.question_case import QuestionCase
+
+MOST: Final = 8192
+"""Tokens: what a frame of so many does not hold is taken never to be held."""
+_FINE: Final = 32
+"""A budget is found to one part in so many of itself."""
+_LATEST: Final = 400
+"""So many questions with a verdict or an answer are asked again, the latest."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledQuestion:
+    """A question and what the answer to it must rest on: blocks, by id, or texts. With neither, nothing that was
+    looked at was of use, and no frame holds it.
+    """
+
+    frame: str
+    text: str
+    blocks: frozenset[str] = frozenset()
+    texts: tuple[str, ...] = ()
+
+    def held(self, frame: Frame) -> bool:
+        """Whether all of it stands in a frame."""
+        inside = self.blocks <= {one.block.id for one in frame.selected}
+        return inside and all(exactly(frame.text, text) for text in self.texts)
+
+
+def labelled(context: MemoryContext, cases: Sequence[QuestionCase]) -> tuple[LabelledQuestion, ...]:
+    """The cases of a file that say what must be in, then what verdicts and answers tell, the oldest first. A question
+    whose useful blocks have left the memory, or are superseded, is no longer about it and left out.
+    """
+    made = {
+        (one.frame or asked.FRAME, asked.plain(one.question)): LabelledQuestion(
+            one.frame or asked.FRAME, one.question, texts=one.must_contain
+        )
+        for one in cases
+        if one.must_contain and one.as_of is None and not one.session
+    }
+    judged = context.storage.forecasts.judged_questions(_LATEST)
+    held = context.storage.blocks.get({i for *_, ids in judged for i in ids})
+    there = {i for i, block in held.items() if not block.superseded}
+    for frame, question, ids in judged:
+        if there.issuperset(ids):
+            one = LabelledQuestion(frame, question, frozenset(ids))
+            made.setdefault((frame, asked.plain(question)), one)
+    return tuple(made.values())
+
+
+def of_frames(
+    context: MemoryContext, cases: Sequence[QuestionCase], progress: Progress | None = None
+) -> tuple[FrameNeeds, ...]:
+    """What the labelled questions need of each frame that they were asked of, as it is defined now; leaves no trace."""
+    known = context.definitions()
+    questions = [one for one in labelled(context, cases) if one.frame in known]
+    found: dict[str, list[int | None]] = defaultdict(list)
+    if questions:
+        load(context.embedder, "the encoder")
+        with context.derived.searching() as sources:
+            for number, one in enumerate(questions):
+                if progress is not None:
+                    progress(number, len(questions), "asking for less and less")
+                found[one.frame].append(least_budget(with_less(context, one, known, sources), one.held))
+    return tuple(FrameNeeds(name, coverage.version(name, known), tuple(own)) for name, own in found.items())
+
+
+def with_less(
+    context: MemoryContext, question: LabelledQuestion, known: Definitions, sources: Sources
+) -> Callable[[int], Frame]:
+    """The frame of a question by its budget in tokens. What it chooses from is searched for once."""
+    definition = registry.find(question.frame, known)
+    request = pipeline.FrameRequest(question.text)
+    pools = {
+        atom.name: Assembler(context).scored(
+            definition, atom, pipeline.asked_in(definition, atom, request), sources
+        )
+        for atom in registry.leaves(definition, known)
+    }
+
+    def made(budget: int) -> Frame:
+        return pipeline.build(
+            definition,
+            pipeline.FrameRequest(question.text, budget),
+            known,
+            sources,
+            context.settings,
+            context.count_tokens,
+            pools,
+        )
+
+    return made
+
+
+def least_budget(made: Callable[[int], Frame], held: Callable[[Frame], bool]) -> int | None:
+    """The budget from which on a frame holds what it must, in tokens; None where MOST do not do."""
+    budget = MOST
+    if not held(made(budget)):
+        return None
+    while budget > 1 and held(made(budget // 2)):
+        budget //= 2
+    missed = budget // 2
+    while budget - missed > max(1, missed // _FINE):
+        middle = (missed + budget) // 2
+        if held(made(middle)):
+            budget = middle
+        else:
+            missed = middle
+    return budget

@@ -19,6 +19,7 @@ import torch
 from torch.nn import functional
 
 from amgs_focus.gist.gistnet import GistEncoder, span_gists
+from amgs_focus.gist.polish import continuations
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.gistnet import horizon_nll
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
@@ -120,25 +121,6 @@ def ceiling_nll(
         .tolist()
         for name, middle in read.items()
     }
-
-
-def continuations(
-    model: BaseModel, full: torch.Tensor, horizon: int, samples: int, generator: torch.Generator
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """(B, W, d) -> (B, samples, H) ids drawn from the model, and (B, samples, H, d) its states before each."""
-    said, states = [], []
-    for _ in range(samples):
-        cache, entries = model.new_cache(), full
-        tokens: list[torch.Tensor] = []
-        before: list[torch.Tensor] = []
-        for _ in range(horizon):
-            before.append(model.forward(entries, cache)[:, -1])
-            chances = model.logits(before[-1]).softmax(dim=-1)
-            tokens.append(torch.multinomial(chances.cpu(), 1, generator=generator).to(full.device))
-            entries = model.embed(tokens[-1])
-        said.append(torch.cat(tokens, dim=1))
-        states.append(torch.stack(before, dim=1))
-    return torch.stack(said, dim=1), torch.stack(states, dim=1)
 
 
 BENCH = Bench("focus-ceiling")

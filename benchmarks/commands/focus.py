@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict, Unpack
 
 from amgs_app.calls.marks import Default, Option, Takes
-from benchmarks.commands.rigs import bench, embedder_of, focus_rig
+from benchmarks.commands.rigs import bench, embedder_of, encoder_of, focus_rig
 
 if TYPE_CHECKING:
     from amgs.types import Progress
@@ -82,18 +82,36 @@ def bench_gist(
     windows: Annotated[
         int, Option("--windows", metavar="N", min=2, help="Places measured per condition.")
     ] = 48,
+    against: Annotated[
+        str,
+        Option(
+            "--against",
+            metavar="WAY",
+            help="Hold another way to make gists against these: a checkpoint, or `polished`.",
+        ),
+    ] = "",
     progress: Progress,
     **shared: Unpack[GistOptions],
 ) -> BenchResult:
     """Replace blocks by their gists and score what follows, compared with full text, nothing, means, pointers, as many
     raw tokens, and with gists of another place, of another text and one constant.
 
+    --against judges another way to make gists instead: what follows, paired; content shares of both; planted facts.
+
     An interrupted run continues from the rows in the folder.
     """
+    from amgs_focus.gist.polish import PLAN
+    from benchmarks import focus_gist_against
+    from benchmarks.focus_evaluation.gist_judges import EncodedWay, GistWay, PolishedWay
     from benchmarks.focus_gist import BENCH, run
 
     rig = focus_rig(engine, progress, BENCH, scored=False, **shared)
-    return run(rig, windows=windows)
+    if not against:
+        return run(rig, windows=windows)
+    way: GistWay = PolishedWay(rig.model, rig.encoder, PLAN)
+    if against != "polished":
+        way = EncodedWay(rig.model, encoder_of(engine, rig.model, Path(against)))
+    return focus_gist_against.run(rig, way, windows=windows)
 
 
 @bench(

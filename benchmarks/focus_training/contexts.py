@@ -19,6 +19,7 @@ import torch
 from torch import nn
 
 from amgs_focus.errors import TextError
+from amgs_focus.gist.divergence import Divergence
 from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, states_for
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
@@ -27,7 +28,6 @@ from amgs_focus.records import Refocus
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
 from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.gist_objective import Divergence
 from amgs_focus.training.gistnet import draw_offsets
 from amgs_focus.training.records import Effect
 from amgs_focus.tree.gist_tree import LifetimeTree

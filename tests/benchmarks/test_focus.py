@@ -15,6 +15,7 @@ from amgs.text.embedding import HashingEmbedder
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
 from amgs_focus.gist.gistnet import BLOCK, PointerEncoder
+from amgs_focus.gist.polish import PolishPlan, continuations
 from amgs_focus.lens.question_search import QuestionSearch
 from amgs_focus.lens.scoring import FocusScorer, LensView, TailSimilarity
 from amgs_focus.model.tiny import TinyModel
@@ -24,6 +25,7 @@ from benchmarks import (
     focus_budget,
     focus_ceiling,
     focus_gist,
+    focus_gist_against,
     focus_latency,
     focus_passkey,
     focus_policy,
@@ -32,7 +34,8 @@ from benchmarks import (
 )
 from benchmarks.__main__ import run as run_benchmark
 from benchmarks.bench_results import BenchResult
-from benchmarks.focus_ceiling import CeilingPlan, continuations, optimised_gists
+from benchmarks.focus_ceiling import CeilingPlan, optimised_gists
+from benchmarks.focus_evaluation.gist_judges import EncodedWay, PolishedWay
 from benchmarks.focus_evaluation.needles import FactQuestion
 from benchmarks.focus_rig import Ledger, TokenCorpus, read_texts
 from tests.benchmarks.rigs import focus_rig
@@ -154,6 +157,66 @@ def test_gists_that_learned_a_continuation_explain_it_better_than_the_pointers_t
         return float((lesson.exp() * (lesson - heard)).sum(-1).mean())
 
     assert apart(best) < 0.9 * apart(model.embed(ids)[:, -1:])
+
+
+@pytest.mark.parametrize("beside", range(3))
+def test_a_polished_gist_is_followed_more_as_its_block_is_wherever_it_stands(beside: int) -> None:
+    model = TinyModel()
+    samples = [0, 0, 0]
+    samples[beside] = 1
+    plan = PolishPlan(
+        samples=(samples[0], samples[1], samples[2]), length=8, steps=40, read=1, rate=0.5, kept=1.0
+    )
+    blocks = torch.randint(0, 256, (3, BLOCK), generator=torch.Generator().manual_seed(1))
+    rows = model.embed(blocks)
+    begun = rows[:, -1:]
+    better = PolishedWay(model, PointerEncoder(), plan).gists(blocks)
+    sinks = model.embed(torch.tensor(model.sinks())).expand(3, -1, -1)
+    before, after = begun.roll(1, dims=0), begun.roll(-1, dims=0)
+
+    def placed(entries: torch.Tensor) -> torch.Tensor:
+        return torch.cat([sinks, *((entries,), (before, entries), (entries, after))[beside]], dim=1)
+
+    said, taught = continuations(model, placed(rows), 8, 1, torch.Generator().manual_seed(plan.seed))
+    lesson = model.logits(taught[:, 0].flatten(0, 1)).log_softmax(-1)
+
+    def apart(gists: torch.Tensor) -> float:
+        entries = torch.cat([placed(gists), model.embed(said[:, 0, :-1])], dim=1)
+        heard = model.logits(model.forward(entries)[:, -8:].flatten(0, 1)).log_softmax(-1)
+        return float((lesson.exp() * (lesson - heard)).sum(-1).mean())
+
+    assert apart(better) < 0.9 * apart(begun)
+
+
+class Blind:
+    """A way that gives every block the same gist."""
+
+    name = "blind"
+
+    def gists(self, blocks: torch.Tensor) -> torch.Tensor:
+        return TinyModel().embed(torch.full((len(blocks), 1), 7))
+
+
+def test_three_judges_tell_a_way_that_knows_nothing_of_the_block_from_the_same_gists(
+    text: Path, tmp_path: Path
+) -> None:
+    model = Counted()
+    prose = read_texts(model, text, "focus-gist")
+    code = TokenCorpus("code", ("a",), (prose.documents[0][:1500],), "2")
+    rig = focus_rig(tmp_path, prose, code, model=model)
+    same = focus_gist_against.run(rig, EncodedWay(model, rig.encoder), windows=7)
+    assert {f"gained_{name}" for name in ("2_0_32", "4_1_64", "2_0_32_code")} <= set(same.metrics)
+    assert all(value == 0 for name, value in same.metrics.items() if name.startswith("gained"))
+    assert same.metrics["answered_gist"] == same.metrics["answered_other_way"]
+    windows, facts = same.tables
+    assert [row[1] for row in windows.rows] == ["7", "7", "7"] and facts.rows[0][:2] == ("chance", "0.12")
+    passes = model.passes
+    focus_gist_against.run(rig, EncodedWay(model, rig.encoder), windows=7)
+    assert model.passes == passes
+    blind = focus_gist_against.run(rig, Blind(), windows=7)
+    own = dict(zip(blind.tables[0].columns, blind.tables[0].rows[0], strict=True))
+    assert own["other way"] == own["other way, shuffled"] and own["gist"] != own["shuffled"]
+    assert blind.metrics["gained_2_0_32"] != 0
 
 
 def test_the_policy_bench_puts_every_policy_between_the_oracle_and_recency(

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from amgs_focus.errors import CheckpointError, TextError
 from amgs_focus.gist.checkpoint import for_model, load_checkpoint, save_checkpoint
+from amgs_focus.gist.divergence import Divergence
 from amgs_focus.gist.gistnet import (
     BLOCK,
     SLOTS,
@@ -32,7 +33,6 @@ from amgs_focus.gist.gistnet import (
 from amgs_focus.model import loading
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.gist_objective import Divergence
 from amgs_focus.training.gistnet import (
     draw_offsets,
     elsewhere,

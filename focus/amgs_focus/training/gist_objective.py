@@ -4,63 +4,23 @@ What a gist says of its kind of text it says of every block of that text. So eac
 other blocks of the same text: the right ones are to explain what follows better than those (a softmax over both, after
 van den Oord et al., 2018), and tokens count by how much the block itself helps with them beyond another one (after Fang
 et al., 2024, "LongCE"). Some students find learned entries for the style of the text before the gists, and a gist is
-asked for its own block's tokens (Ge et al., 2024, "ICAE"). KL and NLL come from one pass over the logits, with the
-gradient written out.
+asked for its own block's tokens (Ge et al., 2024, "ICAE").
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import torch
 from torch import nn
 
+from amgs_focus.gist.divergence import Divergence
 from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, span_gists, states_for
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.training.corpus import TrainingCorpus
 from amgs_focus.training.data_parallel import SINGLE, DataParallel
 from amgs_focus.training.run_config import GistTraining, Phase, phase_at
-
-
-class Divergence(torch.autograd.Function):
-    """KL(teacher ‖ student) and NLL of each row, a few rows at a time to stay in cache."""
-
-    ROWS = 32
-
-    @staticmethod
-    def forward(
-        ctx: Any, student: torch.Tensor, teacher: torch.Tensor, targets: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """(N, V), (N, V) logits, (N,) ids -> (N,), (N,). The teacher's logits become its probabilities."""
-        total = torch.empty_like(student[:, 0])
-        kl = torch.empty_like(total)
-        for start in range(0, len(student), Divergence.ROWS):
-            part = slice(start, start + Divergence.ROWS)
-            mine, lesson = student[part], teacher[part]
-            total[part] = mine.logsumexp(dim=-1)
-            lesson -= lesson.logsumexp(dim=-1, keepdim=True)
-            difference = lesson - mine
-            kl[part] = torch.linalg.vecdot(lesson.exp_(), difference) + total[part]
-        nll = total - student.gather(1, targets[:, None])[:, 0]
-        ctx.save_for_backward(student, teacher, total, targets)
-        return kl, nll
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        """Gradients of the two outputs -> that of the student's logits."""
-        student, probability, total, targets = ctx.saved_tensors
-        kl, nll = gradients
-        gradient = torch.empty_like(student)
-        for start in range(0, len(student), Divergence.ROWS):
-            part = slice(start, start + Divergence.ROWS)
-            out = torch.sub(student[part], total[part, None], out=gradient[part])
-            out.exp_().mul_((kl[part] + nll[part])[:, None])
-            out.addcmul_(probability[part], kl[part, None], value=-1)
-        gradient.scatter_add_(1, targets[:, None], -nll[:, None])
-        return gradient, None, None
-
 
 MOST_WEIGHT = 4.0
 """Nats beyond which a token that only its block explains counts no more."""

@@ -43,8 +43,9 @@ class LabelledQuestion:
 
     def held(self, frame: Frame) -> bool:
         """Whether all of it stands in a frame."""
-        inside = self.blocks <= {one.block.id for one in frame.selected}
-        return inside and all(exactly(frame.text, text) for text in self.texts)
+        if not self.blocks <= {one.block.id for one in frame.selected}:
+            return False
+        return bool(self.blocks or self.texts) and all(exactly(frame.text, text) for text in self.texts)
 
 
 def labelled(context: MemoryContext, cases: Sequence[QuestionCase]) -> tuple[LabelledQuestion, ...]:

@@ -22,7 +22,7 @@ from amgs.text.loading import load
 from amgs.types import Frame, Progress
 from amgs.types.question_case import QuestionCase
 
-MOST: Final = 8192
+MOST: Final = 16_384
 """Tokens: what a frame of so many does not hold is taken never to be held."""
 _FINE: Final = 32
 """A budget is found to one part in so many of itself."""

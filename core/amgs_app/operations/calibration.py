@@ -100,7 +100,8 @@ def calibration(
         int, Option("--limit", metavar="N", min=1, help="forecasts, answers: the latest N.")
     ] = 2000,
 ) -> Reliability | ForecastList | OutcomeGroups | AnswerUses:
-    """Show the reliability table with 95 % intervals, the Brier score and its Murphy decomposition through time.
+    """Show the reliability table with 95 % intervals, the Brier score and its Murphy decomposition through time; and
+    what frames promise of their questions, beside what came of it.
 
     forecasts: the forecasts behind the table, the latest first: the block, what asked for it, when, and the verdict.
     `@1` is the block of the first of them in the commands that follow.

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     example="calibrate --dry-run",
     pane="calibration",
     writes=True,
+    long=True,
     keys=("c",),
 )
 def calibrate(
@@ -53,6 +54,10 @@ def calibrate(
 
     The curve is used only where it lowers the Brier score on outcomes it was not fitted on. How sure a block's category
     is stays as it was: no verdict asks about it. The change is journalled: `undo` reverts it.
+
+    Kept with it is how many tokens the labelled questions need of their frames until all is in that they must rest on:
+    what verdicts and answers say was of use, or what a question of the file must contain. Frames then tell with what
+    chance they hold what theirs needs.
 
     With --questions, the questions of a file are asked before and after the change in a copy of the memory. The plan
     says how many would move, and is not carried out where one that holds now would fail.

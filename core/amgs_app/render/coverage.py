@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
 
 def coverage_told(given: FrameCoverage) -> str:
-    """`holds what the question needs with ≥ 87 % (64 labelled questions); 90 % would cost 640 tokens`."""
+    """`holds what the question needs with ≥ 87 % (64 labelled questions); 90 % would cost 640 tokens, 95 % 1,900`."""
     told = f"holds what the question needs with ≥ {int(100 * given.share)} % ({given.questions:,} labelled questions)"
-    higher = [
-        f"{100 * level:.0f} % would cost {tokens:,} tokens"
-        for level, tokens in given.costs
-        if level > given.share and tokens is not None
+    higher = [(level, cost) for level, cost in given.costs if level > given.share and cost is not None]
+    costs = [
+        f"{100 * level:.0f} %{'' if place else ' would cost'} {cost:,}{'' if place else ' tokens'}"
+        for place, (level, cost) in enumerate(higher)
     ]
-    return "; ".join((told, *higher))
+    return f"{told}; {', '.join(costs)}" if costs else told
 
 
 def coverage_reviewed(given: CoverageReview) -> str:

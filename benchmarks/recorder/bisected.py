@@ -44,11 +44,16 @@ class CauseFound:
     named: dict[str, int]
 
     def right(self, way: str) -> bool | None:
-        """Whether a way names the cause; None where it was not tried. `bisect` is wrong where it cannot tell,
-        "likeliest" is what it would name then.
+        """Whether a way names the cause; None where it was not tried. "bisect": where the search ended, whether or not
+        it was sure; "named": among the spans that it names, wrong where it cannot tell; "named alone": that span and
+        no other.
         """
-        likeliest = self.bisection.first - 1 == self.planted.cause
-        known = {"likeliest": likeliest, "bisect": likeliest and self.bisection.told}
+        at, named = (self.planted.cause or 0) + 1, self.bisection.named
+        known = {
+            "bisect": self.bisection.likeliest == (at, at),
+            "named": named is not None and named.first <= at <= named.last,
+            "named alone": named is not None and named.first == at == named.last,
+        }
         return known.get(way, self.named[way] == self.planted.cause if way in self.named else None)
 
 
@@ -112,7 +117,16 @@ _GROUPS: Final[dict[str, Callable[[CauseFound], bool]]] = {
     "other words": lambda one: one.planted.kind == "other words",
     "instruction": lambda one: one.planted.kind == "instruction",
 }
-_WAYS: Final = ("bisect", "likeliest", "BM25", "attention", "random", "the last span", "each alone")
+_WAYS: Final = (
+    "bisect",
+    "named",
+    "named alone",
+    "BM25",
+    "attention",
+    "random",
+    "the last span",
+    "each alone",
+)
 
 
 def summary(rows: Sequence[CauseFound]) -> tuple[dict[str, float], BenchTable]:
@@ -131,11 +145,11 @@ def summary(rows: Sequence[CauseFound]) -> tuple[dict[str, float], BenchTable]:
             if group in ("all", "counts") and judged:
                 metrics[f"cause_{way}_{group}".replace(" ", "_")] = share
         lines.append(tuple(line))
-    told = [one for one in planted if one.bisection.told]
+    told = [one for one in planted if one.bisection.named is not None]
     metrics |= {
         "cause_told": 100 * len(told) / max(1, len(planted)),
-        "cause_told_right": 100 * sum(one.right("bisect") is True for one in told) / max(1, len(told)),
-        "cause_none_said": 100 * sum(not one.bisection.told for one in empty) / max(1, len(empty)),
+        "cause_told_right": 100 * sum(one.right("named") is True for one in told) / max(1, len(told)),
+        "cause_none_said": 100 * sum(one.bisection.named is None for one in empty) / max(1, len(empty)),
         "cause_calls": float(max(len(one.bisection.calls) for one in rows)),
     }
     return metrics, BenchTable("Windows whose cause is named first, %", ("way", *_GROUPS), tuple(lines))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
-from amgs.wings.recorder.bisection import CALLS, cut
+from amgs.wings.recorder.bisection import CALLS, HalfLeftOut, cut
 from amgs.wings.recorder.word_search import WordSearch
 from amgs_focus.model.tiny import TinyModel
 from benchmarks.bench_results import MemoryRig
@@ -45,16 +45,13 @@ def test_a_window_is_judged_with_the_controls_beside_it() -> None:
         for one in planted_causes(3, 1, seed=0)
     ]
     assert all(len(one.bisection.calls) <= CALLS for one in rows)
-    found = {
-        one.planted.cause: replace(
-            one, bisection=replace(one.bisection, first=one.planted.cause + 1, told=True)
-        )
-        for one in rows
-        if one.planted.cause is not None
-    }
-    metrics, table = summary(
-        [*found.values(), replace(rows[-1], bisection=replace(rows[-1].bisection, told=False))]
-    )
+    right = []
+    for one in rows[:-1]:
+        at = (one.planted.cause or 0) + 1
+        named = HalfLeftOut(at, at, 0.0, 9.0)
+        right.append(replace(one, bisection=replace(one.bisection, likeliest=(at, at), named=named)))
+    none = replace(rows[-1], bisection=replace(rows[-1].bisection, named=None))
+    metrics, table = summary([*right, none])
     assert metrics["cause_bisect_all"] == metrics["cause_told_right"] == metrics["cause_none_said"] == 100
     assert (
         table.rows[0][:2] == ("bisect", "100 (44 to 100) of 3") and metrics["cause_the_last_span_all"] < 100

@@ -62,18 +62,15 @@ class HalfLeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Bisection:
-    """What was found. first, last: numbers of the likeliest spans in `spans`, from 1 on; one span where there were no
-    more than could be told apart. loss: of the score, by them; share: of what all spans lost by halves. told: whether
-    that is enough to name them; because: in words.
+    """What was found. likeliest: (first, last) numbers in `spans`, from 1 on, of where the search ended: one span where
+    there were no more than could be told apart. named: the fewest spans around it whose own leaving out was seen to
+    lose enough, None where it cannot be told; because: in words.
     """
 
     spans: tuple[WindowSpan, ...]
     calls: tuple[HalfLeftOut, ...]
-    first: int
-    last: int
-    loss: float
-    share: float
-    told: bool
+    likeliest: tuple[int, int] | None
+    named: HalfLeftOut | None
     because: str
 
 
@@ -139,31 +136,45 @@ def find_cause(
     parts = min(len(spans), _PARTS)
     bounds = [len(spans) * place // max(parts, 1) for place in range(parts + 1)]
     loss_of(0, 0)
-    first, last, loss = 0, parts, loss_of(0, 1) if parts == 1 else 0.0
-    total = loss
+    first, last, loss = 0, parts, 0.0
+    if parts == 1:
+        loss_of(0, 1)
     while last - first > 1:
         middle = (first + last) // 2
         left = loss_of(first, middle)
         steps = (max(middle - first, last - middle) - 1).bit_length()
         right = loss_of(middle, last) if CALLS - len(calls) > steps else loss - left
-        if last - first == parts:
-            total = max(left, 0.0) + max(right, 0.0)
         first, last, loss = (first, middle, left) if left >= right else (middle, last, right)
-    share = max(loss, 0.0) / total if total > 0 else 0.0
-    told, because = _judged(bool(spans), total, loss, share, least)
-    begun = bounds[first] + 1 if spans else 0
-    return Bisection(spans, tuple(calls), begun, bounds[last], loss, share, told, because)
+    likeliest = (bounds[first] + 1, bounds[last]) if spans else None
+    return Bisection(spans, tuple(calls), likeliest, *name_cause(calls, likeliest, least))
 
 
-def _judged(any_spans: bool, total: float, loss: float, share: float, least: float) -> tuple[bool, str]:
-    """Whether the likeliest span can be named, and why."""
-    if not any_spans:
-        return False, "nothing stands in the window but the question"
+def name_cause(
+    calls: Sequence[HalfLeftOut], likeliest: tuple[int, int] | None, least: float
+) -> tuple[HalfLeftOut | None, str]:
+    """The call that left out the fewest spans around the likeliest and lost enough: `least`, and more than half of what
+    both halves of the window lost. A half itself is too much to name. Beside it stands why.
+    """
+    if likeliest is None:
+        return None, "nothing stands in the window but the question"
+    total = sum(max(one.loss, 0.0) for one in calls[1:3])
     if total < least:
         return (
-            False,
+            None,
             "without either half it is said as readily: nothing there, or something that stands twice",
         )
-    if loss < least or share <= 0.5:
-        return False, "no single span accounts for the loss: several may, or they only together"
-    return True, "without it the sentence loses most"
+    around = [
+        one
+        for one in calls[1:]
+        if one.first <= likeliest[0]
+        and likeliest[1] <= one.last
+        and one.loss >= least
+        and one.loss > total / 2
+        and (one not in calls[1:3] or (one.first, one.last) == likeliest)
+    ]
+    if not around:
+        return (
+            None,
+            "no small part of the window was seen to account for the loss: several may, or they only together",
+        )
+    return min(around, key=lambda one: one.last - one.first), "without it the sentence loses most"

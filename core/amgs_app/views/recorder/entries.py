@@ -260,9 +260,10 @@ def memories_compared(result: MemoriesCompared) -> ResultTable:
 
 def _cause_told(result: CauseSearch) -> str:
     found = result.found
-    if not found.told:
+    if found.named is None:
         return f"Cannot tell: {found.because}"
-    return f"{_numbers(found.first, found.last)} made it say that: {_begins(found, found.first)}"
+    told = _numbers(found.named.first, found.named.last)
+    return f"{told} made it say that: {_begins(found, found.named.first)}"
 
 
 def _numbers(first: int, last: int) -> str:
@@ -294,14 +295,14 @@ def cause_search(result: CauseSearch) -> ResultTable:
         )
         for number, one in enumerate(found.calls, 1)
     ]
-    likeliest = (
-        f"{_numbers(found.first, found.last)} of {len(found.spans)}, {found.loss:+.2f}, {found.share:.0%} of what both"
-        f" halves lost; {_begins(found, found.first)}"
-    )
     other = result.answered and result.asked != result.answered
     notes = (
-        f"{'found' if found.told else 'cannot tell'}: {found.because}",
-        f"{'' if found.told else 'likeliest: '}{likeliest}" if found.spans else "",
+        f"cannot tell: {found.because}"
+        if found.named is None
+        else f"{_numbers(found.named.first, found.named.last).lower()} of {len(found.spans)}: {found.because}",
+        f"likeliest, {_numbers(*found.likeliest).lower()}: {_begins(found, found.likeliest[0])}"
+        if found.likeliest
+        else "",
         f"{result.asked} was asked{f', {result.answered} had answered' if other else ''}",
         f"score: {'log-likelihood of the sentence' if result.unit == 'nats' else 'share'}, {result.unit}",
         ""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from amgs.calibration.coverage import LEAST
 from amgs.calibration.results import CalibrationPlan
 from amgs.clock import FixedClock
 from amgs.diagnosis.needs import MOST, least_budget
+from amgs.errors import InputError
 from amgs.memory import Memory
 from amgs.text.embedding import HashingEmbedder
 from amgs.types import Frame
@@ -87,6 +90,28 @@ def test_a_promise_is_of_the_frame_as_it_was_asked(memory: Memory) -> None:
     assert last is not None and last.coverage == found
     memory.define_frame(replace(definition, rule=replace(definition.rule, pool=3)))
     assert look(memory).coverage is None
+
+
+def test_a_promise_survives_export_and_import_and_a_damaged_one_is_refused(
+    memory: Memory, tmp_path: Path
+) -> None:
+    judge(memory, range(LEAST))
+    memory.calibration.apply(planned(memory))
+    path = tmp_path / "memory.json"
+    memory.exchange.export(path)
+    with Memory.open(":memory:", clock=FixedClock(NOW), embedder=HashingEmbedder()) as other:
+        other.exchange.load(path)
+        assert look(other).coverage == look(memory).coverage is not None
+    text = path.read_text(encoding="utf-8")
+    kept = memory._storage.forecasts.needs(memory.change_counter)
+    assert kept is not None
+    for wrong in ("[1, 2]", '{"ATTENTION": ["x", ["many"]]}', '{"ATTENTION": 3}', "{", "null"):
+        path.write_text(text.replace(json.dumps(kept)[1:-1], json.dumps(wrong)[1:-1]), encoding="utf-8")
+        with (
+            Memory.open(":memory:", clock=FixedClock(NOW), embedder=HashingEmbedder()) as other,
+            pytest.raises(InputError, match="needs:"),
+        ):
+            other.exchange.load(path)
 
 
 def test_too_few_questions_promise_nothing_and_are_counted(memory: Memory) -> None:

@@ -94,6 +94,17 @@ def to_json(needs: Sequence[FrameNeeds]) -> str:
     return json.dumps({one.frame: [one.definition, one.needed] for one in needs})
 
 
+def readable(text: str) -> bool:
+    """Whether a text is one that `to_json` wrote."""
+    try:
+        return all(
+            isinstance(one.definition, str) and all(each is None or type(each) is int for each in one.needed)
+            for one in _read(text).values()
+        )
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return False
+
+
 @lru_cache(maxsize=4)
 def _read(text: str | None) -> Mapping[str, FrameNeeds]:
     told = {} if text is None else json.loads(text)

@@ -550,7 +550,7 @@ class AsyncCalibrationCalls(ClientPart):
         self, bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None
     ) -> Reliability:
         """The reliability table and the Brier score with its parts, of all forecasts or of one frame,
-        category or relation type.
+        category or relation type; of all, with what came of the promises of coverage.
         """
     async def note_answer(self, answer: str, *, query: str = "") -> tuple[BlockUse, ...]:
         """Log which blocks of the latest frame for a query an answer used: those that it cites by their
@@ -941,7 +941,7 @@ class AsyncMemoryClient(AwaitedTransport):
         self, bins: int = 10, *, by: ForecastGroup | None = None, value: str | None = None
     ) -> Reliability:
         """The reliability table and the Brier score with its parts, of all forecasts or of one frame,
-        category or relation type.
+        category or relation type; of all, with what came of the promises of coverage.
         """
     async def neighbourhood(self, block_id: str, hops: int = 1, limit: int = 60) -> Neighbourhood:
         """What lies within `hops` of a block, the nearest and strongest `limit` of it."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model, model_validator
 
+from amgs.calibration import coverage
 from amgs.calibration.recalibrate import read_curve
 from amgs.clock import parse_instant
 from amgs.exchange.value_kinds import (
@@ -34,6 +35,7 @@ from amgs.exchange.value_kinds import (
     read_metadata,
     readable,
 )
+from amgs.storage.forecasts import NEEDS
 from amgs.storage.frames import decode
 from amgs.storage.meta import DIMENSION, EMBEDDER
 from amgs.storage.tables import TableColumn
@@ -381,6 +383,9 @@ def _together(tables: Tables) -> list[str]:
     for key in (DIMENSION, "highest_number"):
         if key in kept and not (kept[key].isdecimal() and int(kept[key]) <= LARGEST):
             return [f"meta: {key} is {kept[key][:_LONGEST_VALUE]!r}, not a count"]
+    for key in kept:
+        if key.startswith(NEEDS) and not coverage.readable(kept[key]):
+            return [f"meta: {key} is {kept[key][:_LONGEST_VALUE]!r}, not what questions need"]
     if sizes and (not kept.get(EMBEDDER) or sizes != {int(kept.get(DIMENSION, 0))}):
         return [
             f"memory_blocks: embeddings of {sorted(sizes)[:3]} values, where meta names another length or none"

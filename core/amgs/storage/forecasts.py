@@ -32,6 +32,9 @@ GroupRow = tuple[
 QuestionRow = tuple[str, str, tuple[str, ...]]
 """(frame, question, ids of the blocks that were of use)."""
 
+NEEDS = "needs:"
+"""In `meta`, with the number of an operation: what that measured questions to need of frames."""
+
 _COLUMNS = "prediction_id, predicted, actual, brier_score, timestamp, block_id, frame_name, category"
 _CONDITIONS: dict[ForecastGroup, str] = {
     "frame": "frame_name = ?",
@@ -110,7 +113,7 @@ class ForecastStorage:
     def put_needs(self, operation: int, needs: str) -> None:
         """Keep what questions need of frames, as JSON, as an operation has measured it."""
         self._connection.execute(
-            "INSERT INTO meta VALUES (concat('needs:', ?::BIGINT), ?)", [operation, needs], structural=False
+            "INSERT INTO meta VALUES (?, ?)", [f"{NEEDS}{operation}", needs], structural=False
         )
 
     def needs(self, changes: int) -> str | None:
@@ -120,8 +123,9 @@ class ForecastStorage:
         """
         if self._needs is None or self._needs[0] != changes:
             value = self._connection.value(
-                "SELECT value FROM meta JOIN operations ON key = concat('needs:', id) WHERE NOT undone "
-                "ORDER BY id DESC LIMIT 1"
+                "SELECT value FROM meta JOIN operations ON key = concat(?::VARCHAR, id) WHERE NOT undone "
+                "ORDER BY id DESC LIMIT 1",
+                [NEEDS],
             )
             self._needs = changes, None if value is None else str(value)
         return self._needs[1]

@@ -174,3 +174,18 @@ def test_vectors_that_are_written_while_the_store_is_rewritten_leave_no_file(
         monkeypatch.setattr(VectorIndex, "write", rewritten_meanwhile)
         memory.tasks.map_vectors()
         assert not list((Path(f"{path}.index") / "vectors").glob("*/matrix.npy"))
+
+
+def test_which_blocks_have_vectors_is_told_by_those_kept_and_by_what_changed_since(tmp_path: Path) -> None:
+    path = tmp_path / "m.duckdb"
+    fill(path, 0, 150)
+    fill(path, 150, 5)  # too few to write all vectors anew
+    with opened(path) as memory:
+        memory.ingest_many(RawBlock(text(i), NOW) for i in range(155, 159))  # no vectors yet
+    with opened(path) as memory:
+        memory.search("the quarry")
+        derived, storage = memory._context.derived, memory._storage
+        kept, roll = derived._kept.embedded(), derived._roll
+        assert kept is not None and kept[0].size == 150 and roll is not None
+        assert roll.with_vector.tolist() == storage.block_columns.embedded().tolist()
+        assert roll.with_vector.size == 155 and roll.numbers.size == 159

@@ -412,7 +412,7 @@ class Derived:
         """Which blocks there are in this state; the latest one is kept."""
         known = self._roll
         if known is None or known.structure > structure:  # a reader of an earlier state, beside a later one
-            made = Roll.read(self._storage.block_columns, structure)
+            made = Roll.read(self._storage.block_columns, structure, self._kept.embedded())
         elif known.structure == structure:
             return known
         else:

@@ -11,7 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amgs.derived.roll import Roll
+from amgs.derived.roll import Numbers, Roll
 from amgs.graph import live
 from amgs.index.id_map import IdMap
 from amgs.index.snapshot_store import Generation, SnapshotStore, Stamp, save_arrays
@@ -99,6 +99,11 @@ class KeptArrays:
         """The order of all blocks, and the structure it is of."""
         kept = self.latest("blocks")
         return None if kept is None else (sequence_index.read(kept), kept.stamp.revision)
+
+    def embedded(self) -> tuple[Numbers, int] | None:
+        """The blocks that have a vector among those kept, and the structure that they are of; None without any."""
+        kept = self.latest("vectors")
+        return None if kept is None else (kept.array("numbers"), kept.stamp.revision)
 
     def ids(self) -> IdMap:
         """The ids of all blocks, none where they were not kept."""

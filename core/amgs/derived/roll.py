@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.index.ascending import replaced
+from amgs.index.ascending import contains, places, replaced
 from amgs.storage.block_columns import BlockColumnStorage
 from amgs.types import STATUSES
 
@@ -33,9 +33,18 @@ class Roll:
     changed: Numbers = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @classmethod
-    def read(cls, storage: BlockColumnStorage, structure: int) -> Roll:
-        every = storage.statuses()
-        return cls(structure, structure, every.numbers, every.status, every.embedded)
+    def read(
+        cls, storage: BlockColumnStorage, structure: int, known: tuple[Numbers, int] | None = None
+    ) -> Roll:
+        """All of it anew. known: the blocks that had an embedding at an earlier structure."""
+        every = storage.statuses(embedded=known is None)
+        embedded = every.embedded
+        if known is not None:
+            held, at = known
+            embedded = contains(held, every.numbers)
+            changed = storage.statuses(since=at)
+            embedded[places(every.numbers, changed.numbers)] = changed.embedded
+        return cls(structure, structure, every.numbers, every.status, embedded)
 
     def caught_up(self, storage: BlockColumnStorage, structure: int) -> Roll:
         """The roll of a later state."""

@@ -156,11 +156,14 @@ class BlockColumnStorage(ABC):
         """How many blocks there are."""
         return int(self._connection.value("SELECT count(*) FROM memory_blocks"))
 
-    def statuses(self, *, since: int = -1) -> StatusColumns:
-        """The statuses of the blocks changed after revision `since`."""
+    def statuses(self, *, since: int = -1, embedded: bool = True) -> StatusColumns:
+        """The statuses of the blocks changed after revision `since`. embedded: False where it is known otherwise which
+        have an embedding: a file reads them to tell whether they are there, and they are most of what it holds.
+        """
+        told = "embedding IS NOT NULL" if embedded else "false"
         c = self._connection.columns(
-            "SELECT number, array_position(?::VARCHAR[], status) - 1 AS status, embedding IS NOT NULL AS "
-            "embedded FROM memory_blocks WHERE revision > ?",
+            f"SELECT number, array_position(?::VARCHAR[], status) - 1 AS status, {told} AS embedded "
+            "FROM memory_blocks WHERE revision > ?",
             [list(STATUSES), since],
             whole=since < 0,
         )

@@ -396,7 +396,8 @@ class Measurement:
     """Counterfactual ΔNLL of one expand or collapse over a horizon of tokens, in nats a token.
 
     gain = NLL of what follows with the gist − with the finer detail; positive means that the detail helps.
-    error: standard error over the horizon's tokens.
+    error: standard error over the horizon's tokens. saved: NLL without the span − with the gist; None in an earlier
+    trace.
     """
 
     node: NodeRef
@@ -408,6 +409,7 @@ class Measurement:
     horizon: int
     step: int
     milliseconds: float = 0.0
+    saved: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ and files that a killed process leaves in one state or the other.
 
 from __future__ import annotations
 
+import base64
 import os
 import shutil
 from collections.abc import Iterator
@@ -364,13 +365,14 @@ def test_tags_metadata_acts_and_uses_are_there_when_the_folder_is_opened_again(t
         assert tree.catalogue.sealed == NodeSet((NodeRun(1, 0, 1),))
 
 
-@pytest.mark.parametrize("kind", ["forget", "restore", "purge"])
+@pytest.mark.parametrize("kind", ["forget", "restore", "purge", "polish"])
 def test_a_process_killed_at_any_write_or_byte_of_an_act_leaves_one_state_or_the_other(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, seen = tmp_path / "life", list[Path]()
     begun(folder)
     chosen = [NodeRef(1, 4), NodeRef(2, 0), NodeRef(1, 2)] if kind == "forget" else [NodeRef(1, 0)]
+    better = base64.b64encode(np.full(MODEL.card.width, 0.5, "<f2").tobytes()).decode()
     real, rename = os.fsync, Path.replace
 
     def copied() -> None:
@@ -391,7 +393,7 @@ def test_a_process_killed_at_any_write_or_byte_of_an_act_leaves_one_state_or_the
         monkeypatch.setattr(os, "fsync", fsync)
         monkeypatch.setattr(Path, "replace", renamed)
         copied()
-        tree.act(Act(2, kind, NodeSet.of(chosen)))  # type: ignore[arg-type]
+        tree.act(Act(2, kind, NodeSet.of(chosen), gists=better if kind == "polish" else ""))  # type: ignore[arg-type]
         monkeypatch.undo()
         after = state(tree)
     assert before != after

@@ -150,12 +150,13 @@ def test_actions_and_each_refusal_have_their_own_sign_and_the_legend_explains_th
     ]
     entries[0] = replace(entries[0], last_action="collapse")
     entries.append(replace(entries[0], start=384, end=448, last_action="expand"))
-    view = replace(VIEW, entries=tuple(entries), lifetime=448, sources=())
-    plain = focus.focus(view, Canvas(120, 40)).plain
+    entries.append(replace(entries[0], start=448, end=512, reason="", polished=True))
+    view = replace(VIEW, entries=tuple(entries), lifetime=512, sources=())
+    plain = focus.focus(view, Canvas(140, 40)).plain
     act = next(line for line in plain.split("\n") if line.startswith("act"))
-    assert act[GUTTER:].split() == ["▽", *(REASON_LETTERS[reason] for reason in reasons), "▲"]
+    assert act[GUTTER:].split() == ["▽", *(REASON_LETTERS[reason] for reason in reasons), "▲", "+"]
     legend = next(line for line in plain.split("\n") if "fine to coarse" in line)
-    for words in ("▲ expanded", "▽ collapsed", "c cooldown", "b budget", "m mixed", "g stale"):
+    for words in ("▲ expanded", "▽ collapsed", "c cooldown", "b budget", "m mixed", "g stale", "+ polished"):
         assert words in legend
 
 

@@ -22,6 +22,7 @@ from amgs_app.results.focus import (
     CorpusRead,
     Forgotten,
     ForgottenList,
+    PolishedGists,
     Purged,
     Rebuilt,
     SpanDescribed,
@@ -128,6 +129,19 @@ def test_a_purge_wants_a_yes_and_then_the_tokens_are_gone(desk: Desk) -> None:
     desk.session.close()
     raw = (desk.folder / "life" / "L0.ctx").read_bytes()[64:]
     assert raw[4 * 96 : 4 * 128] == bytes(128) and raw[4 * 128 :] != bytes(len(raw) - 512)
+
+
+def test_gists_of_the_window_are_polished_within_a_budget_and_made_anew_by_a_rebuild(desk: Desk) -> None:
+    desk("focus open DIR/night.txt --lifetime DIR/life")
+    done = desk("focus rebuild --polish --blocks 3")
+    assert isinstance(done, PolishedGists) and len(done.blocks) == 3
+    assert {e.index for e in done.view.entries if e.polished} == set(done.blocks)
+    assert "polished" in as_text(desk(f"focus why L1#{done.blocks[0]}"), "table", width=100)
+    assert [(row.act.kind, len(row.act.nodes)) for row in desk("focus forget --list").rows] == [("polish", 3)]
+    desk("focus open --lifetime DIR/life")
+    again = desk("focus rebuild --polish --blocks 2 --seconds 0")
+    assert not set(again.blocks) & set(done.blocks) and again.blocks
+    assert not any(entry.polished for entry in desk("focus rebuild").view.entries)
 
 
 def test_what_was_asked_for_since_can_be_brought_back_by_that(desk: Desk) -> None:

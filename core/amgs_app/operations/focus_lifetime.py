@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,7 @@ from amgs_app.results.focus import (
     Brought,
     Forgotten,
     ForgottenList,
+    PolishedGists,
     Purged,
     Rebuilt,
     SpanDescribed,
@@ -304,13 +306,35 @@ def describe(
     long=True,
     writes=True,
 )
-def rebuild(engine: Engine, *, progress: Progress | None = None) -> Rebuilt:
+def rebuild(
+    engine: Engine,
+    *,
+    polish: Annotated[
+        bool, Option("--polish", help="Make the gists better that are likeliest to be read.")
+    ] = False,
+    blocks: Annotated[int, Option("--blocks", metavar="N", min=1, help="Polish at most N gists.")] = 16,
+    seconds: Annotated[
+        float, Option("--seconds", metavar="S", min=0, help="Begin no more of them after so long.")
+    ] = 60.0,
+    progress: Progress | None = None,
+) -> Rebuilt | PolishedGists:
     """Encode every gist of the lifetime again with the gist net that the settings name.
 
     For a lifetime that was encoded with another one; what was purged stays as it is. It can be stopped and resumed.
+
+    --polish moves single gists by gradient instead, about 3 seconds of a core each, towards what the model says after
+    their block: those that the window reads as gists, pinned ones and the highest scores first, then its latest blocks.
+    They are kept with the lifetime; gists of higher levels stay as they are. `focus back` takes it back, and so does
+    `focus rebuild`.
     """
     runtime = engine.focus
+    if polish:
+        return _polished(engine, runtime, blocks, seconds, progress)
+    from amgs_focus.runtime.polishing import taken_back
+
     tree = runtime.tree
+    if (act := taken_back(tree, at=_now(engine), by=OPERATOR)) is not None:
+        runtime.act(act)
     kept = sum(high - low for level in range(1, tree.depth + 1) for low, high in tree.catalogue.gone(level))
     total = sum(tree.count(level) for level in range(1, tree.depth + 1))
     tree.rebuild(progress)
@@ -348,6 +372,28 @@ def check(
     return look(folder, mend=mend, progress=progress)
 
 
+def _polished(
+    engine: Engine, runtime: FocusRuntime, most: int, seconds: float, progress: Progress | None
+) -> PolishedGists:
+    """A few blocks at a time, so that what is done stays where it is stopped."""
+    from amgs_focus.gist.polish import TOGETHER
+    from amgs_focus.runtime.polishing import likely, polish
+
+    begun, done = engine.clock.perf(), list[int]()
+    while left := likely(runtime.state, runtime.tree):
+        some = left[: min(TOGETHER, most - len(done))]
+        if not some or (done and engine.clock.perf() - begun > seconds):
+            break
+
+        def check(before: int = len(done), total: int = min(most, len(done) + len(left))) -> None:
+            if progress is not None:
+                progress(before, total, "polishing gists")
+
+        runtime.act(polish(runtime.tree, some, at=_now(engine), by=OPERATOR, check=check))
+        done += some
+    return PolishedGists(tuple(done), len(left), engine.clock.perf() - begun, runtime.snapshot())
+
+
 def _now(engine: Engine) -> str:
     return engine.clock.now().isoformat()
 
@@ -370,7 +416,8 @@ def _record(runtime: FocusRuntime) -> ForgottenList:
     rows = []
     for act in span_metadata.acts:
         held = act.nodes & span_metadata.sealed if act.kind == "forget" else NOTHING
-        rows.append(ActRow(act, len(held), sum(catalogue.usage.of(node).wanted > 0 for node in held)))
+        wanted = sum(catalogue.usage.of(node).wanted > 0 for node in held)
+        rows.append(ActRow(replace(act, gists=""), len(held), wanted))
     sealed, purged = len(span_metadata.sealed), len(span_metadata.purged)
     return ForgottenList(tuple(rows), sealed, purged, runtime.snapshot())
 

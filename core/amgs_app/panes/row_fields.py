@@ -277,6 +277,7 @@ def of_entries(entries: Sequence[EntryView], titles: Mapping[str, str]) -> list[
                     ("pinned", each.pinned),
                     ("forbidden", each.forbidden),
                     ("tail", each.protected),
+                    ("polished", each.polished),
                 )
                 if holds
             ),

@@ -266,6 +266,16 @@ class CorpusRead:
 
 
 @dataclass(frozen=True, slots=True)
+class PolishedGists:
+    """`focus rebuild --polish`: blocks whose gists were made better, and how many of the window's were left."""
+
+    blocks: tuple[int, ...]
+    left: int
+    seconds: float
+    view: FocusView
+
+
+@dataclass(frozen=True, slots=True)
 class Rebuilt:
     """`focus rebuild`: gists that were made anew, and by what. purged: rows that had to stay as they were."""
 

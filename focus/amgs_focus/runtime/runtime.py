@@ -99,7 +99,8 @@ class FocusRuntime:
         self._generator = generator or torch.Generator().manual_seed(settings.seed)
         self._measured: dict[NodeRef, Measurement] = {}
         begun = FocusState(lay_out(self._tree, settings), settings, random=self._random_state(settings))
-        self._state = replace(begun, sealed=tree.catalogue.sealed)
+        polished = tree.catalogue.span_metadata.polished
+        self._state = replace(begun, sealed=tree.catalogue.sealed, polished=polished)
         self._timeline = Timeline(self._tree, self._reader, self._state)
 
     @property
@@ -295,13 +296,16 @@ class FocusRuntime:
         return self.snapshot()
 
     def act(self, act: Act) -> FocusView:
-        """Forget what lies below some gists, restore it, or purge it for good; the window then shows no more of it.
+        """Forget what lies below some gists, restore it, or purge it for good; the window then shows no more of it. Or
+        give blocks polished gists.
 
-        Stepping back takes a forgetting or a restoring back too; before a purge nothing can be stepped back to.
-        Raises FocusError for an act that changes nothing.
+        Stepping back takes a forgetting, a restoring or a polish back too; before a purge nothing can be stepped back
+        to. Raises FocusError for an act that changes nothing.
         """
         self._tree.act(act)
-        self._take(Move(self._state.without(self._tree.catalogue.sealed)))
+        known = self._tree.catalogue
+        after = self._state.without(known.sealed)
+        self._take(Move(replace(after, polished=known.span_metadata.polished)))
         if act.kind == "purge":
             self._timeline = Timeline(self._tree, self._reader, self._state)
         if self._trace is not None:

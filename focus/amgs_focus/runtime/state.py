@@ -23,6 +23,7 @@ import torch
 from amgs_focus.records import Band, Findings, Keyframe, NodeRef, Refocus
 from amgs_focus.settings import FocusSettings
 from amgs_focus.tree.node_set import NOTHING, NodeSet
+from amgs_focus.tree.span_metadata import Polished
 from amgs_focus.window.candidates import AllocatorState
 from amgs_focus.window.working_context import Codes, WorkingContext
 
@@ -117,10 +118,11 @@ class FocusState:
 
     settings: as the operator has them now.
     since: tokens decoded after the last refocus. fresh: text came in since. residency: the refocus in which
-    each entry took its present level. scores, parts: of each entry at the last refocus. answer: tokens
-    decoded since the last text. answering: the model's turn is open. random: state of the generator, where
-    tokens are drawn. sealed: gists whose detail was forgotten. question_share: as FocusView has it. findings: of the
-    question, where the lifetime was searched. reads: what the keys and values of the context come from.
+    each entry took its present level. scores, parts: of each entry at the last refocus. answer: tokens decoded since
+    the last text. answering: the model's turn is open. random: state of the generator, where tokens are drawn. sealed:
+    gists whose detail was forgotten. polished: blocks with polished gists. question_share: as FocusView has it.
+    findings: of the question, where the lifetime was searched. reads: what the keys and values of the context come
+    from.
     """
 
     context: WorkingContext
@@ -142,6 +144,7 @@ class FocusState:
     finished: bool = False
     random: torch.Tensor | None = None
     sealed: NodeSet = NOTHING
+    polished: Polished = field(default_factory=dict)
     question_share: float | None = None
     findings: Findings | None = None
     reads: ReadHistory = NOTHING_READ
@@ -159,6 +162,8 @@ class FocusState:
         reused = self.settings.full_read_every > 1
         settings = self.settings.for_hashes()
         sealed = f"|{self.sealed.runs}" if self.sealed.runs else ""
+        if self.polished:
+            sealed += f"|{sorted(self.polished.items())}"
         found = f"|{[one.block for one in self.findings.blocks]}" if self.findings is not None else ""
         read = f"|{self.reads.digest}" if reused else ""
         whole = f"{str(flags)[:-1]}{_THRESHOLDS}|{settings}|{marks}|{entries}|{tokens}{sealed}{found}{read}"

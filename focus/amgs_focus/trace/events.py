@@ -114,7 +114,9 @@ class Switched:
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """Spans were forgotten, restored or purged, and the state after it. nodes: runs (level, first, stop)."""
+    """Spans were forgotten, restored, purged or polished, and the state after it. nodes: runs (level, first, stop).
+    gists: as Act has them.
+    """
 
     id: int
     kind: ActKind
@@ -123,11 +125,13 @@ class Acted:
     by: str
     why: str
     state_hash: str
+    gists: str = ""
 
     @property
     def act(self) -> Act:
         """As it is done again; what the lifetime's own record held of it is not in the trace."""
-        return Act(self.id, self.kind, NodeSet.joined(self.nodes), self.at, self.by, self.why)
+        nodes = NodeSet.joined(self.nodes)
+        return Act(self.id, self.kind, nodes, self.at, self.by, self.why, gists=self.gists)
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,8 @@ class TraceWriter:
         self._record(Switched(name, state_hash))
 
     def acted(self, act: Act, state_hash: str) -> None:
-        self._record(Acted(act.id, act.kind, act.nodes.runs, act.at, act.by, act.why, state_hash))
+        told = act.id, act.kind, act.nodes.runs, act.at, act.by, act.why
+        self._record(Acted(*told, state_hash, act.gists))
 
     def keyframed(self, keyframe: Keyframe) -> None:
         self._record(keyframe)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import bisect
 import hashlib
-from collections.abc import Sequence
+import zlib
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from amgs_focus.tree.files import FolderStore, LifetimeStore, MemoryStore, RowSt
 from amgs_focus.tree.journal import add_span, clip
 from amgs_focus.tree.metadata_store import BlockVectors, Catalogue, overlapping
 from amgs_focus.tree.node_set import NodeSet
-from amgs_focus.tree.span_metadata import Act
+from amgs_focus.tree.span_metadata import Act, Polished
 
 PIECE = 1 << 18
 """Tokens between two remembered states: what taking back reads at most."""
@@ -141,8 +142,10 @@ class LifetimeTree:
 
     @property
     def generation(self) -> int:
-        """Changes when gists that were there are made anew."""
-        return self._generation
+        """Changes when gists that were there are made anew, and is what it was once they are as they were."""
+        polished = self.catalogue.span_metadata.polished
+        told = repr((self._generation, sorted(polished.items())))
+        return zlib.crc32(told.encode()) if polished else self._generation
 
     @property
     def truncations(self) -> Sequence[int]:
@@ -275,8 +278,14 @@ class LifetimeTree:
         )
 
     def act(self, act: Act) -> None:
-        """Forget, restore or purge what lies below some gists. Raises FocusError when that changes nothing."""
+        """Forget, restore or purge what lies below some gists, or polish them. Raises FocusError when that changes
+        nothing.
+        """
+        if act.kind == "polish" and not act.gists:
+            self._encode_anew(node.index for node in act.nodes)
         self.catalogue.act(act)
+        if act.kind == "polish":
+            self._put_back_polished({node.index for node in act.nodes})
         if act.kind == "restore":
             self.catalogue.usage.restored(act.nodes, self.length)
         if act.kind == "purge":
@@ -288,6 +297,15 @@ class LifetimeTree:
     def seal(self, sealed: NodeSet) -> None:
         """Have exactly these gists sealed, beside what was purged."""
         self.catalogue.seal(sealed)
+
+    def polish(self, polished: Polished) -> None:
+        """Have exactly these blocks stand as the gists of these acts, and all others as the encoder makes them."""
+        before = self.catalogue.span_metadata.polished
+        changed = {block for block in {*before, *polished} if before.get(block) != polished.get(block)}
+        if changed:
+            self._encode_anew(block for block in changed if block not in polished)
+            self.catalogue.polish(polished)
+            self._put_back_polished(changed)
 
     def truncate(self, length: int) -> None:
         """Step back to the first `length` tokens; nodes that are no longer complete go."""
@@ -317,6 +335,8 @@ class LifetimeTree:
                     done += stop - at
                 first = high
             self._store.say_version(level, self._gist.version)
+            if level == 1:
+                self._put_back_polished(self.catalogue.span_metadata.polished)
 
     def roll_up(self, progress: ProgressCallback | None = None) -> None:
         """Encode every node whose children are complete, lowest level first."""
@@ -366,6 +386,20 @@ class LifetimeTree:
                 way_out="Use another checkpoint, or the pointer gist.",
             )
         return rows.astype(np.float16)
+
+    def _encode_anew(self, blocks: Iterable[int]) -> None:
+        """Write the encoder's gists of these blocks; before the journal says so, so that a process that is killed in
+        between leaves what the journal puts back.
+        """
+        gone = self.catalogue.gone(1)
+        for block in blocks:
+            if block < self.count(1) and not overlapping(gone, block, block + 1):
+                self._store.level(1).overwrite(block, self._encode(1, block, block + 1))
+
+    def _put_back_polished(self, blocks: Container[int]) -> None:
+        """Write the polished gists of those of the blocks that have one; after the journal has them."""
+        for block, row in self.catalogue.polished_gists(blocks).items():
+            self._store.level(1).overwrite(block, row[None])
 
     def _append_tokens(self, ids: Tokens) -> None:
         joined = np.concatenate([np.asarray(self._open, np.uint32), ids])
@@ -428,4 +462,5 @@ class LifetimeTree:
         self.catalogue.begin(span_metadata)
         self._open = open_tokens
         self.roll_up()
+        self._put_back_polished(span_metadata.polished)
         return spans, open_tokens

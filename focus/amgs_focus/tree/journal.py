@@ -74,6 +74,13 @@ class SealedLine:
 
 
 @dataclass(frozen=True, slots=True)
+class PolishedLine:
+    """Exactly these blocks have polished gists from now on, each that of an act: (block, act)."""
+
+    polished: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BlankedLine:
     """Every purge before it was carried out to its end."""
 
@@ -103,6 +110,7 @@ _LINES = {
     "cut": CutLine,
     "act": ActLine,
     "sealed": SealedLine,
+    "polished": PolishedLine,
     "blanked": BlankedLine,
     "tag": TagLine,
     "untag": UntagLine,
@@ -111,7 +119,16 @@ _LINES = {
 """By the field that tells a line of the journal from the others, the first of them that it has."""
 
 JournalLine = (
-    FirstLine | SpanLine | CutLine | ActLine | SealedLine | BlankedLine | TagLine | UntagLine | AboutLine
+    FirstLine
+    | SpanLine
+    | CutLine
+    | ActLine
+    | SealedLine
+    | PolishedLine
+    | BlankedLine
+    | TagLine
+    | UntagLine
+    | AboutLine
 )
 
 
@@ -296,6 +313,8 @@ def changed(span_metadata: SpanMetadata, line: JournalLine, block_size: int) -> 
             return span_metadata.acted(act)
         case SealedLine(sealed):
             return replace(span_metadata, sealed=sealed | span_metadata.purged)
+        case PolishedLine(polished):
+            return replace(span_metadata, polished=dict(polished))
         case BlankedLine():
             return replace(span_metadata, blanked=True)
         case TagLine(tag):

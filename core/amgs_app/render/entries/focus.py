@@ -216,6 +216,7 @@ def entry_explanation(result: EntryExplanation) -> ResultTable:
     entry, decision = result.entry, result.decision
     pairs: list[tuple[str, Any]] = [
         ("entry", f"#{entry.position}, {entry.node}, tokens {entry.start:,} to {entry.end:,}"),
+        *([("gist", "polished")] if entry.polished else []),
         ("text", result.text),
         ("from", ", ".join(dict.fromkeys(s.label or s.source or s.kind for s in result.sources))),
         (
@@ -309,6 +310,7 @@ def measured(result: Measured) -> ResultTable:
         [
             ("gain", f"{found.gain:+.4f} ± {found.error:.4f} nats a token"),
             ("NLL fine / coarse", f"{found.nll_fine:.4f} / {found.nll_coarse:.4f}"),
+            ("the gist saves", f"{with_sign(found.saved)} nats a token" if found.saved is not None else None),
             ("over", f"{found.horizon} tokens"),
             ("step", found.step),
         ],

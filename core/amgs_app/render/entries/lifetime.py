@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         CorpusRead,
         Forgotten,
         ForgottenList,
+        PolishedGists,
         Purged,
         Rebuilt,
         SpanDescribed,
@@ -205,6 +206,18 @@ def corpus_read(result: CorpusRead) -> ResultTable:
         notes,
     )
     return replace(made, digest=made.rows[:_SHOWN])
+
+
+@entry(figure=with_view)
+def polished_gists(result: PolishedGists) -> ResultTable:
+    return facts(
+        f"{plural(len(result.blocks), 'gist')} polished",
+        [
+            ("blocks", ", ".join(f"L1#{block}" for block in result.blocks) or None),
+            ("left in the window", result.left),
+            ("seconds", f"{result.seconds:.1f}"),
+        ],
+    )
 
 
 @entry(figure=with_view)

@@ -34,8 +34,17 @@ LEAST_SHOWN = 32
 MOST_READ = 64
 """So many tokens in sight are shown with their text."""
 
-Mark = Literal["", "expand", "collapse", "pinned", "forbidden", "refused", "protected"]
-_MARKS: tuple[Mark, ...] = ("", "protected", "refused", "forbidden", "pinned", "collapse", "expand")
+Mark = Literal["", "expand", "collapse", "pinned", "forbidden", "refused", "protected", "polished"]
+_MARKS: tuple[Mark, ...] = (
+    "",
+    "protected",
+    "polished",
+    "refused",
+    "forbidden",
+    "pinned",
+    "collapse",
+    "expand",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +243,8 @@ def _mark(entry: EntryView) -> Mark:
     finest = entry.level == 0 and entry.reason == "illegal_level"
     if entry.reason and entry.reason != "below_threshold" and not finest:
         return "refused"
+    if entry.polished:
+        return "polished"
     return "protected" if entry.protected else ""
 
 

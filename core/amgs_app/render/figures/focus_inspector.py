@@ -81,6 +81,7 @@ def _state(explanation: EntryExplanation) -> str:
             ("pinned", entry.pinned),
             ("forbidden", entry.forbidden),
             ("tail", entry.protected),
+            ("polished", entry.polished),
         )
         if holds
     ]
@@ -179,6 +180,7 @@ def _told(region: Region, explanation: EntryExplanation, names: Mapping[str, str
                 ("measured ΔNLL ", muted),
                 (signed(found.gain), ink(good, bold=True)),
                 (f" ±{share(found.error)} nats/tok over {found.horizon}", muted),
+                *([(f", the gist saves {signed(found.saved)}", plain)] if found.saved is not None else []),
             ]
         )
     return lines

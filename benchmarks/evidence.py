@@ -2,7 +2,8 @@
 
 Evidence is the share of the characters of what answers, the mean over the parts of an answer and over questions. Beside
 the frames: SESSION as the weights of AMGS §7.2 order it, and texts of as many tokens filled with what the search ranks
-highest, BM25, the latest, random ones, and what answers (the ceiling).
+highest, BM25, the latest, random ones, and what answers (the ceiling). On conversations also what SESSION promises of
+its questions, beside what it holds.
 """
 
 from __future__ import annotations
@@ -21,12 +22,20 @@ from amgs.memory import Memory
 from amgs.types import Block, Candidate, ScoreParts, Span
 from benchmarks import measures
 from benchmarks.bench_results import Bench, BenchResult, BenchTable, MemoryRig
+from benchmarks.coverage import ConversationNeeds, hold_promises, measure_needs
 from benchmarks.questioned import AskedQuestion, QuestionedMemory, questioned_memories
 from benchmarks.references import Bm25
 
 BENCH = Bench(
     "evidence",
-    {"evidence_session_614_locomo": (">=", 77.0), "evidence_session_614_realtalk": (">=", 57.0)},
+    {
+        "evidence_session_614_locomo": (">=", 77.0),
+        "evidence_session_614_realtalk": (">=", 57.0),
+        "coverage_80_session_locomo_off": ("<=", 3.0),
+        "coverage_80_wide_locomo_off": ("<=", 3.0),
+        "coverage_90_wide_locomo_off": ("<=", 3.0),
+        "coverage_95_wide_locomo_off": ("<=", 3.0),
+    },
 )
 FRAMES = ("SESSION", "ATTENTION", "TASK")
 BY_WEIGHTS, SEARCHED, BM25 = "SESSION by the weights", "the search's order, filled", "BM25, filled"
@@ -41,8 +50,11 @@ def run(rig: MemoryRig, data: Path, budgets: Sequence[int], every: int = 1) -> B
     """Measure the four corpora as far as a folder has them. every: one question in so many is asked."""
     found: dict[tuple[str, str, int], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     tokens: dict[tuple[str, str, int], list[int]] = defaultdict(list)
+    needs: dict[str, list[dict[str, ConversationNeeds]]] = defaultdict(list)
     for one in questioned_memories(rig, data):
         asked = one.asked[::every]
+        if one.conversation is not None:
+            needs[one.corpus].append(measure_needs(one, asked, rig.seed))
         world = _World(one, rig.seed)
         for place, question in enumerate(asked):
             rig.progress(place, len(asked), f"{one.corpus} {question.group}")
@@ -69,7 +81,12 @@ def run(rig: MemoryRig, data: Path, budgets: Sequence[int], every: int = 1) -> B
         if name in FRAMES:
             metrics[f"evidence_{name.lower()}_{budget}_{corpus}"] = mean
     columns = ("corpus", "budget", "text", "evidence, percent", "95 %", "tokens")
-    return BENCH.result({"every": every}, metrics, (BenchTable("Evidence in a frame", columns, tuple(rows)),))
+    tables = [BenchTable("Evidence in a frame", columns, tuple(rows))]
+    for corpus, own in needs.items():
+        promised, table = hold_promises(corpus, own)
+        metrics |= promised
+        tables.append(table)
+    return BENCH.result({"every": every}, metrics, tuple(tables))
 
 
 class _World:

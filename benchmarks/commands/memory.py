@@ -152,7 +152,8 @@ def bench_evidence(
 ) -> BenchResult:
     """Assemble SESSION, ATTENTION and TASK for each question and report the share of what answers it that stands there,
     beside the weights of the specification, the search's order filled up, BM25, the latest, random texts and the
-    ceiling. Does not touch the session's own store.
+    ceiling; and whether a question is held as often as SESSION promises by the other conversations. Does not touch the
+    session's own store.
     """
     from benchmarks.evidence import run
 

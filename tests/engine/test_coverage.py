@@ -103,7 +103,7 @@ def test_a_promise_survives_export_and_import_and_a_damaged_one_is_refused(
         other.exchange.load(path)
         assert look(other).coverage == look(memory).coverage is not None
     text = path.read_text(encoding="utf-8")
-    kept = memory._storage.forecasts.needs(memory.change_counter)
+    kept = memory._storage.forecasts.needs()
     assert kept is not None
     for wrong in ("[1, 2]", '{"ATTENTION": ["x", ["many"]]}', '{"ATTENTION": 3}', "{", "null"):
         path.write_text(text.replace(json.dumps(kept)[1:-1], json.dumps(wrong)[1:-1]), encoding="utf-8")

@@ -49,11 +49,12 @@ class Assembler(MemoryPart):
             load(self._context.embedder, "the encoder")  # before the clocks of the layers start
         with self._context.derived.searching() as sources:
             frame, pools = self._assembled(definition, asked, known, sources)
-            if asked.as_of is None and weights is None:
-                with self._context.derived.reading() as state:
-                    frame = coverage.promised(self._context.storage, frame, known, state.changes)
+            with self._context.derived.reading() as state:
+                fitted = self._context.storage.forecasts.fitted(state.changes)
+        if asked.as_of is None and weights is None:
+            frame = coverage.promised(frame, known, fitted)
         if reinforce and as_of is None and not self._context.storage.read_only:
-            return self._logged(frame, asked, pools, known)
+            return self._logged(frame, asked, pools, known, fitted.curve)
         return frame
 
     def _logged(
@@ -62,8 +63,11 @@ class Assembler(MemoryPart):
         asked: pipeline.FrameRequest,
         pools: Mapping[str, KeptPool],
         known: Definitions,
+        curve: str | None,
     ) -> Frame:
-        """Log the frame with its forecasts. A frame that reinforced says so, and in which operation."""
+        """Log the frame with its forecasts, mapped along a curve. A frame that reinforced says so, and in which
+        operation.
+        """
         chosen = {c.block.id: c for c in frame.selected}
         reached = [i for i, c in chosen.items() if "graph" in c.layers]
         with self._context.derived.reading() as state:
@@ -71,7 +75,7 @@ class Assembler(MemoryPart):
             numbers = state.blocks.numbers_of(list(chosen))
         with self._context.storage.transaction():
             walked = reinforcing.walked_edges(view, [i for i in reached if i in numbers], numbers)
-            forecasts.log(self._context.storage, frame, tuple(chosen.values()), walked)
+            forecasts.log(self._context.storage, frame, tuple(chosen.values()), walked, curve)
             self._record(frame, asked, pools, known)
             self._context.storage.scores.put(frame.name, {i: c.score for i, c in chosen.items()}, frame.as_of)
             if not chosen or not self._context.settings.frames.reinforce_shown:

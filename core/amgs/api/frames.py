@@ -81,7 +81,9 @@ class Frames:
                 if frame is not None:
                     if weights is None:
                         storage = self._context.storage
-                        frame = coverage.promised(storage, frame, known, storage.change_counter)
+                        frame = coverage.promised(
+                            frame, known, storage.forecasts.fitted(storage.change_counter)
+                        )
                     return CachedFrame(frame, True, f"fresh: {age:.2f} hours old", age)
                 because = "a block of it has left the memory"
         return CachedFrame(

@@ -16,6 +16,7 @@ from amgs.calibration.results import FrameNeeds
 from amgs.frames import registry
 from amgs.frames.registry import Definitions
 from amgs.storage.assemblies import version_of
+from amgs.storage.forecasts import Fitted
 from amgs.storage.store import Storage
 from amgs.types import Frame
 from amgs.types.calibration import CoverageLevel, CoverageReview, FrameCoverage
@@ -67,11 +68,9 @@ def review(needs: FrameNeeds) -> CoverageReview:
     return CoverageReview(needs.frame, len(needed), LEAST, tuple(levels))
 
 
-def promised(storage: Storage, frame: Frame, known: Definitions, changes: int) -> Frame:
-    """A frame with what it promises by the calibration in use, as far as that asked it as it is defined. changes: the
-    change counter of the state that it was made of.
-    """
-    needs = _read(storage.forecasts.needs(changes)).get(frame.name) if frame.query.strip() else None
+def promised(frame: Frame, known: Definitions, fitted: Fitted) -> Frame:
+    """A frame with what it promises by what calibrations have fitted, as far as it was asked as it is defined."""
+    needs = _read(fitted.needs).get(frame.name) if frame.query.strip() else None
     if needs is None or needs.definition != version(frame.name, known):
         return frame
     return replace(frame, coverage=coverage_at(needs.needed, frame.budget))
@@ -79,7 +78,7 @@ def promised(storage: Storage, frame: Frame, known: Definitions, changes: int) -
 
 def reviews(storage: Storage) -> tuple[CoverageReview, ...]:
     """What came of the promises of the calibration in use, by frame."""
-    return tuple(review(one) for one in _read(storage.forecasts.needs(storage.change_counter)).values())
+    return tuple(review(one) for one in _read(storage.forecasts.needs()).values())
 
 
 def version(name: str, known: Definitions) -> str:

@@ -62,16 +62,18 @@ def put_edges(
 
 
 def log(
-    storage: Storage, frame: Frame, selected: Sequence[Candidate], walked: Sequence[EdgeKey] = ()
+    storage: Storage,
+    frame: Frame,
+    selected: Sequence[Candidate],
+    walked: Sequence[EdgeKey],
+    curve: str | None,
 ) -> None:
     """The composite score of each selected block, as the probability that it will prove useful.
 
-    After a calibration the score is mapped along the curve that was fitted from scores to outcomes.
-
+    curve: fitted from scores to outcomes by a calibration, as JSON, along which scores are mapped; None before one.
     walked: edges by which blocks found through the graph were reached; a verdict on such a block is one on them.
     """
     first = storage.forecasts.next_serial()
-    curve = storage.forecasts.curve()
     scores = [c.score for c in selected]
     predicted = _mapped(curve, scores)
     forecasts = [

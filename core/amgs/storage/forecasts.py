@@ -43,12 +43,22 @@ _CONDITIONS: dict[ForecastGroup, str] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What calibrations have left, as JSON: the curve from scores to forecasts, and what questions need of frames; None
+    where there is none.
+    """
+
+    curve: str | None
+    needs: str | None
+
+
 class ForecastStorage:
     """The log of forecasts and their outcomes."""
 
     def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
-        self._needs: tuple[int, str | None] | None = None
+        self._fitted: tuple[int, Sequence[Any], Fitted] | None = None
 
     def next_serial(self) -> int:
         """The serial that the next forecast will have, from 1."""
@@ -116,19 +126,28 @@ class ForecastStorage:
             "INSERT INTO meta VALUES (?, ?)", [f"{NEEDS}{operation}", needs], structural=False
         )
 
-    def needs(self, changes: int) -> str | None:
-        """What questions need of frames, as JSON: as the latest operation that stands measured it; None before.
-
-        changes: the change counter of the state that is read, which is asked once.
+    def fitted(self, changes: int) -> Fitted:
+        """What the calibrations that stand have fitted. changes: the change counter of the state that is read, which is
+        asked once; and read anew is only what another calibration, or the undo of one, has changed.
         """
-        if self._needs is None or self._needs[0] != changes:
-            value = self._connection.value(
-                "SELECT value FROM meta JOIN operations ON key = concat(?::VARCHAR, id) WHERE NOT undone "
-                "ORDER BY id DESC LIMIT 1",
-                [NEEDS],
+        known = self._fitted
+        if known is None or known[0] != changes:
+            standing = self._connection.rows(
+                "SELECT id FROM operations WHERE kind = 'calibrate' AND NOT undone ORDER BY id"
             )
-            self._needs = changes, None if value is None else str(value)
-        return self._needs[1]
+            same = known is not None and known[1] == standing
+            found = known[2] if known is not None and same else Fitted(self.curve(), self.needs())
+            self._fitted = known = changes, standing, found
+        return known[2]
+
+    def needs(self) -> str | None:
+        """What questions need of frames, as JSON: as the latest operation that stands measured it; None before."""
+        value = self._connection.value(
+            "SELECT value FROM meta JOIN operations ON key = concat(?::VARCHAR, id) WHERE NOT undone "
+            "ORDER BY id DESC LIMIT 1",
+            [NEEDS],
+        )
+        return None if value is None else str(value)
 
     def judged_questions(self, limit: int) -> tuple[QuestionRow, ...]:
         """The latest questions of frames of which at least one block has a verdict, or an answer that tells whether it

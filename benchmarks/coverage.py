@@ -14,15 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from amgs.calibration.coverage import LEVELS, coverage_at, promise_budget
+from amgs.calibration.coverage import LEVELS, promise_budget
 from amgs.diagnosis.needs import MOST, LabelledQuestion, least_budget, with_less
 from amgs.frames import shipping
 from benchmarks.bench_results import BenchTable
 from benchmarks.questioned import AskedQuestion, QuestionedMemory
 
 FRAMES: Final = ("SESSION", "WIDE")
-BUDGETS: Final = (300, 614, 1024, 2048)
-"""Tokens at which the share that a frame tells is held beside the share that it holds."""
+BUDGET: Final = 614
+"""Tokens of the control that are the same whatever is asked for."""
 _WIDE: Final = replace(
     shipping.ATTENTION, name="WIDE", rule=replace(shipping.ATTENTION.rule, similarity_share=0.0, pool=2_000)
 )
@@ -66,9 +66,8 @@ def measure_needs(
 def hold_promises(
     corpus: str, measured: Sequence[dict[str, ConversationNeeds]]
 ) -> tuple[dict[str, float], BenchTable]:
-    """The share of questions held, in percent, beside what the other conversations promise: for each level within its
-    budget, and at each of BUDGETS beside the share that the frame tells; how far that is off, in points. A promise that
-    cannot be made is left out.
+    """For each level, the share of questions held within what the other conversations promise, in percent; and how far
+    that is off, in points. A promise that cannot be made is left out.
     """
     metrics: dict[str, float] = {}
     rows: list[tuple[str | float, ...]] = []
@@ -86,17 +85,8 @@ def hold_promises(
             if held is not None:
                 key = f"coverage_{100 * level:.0f}_{name.lower()}_{corpus}"
                 metrics |= {key: held, f"{key}_off": abs(held - 100 * level)}
-        for budget in BUDGETS:
-            told = [coverage_at(one, budget) for one in others]
-            held, _ = _within(found, [budget] * len(found))
-            if held is None or None in told:
-                continue
-            shares = [
-                len(own.needed) * one.share for own, one in zip(found, told, strict=True) if one is not None
-            ]
-            promised = 100 * sum(shares) / len(every)
-            rows.append((name, f"{promised:.1f} %", budget, held, "–", "–"))
-            metrics[f"coverage_told_{budget}_{name.lower()}_{corpus}_off"] = abs(held - promised)
+        constant, _ = _within(found, [BUDGET] * len(found))
+        rows.append((name, "nothing", BUDGET, _or_none(constant), "–", "–"))
         metrics[f"coverage_wavered_{name.lower()}_{corpus}"] = (
             100 * sum(one.wavered for one in found) / len(every)
         )

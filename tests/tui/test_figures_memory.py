@@ -11,6 +11,7 @@ import pytest
 from amgs.lifecycle.plan_editing import PlanDraft
 from amgs.lifecycle.revision import PieceRevision, Revision, RevisionPlan
 from amgs.types import COMPONENTS, ForecastRow, Frame, FramePart, JournalEntry, LayerReport
+from amgs.types.calibration import FrameCoverage
 from amgs_app.operations.hints import hint_by_keys
 from amgs_app.panes.row_fields import listed
 from amgs_app.render.figures import (
@@ -75,6 +76,15 @@ def test_the_stacked_bar_is_as_long_as_the_score_and_made_of_its_parts() -> None
     for name in COMPONENTS:
         share = getattr(top, name) / top.total() * len(bar)
         assert abs(bar.count(PART_SIGNS[name]) - share) <= 1, name
+
+
+def test_a_promise_of_coverage_stands_at_the_foot_of_a_frame() -> None:
+    told = replace(FRAME, coverage=FrameCoverage(64, 0.87, ((0.8, 410), (0.9, 640), (0.95, 1_900))))
+    for canvas in SIZES:
+        without, lines = (frame.frame(one, canvas).plain.split("\n") for one in (FRAME, told))
+        if canvas.height >= 24:
+            assert lines[canvas.height - 1].startswith(" holds what the question needs with ≥ 87 %")
+        assert lines[0] == without[0] and len(lines) <= canvas.height
 
 
 def test_each_part_of_a_composite_stands_under_its_heading_and_what_is_in_before_what_is_out() -> None:

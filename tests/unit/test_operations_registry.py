@@ -36,22 +36,24 @@ def registry() -> Registry:
 def _values(verb: Operation[..., Any], parameter: Parameter) -> st.SearchStrategy[Any]:
     """Values that this parameter may have, by its annotation."""
     annotation = verb.signature.parameters[parameter.name].annotation
+    least = 2
     if hasattr(annotation, "__metadata__"):
-        annotation = get_args(annotation)[0]
+        annotation, option, *_ = get_args(annotation)
+        least = max(least, int(getattr(option, "min", None) or 0))
     kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
     inner = kinds[0] if get_origin(annotation) is not list and kinds else annotation
     if parameter.choices:
         one: st.SearchStrategy[Any] = st.sampled_from(parameter.choices)
     else:
-        one = _scalar(get_args(inner)[0] if parameter.many else inner)
+        one = _scalar(get_args(inner)[0] if parameter.many else inner, least)
     return st.lists(one, min_size=1) if parameter.many else one
 
 
-def _scalar(kind: Any) -> st.SearchStrategy[Any]:
+def _scalar(kind: Any, least: int) -> st.SearchStrategy[Any]:
     if kind is bool:
         return st.booleans()
     if kind is int:
-        return st.integers(2, 4)
+        return st.integers(least, least + 2)
     if kind is float:
         return st.floats(0.02, 0.99)
     if kind is datetime:

@@ -16,7 +16,7 @@ from amgs.calibration.results import FrameNeeds
 from amgs.frames import registry
 from amgs.frames.registry import Definitions
 from amgs.storage.assemblies import version_of
-from amgs.storage.forecasts import Fitted
+from amgs.storage.forecasts import CalibrationFit
 from amgs.storage.store import Storage
 from amgs.types import Frame
 from amgs.types.calibration import CoverageLevel, CoverageReview, FrameCoverage
@@ -68,7 +68,7 @@ def review(needs: FrameNeeds) -> CoverageReview:
     return CoverageReview(needs.frame, len(needed), LEAST, tuple(levels))
 
 
-def promised(frame: Frame, known: Definitions, fitted: Fitted) -> Frame:
+def promised(frame: Frame, known: Definitions, fitted: CalibrationFit) -> Frame:
     """A frame with what it promises by what calibrations have fitted, as far as it was asked as it is defined."""
     needs = _read(fitted.needs).get(frame.name) if frame.query.strip() else None
     if needs is None or needs.definition != version(frame.name, known):

@@ -44,7 +44,7 @@ _CONDITIONS: dict[ForecastGroup, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class CalibrationFit:
     """What calibrations have left, as JSON: the curve from scores to forecasts, and what questions need of frames; None
     where there is none.
     """
@@ -58,7 +58,7 @@ class ForecastStorage:
 
     def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
-        self._fitted: tuple[int, Sequence[Any], Fitted] | None = None
+        self._fitted: tuple[int, Sequence[Any], CalibrationFit] | None = None
 
     def next_serial(self) -> int:
         """The serial that the next forecast will have, from 1."""
@@ -126,7 +126,7 @@ class ForecastStorage:
             "INSERT INTO meta VALUES (?, ?)", [f"{NEEDS}{operation}", needs], structural=False
         )
 
-    def fitted(self, changes: int) -> Fitted:
+    def fitted(self, changes: int) -> CalibrationFit:
         """What the calibrations that stand have fitted. changes: the change counter of the state that is read, which is
         asked once; and read anew is only what another calibration, or the undo of one, has changed.
         """
@@ -136,7 +136,7 @@ class ForecastStorage:
                 "SELECT id FROM operations WHERE kind = 'calibrate' AND NOT undone ORDER BY id"
             )
             same = known is not None and known[1] == standing
-            found = known[2] if known is not None and same else Fitted(self.curve(), self.needs())
+            found = known[2] if known is not None and same else CalibrationFit(self.curve(), self.needs())
             self._fitted = known = changes, standing, found
         return known[2]
 

@@ -137,8 +137,8 @@ NOT_SERVED = {
         "path", "settings", "space", "transaction",
     },
     "needs rows of the store, not an answer": {
-        "blocks", "change_counter", "committed_changes", "count", "earliest", "edges", "gather", "has_source", "ingest_many",
-        "last_event", "nearest", "resolve_source", "titles", "entity_names",
+        "blocks", "change_counter", "committed_changes", "count", "earliest", "edges", "gather", "has_source",
+        "ingest_many", "last_event", "nearest", "resolve_source", "titles", "entity_names",
     },
     "a value too large for a request, or in another form": {
         "apply_consolidation", "consolidate_in_batches", "define_frame",

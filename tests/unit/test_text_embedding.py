@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import Cancelled, ModelError
-from amgs.text.bert import BertEncoder
+from amgs.text.bert import BertEncoder, number_format
 from amgs.text.embedding import HashingEmbedder, normalised
 from amgs.text.minilm import HUB_ID, MiniLM, resolve
 from amgs.text.tokens import approximate_tokens
@@ -124,6 +124,29 @@ def test_a_text_alone_gets_the_vector_it_gets_among_others() -> None:
     assert np.allclose(alone, together, atol=1e-4)
     assert np.allclose(few, together, atol=1e-4)
     assert np.allclose(model.embed(texts[:1])[0], alone[0], atol=1e-6)
+
+
+@pytest.mark.real
+def test_one_text_means_the_same_in_either_number_format() -> None:
+    texts = ["Who keeps the dome key?", "", "The dome stood still. " * 40, "Émile's №5 — ça?"]
+    exact, rounded = (
+        np.stack([MiniLM(precision=form).embed([text])[0] for text in texts])
+        for form in ("float32", "bfloat16")
+    )
+    assert not np.array_equal(exact, rounded)
+    assert (exact * rounded).sum(axis=1).min() > 0.9998
+
+
+@pytest.mark.parametrize(
+    ("features", "form"),
+    [("flags : avx512_bf16 avx2", "bfloat16"), ("flags : amx_bf16", "bfloat16"), ("flags : avx2", "float32")],
+)
+def test_bfloat16_is_chosen_where_the_processor_multiplies_it(
+    features: str, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: features)
+    assert number_format("auto") == form
+    assert number_format("float32") == "float32"
 
 
 @pytest.mark.real

@@ -1,9 +1,8 @@
 """A server consolidates the memories that it has open by itself, as soon as their settings say that it is due (AMGS
-§8.2).
+§8.2), and writes the vectors that came where a search finds them soonest.
 
-It runs in the lane of what takes long, so that no question waits for it; what came in is then written where a search
-finds it soonest. The journal says that nobody asked for it, and
-what a person has taken back is not done again.
+Both run in the lane of what takes long, so that no question waits for them. The journal says that nobody asked for a
+consolidation, and what a person has taken back is not done again.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ async def consolidate_when_due(service: Service, every: float = LOOK_SECONDS) ->
                 await _look_after(service, space)
                 await _keep_vectors(space)
             except Exception:
-                log.exception("what waits in %s could not be consolidated", space.name)
+                log.exception("%s could not be looked after", space.name)
 
 
 async def _look_after(service: Service, space: Namespace) -> None:
@@ -76,7 +75,8 @@ async def _keep_vectors(space: Namespace) -> None:
 
 
 def _kept(memory: Memory, progress: Progress) -> None:
-    with suppress(Cancelled):
+    # On a full disk, and while an erasure takes the files away, nothing is kept: the vectors are in memory as well.
+    with suppress(Cancelled, OSError, RuntimeError):
         memory.tasks.map_vectors(progress)
 
 

@@ -206,6 +206,7 @@ def test_a_recorded_answer_is_asked_of_the_own_model(
         (("bisect", "7", "Never."), "No request 7 is kept."),
         (("bisect", "c2", "Never."), "No span tells what a model read in 'c2'."),
         (("bisect", "c1", " "), "Which sentence?"),
+        (("bisect", "c1", "…", "--upstream", "http://127.0.0.1:1"), "Which sentence?"),
         (
             ("bisect", "c1", "Never.", "--upstream", "http://127.0.0.1:1"),
             "http://127.0.0.1:1/v1 does not answer",

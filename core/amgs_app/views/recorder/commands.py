@@ -380,7 +380,7 @@ def bisect(
     from amgs.wings.recorder.bisection import find_cause
     from amgs_app.views.recorder import asking_again
 
-    if not sentence.strip():
+    if not any(map(str.isalnum, sentence)):
         raise UsageError("Which sentence?", way_out="Give one that the model said, in quotation marks.")
     if exchange.isdecimal():
         window = asking_again.of_gateway(engine.memory.gateway.exchange(int(exchange)))

@@ -31,7 +31,7 @@ SMALLEST_SHARE = 0.05
 """A filter that lets less of the store through is answered exactly."""
 
 _CHUNK = 50_000
-_PLACED = 2_000
+_PLACED = 2_000  # vectors put into the graph between two looks at whether to stop: a second or less
 _FEW = 8
 _REMEMBERED = 4
 

@@ -15,6 +15,7 @@ from functools import partial
 
 import numpy as np
 
+from amgs_focus.lens.lensnet import LensNetScorer
 from amgs_focus.lens.linear import LinearLens
 from amgs_focus.lens.scoring import FocusScorer, LensView
 from amgs_focus.tree.gist_tree import LifetimeTree
@@ -23,7 +24,6 @@ from amgs_focus.window.working_context import Values, WorkingContext, aggregate
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
 from benchmarks.focus_evaluation.statistics import resampled
 from benchmarks.focus_rig import FocusRig, Row, TokenCorpus
-from benchmarks.focus_training.lensnet import LensNetScorer
 
 BENCH = Bench(
     "focus-c1c2",

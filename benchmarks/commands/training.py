@@ -71,9 +71,9 @@ def label(
     N is always the same.
     """
     from amgs_app.models.choice import gist_encoder
+    from amgs_focus.lens.checkpoint import for_model as lens_for
     from benchmarks.focus_training.lens_labels import label_runs
     from benchmarks.focus_training.lens_runs import LensRuns
-    from benchmarks.focus_training.lensnet import for_model as lens_for
 
     model = engine.load_model(progress)
     runs = LensRuns(
@@ -140,10 +140,10 @@ def train_lensnet(
     keeps the last saved step.
     """
     from amgs_app.models.choice import gist_encoder
+    from amgs_focus.lens.lensnet import LensShape
     from benchmarks.focus_training.lens_run import LensJob, train_lensnet
     from benchmarks.focus_training.lens_runs import LensRuns
     from benchmarks.focus_training.lens_training import LensTraining
-    from benchmarks.focus_training.lensnet import LensShape
 
     model = engine.load_model(progress)
     guessed = warm_steps if warm else 0

@@ -18,6 +18,7 @@ from typing import Literal
 from amgs_focus.errors import ConfigurationError
 from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
 from amgs_focus.gist.gistnet import GistEncoder, GistNetEncoder
+from amgs_focus.lens import checkpoint as lens_checkpoint
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.adapter import Adapter, AdapterShape, attach, read_adapter
 from amgs_focus.protocols import PerfClock, ProgressCallback
@@ -27,7 +28,6 @@ from amgs_focus.training.model_card import card_section, data_table, of_run, tab
 from amgs_focus.training.records import Effect, TrainedRun
 from amgs_focus.training.run_record import RunRecord, RunSession, duration
 from amgs_focus.training.trainer import StepReport, saved_step
-from benchmarks.focus_training import lensnet
 from benchmarks.focus_training.context_phase import (
     ContextPhase,
     GistTrainee,
@@ -187,7 +187,7 @@ class _JointRun:
         self._corpus = open_corpus(config.data, self._model, progress)
         self._trio = Trio(
             starting_gists(config, self._model),
-            lensnet.for_model(self._model, config.focus.lens),
+            lens_checkpoint.for_model(self._model, config.focus.lens),
         )
         self._record = RunRecord.open(config.out, config, self._model.card, schedule.kind)
         self._judge, self._stopper = (self._held_out(half) for half in (1, 0))
@@ -321,7 +321,7 @@ class _JointRun:
         if phase == "b1":
             self._trio.gist = load_checkpoint(path, self._model)
         elif phase == "b2":
-            self._trio.scorer = lensnet.load_checkpoint(path, self._model)
+            self._trio.scorer = lens_checkpoint.load_checkpoint(path, self._model)
         else:
             self._adapter().load_weights(dict(read_adapter(path).weights))
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import torch
 
 from amgs_focus.errors import TextError
 from amgs_focus.gist.gistnet import GistEncoder
@@ -35,7 +36,7 @@ from amgs_focus.window.working_context import Entry, WorkingContext, gist_entry
 from benchmarks.focus_evaluation.exact_allocation import with_open
 from benchmarks.focus_training.lens_runs import LensRuns, LensSnapshot, LensText, snapshot_at
 
-FORMAT = "amgs-lens-labels-1"
+FORMAT = "amgs-lens-labels-2"
 
 _LABEL = pa.struct(
     [
@@ -140,17 +141,32 @@ def label_runs(
         drawn = snapshot_at(number, texts, runs, model, gist, scorer)
         found = candidates(drawn.snapshot.context, drawn.snapshot.tree)
         chosen = choose(drawn, found, exact, random.Random(f"{runs.seed}:{number}:candidates"))
-        measured = counterfactuals(drawn.snapshot, [found[at] for at in chosen], progress)
+        teacher = full_text(drawn.snapshot)
+        measured = counterfactuals(drawn.snapshot, [found[at] for at in chosen], progress, teacher)
         asked = bool(drawn.snapshot.question)
         sets = [] if asked else joint_sets(drawn, together, random.Random(f"{runs.seed}:{number}:joint"))
-        jointly = joint(drawn.snapshot, sets)
+        jointly = joint(drawn.snapshot, sets, teacher)
         write(path, drawn, measured, jointly)
         done, labels = done + 1, labels + len(measured)
     total = len(list(folder.glob("*.parquet")))
     return LabelReport(str(folder), done, total, labels)
 
 
-def joint(snapshot: LabelSnapshot, sets: Sequence[Sequence[NodeRef]]) -> tuple[JointLabel, ...]:
+def full_text(snapshot: LabelSnapshot) -> torch.Tensor:
+    """(H, V) log-probabilities of the model that reads the whole lifetime in tokens, along the snapshot's future."""
+    tree, model = snapshot.tree, snapshot.tree.model
+    following = torch.tensor(snapshot.future, dtype=torch.int64)
+    lifetime = torch.from_numpy(tree.tokens(0, tree.length).astype("int64"))
+    read = torch.cat([torch.tensor(model.sinks()), lifetime, following[:-1]])
+    with torch.no_grad():
+        hidden = model.forward(model.embed(read)[None])[0, -len(following) :]
+        logits: torch.Tensor = model.logits(hidden)
+    return logits.double().log_softmax(dim=-1)
+
+
+def joint(
+    snapshot: LabelSnapshot, sets: Sequence[Sequence[NodeRef]], teacher: torch.Tensor | None = None
+) -> tuple[JointLabel, ...]:
     """What each set of level-1 gists is worth when all of it is open and nothing else of level 1 is.
 
     Single gains do not add up: tokens that go on from one another help more than islands do. Raises FocusError
@@ -159,7 +175,7 @@ def joint(snapshot: LabelSnapshot, sets: Sequence[Sequence[NodeRef]]) -> tuple[J
     context = snapshot.context
     before = opened_blocks(context)
     closed = with_open(context, before, ())
-    reader = HorizonReader(snapshot)
+    reader = HorizonReader(snapshot, teacher)
     base = reader.losses(closed)
     labels = []
     for nodes in sets:

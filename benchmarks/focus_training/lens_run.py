@@ -16,7 +16,8 @@ from pathlib import Path
 
 from amgs_focus.errors import ConfigurationError, TextError
 from amgs_focus.gist.gistnet import GistEncoder
-from amgs_focus.lens.checkpoint import save_linear
+from amgs_focus.lens.checkpoint import load_checkpoint, save_linear, save_net
+from amgs_focus.lens.lensnet import LensNet, LensReader, LensShape
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
@@ -32,7 +33,6 @@ from benchmarks.focus_training.lens_examples import LensExample, measured_exampl
 from benchmarks.focus_training.lens_labels import label_runs, read
 from benchmarks.focus_training.lens_runs import LensRuns, LensText
 from benchmarks.focus_training.lens_training import LensTraining, evaluate, resumed, train
-from benchmarks.focus_training.lensnet import LensNet, LensReader, LensShape, load_checkpoint, save_checkpoint
 
 STATE, LOG = "lens.state", "log.jsonl"
 
@@ -115,7 +115,7 @@ def train_lensnet(
     kept = state.best_step if state.best else state.step
     made, made_with = of_lens(settings, job.texts), f"{gist.name} {gist.version}"
     if kept:
-        save_checkpoint(checkpoint, state.net, model=model, gist=made_with, made=made)
+        save_net(checkpoint, state.net, model=model, gist=made_with, made=made)
     else:  # attention adds nothing: the solved weights alone
         save_linear(checkpoint, weights_of(state.net), model=model, gist=made_with, made=made)
     figures = {

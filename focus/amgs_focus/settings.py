@@ -125,7 +125,8 @@ class FocusSettings(RunConstants):
         default="linear",
         min_length=1,
         description="What scores the entries: linear (the lens trained for the model, search where there is none), "
-        "search (likeness to the question and the last tokens), or a checkpoint's path.",
+        "attention (the LensNet trained for it, which lost against linear), search (likeness to the question and the "
+        "last tokens), or a checkpoint's path.",
     )
     temperature: float = Field(
         default=0.0, ge=0, description="0 takes the most likely token; above 0, tokens are sampled."

@@ -202,8 +202,12 @@ def counterfactuals(
     snapshot: LabelSnapshot,
     actions: Sequence[LabelledAction] | None = None,
     progress: ProgressCallback | None = None,
+    teacher: torch.Tensor | None = None,
 ) -> tuple[Label, ...]:
     """The exact ΔNLL of each action (default: of all `candidates`), in their order, over the snapshot's future.
+
+    teacher: (H, V) log-probabilities that are to be kept; then it is the change of KL(teacher ‖ context) instead, which
+    weighs all that could follow and not the one text that did.
 
     Raises FocusError when there is no future or the model gives no numbers, and whatever `progress` raises to
     cancel.
@@ -213,7 +217,7 @@ def counterfactuals(
         actions = candidates(context, tree)
     if not snapshot.future:
         raise FocusError("No tokens follow the snapshot.", title="Nothing to measure")
-    reader = HorizonReader(snapshot)
+    reader = HorizonReader(snapshot, teacher)
     base = reader.losses(context)  # (H,); it fills the cache with the whole context
     labels: dict[int, Label] = {}
     # from the last change to the first, so that what was read is only ever cut shorter
@@ -229,9 +233,13 @@ def counterfactuals(
 
 
 class HorizonReader:
-    """What a snapshot's future costs after one context or another; what two readings share is read once."""
+    """What a snapshot's future costs after one context or another; what two readings share is read once.
 
-    def __init__(self, snapshot: LabelSnapshot) -> None:
+    teacher: as of `counterfactuals`.
+    """
+
+    def __init__(self, snapshot: LabelSnapshot, teacher: torch.Tensor | None = None) -> None:
+        self._teacher = teacher
         self._tree = snapshot.tree
         self._model = snapshot.tree.model
         self._cache = self._model.new_cache()
@@ -239,7 +247,7 @@ class HorizonReader:
         self._targets = torch.tensor(snapshot.future, dtype=torch.int64)
 
     def losses(self, context: WorkingContext) -> torch.Tensor:
-        """(H,) −log p in nats of the future's tokens after a context. Raises FocusError on NaN."""
+        """(H,) −log p in nats of the future's tokens, or KL from the teacher. Raises FocusError on NaN."""
         model, targets, codes = self._model, self._targets, context.codes()
         length = min(len(codes), len(self._codes))
         differ = np.flatnonzero(codes[:length] != self._codes[:length])
@@ -251,9 +259,13 @@ class HorizonReader:
             hidden = model.forward(rows[None], self._cache)[0, -len(targets) :]  # (H, d)
             logits = model.logits(hidden)
         self._codes = codes
-        losses = torch.nn.functional.cross_entropy(
-            logits.double(), targets.to(logits.device), reduction="none"
-        )
+        if self._teacher is None:
+            losses = torch.nn.functional.cross_entropy(
+                logits.double(), targets.to(logits.device), reduction="none"
+            )
+        else:
+            said = logits.double().log_softmax(dim=-1)
+            losses = (self._teacher.exp() * (self._teacher - said)).sum(dim=-1)
         if not bool(torch.isfinite(losses).all()):
             raise FocusError(f"{model.card.name} returned logits that are not numbers.")
         return losses.cpu()

@@ -14,9 +14,9 @@ from amgs.types import Progress
 from amgs_focus.lens.scoring import TailSimilarity
 from benchmarks import focus_c1c2
 from benchmarks.focus_rig import TokenCorpus
-from tests.benchmarks.lens_samples import scorer
 from tests.benchmarks.rigs import focus_rig
 from tests.focus.focus_world import MODEL
+from tests.focus.lens_samples import scorer
 
 MANUAL = (Path(__file__).parents[2] / "benchmarks" / "focus_training" / "README.md").read_text(
     encoding="utf-8"

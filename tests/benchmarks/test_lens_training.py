@@ -12,10 +12,10 @@ import pytest
 import torch
 
 from amgs_focus.errors import CheckpointError, TextError
+from amgs_focus.lens.lensnet import LensReader, LensShape
 from amgs_focus.lens.linear import NAMES
 from amgs_focus.lens.scoring import LensView, TailSimilarity
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.training.gistnet import horizon_nll
 from amgs_focus.training.model_card import card_section
 from amgs_focus.training.trainer import StepReport
 from amgs_focus.utility import counterfactuals
@@ -23,7 +23,7 @@ from amgs_focus.window.working_context import WorkingContext
 from benchmarks.focus_evaluation.exact_allocation import with_open
 from benchmarks.focus_training.facts import fact_text
 from benchmarks.focus_training.lens_examples import LensExample, measured_example, target_of, warm_examples
-from benchmarks.focus_training.lens_labels import label_runs, opened_blocks, read
+from benchmarks.focus_training.lens_labels import full_text, label_runs, opened_blocks, read
 from benchmarks.focus_training.lens_run import of_lens
 from benchmarks.focus_training.lens_runs import LensSnapshot, LensText, fact_lifetime, snapshot_at
 from benchmarks.focus_training.lens_training import (
@@ -35,9 +35,8 @@ from benchmarks.focus_training.lens_training import (
     start,
     train,
 )
-from benchmarks.focus_training.lensnet import LensReader, LensShape
-from tests.benchmarks.lens_samples import GIST, RUNS, SHAPE, net, texts
 from tests.focus.focus_world import MODEL
+from tests.focus.lens_samples import GIST, RUNS, SHAPE, net, texts
 
 TRAINING = LensTraining(SHAPE, warm_steps=3, steps=6, batch=2, validate_every=3, save_every=2)
 
@@ -95,7 +94,7 @@ def test_labels_come_back_from_disk_as_they_were(tmp_path: Path) -> None:
     )
     assert (done.done, done.snapshots) == (2, 2)
     found = read(tmp_path / "000001.parquet", MODEL, GIST)
-    again = counterfactuals(found.snapshot)
+    again = counterfactuals(found.snapshot, teacher=full_text(found.snapshot))
     by_node = {(label.node, label.kind): label for label in again}
     assert 0 < len(found.labels) <= 3
     for label in found.labels:
@@ -109,12 +108,20 @@ def test_what_blocks_are_worth_together_is_what_two_full_passes_give(tmp_path: P
     label_runs(tmp_path, texts(), runs, MODEL, GIST, TailSimilarity(), snapshots=1, exact=1, together=5)
     found = read(tmp_path / "000000.parquet", MODEL, GIST)
     context, tree = found.snapshot.context, found.snapshot.tree
-    future = torch.tensor([found.snapshot.future])
+    future = torch.tensor(found.snapshot.future)
     closed = with_open(context, opened_blocks(context), ())
 
+    def said(rows: torch.Tensor) -> torch.Tensor:
+        hidden = MODEL.forward(torch.cat([rows, MODEL.embed(future[:-1])])[None])[0, -len(future) :]
+        return MODEL.logits(hidden).double().log_softmax(dim=-1)
+
+    tokens = torch.from_numpy(tree.tokens(0, tree.length).astype("int64"))
+    whole = said(MODEL.embed(torch.cat([torch.tensor(MODEL.sinks()), tokens])))
+
     def cost(chosen: WorkingContext) -> float:
-        rows = chosen.embeddings(tree, 0, chosen.used)
-        return float(horizon_nll(MODEL, rows[None], future).mean())
+        """KL(the full text ‖ the context), in nats a token."""
+        read = said(chosen.embeddings(tree, 0, chosen.used))
+        return float((whole.exp() * (whole - read)).sum(dim=-1).mean())
 
     assert len(found.joint) == 5
     for label in found.joint:

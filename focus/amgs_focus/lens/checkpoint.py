@@ -1,15 +1,16 @@
-"""Linear lenses on disk, found by the base model that they were trained on."""
+"""Lenses on disk, linear ones and LensNets, found by the base model that they were trained on."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import astuple
+from dataclasses import asdict, astuple
 from pathlib import Path
 
 import torch
 
 from amgs_focus.errors import CheckpointError
+from amgs_focus.lens.lensnet import LensNet, LensNetScorer, LensShape
 from amgs_focus.lens.linear import NAMES, LinearLens
 from amgs_focus.lens.scoring import FocusScorer, SpreadFloors, TailSimilarity
 from amgs_focus.model import checkpoint_file
@@ -19,7 +20,7 @@ from amgs_focus.model.checkpoint_file import CheckpointFile
 FORMAT = "amgs-linear-lens-1"
 NETWORK = "amgs-lensnet-1"
 FLOORS = "floors"
-NAMED = ("linear", "search")
+NAMED = ("linear", "attention", "search")
 """What the setting may name; all else is a path."""
 _OTHERWISE = "Restore the file, or set focus.lens to search."
 _ANOTHER = "Choose a checkpoint for this model, train one, or set focus.lens to search."
@@ -47,23 +48,35 @@ def save_linear(
     checkpoint_file.write(path, tensors, told, model)
 
 
-def load_checkpoint(path: Path, model: BaseModel, *, causal: bool = False) -> LinearLens:
-    """Reads what `save_linear` wrote, for this model. The version is the CRC-32 of the weights and the floors.
+def save_net(
+    path: Path, net: LensNet, *, model: BaseModel, gist: str, made: Mapping[str, str] | None = None
+) -> None:
+    """The same of a net, in half precision."""
+    weights = {
+        f"net.{name}": value.detach().to("cpu", torch.float16).contiguous()
+        for name, value in net.state_dict().items()
+    }
+    weights[FLOORS] = stored_floors(SpreadFloors())
+    shape = json.dumps({**asdict(net.shape), "features": list(net.shape.features)})
+    checkpoint_file.write(
+        path, weights, {**(made or {}), "format": NETWORK, "gist": gist, "shape": shape}, model
+    )
+
+
+def load_checkpoint(path: Path, model: BaseModel, *, causal: bool = False) -> LinearLens | LensNetScorer:
+    """Reads what `save_linear` or `save_net` wrote, for this model. The version is the CRC-32 of the weights and the
+    floors.
 
     Raises CheckpointError when the file is missing, damaged, was trained on another model, or for features that
     this version does not compute.
     """
-    return linear_of(checkpoint_file.read(path, "lens checkpoint", _OTHERWISE), model, causal=causal)
+    found = checkpoint_file.read(path, "lens checkpoint", _OTHERWISE)
+    read = _net if found.metadata.get("format") == NETWORK else _linear
+    return read(found, model, causal)
 
 
-def linear_of(found: CheckpointFile, model: BaseModel, *, causal: bool = False) -> LinearLens:
-    """The linear lens in a file; raises CheckpointError as `load_checkpoint` does."""
+def _linear(found: CheckpointFile, model: BaseModel, causal: bool) -> LinearLens:
     path = found.path
-    if found.metadata.get("format") == NETWORK:
-        raise CheckpointError(
-            f"{path.name} is a LensNet, which this version does not run.",
-            way_out="Train a linear lens, or set focus.lens to search.",
-        )
     found.require_base(model, _ANOTHER)
     try:
         names = [str(name) for name in json.loads(found.metadata["features"])]
@@ -71,10 +84,36 @@ def linear_of(found: CheckpointFile, model: BaseModel, *, causal: bool = False) 
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{path.name} is not a lens checkpoint.", way_out=_OTHERWISE) from error
     if set(names) - set(NAMES):
-        raise CheckpointError(
-            f"{path.name} uses other features than this version computes.", way_out="Train it again."
-        )
+        raise _other_features(path)
     return LinearLens(weights, floors_of(found), name=path.stem, version=found.version, causal=causal)
+
+
+def _net(found: CheckpointFile, model: BaseModel, causal: bool) -> LensNetScorer:
+    path = found.path
+    try:
+        told = json.loads(found.metadata["shape"])
+        shape = LensShape(**{**told, "features": tuple(told["features"])})
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{path.name} is not a lens checkpoint.", way_out=_OTHERWISE) from error
+    if shape.features != NAMES:
+        raise _other_features(path)
+    found.require_base(model, _ANOTHER, shape.width)
+    net = LensNet(shape)
+    try:
+        net.load_state_dict(
+            {n.removeprefix("net."): v.float() for n, v in found.weights.items() if n.startswith("net.")}
+        )
+    except RuntimeError as error:
+        raise CheckpointError(
+            f"The weights in {path.name} do not fit the shape it declares.", way_out=_OTHERWISE
+        ) from error
+    return LensNetScorer(net, name=path.stem, version=found.version, floors=floors_of(found), causal=causal)
+
+
+def _other_features(path: Path) -> CheckpointError:
+    return CheckpointError(
+        f"{path.name} uses other features than this version computes.", way_out="Train it again."
+    )
 
 
 def stored_floors(floors: SpreadFloors) -> torch.Tensor:
@@ -89,12 +128,14 @@ def floors_of(found: CheckpointFile) -> SpreadFloors:
 
 
 def for_model(model: BaseModel, lens: str = "linear", own: Path | None = None) -> FocusScorer:
-    """What the setting `lens` names: `linear`, the lens that was trained for the model, known by its embeddings, and
-    `search` where none was; `search`, likeness to the question and the last tokens; or a checkpoint's path.
+    """What the setting `lens` names: `linear`, or `attention` (a LensNet), the lens of that kind that was trained for
+    the model, known by its embeddings, and `search` where none was; `search`, likeness to the question and the last
+    tokens; or a checkpoint's path.
 
     own: a folder of checkpoints, which come before those that ship. Raises CheckpointError as `load_checkpoint` does.
     """
     if lens not in NAMED:
         return load_checkpoint(Path(lens).expanduser(), model)
-    trained = checkpoint_file.find(model, (FORMAT,), own) if lens == "linear" else []
+    kind = {"linear": FORMAT, "attention": NETWORK}.get(lens)
+    trained = checkpoint_file.find(model, (kind,), own) if kind else []
     return load_checkpoint(trained[0][0], model) if trained else TailSimilarity()

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.lens.checkpoint import for_model, load_checkpoint, save_net
+from amgs_focus.lens.lensnet import LensNet, LensNetScorer, LensReader
 from amgs_focus.lens.linear import NAMES
 from amgs_focus.lens.scoring import LensView, TailSimilarity
 from amgs_focus.model.tiny import TinyModel
@@ -21,17 +23,8 @@ from amgs_focus.runtime.replay import header_of
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import assemble, coarsest
 from amgs_focus.window.working_context import aggregate
-from benchmarks.focus_training.lensnet import (
-    LensNet,
-    LensNetScorer,
-    LensReader,
-    TailGistCache,
-    for_model,
-    load_checkpoint,
-    save_checkpoint,
-)
-from tests.benchmarks.lens_samples import SHAPE, net, scorer
 from tests.focus.focus_world import MODEL, notes, small_runtime, small_tree
+from tests.focus.lens_samples import SHAPE, net, scorer
 from tests.focus.test_linear_lens import WEIGHTS, lens, views
 
 
@@ -147,22 +140,20 @@ def test_an_open_block_is_read_as_its_own_gist() -> None:
 
 def test_the_tail_gists_are_the_root_and_the_latest() -> None:
     tree = small_tree(70)
-    cache = TailGistCache(window=5)
     expected = torch.cat([tree.gists(3, 0, 1)[0], tree.gists(1, 12, 17)[:, 0]])
-    assert torch.equal(cache.fetch(tree), expected)
+
+    def tail() -> torch.Tensor:
+        given = LensReader().read(LensView(coarsest(tree, 10**6, 2), tree))
+        return given.end[given.kinds == 0]
+
+    assert torch.equal(tail(), expected)
     tree.append([97, 98])
-    assert torch.equal(cache.fetch(tree)[1:], tree.gists(1, 13, 18)[:, 0])
-    assert TailGistCache().fetch(small_tree(3)).shape == (0, 64)
+    assert torch.equal(tail()[1:], tree.gists(1, 13, 18)[:, 0])
 
 
 def saved(folder: Path) -> Path:
     path = folder / "small.safetensors"
-    save_checkpoint(
-        path,
-        net(),
-        model=MODEL,
-        gist="pointer 0",
-    )
+    save_net(path, net(), model=MODEL, gist="pointer 0")
     return path
 
 
@@ -206,6 +197,8 @@ def test_the_setting_names_the_lens(tmp_path: Path) -> None:
     assert for_model(MODEL, str(path)).name == "small"
     assert for_model(MODEL, "search").name == "tail-similarity"
     assert for_model(MODEL).name == TailSimilarity.name  # none ships for the tiny model
+    assert for_model(MODEL, "attention").name == TailSimilarity.name
+    assert for_model(MODEL, "attention", tmp_path).name == "small"
 
 
 def test_a_runtime_decodes_with_a_lens_and_its_trace_names_it() -> None:

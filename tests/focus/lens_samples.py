@@ -7,8 +7,8 @@ import random
 import torch
 
 from amgs_focus.gist.gistnet import PointerEncoder
+from amgs_focus.lens.lensnet import LensNet, LensNetScorer, LensShape
 from benchmarks.focus_training.lens_runs import LensRuns, LensText
-from benchmarks.focus_training.lensnet import LensNet, LensNetScorer, LensShape
 from tests.focus.focus_world import MODEL
 
 SHAPE = LensShape(MODEL.card.width, hidden=16, heads=2, stacks=1)

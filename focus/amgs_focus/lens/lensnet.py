@@ -3,36 +3,26 @@
 MegaContext, "LensNet". Dual cross-attention: the end of the lifetime (tail gists, the last tokens, the question) reads
 the entries, then every entry reads the end. It is not causal: the question at the end decides about what stood long
 before it. A causal twin, which reads each entry as when the lifetime ended there, exists as a control for tests only.
-
-LensNets on disk, and linear lenses where training found that attention adds nothing.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
-from amgs_focus.errors import CheckpointError
-from amgs_focus.lens import checkpoint
-from amgs_focus.lens.checkpoint import FLOORS, floors_of, stored_floors
-from amgs_focus.lens.checkpoint import NETWORK as FORMAT
-from amgs_focus.lens.linear import NAMES, LensFeatures, LinearLens
-from amgs_focus.lens.scoring import FocusScorer, LensView, SpreadFloors, as_of, by_entry, scores_of
-from amgs_focus.model import checkpoint_file
-from amgs_focus.model.base_model import BaseModel
+from amgs_focus.lens.linear import NAMES, LensFeatures
+from amgs_focus.lens.scoring import LensView, SpreadFloors, as_of, by_entry, scores_of
 from amgs_focus.records import NodeRef
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.working_context import Scores, Values, WorkingContext
 
-RECENT = 32  # last tokens that the end is made of, beside the tail gists
+LATEST = 5  # gists of level 1 that the end is made of
+RECENT = 32  # last tokens beside them
 ASKED = 48  # last tokens of the question
 KINDS = 3  # of rows of the end: tail gist, recent token, token of the question
 
@@ -131,51 +121,24 @@ class LensNet(nn.Module):
         return torch.cat([found, features * self.weights], dim=1)
 
 
-class TailGistCache:
-    """The gists that condition LensNet: the latest node of the highest level, then the last L1 gists."""
-
-    def __init__(self, window: int = 5) -> None:
-        self._window = window
-        self._key: tuple[Any, ...] = ()
-        self._gists = torch.zeros(0, 0)
-
-    def fetch(self, tree: LifetimeTree) -> torch.Tensor:
-        """(k, d), k <= slots * (1 + window): root first, then oldest to newest; (0, d) while there is no
-        gist.
-        """
-        key = (id(tree), tree.count(1), len(tree.truncations), tree.generation)
-        if key != self._key:
-            last, depth = tree.count(1), tree.depth
-            pieces = [torch.zeros(0, tree.model.card.width)]
-            if depth > 1:
-                pieces.append(tree.gists(depth, tree.count(depth) - 1, tree.count(depth)).flatten(0, 1))
-            if last:
-                pieces.append(tree.gists(1, max(0, last - self._window), last).flatten(0, 1))
-            self._key, self._gists = key, torch.cat(pieces)
-        return self._gists
-
-
 class LensReader:
     """Makes a net's input of a view; keeps what one lifetime's views share."""
 
     def __init__(self) -> None:
         self._features: LensFeatures | None = None
-        self._tail = TailGistCache()
         self.question_words: Values | None = None  # (entries,) of the view read last
 
     def read(self, view: LensView) -> LensInput:
         """The input of a view with at least one entry."""
-        tree = view.tree
-        return self._read(view, self._tail.fetch(tree), tree.length)
+        return self._read(view, view.tree.length)
 
     def read_before(self, view: LensView, at: int) -> LensInput:
         """The input of the entries up to `at`, as when the lifetime ended with that entry."""
         prefix = as_of(view, at)
-        until = prefix.context.lifetime
-        return self._read(prefix, _gists_before(view.tree, until), until)
+        return self._read(prefix, prefix.context.lifetime)
 
-    def _read(self, view: LensView, gists: torch.Tensor, until: int) -> LensInput:
-        """gists: (k, d) of the end; until: the token with which the end ends."""
+    def _read(self, view: LensView, until: int) -> LensInput:
+        """until: the token with which the end ends."""
         context, tree = view.context, view.tree
         if self._features is None or self._features.tree is not tree:
             self._features = LensFeatures(tree)
@@ -185,6 +148,7 @@ class LensReader:
         asked = np.asarray(view.question[-ASKED:], np.int64)
         with torch.no_grad():
             tokens = tree.model.embed(torch.from_numpy(np.concatenate([recent, asked])))
+        gists = _tail_gists(tree, until)
         end = torch.cat([gists, tokens.to(gists)])
         kinds = torch.tensor([0] * len(gists) + [1] * len(recent) + [2] * len(asked))
         return LensInput(_rows(context, tree), features, end, kinds)
@@ -247,8 +211,10 @@ class LensNetScorer:
         return torch.cat(alone).double().numpy()
 
 
-def _gists_before(tree: LifetimeTree, until: int, window: int = 5) -> torch.Tensor:
-    """(k, d): what `TailGistCache` gives of a lifetime that ends with a token."""
+def _tail_gists(tree: LifetimeTree, until: int) -> torch.Tensor:
+    """(k, d), k <= slots * (1 + LATEST): the gists that condition the net in a lifetime that ends with a token, the
+    latest node of the highest level first, then the last of level 1, oldest to newest; (0, d) while there is none.
+    """
     pieces = [torch.zeros(0, tree.model.card.width)]
     size = tree.block_size
     for level in range(tree.depth, 1, -1):
@@ -256,7 +222,7 @@ def _gists_before(tree: LifetimeTree, until: int, window: int = 5) -> torch.Tens
             pieces.append(tree.gists(level, count - 1, count).flatten(0, 1))
             break
     if last := min(tree.count(1), until // size):
-        pieces.append(tree.gists(1, max(0, last - window), last).flatten(0, 1))
+        pieces.append(tree.gists(1, max(0, last - LATEST), last).flatten(0, 1))
     return torch.cat(pieces)
 
 
@@ -278,78 +244,3 @@ def _rows(context: WorkingContext, tree: LifetimeTree) -> torch.Tensor:
             for place, index in found:
                 rows[place] = tree.gists(level, index, index + 1)[0, 0]
     return rows
-
-
-_OTHERWISE = "Restore the file, or set focus.lens to search."
-_ANOTHER = "Choose a checkpoint for this model, train one, or set focus.lens to search."
-
-
-def save_checkpoint(
-    path: Path, net: LensNet, *, model: BaseModel, gist: str, made: Mapping[str, str] | None = None
-) -> None:
-    """Writes the net in half precision and the floors of its scores, in one rename.
-
-    gist: name and version of the gists it was trained on. made: what is to be told of the training
-    (`training.model_card`).
-    """
-    weights = {
-        f"net.{name}": value.detach().to("cpu", torch.float16).contiguous()
-        for name, value in net.state_dict().items()
-    }
-    weights[FLOORS] = stored_floors(SpreadFloors())
-    shape = json.dumps({**asdict(net.shape), "features": list(net.shape.features)})
-    checkpoint_file.write(
-        path, weights, {**(made or {}), "format": FORMAT, "gist": gist, "shape": shape}, model
-    )
-
-
-def load_checkpoint(path: Path, model: BaseModel, *, causal: bool = False) -> LensNetScorer | LinearLens:
-    """Reads what `save_checkpoint` or `save_linear` wrote, for this model. The version is the CRC-32 of the weights
-    and the floors.
-
-    Raises CheckpointError when the file is missing, damaged, was trained on another model, or for features that
-    this version does not compute.
-    """
-    found = checkpoint_file.read(path, "lens checkpoint", _OTHERWISE)
-    if found.metadata.get("format") == checkpoint.FORMAT:
-        return checkpoint.linear_of(found, model, causal=causal)
-    shape = _shape(path, found.metadata)
-    found.require_base(model, _ANOTHER, shape.width)
-    net = LensNet(shape)
-    try:
-        net.load_state_dict(
-            {n.removeprefix("net."): v.float() for n, v in found.weights.items() if n.startswith("net.")}
-        )
-    except RuntimeError as error:
-        raise CheckpointError(
-            f"The weights in {path.name} do not fit the shape it declares.", way_out=_OTHERWISE
-        ) from error
-    floors = floors_of(found)
-    return LensNetScorer(net, name=path.stem, version=found.version, floors=floors, causal=causal)
-
-
-def _shape(path: Path, metadata: Mapping[str, str]) -> LensShape:
-    try:
-        if metadata["format"] != FORMAT:
-            raise CheckpointError(
-                f"{path.name} has the format {metadata['format']!r}, not {FORMAT!r}.",
-                way_out="Choose a file written by the lens training.",
-            )
-        told = json.loads(metadata["shape"])
-        shape = LensShape(**{**told, "features": tuple(told["features"])})
-    except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(
-            f"{path.name} is not a lens checkpoint.", way_out="Choose a file written by the lens training."
-        ) from error
-    if shape.features != NAMES:
-        raise CheckpointError(
-            f"{path.name} uses other features than this version computes.", way_out="Train it again."
-        )
-    return shape
-
-
-def for_model(model: BaseModel, lens: str = "linear", own: Path | None = None) -> FocusScorer:
-    """What `lens` names, as the engine takes it; a path may be that of a LensNet too."""
-    if lens in checkpoint.NAMED:
-        return checkpoint.for_model(model, lens, own)
-    return load_checkpoint(Path(lens).expanduser(), model)

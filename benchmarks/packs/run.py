@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from amgs.errors import UsageError
 from benchmarks.bench_results import Bench, BenchResult, Measure, MemoryRig, joined, measured
-from benchmarks.packs.causal import measure_causal
 from benchmarks.packs.consolidation import measure_consolidation
 from benchmarks.packs.continuum import measure_continuum
 from benchmarks.packs.intents import measure_intents
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 BENCH = Bench("packs")
 SUBJECTS: Mapping[str, Measure] = {
     "consolidation": measure_consolidation,
-    "causal": measure_causal,
     "continuum": measure_continuum,
     "intents": measure_intents,
     "operations": measure_operations,

@@ -113,8 +113,6 @@ if TYPE_CHECKING:
     from amgs.types import StoreStatus as StoreStatus
     from amgs.types import Verification as Verification
     from amgs.types import Weights as Weights
-    from amgs.types.causes import KeptCause as KeptCause
-    from amgs.types.causes import KeptCauses as KeptCauses
     from amgs.types.conversation import ContextMessage as ContextMessage
     from amgs.types.conversation import ContextSpan as ContextSpan
     from amgs.types.conversation import ConversationAdded as ConversationAdded
@@ -310,7 +308,6 @@ _HOMES = {
         "ConversationResolved",
         "ResolvedMention",
     ),
-    "amgs.types.causes": ("KeptCause", "KeptCauses"),
     "amgs.types.tasks": ("Task", "WorkerList", "WorkerState"),
     "amgs.types.topology": ("IndexLag", "NamespaceSize", "StoreTopology"),
     "amgs.types.usage": ("Usage",),

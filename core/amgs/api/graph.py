@@ -16,9 +16,8 @@ from amgs.api.context import MemoryPart
 from amgs.clock import as_utc, microseconds_of
 from amgs.graph import traversal
 from amgs.graph.view import GraphView
-from amgs.lifecycle import causes, edge_editing
-from amgs.types import Block, BlockFilter, Edge, JournalEntry, LiveEdge, Neighbourhood
-from amgs.types.causes import KeptCauses
+from amgs.lifecycle import edge_editing
+from amgs.types import Block, Edge, JournalEntry, LiveEdge, Neighbourhood
 from amgs.types.edge_draft import EdgeDraft
 
 
@@ -173,26 +172,6 @@ class Graph(MemoryPart):
             self.apply_edges(draft)
         key = (self._context.whole_id(source), self._context.whole_id(target), kind)
         return self._context.storage.edges.get([key])[key]
-
-    def causes(self, block_id: str | None = None, limit: int = 200) -> KeptCauses:
-        """What blocks state of causes, as `enhance --kind causes` kept it: the surest `limit` of it, of one block what
-        it states and what is stated of it. What merely followed, or turned out well, is none.
-        """
-        limit = bounds.count("A limit", limit)
-        storage = self._context.storage
-        if block_id is None:
-            known = {b.id: b for b in storage.blocks.select(BlockFilter(statuses=("consolidated",)))}
-            stating = list(known.values())
-        else:
-            block = self._context.block(block_id)
-            joined = [e for e in storage.edges.touching([block.id]) if e.relation_type == causes.CAUSES]
-            known = storage.blocks.get({block.id, *(i for e in joined for i in e.key[:2])})
-            stating = [known[i] for i in sorted(known)]
-        found = sorted(causes.kept_causes(stating, known), key=lambda one: -one.confidence)
-        if block_id is not None:
-            ends = [(one, (one.block, one.cause_block, one.effect_block)) for one in found]
-            found = [one for one, those in ends if any(b is not None and b.id == block.id for b in those)]
-        return KeptCauses(tuple(found[:limit]), max(len(found) - limit, 0))
 
     def _number(self, block: Block) -> int:
         return self._context.storage.blocks.numbers_of([block.id])[block.id]

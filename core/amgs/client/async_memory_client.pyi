@@ -66,7 +66,6 @@ from amgs.types import (
     Weights,
 )
 from amgs.types.calibration import BlockUse
-from amgs.types.causes import KeptCauses
 from amgs.types.conversation import (
     ContextConfiguration,
     ContextStrategy,
@@ -365,11 +364,6 @@ class AsyncGraphCalls(ClientPart):
     async def confirm_edge(self, source: str, target: str, *, kind: str = "related") -> Edge:
         """Confirm that an edge is right: its confidence is 1, and its decay begins anew; journalled.
         Raises UsageError where there is none.
-        """
-    async def causes(self, block_id: str | None = None, limit: int = 200) -> KeptCauses:
-        """What blocks state of causes, as `enhance --kind causes` kept it: the surest `limit` of it, of
-        one block what it states and what is stated of it. What merely followed, or turned out well, is
-        none.
         """
     async def centrality(self, block_id: str) -> Centrality:
         """A block's degree, eigenvector, PageRank and betweenness, each scaled to [0, 1]; zeros outside

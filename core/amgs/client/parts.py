@@ -158,7 +158,6 @@ PARTS: Final[Mapping[str, PartNames]] = {
         path=derive("graph_path"),
         communities=derive("graph_communities", without=("central",)),
         confirm_edge=derive("edge_add", "edge", also={"confirm": True}, source="start", target="goal"),
-        causes=derive("graph_causes"),
         centrality=MEMORY["centrality"],
         neighbourhood=_NEIGHBOURHOOD,
         stats=MEMORY["graph_stats"],

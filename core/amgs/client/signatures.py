@@ -49,7 +49,6 @@ TAKES: Final[Mapping[str, Callable[..., dict[str, Any]]]] = {
     "FramesCalls.why_then": lambda assembly_id, block: locals(),
     "GatewayLogCalls.exchange": lambda number: locals(),
     "GatewayLogCalls.exchanges": lambda limit=50: locals(),
-    "GraphCalls.causes": lambda block_id=None, limit=200: locals(),
     "GraphCalls.communities": lambda limit=12: locals(),
     "GraphCalls.confirm_edge": lambda source, target, *, kind="related": locals(),
     "GraphCalls.neighbourhood": lambda block_id, hops=1, limit=60, *, relations=(), since=None: locals(),

@@ -11,10 +11,10 @@ import numpy as np
 
 from amgs.decay import PROFILES
 from amgs.errors import UsageError
-from amgs.lifecycle import causes, edge_health, merge_split, proposed_split
+from amgs.lifecycle import edge_health, merge_split, proposed_split
 from amgs.lifecycle.change import Change, carry_out, joined
 from amgs.lifecycle.edge_health import EdgeUsage
-from amgs.lifecycle.proposals import ASKED_FOR, KINDS, EnhancementPlan, Proposal, proposal_id
+from amgs.lifecycle.proposals import KINDS, EnhancementPlan, Proposal, proposal_id
 from amgs.lifecycle.similarity import Pair, pairs
 from amgs.storage.store import Storage
 from amgs.text.embedding import Embedder
@@ -51,7 +51,6 @@ _NOUNS = {
     "strengthen": "stronger edge",
     "weaken": "weaker edge",
     "confidence": "new confidence",
-    "causes": "causal edge",
 }
 """What the journal calls proposals whose kind is no noun."""
 
@@ -82,7 +81,7 @@ def plan(
     progress: Progress | None = None,
     model: TextModel | None = None,
 ) -> EnhancementPlan:
-    """Proposals of the kinds asked for, at most `limit` of a kind; changes nothing. Without kinds all but ASKED_FOR.
+    """Proposals of the kinds asked for, at most `limit` of a kind; changes nothing. Without kinds all of them.
 
     No two of them remake the same block. model: is asked whether notes that the rules do not split have two subjects.
     Raises UsageError for an unknown kind.
@@ -90,10 +89,10 @@ def plan(
     for kind in kinds:
         if kind not in KINDS:
             raise UsageError(f"There is no proposal of kind {kind!r}.", way_out=f"Kinds: {', '.join(KINDS)}.")
-    wanted = frozenset(kinds) or frozenset(KINDS) - ASKED_FOR
+    wanted = frozenset(kinds) or frozenset(KINDS)
     if progress is not None:
         progress(0, 3, "comparing blocks")
-    found = _alike(seen, embedder, now, wanted, progress) if wanted - ASKED_FOR else []
+    found = _alike(seen, embedder, now, wanted, progress)
     busy = _remade(found)
     if progress is not None:
         progress(1, 3, "looking for blocks with several concepts")
@@ -109,8 +108,6 @@ def plan(
     rest += [p for p in used if _edge_of(p) not in weak]
     rest += edge_health.mismatches(seen.edges, blocks, seen.usage, busy)
     found += [p for p in rest if p.kind in wanted]
-    if causes.KIND in wanted:
-        found += causes.proposals(seen.blocks, seen.edges, now, busy)
     kept, left_out = _limited(found, limit)
     return EnhancementPlan(kept, now, change_counter, left_out)
 

@@ -21,7 +21,6 @@ from amgs.lifecycle.linking import NEXT
 from amgs.text.embedding import Embedder
 from amgs.text.embedding_text import embedding_text
 from amgs.types import Block, Edge, Vector
-from amgs.types.causes import STATED_CAUSES
 
 DERIVED = "derived_from"
 SAME_EVENT = "same_event"
@@ -69,7 +68,7 @@ def merge(
     if new_id in known:
         return Change()
     meta = {**b.meta, **a.meta, "sources": _sources(a, b), "derived_from": [a.id, b.id]}
-    for key in ("part", "parts", "turn", "turns", "follows", "merged_into", STATED_CAUSES):
+    for key in ("part", "parts", "turn", "turns", "follows", "merged_into", "stated_causes"):
         meta.pop(key, None)
     better = max((a, b), key=lambda block: (block.confidence, block.id))
     new = Block(
@@ -222,7 +221,7 @@ def split(
     ids = [block_id(t) for t in texts]
     if len(set(ids)) < len(ids) or known & set(ids):
         return Change()
-    own = ("part", "parts", "follows", "sources", STATED_CAUSES)
+    own = ("part", "parts", "follows", "sources", "stated_causes")
     common = {k: v for k, v in block.meta.items() if k not in own}
     made = []
     for n, (new_id, text) in enumerate(zip(ids, texts, strict=True), 1):

@@ -12,11 +12,9 @@ from amgs.errors import UsageError
 from amgs.lifecycle.change import Change
 
 ProposalKind = Literal[
-    "duplicate", "merge", "overlap", "split", "weak_edge", "strengthen", "weaken", "confidence", "causes"
+    "duplicate", "merge", "overlap", "split", "weak_edge", "strengthen", "weaken", "confidence"
 ]
 KINDS: tuple[ProposalKind, ...] = get_args(ProposalKind)
-ASKED_FOR: frozenset[ProposalKind] = frozenset({"causes"})
-"""Kinds that are proposed only where they are asked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ RETIRED: dict[str, str] = {
     "diversity": "use `metrics diversity`",
     "edge confirm": "use `edge add FROM TO --confirm`",
     "frame ab": "use `tune FRAME --questions FILE --against WEIGHTS`",
+    "graph causes": "what a text states as a cause is no longer read; `edge add FROM TO --kind causes` says one",
     "layout list": "use `layout use --list`",
     "layout save": "use `layout use NAME --save`",
     "operation": "use `operations ID`",

@@ -1,4 +1,4 @@
-"""The graph: `graph neighbours`, `inspect`, `path`, `communities`, `causes`, `stats`."""
+"""The graph: `graph neighbours`, `inspect`, `path`, `communities`, `stats`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from amgs_app.results.memory import Inspection
 if TYPE_CHECKING:
     from amgs.api.graph import Communities, GraphPath
     from amgs.types import Centrality, GraphStats, Neighbourhood
-    from amgs.types.causes import KeptCauses
     from amgs_app.engine import Engine
 
 Hops = Annotated[int, Option("--hops", metavar="N", min=1, max=4, help="How far to walk.")]
@@ -83,29 +82,6 @@ def communities(
     group.
     """
     return engine.memory.graph.communities(limit)
-
-
-@operation(
-    "graph causes",
-    summary="Show which causes and effects blocks state, with the sentence.",
-    example="graph causes @1",
-    lists=lambda found: [each.block.id for each in found.causes],
-)
-def causes(
-    engine: Engine,
-    block: Annotated[
-        str | None,
-        Arg(metavar="ID", help="Only what this block states and what is stated of it; default: all."),
-        Takes("block"),
-    ] = None,
-    *,
-    limit: Annotated[int, Option("--limit", metavar="N", min=1, help="Show the N surest.")] = 200,
-) -> KeptCauses:
-    """Show the causes that `enhance --kind causes` kept, each with the sentence that states it.
-
-    Only what a text says itself is a cause. What was read together, came before or turned out useful is none.
-    """
-    return engine.memory.graph.causes(None if block is None else engine.block(block).id, limit)
 
 
 @operation(

@@ -33,7 +33,6 @@ class Concern(StrEnum):
     STRENGTHEN = "strengthen"
     WEAKEN = "weaken"
     CONFIDENCE = "confidence"
-    CAUSES = "causes"
 
 
 Only = Annotated[
@@ -53,7 +52,7 @@ MostOfAKind = Annotated[
     "enhance",
     summary="Repair the graph: duplicates, splits, edges, confidences.",
     synonyms=("deduplicate", "repair", "duplicates"),
-    example="enhance --kind causes --dry-run",
+    example="enhance --kind split --dry-run",
     long=True,
     writes=True,
 )
@@ -67,11 +66,10 @@ def enhance(
     progress: Progress | None = None,
 ) -> EnhancementPlan | Enhanced:
     """Propose merges of duplicates, links between accounts of one event, splits, and changes of edges and
-    confidences; with --kind causes, what blocks state caused what ("because", "led to"), kept with the sentence.
+    confidences.
 
     --dry-run shows the proposals with their ids, reasons and effects; --only applies those it names. A merge or a
-    split makes new blocks and archives the old ones. `undo` reverts all of it. Causes are proposed only where they are
-    asked for: a rule reads them, and some of what it reads is none.
+    split makes new blocks and archives the old ones. `undo` reverts all of it.
     """
     lifecycle = engine.memory.lifecycle
     plan = lifecycle.plan_enhancement(

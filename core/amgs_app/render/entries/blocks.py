@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from amgs.decay import profile_name
 from amgs.text.plural import plural
-from amgs.types.causes import STATED_CAUSES, stated_in
 from amgs_app.render.catalogue import FigureOf, entry, title_of
 from amgs_app.render.figures.format import title_told
 from amgs_app.render.sheet import ResultTable, facts, sheet
@@ -113,9 +112,8 @@ def block_detail(result: BlockDetail) -> ResultTable:
     pairs += [
         (name, ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
         for name, value in block.meta.items()
-        if name not in ("title", STATED_CAUSES)
+        if name != "title"
     ]
-    pairs += [("states", str(one.get("sentence", ""))) for one in stated_in(block)]
     return facts(title_told(block), pairs, ("", block.content))
 
 

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from amgs.api.graph import Communities, GraphPath
-    from amgs.types import Block, Centrality, EntityKnowledge, GraphStats, Neighbourhood
-    from amgs.types.causes import KeptCauses
+    from amgs.types import Centrality, EntityKnowledge, GraphStats, Neighbourhood
     from amgs.types.edge_draft import EdgeDraft
     from amgs_app.render.figures.canvas import Canvas
     from amgs_app.results.memory import EdgesApplied, EntityList, Inspection
@@ -123,31 +122,6 @@ def communities(result: Communities) -> ResultTable:
     title = f"{result.total:,} communities, modularity {result.modularity:.2f}"
     notes = () if rows else ("There are no edges yet: `consolidate` makes them.",)
     return sheet(title, "#:n blocks:n inside:score categories* centre*", rows, notes)
-
-
-@entry()
-def kept_causes(result: KeptCauses) -> ResultTable:
-    rows = [
-        (
-            one.block.id,
-            _told(one.cause, one.cause_block),
-            _told(one.effect, one.effect_block),
-            one.sentence,
-            one.confidence,
-        )
-        for one in result.causes
-    ]
-    notes = [f"{result.left_out:,} more are left out by --limit" if result.left_out else ""]
-    if not rows:
-        notes.append("`enhance --kind causes --dry-run` shows what blocks state.")
-    title = f"Causes that are stated: {len(result.causes) + result.left_out:,}"
-    return sheet(title, "in:id cause* effect* sentence* sure:score", rows, notes)
-
-
-def _told(clause: str, block: Block | None) -> str:
-    if block is None:
-        return clause
-    return f"“{block.title}”: {clause}" if clause else f"“{block.title}”"
 
 
 def _drafted(result: EdgeDraft) -> str:

@@ -199,13 +199,6 @@ def test_metrics_and_monitors_tell_what_they_rest_on(amgs: Amgs, questions: Path
     assert amgs("monitor") == 0 and "before" in amgs.out and "centrality drift" in amgs.out
 
 
-def test_a_few_days_are_lived_without_a_store(amgs: Amgs, tmp_path: Path) -> None:
-    amgs.store = tmp_path / "none.duckdb"
-    assert len(asked(amgs, "montecarlo", "year", "--days", "3")["months"]) == 1
-    assert amgs("montecarlo", "year", "--days", "2", "--seed", "4") == 0 and "2 days, seed 4" in amgs.out
-    assert not amgs.store.exists()
-
-
 @pytest.mark.parametrize("form", ["json", "graphml"])
 def test_a_memory_moves_to_another_store(amgs: Amgs, tmp_path: Path, form: str) -> None:
     path = tmp_path / "out"

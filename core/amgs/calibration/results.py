@@ -210,35 +210,3 @@ class WeightTest:
     high: float
     verdict: str
     by_kind: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)
-
-
-# --- simulation -------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Month:
-    """One month of a simulated life, counted at its end. brier: of the verdicts of this month."""
-
-    month: int
-    arrived: int
-    consolidated: int
-    queries: int
-    useful: int
-    alive: int
-    fading: int
-    edges: int
-    mean_relevance: float
-    brier: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class SyntheticYear:
-    """A synthetic year. survived: per kind of block, those above the threshold at the end over those that came."""
-
-    days: int
-    seed: int
-    months: tuple[Month, ...]
-    survived: Mapping[str, tuple[int, int]] = field(hash=False)
-    outcomes: int = 0
-    brier: float | None = None
-    recalibrated: int = 0

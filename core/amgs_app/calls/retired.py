@@ -37,7 +37,9 @@ RETIRED: dict[str, str] = {
     "prune propose": "use `prune --propose`",
     "review accept": "use `review decide ID accept`",
     "review reject": "use `review decide ID reject`",
-    "simulate": "use `montecarlo year`",
+    **dict.fromkeys(
+        ("montecarlo year", "simulate"), "it is run from the repository, with `python -m benchmarks year`"
+    ),
     "workers retry": "use `workers enqueue --failed`",
     **{f"focus {word}": f"use `focus steer NODE {word}`" for word in ("pin", "forbid")},
     "focus force": "use `focus steer NODE expand` or `focus steer NODE collapse`",

@@ -12,7 +12,6 @@ from amgs_app.calls.operation import operation
 from amgs_app.operations.maintenance import Concerns, Only
 
 if TYPE_CHECKING:
-    from amgs.calibration.results import SyntheticYear
     from amgs.simulation.enhance import EnhancementForecast
     from amgs.simulation.evolve import Evolution
     from amgs.simulation.insert import Insertion
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from amgs.types import Progress
     from amgs_app.engine import Engine
 
-Simulation = Literal["enhance", "prune", "evolve", "insert", "stability", "year"]
+Simulation = Literal["enhance", "prune", "evolve", "insert", "stability"]
 
 _OPTIONS: Final[Mapping[Simulation, frozenset[str]]] = {
     "enhance": frozenset({"only", "kind", "days", "draws"}),
@@ -29,10 +28,8 @@ _OPTIONS: Final[Mapping[Simulation, frozenset[str]]] = {
     "evolve": frozenset({"days", "steps", "rate", "draws"}),
     "insert": frozenset({"text", "days", "draws"}),
     "stability": frozenset({"noise", "loss", "days", "pace", "draws"}),
-    "year": frozenset({"days"}),
 }
 """What each simulation can be told, by the names of the parameters; each takes a seed too."""
-_A_YEAR: Final = 365
 
 
 def _listed(found: Any) -> list[str] | None:
@@ -66,7 +63,7 @@ def montecarlo(
             metavar="N",
             min=0,
             max=36500,
-            help="How many days to look ahead; default: 30, evolve 90, prune 180, year 365.",
+            help="How many days to look ahead; default: 30, evolve 90, prune 180.",
         ),
     ] = None,
     draws: Annotated[
@@ -157,7 +154,7 @@ def montecarlo(
         ),
     ] = None,
     progress: Progress | None = None,
-) -> EnhancementForecast | PruningFutures | Evolution | Insertion | Stability | SyntheticYear:
+) -> EnhancementForecast | PruningFutures | Evolution | Insertion | Stability:
     """Draw many futures at random and show how they differ. The memory is read and never written; the seed decides the
     draws.
 
@@ -175,9 +172,6 @@ def montecarlo(
     insert: the links that consolidation would give TEXT, which of them last, and which blocks each brings within reach.
 
     stability: every edge disturbed, today and after --days at each pace of decay, and centrality compared with today's.
-
-    year: no store at all: invented blocks that arrive, are consolidated, asked for, judged and fade, month by month.
-    Every verdict is known there; one in twenty is wrong.
     """
     options = {
         "text": text,
@@ -198,11 +192,6 @@ def montecarlo(
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     _check(simulation, given)
     seed = engine.seed if seed is None else seed
-    if simulation == "year":
-        from amgs.synthetic_year import simulate
-
-        settings = engine.settings.memory
-        return simulate(days=int(given.get("days", _A_YEAR)), seed=seed, settings=settings, progress=progress)
     simulations = engine.memory.simulation
     match simulation:
         case "enhance":

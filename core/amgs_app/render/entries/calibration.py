@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         Monitored,
         OutcomeGroups,
         Score,
-        SyntheticYear,
         Tuning,
         WeightTest,
     )
@@ -288,33 +287,6 @@ def weight_test(result: WeightTest) -> ResultTable:
     ]
     title = f"{result.frame} on {plural(result.first_score.questions, 'question')}"
     return sheet(title, f"weights* {_SETS}", rows, notes)
-
-
-@entry()
-def synthetic_year(result: SyntheticYear) -> ResultTable:
-    rows = [
-        (
-            m.month,
-            m.arrived,
-            m.consolidated,
-            m.queries,
-            m.useful,
-            m.alive,
-            m.fading,
-            m.edges,
-            m.mean_relevance,
-            m.brier,
-        )
-        for m in result.months
-    ]
-    kept = ", ".join(f"{kind} {alive} of {came}" for kind, (alive, came) in result.survived.items())
-    brier = "–" if result.brier is None else f"{result.brier:.3f}"
-    notes = [
-        f"Above the threshold at the end: {kept or 'nothing'}",
-        f"{result.outcomes:,} verdicts, Brier {brier}, {plural(result.recalibrated, 'recalibration')}",
-    ]
-    columns = "month:n arrived:n consolidated:n queries:n useful:n alive:n fading:n edges:n relevance:score Brier:score"
-    return sheet(f"{result.days} days, seed {result.seed}", columns, rows, notes)
 
 
 @entry()

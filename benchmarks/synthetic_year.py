@@ -7,22 +7,25 @@ because the world that writes the blocks also asks the questions.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from amgs.calibration.results import Month, SyntheticYear
 from amgs.clock import FixedClock
 from amgs.decay import relevance_at
 from amgs.errors import UsageError
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.settings import Settings
 from amgs.types import BlockFilter, Progress
+from benchmarks.bench_results import Bench, BenchResult, BenchTable
 
 if TYPE_CHECKING:
     from amgs.memory import Memory
+
+BENCH = Bench("year")
 
 START = datetime(2025, 1, 1, 7, tzinfo=UTC)
 KINDS = ("value", "person", "procedure", "observation", "task")
@@ -39,6 +42,35 @@ _NOISE = 0.05
 """How often a verdict is wrong."""
 
 _COMMON = ("today", "again", "once", "more", "after", "before", "near", "under", "with", "still")
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """One month of a simulated life, counted at its end. brier: of the verdicts of this month."""
+
+    month: int
+    arrived: int
+    consolidated: int
+    queries: int
+    useful: int
+    alive: int
+    fading: int
+    edges: int
+    mean_relevance: float
+    brier: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SyntheticYear:
+    """A synthetic year. survived: per kind of block, those above the threshold at the end over those that came."""
+
+    days: int
+    seed: int
+    months: tuple[Month, ...]
+    survived: Mapping[str, tuple[int, int]] = field(hash=False)
+    outcomes: int = 0
+    brier: float | None = None
+    recalibrated: int = 0
 
 
 class InventedWorld:
@@ -172,3 +204,35 @@ def _survivors(memory: Memory) -> dict[str, tuple[int, int]]:
         level = relevance_at(block.decay_lambda, block.last_reinforced_at, now)
         alive[kind] += level >= memory.settings.decay.threshold
     return {kind: (alive[kind], came[kind]) for kind in KINDS if came[kind]}
+
+
+def run(
+    days: int, seed: int, settings: Settings | None = None, progress: Progress | None = None
+) -> BenchResult:
+    """The year as a result: what came of the verdicts, month by month, and what of each kind outlived it."""
+    year = simulate(days=days, seed=seed, settings=settings, progress=progress)
+    months = [
+        (
+            f"{m.month}",
+            *(m.arrived, m.consolidated, m.queries, m.useful, m.alive, m.fading, m.edges),
+            f"{m.mean_relevance:.2f}",
+            "–" if m.brier is None else f"{m.brier:.3f}",
+        )
+        for m in year.months
+    ]
+    columns = "month arrived consolidated queries useful alive fading edges relevance Brier"
+    metrics = {"year_verdicts": float(year.outcomes), "year_recalibrated": float(year.recalibrated)}
+    if year.brier is not None:
+        metrics["year_brier"] = year.brier
+    return BENCH.result(
+        {"days": days, "seed": seed},
+        metrics,
+        (
+            BenchTable("Month by month", tuple(columns.split()), tuple(months)),
+            BenchTable(
+                "Above the threshold at the end",
+                ("kind", "alive", "of"),
+                tuple((kind, alive, came) for kind, (alive, came) in year.survived.items()),
+            ),
+        ),
+    )

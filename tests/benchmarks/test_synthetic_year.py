@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import UsageError
-from amgs.synthetic_year import InventedWorld, simulate
+from benchmarks.synthetic_year import InventedWorld, run, simulate
 
 
 def test_a_life_repeats_by_its_seed_and_touches_no_file(
@@ -39,3 +39,11 @@ def test_topics_share_no_words_so_that_a_verdict_is_sure() -> None:
     topics = InventedWorld(1).topics
     words = [word for topic in topics for word in topic]
     assert len(set(words)) == len(words) and all(len(topic) == 14 for topic in topics)
+
+
+def test_the_bench_tells_each_month_and_what_is_left_of_each_kind() -> None:
+    found = run(34, 7)
+    months, left = found.tables
+    assert [row[0] for row in months.rows] == ["1", "2"] and len(months.columns) == len(months.rows[0])
+    assert {row[0] for row in left.rows} <= {"value", "person", "procedure", "observation", "task"}
+    assert 0 < found.metrics["year_brier"] < 0.5

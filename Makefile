@@ -50,8 +50,8 @@ snapshots: $(STAMP)
 # The recording at the README's top: docs/demo.amgs, typed into a workstation with the real models. And the screen in
 # docs/diagnose.md, where such a script ends.
 cast: $(STAMP)
-	$(BIN)/python -m amgs_tui.cast docs/demo.amgs --out docs/demo
-	$(BIN)/python -m amgs_tui.cast docs/diagnose.amgs --last --size 100x26 --out docs/diagnose
+	$(BIN)/python -m scripts.cast docs/demo.amgs --out docs/demo
+	$(BIN)/python -m scripts.cast docs/diagnose.amgs --last --size 100x26 --out docs/diagnose
 
 # The store with which the sample begins: its notes consolidated, a question asked. After a change of the notes or of the
 # schema; `make sample CHECK=--check` names what differs.
@@ -63,7 +63,7 @@ sample: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m scripts.client_stubs
 	$(BIN)/python -m scripts.wing_stubs
-	$(BIN)/python -m amgs_tui.docs_pages docs build/docs
+	$(BIN)/python -m scripts.docs_pages docs build/docs
 
 # The documentation as a site, in build/site. A link or an anchor that leads nowhere is an error.
 site: $(STAMP)

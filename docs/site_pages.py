@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
-
-from amgs_app.reference import api_page
 
 ROOT = Path(__file__).parents[1]
 PUBLISHED = (
@@ -41,6 +40,9 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         if (ROOT / name).is_file():
             (pages / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, pages / name)
+    sys.path.insert(0, str(ROOT))
+    from scripts import api_page
+
     (pages / "docs" / "api.md").write_text(api_page.page(), encoding="utf-8")
     config.docs_dir = str(pages)
     return config

@@ -20,8 +20,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from amgs_app.engine import Options
-from amgs_app.render.cast import Cast, still_svg
-from amgs_tui.cast import NOW, Cue, recorder
+from scripts.cast import NOW, Cue, recorder
+from scripts.cast_files import Cast, still_svg
 
 PORT = 8420
 ADDRESS = f"http://127.0.0.1:{PORT}"

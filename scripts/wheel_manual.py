@@ -16,8 +16,8 @@ class ManualHook(BuildHookInterface[Any]):
         """version: "editable" for an installation that reads the checkout, which needs no copy."""
         if version == "editable":
             return
-        sys.path.insert(0, str(Path(self.root) / "core"))
-        from amgs_app.reference import manual
+        sys.path[:0] = [str(Path(self.root) / "core"), self.root]
+        from scripts import manual
 
         made = Path(self.root) / "build" / "docs" / "amgs.1"
         made.parent.mkdir(parents=True, exist_ok=True)

@@ -41,7 +41,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (folder / name / "one.txt").write_text("one")
     for name in ("core/amgs_app", "core/amgs"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE", "scripts/wheel_manual.py"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "scripts/wheel_manual.py", "scripts/manual.py"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
     (folder / ".gitignore").write_text("dist/\nbuild/\n__pycache__/\n")

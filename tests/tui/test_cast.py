@@ -15,9 +15,9 @@ from rich.style import Style
 
 from amgs.errors import AmgsError
 from amgs_app.engine import Options
-from amgs_app.render.cast import _CELL, Cast, Still, animated_svg, asciicast, still_svg
 from amgs_app.shell.script import ScriptError
-from amgs_tui.cast import cues, record
+from scripts.cast import cues, record
+from scripts.cast_files import _CELL, Cast, Still, animated_svg, asciicast, still_svg
 from tests.engine.memory_world import write_notes
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -269,7 +269,7 @@ def test_a_shell_completes_commands_and_options(shell: str) -> None:
 
 
 def test_the_man_page_names_every_command_and_option() -> None:
-    from amgs_app.reference.manual import page
+    from scripts.manual import page
 
     said = page().replace("\\-", "-")
     assert all(f"\\fB{verb.usage()}" in said for verb in standard())

@@ -17,9 +17,9 @@ from amgs_app.operations.standard import standard
 from amgs_app.panes.layout import PANES
 from amgs_app.reference import glossary
 from amgs_app.terminal.themes import load, shipped_folder
-from amgs_tui.docs_pages import build_pages, keys_page, pages
 from amgs_tui.keys import EVERYWHERE, remap
 from amgs_tui.panes.by_key import PANE_TYPES
+from scripts.docs_pages import build_pages, keys_page, pages
 
 DOCS = Path(__file__).parents[2] / "docs"
 COOKBOOK = (DOCS / "cookbook.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A recording of the workstation, made by the workstation: `python -m amgs_tui.cast docs/demo.amgs --out docs/demo`.
+"""A recording of the workstation, made by the workstation: `python -m scripts.cast docs/demo.amgs --out docs/demo`.
 
 The script is one that `amgs run` also takes. Its lines are typed into the command line of a real workstation on the
 sample as it ships; comments of two kinds are for the recording alone: `# press KEY …` presses keys, `# wait SECONDS`
@@ -23,10 +23,10 @@ from textual.message import Message
 from textual.pilot import Pilot
 
 from amgs.errors import AmgsError
-from amgs_app.render.cast import Cast, Still, animated_svg, asciicast, still_svg
 from amgs_tui.app import Workstation
 from amgs_tui.messages import EngineReport, Failed
 from amgs_tui.widgets.prompt import LineInput
+from scripts.cast_files import Cast, Still, animated_svg, asciicast, still_svg
 
 if TYPE_CHECKING:
     from amgs_app.engine import Options
@@ -183,7 +183,7 @@ def main(words: Sequence[str] | None = None) -> int:
     from amgs_app.places import sample_store
     from amgs_app.session.snapshot_target import read_size
 
-    parser = argparse.ArgumentParser(prog="python -m amgs_tui.cast", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m scripts.cast", description=main.__doc__)
     parser.add_argument("script", type=Path)
     parser.add_argument(
         "--out", type=Path, required=True, metavar="PATH", help="The files' path, without ending."

@@ -1,4 +1,4 @@
-"""The pages that are made from the program: `python -m amgs_tui.docs_pages docs build/docs` writes them anew."""
+"""The pages that are made from the program: `python -m scripts.docs_pages docs build/docs` writes them anew."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from amgs_app.reference import api_page, glossary, manual
+from amgs_app.reference import glossary
 from amgs_app.settings import every_setting
 from amgs_app.terminal import exit_codes
 from amgs_tui.grammar import ACTS, EXCEPTIONS
@@ -18,6 +18,7 @@ from amgs_tui.panes.by_key import PANE_TYPES
 from amgs_tui.panes.lists import ListPane
 from amgs_tui.widgets.keybar import sign
 from amgs_tui.widgets.tabs import TITLES
+from scripts import api_page, manual
 
 _KEYS = """\
 # Keys

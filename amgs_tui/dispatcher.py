@@ -140,7 +140,7 @@ class Dispatcher:
         if isinstance(event, ModelsLoading):
             receiver.take_models(event)
         elif isinstance(event, Started):
-            self._begin(event.request)
+            self._begin(event)
         elif isinstance(event, Progressed):
             self._runs.update(event)
             self.tick()
@@ -166,8 +166,9 @@ class Dispatcher:
         """Whether the operator is where they were when they asked for what is answered now, and types nothing."""
         return self._screen.in_front and self._asked_at in (None, self._screen.moves)
 
-    def _begin(self, request: EngineRequest) -> None:
-        self._runs.add(request)
+    def _begin(self, event: Started) -> None:
+        request = event.request
+        self._runs.add(request, background=event.background)
         if self._waiting is not None and self._waiting.id == request.id:
             self._waiting = None
         for pane in self._screen.panes_of(request.command):

@@ -1,8 +1,9 @@
-"""The engine's two threads: they carry out requests and report to the screen.
+"""The engine's threads: they carry out requests and report to the screen.
 
 The first opens the session and carries out everything in order, because the store has one writer and a model one
 state. The second takes over what only reads while the first is busy with something long, so that a look or a search
-does not wait for a consolidation to end. Nothing heavy is imported before they run; what they send is frozen. They
+does not wait for a consolidation to end. What runs in the background, one at a time, has a third for as long as it
+takes: it lets the others go first by itself. Nothing heavy is imported before they run; what they send is frozen. They
 know no widget: `deliver` is all they have of the screen, so that tests drive them with a list."""
 
 from __future__ import annotations
@@ -91,11 +92,13 @@ class EngineWorker:
         self._wake = threading.Condition()
         self._main: RunningRequest | None = None
         self._side: RunningRequest | None = None
+        self._back: RunningRequest | None = None
         self._closing = False
         self._next_id = 1
         self._newest: dict[str, int] = {}
         self._thread = threading.Thread(target=self._work, name="amgs-engine", daemon=True)
         self._ahead: threading.Thread | None = None
+        self._behind: threading.Thread | None = None
         self._loading: Progress | None = None
 
     # --- called by the screen -----------------------------------------------------------------------------
@@ -143,8 +146,7 @@ class EngineWorker:
         nothing runs.
         """
         with self._wake:
-            runs = [run for run in (self._main, self._side) if run is not None]
-            runs.sort(key=lambda run: run.request.origin != "operator")
+            runs = sorted(self._runs(), key=lambda run: run.request.origin != "operator")
             if not runs:
                 return None
             runs[0].stop_asked = True
@@ -152,17 +154,19 @@ class EngineWorker:
                 runs[0].progress.cancel()
             return runs[0].request
 
+    def _runs(self) -> list[RunningRequest]:
+        """What the threads are busy with: the first, the second, and what runs in the background."""
+        return [run for run in (self._main, self._side, self._back) if run is not None]
+
     @property
     def running(self) -> EngineRequest | None:
-        """What the first thread is busy with, else the second."""
-        run = self._main or self._side
-        return None if run is None else run.request
+        """What the first thread is busy with, else another."""
+        return next((run.request for run in self._runs()), None)
 
     @property
     def by_operator(self) -> EngineRequest | None:
         """What runs because the operator asked for it, the longer first."""
-        runs = [run.request for run in (self._main, self._side) if run is not None]
-        return next((request for request in runs if request.origin == "operator"), None)
+        return next((run.request for run in self._runs() if run.request.origin == "operator"), None)
 
     @property
     def waiting(self) -> int:
@@ -184,8 +188,8 @@ class EngineWorker:
             self._queue.clear()
             if self._loading is not None:
                 self._loading.cancel()
-            for run in (self._main, self._side):
-                if run is not None and run.progress is not None:
+            for run in self._runs():
+                if run.progress is not None:
                     run.progress.cancel()
             self._wake.notify_all()
         if not self._thread.is_alive():
@@ -221,13 +225,28 @@ class EngineWorker:
             while (run := self._take()) is not None:
                 if operator is None:
                     self._deliver(RequestCancelled(run.request, superseded=True))
+                elif self._goes_behind(run):
+                    self._behind = threading.Thread(
+                        target=self._carry_out, args=(operator, run), name="amgs-engine-behind", daemon=True
+                    )
+                    self._behind.start()
                 else:
                     self._carry_out(operator, run)
         finally:
             if beside.ident is not None:
                 beside.join()
+            if self._behind is not None:
+                self._behind.join()
             if operator is not None:
                 operator.close()
+
+    def _goes_behind(self, run: RunningRequest) -> bool:
+        """Whether what the first thread has taken goes on in the background instead, where there is nothing yet."""
+        if self._back is not None or self._kind_of is None or self._kind_of(run.request) != "background":
+            return False
+        with self._wake:
+            self._main, self._back = None, run
+        return True
 
     def _work_beside(self, operator: Any) -> None:
         _give_way()
@@ -302,14 +321,14 @@ class EngineWorker:
         if main is None or kind_of is None or not self._queue:
             return None
         kind = kind_of(main.request)
-        if kind != "long" and self._perf() - main.begun < BUSY_SECONDS:
+        if kind not in ("long", "background") and self._perf() - main.begun < BUSY_SECONDS:
             return None
-        in_order = main.request.origin == "operator" and kind != "long"
+        in_order = main.request.origin == "operator" and kind not in ("long", "background")
         for request in self._queue:
             kind = kind_of(request)
             if kind == "beside" and not (in_order and request.origin == "operator"):
                 return request
-            in_order = in_order or (request.origin == "operator" and kind != "long")
+            in_order = in_order or (request.origin == "operator" and kind not in ("long", "background"))
         return None
 
     def _carry_out(self, operator: Any, run: RunningRequest) -> None:
@@ -321,7 +340,7 @@ class EngineWorker:
             run.progress = progress
             if run.stop_asked or self._closing:
                 progress.cancel()
-        self._deliver(Started(request))
+        self._deliver(Started(request, background=run is self._back))
         event: EngineEvent
         try:
             answer = self._execute(operator, request, progress)
@@ -333,6 +352,8 @@ class EngineWorker:
         with self._wake:
             if self._main is run:
                 self._main = None
+            elif self._back is run:
+                self._back = None
             else:
                 self._side = None
         self._deliver(event)

@@ -71,9 +71,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The engine has begun with a request."""
+    """The engine has begun with a request. background: what comes after it does not wait for it."""
 
     request: EngineRequest
+    background: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ class RunStatus:
 
     line: StatusLine
     _begun: dict[int, tuple[EngineRequest, float]] = field(init=False, default_factory=dict)
+    _background: int | None = field(init=False, default=None)
     _progress: dict[int, Progressed] = field(init=False, default_factory=dict)
     stopping: bool = False
 
@@ -47,7 +48,9 @@ class RunStatus:
             request.origin == "operator" or request.command == OPEN for request, _ in self._begun.values()
         )
 
-    def add(self, request: EngineRequest) -> None:
+    def add(self, request: EngineRequest, *, background: bool = False) -> None:
+        if background:
+            self._background = request.id
         self._begun[request.id] = request, time.perf_counter()
         self.stopping = False
 
@@ -86,13 +89,19 @@ class RunStatus:
         return now - begun
 
     def _pick(self, now: float) -> tuple[EngineRequest, float] | None:
-        """What is worth a line: the operator's own before the screen's looks, the older before the newer."""
+        """What is worth a line: the operator's own before the screen's looks, the older before the newer, what runs in
+        the background last of either.
+        """
         worth = [
             (request, begun)
             for request, begun in self._begun.values()
             if request.origin == "operator" or request.command == OPEN or now - begun >= PATIENCE_SECONDS
         ]
-        return min(worth, key=lambda run: (run[0].origin != "operator", run[1]), default=None)
+        return min(
+            worth,
+            key=lambda run: (run[0].origin != "operator", run[0].id == self._background, run[1]),
+            default=None,
+        )
 
     def __str__(self) -> str:
         """What is running and how long it still takes: `consolidate, about 40 s left`; empty while nothing runs."""

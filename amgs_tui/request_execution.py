@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -21,9 +21,9 @@ UNUSABLE: Final = (StoreLockedError, StoreTooNewError, StoreCorruptError)
 Execute = Callable[[Any, EngineRequest, "Progress"], Answer]
 """Carries out a request on the session."""
 
-Kind = Literal["beside", "long", "short"]
+Kind = Literal["beside", "long", "short", "background"]
 """beside: may run while something else does. long: takes its time. short: ends soon, and what follows may mean its
-result."""
+result. background: takes its time, and everything else may run while it does."""
 
 KindOf = Callable[[EngineRequest], Kind]
 """Tells the kind of a request; called in the engine's threads only, for it may import the operations."""
@@ -71,12 +71,15 @@ def kind_of(request: EngineRequest) -> Kind:
     from amgs_app.operations.standard import standard
     from amgs_app.terminal.line import LineError, split
 
-    try:
-        operation, _ = standard().find(split(request.line or request.command))
-    except LineError:
-        operation = None
+    words: Sequence[str] = ()
+    with suppress(LineError):
+        words = split(request.line or request.command)
+    operation, _ = standard().find(words)
     if operation is None or operation.beside:
         return "beside"
+    flag = operation.background
+    if flag and (request.arguments.get(flag) or f"--{flag}" in words):
+        return "background"
     return "long" if operation.long else "short"
 
 

@@ -73,7 +73,9 @@ class PolishedWay:
         parts = [slice(at, at + TOGETHER) for at in range(0, len(blocks), TOGETHER)]
         return torch.cat(
             [
-                polished(self.model, blocks[part], begun[part], tuple(n[part] for n in neighbours), self.plan)
+                polished(
+                    self.model, blocks[part], begun[part], tuple(n[part] for n in neighbours), self.plan
+                )[0]
                 for part in parts
             ]
         )

@@ -368,6 +368,12 @@ class Engine:
         with self._open.working():
             yield
 
+    def give_way(self) -> None:
+        """Let whoever waits in `working` go first; called by what holds it for long, where the working context may
+        change under it.
+        """
+        self._open.give_way()
+
     def enter_corpus(self) -> None:
         """Move to the year of the corpus, if it lives in its own; a run with --now stays where it is."""
         self._year.enter(self.corpus.now, self._memory)

@@ -49,7 +49,9 @@ class OpenContext:
         self._clock = clock
         self._seed = seed
         self._place = place
-        self._at_work = threading.RLock()
+        self._at_work = threading.Condition()
+        self._waiting = 0
+        self._counting = threading.Lock()
         self._view: FocusView | None = None
         self._runtime: FocusRuntime | None = None
         self._trace: TraceWriter | None = None
@@ -83,8 +85,26 @@ class OpenContext:
     @contextmanager
     def working(self) -> Iterator[None]:
         """Held by what may move the working context; who only reads the memory does not wait for it."""
-        with self._at_work:
+        self._count(+1)
+        try:
+            self._at_work.acquire()
+        finally:
+            self._count(-1)
+        try:
             yield
+        finally:
+            self._at_work.notify_all()
+            self._at_work.release()
+
+    def give_way(self) -> None:
+        """Let whoever waits for the working context have it first; returns when nobody does."""
+        with self._at_work:
+            while self._waiting:
+                self._at_work.wait()
+
+    def _count(self, change: int) -> None:
+        with self._counting:
+            self._waiting += change
 
     def begin(
         self,

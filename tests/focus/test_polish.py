@@ -9,7 +9,7 @@ import torch
 
 from amgs_focus.errors import CtxError
 from amgs_focus.gist.gistnet import PointerEncoder
-from amgs_focus.gist.polish import PolishPlan
+from amgs_focus.gist.polish import PolishPlan, continuations
 from amgs_focus.records import NodeRef, Segment
 from amgs_focus.runtime.polishing import likely, polish, taken_back
 from amgs_focus.runtime.replay import header_of, replay
@@ -17,13 +17,21 @@ from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.trace.trace import TraceWriter, read
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.journal import JOURNAL
+from amgs_focus.tree.provenance import node_provenance
+from amgs_focus.tree.span_metadata import Act
 from tests.focus.focus_world import MODEL, Told, notes, small_runtime, small_tree
 
 PLAN = PolishPlan(samples=(1, 1, 1), length=4, steps=3, read=2, rate=0.5, kept=1.0)
 
 
 def made(runtime: FocusRuntime, *blocks: int) -> None:
-    runtime.act(polish(runtime.tree, blocks, at="2026", by="me", plan=PLAN))
+    runtime.act(better(runtime.tree, *blocks))
+
+
+def better(tree: LifetimeTree, *blocks: int) -> Act:
+    act = polish(tree, blocks, at="2026", by="me", plan=PLAN)
+    assert act is not None
+    return act
 
 
 def gist(tree: LifetimeTree, block: int) -> torch.Tensor:
@@ -45,6 +53,28 @@ def test_the_likeliest_are_the_windows_gists_pinned_first_then_by_score_then_its
     assert found == (gists[0], *scored, *reversed(tokens))
     made(runtime, *found[:2])
     assert likely(runtime.state, runtime.tree) == found[2:]
+
+
+def test_then_come_the_blocks_below_its_coarser_gists_the_pinned_first_and_what_was_opened_most() -> None:
+    scores = {NodeRef(2, at): at / 100 for at in range(16)}
+    runtime = small_runtime(Told(scores, default=-1.0))
+    runtime.ingest(notes(3))
+    runtime.refocus()
+    coarse = [entry.node for entry in runtime.context.entries() if entry.level == 2]
+    assert len(coarse) == 3
+    runtime.override(coarse[0], "pin")
+    hot = coarse[1].index * 4 + 1
+    runtime.tree.catalogue.usage.table(1).add([hot], "opened")
+    below = [block for block in likely(runtime.state, runtime.tree) if NodeRef(2, block // 4) in coarse]
+    first = [coarse[0].index * 4 + at for at in (3, 2, 1, 0)]
+    assert below[:4] == first and likely(runtime.state, runtime.tree)[-len(below) :] == tuple(below)
+    ranked = sorted(coarse[1:], key=lambda node: (-runtime.state.scores[node], -node.index))
+    expected = [
+        block
+        for node in ranked
+        for block in sorted(range(node.index * 4, node.index * 4 + 4), key=lambda at: (at != hot, -at))
+    ]
+    assert below[4:] == expected
 
 
 def test_a_polish_moves_the_gists_of_its_blocks_alone_and_stepping_back_takes_it_back() -> None:
@@ -73,7 +103,7 @@ def test_a_polish_moves_the_gists_of_its_blocks_alone_and_stepping_back_takes_it
 
 def test_text_in_the_place_of_a_polished_block_that_was_cut_has_its_own_gist() -> None:
     tree = small_tree(40)
-    tree.act(polish(tree, [2, 8], at="", by="", plan=PLAN))
+    tree.act(better(tree, 2, 8))
     kept = gist(tree, 2)
     tree.truncate(34)
     tree.append([100, 101, 102, 103, 104, 105])
@@ -88,7 +118,7 @@ def test_it_is_there_when_the_folder_is_opened_again_and_making_gists_anew_takes
     tree = LifetimeTree.open(tmp_path, MODEL, PointerEncoder(), block_size=4)
     tree.append([97 + at % 26 for at in range(70)])
     begun = gist(tree, 1)
-    tree.act(polish(tree, [1, 2], at="", by="", plan=PLAN))
+    tree.act(better(tree, 1, 2))
     polished = gist(tree, 1)
     assert not torch.equal(polished, begun)
     tree.close()
@@ -112,7 +142,7 @@ def test_a_gist_that_was_not_written_before_the_process_died_is_written_from_the
     tree = LifetimeTree.open(tmp_path, MODEL, PointerEncoder(), block_size=4)
     tree.append([97 + at % 26 for at in range(70)])
     held = (tmp_path / "L1.ctx").read_bytes()
-    tree.act(polish(tree, [1], at="", by="", plan=PLAN))
+    tree.act(better(tree, 1))
     polished = gist(tree, 1)
     tree.close()
     (tmp_path / "L1.ctx").write_bytes(held)
@@ -123,6 +153,49 @@ def test_a_gist_that_was_not_written_before_the_process_died_is_written_from_the
     journal.write_text(journal.read_text().replace('"gists": "', '"gists": "AAAA'))
     with pytest.raises(CtxError, match="polished gists of act 1"):
         LifetimeTree.open(tmp_path, MODEL, PointerEncoder(), block_size=4)
+
+
+def test_how_far_each_gist_is_from_its_tokens_is_measured_and_told_of_its_block() -> None:
+    tree = small_tree(40)
+    act = better(tree, 0, 2, 9)
+    assert len(act.distances) == 3
+    tree.act(act)
+    assert node_provenance(tree, NodeRef(1, 2)).distances == act.distances[1]
+    assert node_provenance(tree, NodeRef(0, 9)).distances == act.distances[2]
+    assert node_provenance(tree, NodeRef(1, 1)).distances is None
+    ids = torch.from_numpy(tree.tokens(8, 12).astype("int64"))[None]
+    rows, start = MODEL.embed(ids), MODEL.embed(torch.tensor(MODEL.sinks()))[None]
+    unseen = torch.Generator().manual_seed(PLAN.seed + 1)
+    fresh = small_tree(40)
+    every = torch.cat([MODEL.embed(_block(fresh, at)) for at in (0, 2, 9)])
+    said, taught = continuations(
+        MODEL, torch.cat([start.expand(3, -1, -1), every], 1), PLAN.length, 1, unseen
+    )
+    assert torch.equal(every[1:2], rows)
+    lesson = MODEL.logits(taught[1, 0]).log_softmax(-1)
+    for block_gist, found in zip(
+        (gist(fresh, 1), gist(fresh, 2), gist(tree, 2)), act.distances[1], strict=True
+    ):
+        entries = torch.cat([start, block_gist.to(rows), MODEL.embed(said[1:2, 0, :-1])], dim=1)
+        heard = MODEL.logits(MODEL.forward(entries)[0, -PLAN.length :]).log_softmax(-1)
+        assert found == pytest.approx(float((lesson.exp() * (lesson - heard)).sum(-1).mean()), abs=2e-3)
+
+
+def _block(tree: LifetimeTree, at: int) -> torch.Tensor:
+    return torch.from_numpy(tree.tokens(at * 4, at * 4 + 4).astype("int64"))[None]
+
+
+@pytest.mark.parametrize("blocks", [(2, 8), (8,)])
+def test_a_block_that_was_cut_while_its_gist_was_polished_is_left_out(blocks: tuple[int, ...]) -> None:
+    tree = small_tree(40)
+
+    def cut() -> None:
+        if tree.length == 40:
+            tree.truncate(34)
+            tree.append([100, 101, 102, 103, 104, 105])
+
+    act = polish(tree, blocks, at="", by="", plan=PLAN, check=cut)
+    assert (act.nodes.runs if act is not None else ()) == tuple((1, at, at + 1) for at in blocks if at != 8)
 
 
 def test_a_polish_that_is_cancelled_changes_nothing() -> None:

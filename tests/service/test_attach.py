@@ -18,10 +18,11 @@ from amgs.types import Progress
 from amgs_app import cli
 from amgs_app.attached.remote_engine import RemoteEngine
 from amgs_app.engine import Engine, Options
-from amgs_app.operations import lifecycle, search, traffic
+from amgs_app.operations import focus, focus_lifetime, lifecycle, search, traffic
 from amgs_app.places.folders import ENDING, address_at
 from amgs_app.server.tokens import Caller, Tokens, digest
 from amgs_app.session.operator import Operator
+from amgs_focus.records import Segment
 from tests.engine.session_samples import CLAUDE_CODE, CODEX, write_lines
 from tests.service.serving import NOW, client, options, served
 
@@ -80,6 +81,27 @@ def test_a_script_prints_the_same_here_and_attached(
             told.append(capsys.readouterr().out)
     assert told[0] == told[1]
     assert "Heron" in told[0]
+
+
+def test_a_step_of_one_client_goes_before_the_polishing_that_another_asked_for(tmp_path: Path) -> None:
+    begun, order = threading.Event(), list[str]()
+
+    def polish(at: str) -> None:
+        with RemoteEngine(Options(connect=at)) as engine:
+            engine.carry_out(
+                focus_lifetime.rebuild(polish=True), Progress(lambda done, total, doing: begun.set())
+            )
+        order.append("polish")
+
+    with served(tmp_path / "there.duckdb") as there, RemoteEngine(Options(connect=there)) as engine:
+        engine.open_focus([Segment("The encoder slipped in the cold night and the motor stopped. " * 40)])
+        thread = threading.Thread(target=polish, args=(there,))
+        thread.start()
+        assert begun.wait(30)
+        engine.carry_out(focus.step(1))
+        order.append("step")
+        thread.join()
+    assert order == ["step", "polish"]
 
 
 def test_single_commands_and_the_shell_work_attached(

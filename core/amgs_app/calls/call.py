@@ -44,6 +44,11 @@ class Call(Generic[R_co]):
         words = arguments_as_words(self.operation.parameters, self.arguments)
         return " ".join([self.operation.name, *map(quote, words)])
 
+    @property
+    def in_background(self) -> bool:
+        """Whether it lets whatever waits for the working context go first."""
+        return bool(self.arguments.get(self.operation.background))
+
     def having(self, **arguments: Any) -> Call[R_co]:
         """The same call with some other arguments."""
         return Call(self.operation, {**self.arguments, **arguments})

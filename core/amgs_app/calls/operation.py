@@ -76,7 +76,8 @@ class Operation(Generic[P, R]):
     call it; `help WORD` and the palette find it by them. lane, audience, place: as the types say; without an audience,
     what takes the Operator is for the workstation and the rest for everyone. logs: it reads, and then writes a line or
     two of what it did, which it may do between the transactions of something long. needs: the right that a token must
-    give; without it, the right to write for what writes, else to read.
+    give; without it, the right to write for what writes, else to read. background: the flag with which it goes on in
+    the background: it lets whatever waits for the working context go first, many times a second.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Operation(Generic[P, R]):
     needs: Right | None = None
     audience: Audience | None = None
     place: Place = "memory"
+    background: str = ""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
         """The call with these arguments; raises TypeError for arguments that the signature does not take."""
@@ -233,6 +235,7 @@ def operation(
     needs: Right | None = None,
     audience: Audience | None = None,
     place: Place = "memory",
+    background: str = "",
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]:
     """Make a function an operation; a Registry collects it from its module. The arguments are those of Operation."""
 
@@ -257,6 +260,7 @@ def operation(
             needs,
             audience,
             place,
+            background,
         )
 
     return mark

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from amgs.errors import UsageError
+from amgs.errors import Cancelled, UsageError
+from amgs.text.plural import plural
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import DryRun, Limit, Offset
@@ -299,6 +300,7 @@ def describe(
 @operation(
     "focus rebuild",
     lane="model",
+    background="polish",
     needs="operate",
     summary="Re-encode stale gists.",
     example="focus rebuild",
@@ -324,8 +326,8 @@ def rebuild(
 
     --polish moves single gists by gradient instead, about 3 seconds of a core each, towards what the model says after
     their block: those that the window reads as gists, pinned ones and the highest scores first, then its latest blocks.
-    They are kept with the lifetime; gists of higher levels stay as they are. `focus back` takes it back, and so does
-    `focus rebuild`.
+    Then those below its coarser gists. They are kept with the lifetime; gists of higher levels stay as they are. What
+    is asked for meanwhile goes first. `focus back` takes it back, and so does `focus rebuild`.
     """
     runtime = engine.focus
     if polish:
@@ -375,23 +377,41 @@ def check(
 def _polished(
     engine: Engine, runtime: FocusRuntime, most: int, seconds: float, progress: Progress | None
 ) -> PolishedGists:
-    """A few blocks at a time, so that what is done stays where it is stopped."""
+    """A few blocks at a time, so that what is done stays where it is stopped. Whatever waits for the working context
+    goes first, many times a second.
+    """
     from amgs_focus.gist.polish import TOGETHER
     from amgs_focus.runtime.polishing import likely, polish
 
-    begun, done = engine.clock.perf(), list[int]()
+    done, begun, waited = list[int](), engine.clock.perf(), 0.0
+    branches = runtime.in_past
+
+    def check() -> None:
+        nonlocal waited
+        if progress is not None:
+            progress(len(done), min(most, len(done) + len(left)), "polishing gists")
+        asked = engine.clock.perf()
+        engine.give_way()
+        waited += engine.clock.perf() - asked
+        if not engine.focus_is_open or engine.focus is not runtime:
+            raise Cancelled("Another lifetime was opened.", way_out="Polish this one, if you want to.")
+        if runtime.in_past and not branches:
+            raise Cancelled(
+                "Going on would begin a branch where you stepped back to.",
+                way_out=f"{plural(len(done), 'gist')} polished; repeat it to begin one.",
+            )
+
     while left := likely(runtime.state, runtime.tree):
         some = left[: min(TOGETHER, most - len(done))]
-        if not some or (done and engine.clock.perf() - begun > seconds):
+        if not some or (done and engine.clock.perf() - begun - waited > seconds):
             break
-
-        def check(before: int = len(done), total: int = min(most, len(done) + len(left))) -> None:
-            if progress is not None:
-                progress(before, total, "polishing gists")
-
-        runtime.act(polish(runtime.tree, some, at=_now(engine), by=OPERATOR, check=check))
-        done += some
-    return PolishedGists(tuple(done), len(left), engine.clock.perf() - begun, runtime.snapshot())
+        act = polish(runtime.tree, some, at=_now(engine), by=OPERATOR, check=check)
+        if act is not None:
+            runtime.act(act)
+            done += [node.index for node in act.nodes]
+            branches = False
+    taken = engine.clock.perf() - begun - waited
+    return PolishedGists(tuple(done), len(left), taken, runtime.snapshot())
 
 
 def _now(engine: Engine) -> str:

@@ -151,7 +151,8 @@ class Asked:
                 )
 
     def _once(self, work: Callable[[], Any], asking: str, lane: Lane) -> Any:
-        memory, together, counted = self.namespace.memory, lane == "write", lane != "model"
+        memory, together = self.namespace.memory, lane == "write"
+        counted = lane not in ("model", "background")
         return once(memory, self.caller.name, self.key, asking, work, together=together, counted=counted)
 
     def answer(self, result: Any, status: int = 200, more: Mapping[str, str] | None = None) -> Response:

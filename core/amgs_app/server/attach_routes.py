@@ -12,7 +12,6 @@ import json
 import logging
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -81,7 +80,7 @@ async def operation(
         replace(asked, client=amgs_client),
         _Work(
             chosen.name,
-            lane_of(chosen),
+            lane_of(call),
             chosen.writes,
             call.line(),
             call.apply,
@@ -224,7 +223,7 @@ async def _lines(asked: Asked, work: _Work) -> AsyncIterator[bytes]:
     engine = asked.namespace.engine
 
     def carry_out() -> Any:
-        with engine.working() if work.lane == "model" else nullcontext():
+        with asked.namespace.holding(work.lane):
             return work.do(engine, progress)
 
     task = asyncio.ensure_future(

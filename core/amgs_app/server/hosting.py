@@ -13,7 +13,7 @@ import secrets
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -89,7 +89,7 @@ class Follower:
 
 
 R = TypeVar("R")
-Lane = Literal["read", "write", "long", "model"]
+Lane = Literal["read", "write", "long", "model", "background"]
 
 READERS: Final = 4
 """Reads of one namespace that run at the same time; more would only wait for the interpreter's lock."""
@@ -129,6 +129,7 @@ class Namespace:
             "write": ThreadPoolExecutor(1, f"amgs-{name}-write"),
             "long": ThreadPoolExecutor(1, f"amgs-{name}-long"),
             "model": ThreadPoolExecutor(1, f"amgs-{name}-model"),
+            "background": ThreadPoolExecutor(1, f"amgs-{name}-background"),
         }
         self._turns: dict[Lane, Turns] = {"read": Turns(READERS), "write": Turns(1)}
 
@@ -153,6 +154,10 @@ class Namespace:
         with self._following:
             if self._follower is None:
                 self._follower = Follower(self.memory, self.events, self.server, self.engine.clock.now)
+
+    def holding(self, lane: Lane) -> AbstractContextManager[None]:
+        """Entered in the thread of the lane: the working context, where the lane is about it."""
+        return self.engine.working() if lane in ("model", "background") else nullcontext()
 
     async def run(self, lane: Lane, work: Callable[[], R], caller: str = "") -> R:
         """Carry out blocking work in a lane, when it is the caller's turn; raises what it raises, and BusyError."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Annotated, Any
@@ -13,7 +12,6 @@ from pydantic import BaseModel, Field
 
 from amgs.types import StoreStatus
 from amgs_app.calls.call import Call
-from amgs_app.calls.operation import Operation
 from amgs_app.server.asking import Asked, ByCaller, check_right
 from amgs_app.server.hosting import Lane
 from amgs_app.server.request_model import EXPLAINED, request_model
@@ -21,10 +19,11 @@ from amgs_app.server.routes import Route
 from amgs_app.session.operator import Operator
 
 
-def lane_of(operation: Operation[..., Any]) -> Lane:
-    """Where an operation runs: what is short and only reads, beside everything else."""
+def lane_of(call: Call[Any]) -> Lane:
+    """Where a call is carried out: what is short and only reads, beside everything else."""
+    operation = call.operation
     if operation.lane == "model":
-        return "model"
+        return "background" if call.in_background else "model"
     if operation.long:
         return "long"
     return "write" if operation.writes and not operation.logs else "read"
@@ -45,16 +44,14 @@ def add_route(app: FastAPI, route: Route) -> None:
             route.operation,
             {each.name: arguments.get(each.name, each.default) for each in route.operation.parameters},
         )
-        operation = route.operation
+        operation, lane = route.operation, lane_of(call)
 
         def work() -> Any:
             engine = asked.namespace.engine
-            with engine.working() if operation.lane == "model" else nullcontext():
+            with asked.namespace.holding(lane):
                 return call.run(Operator(engine) if operation.of_operator else engine)
 
-        result = await asked.run(
-            operation.name, lane_of(operation), work, call.line(), changes=operation.writes
-        )
+        result = await asked.run(operation.name, lane, work, call.line(), changes=operation.writes)
         if operation.name in EXPLAINED and not (asked.lossless or arguments["explain"]):
             result = EXPLAINED[operation.name](result)
         return asked.answer(_told(asked, result))

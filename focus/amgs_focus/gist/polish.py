@@ -2,7 +2,8 @@
 
 The model continues the block's tokens a few times; the gist learns to be followed by the same distributions. Part of
 the continuations come after the gist of another block and the block, and part after the block and the gist of another,
-so that the gist bears neighbours. What really follows is never read.
+so that the gist bears neighbours. What really follows is never read. How far each gist is from its block is measured on
+one more continuation, from which nothing was learnt.
 """
 
 from __future__ import annotations
@@ -48,9 +49,13 @@ def polished(
     neighbours: tuple[torch.Tensor, ...],
     plan: PolishPlan = PLAN,
     check: Callable[[], None] = lambda: None,
-) -> torch.Tensor:
-    """(B, 32) ids, their gists and those of the blocks before and after each, (B, slots, d) -> (B, slots, d). check is
-    called before every step and may raise.
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """(B, 32) ids, their gists and those of the blocks before and after each, (B, slots, d) -> the polished gists, (B,
+    slots, d), and distances, (B, 3).
+
+    A distance is the mean KL divergence, in nats a token, of what the model says behind a gist from what it says after
+    the block, along a continuation from which nothing is learnt: behind a neighbour's gist, behind the one that was
+    given, and behind the polished one. check is called before every token that is drawn and every step, and may raise.
     """
     generator = torch.Generator().manual_seed(plan.seed)
     with torch.no_grad():
@@ -70,7 +75,7 @@ def polished(
     lessons: list[tuple[Beside, torch.Tensor, torch.Tensor]] = []
     for beside, samples in zip(get_args(Beside), plan.samples, strict=True):
         if samples:
-            said, taught = continuations(model, placed(beside, rows), plan.length, samples, generator)
+            said, taught = continuations(model, placed(beside, rows), plan.length, samples, generator, check)
             lessons += [(beside, said[:, one], taught[:, one]) for one in range(samples)]
     begun = gists.detach().float()
     size = begun.pow(2).mean(dim=(1, 2), keepdim=True).sqrt()
@@ -84,30 +89,52 @@ def polished(
         taken, order = order[: plan.read], order[plan.read :]
         learnt, loss = begun + size * moved, torch.zeros(())
         for beside, said, taught in (lessons[one] for one in taken):
-            entries = torch.cat([placed(beside, learnt.to(rows)), model.embed(said[:, :-1])], dim=1)
-            heard = model.forward(entries)[:, -plan.length :]
-            with torch.no_grad():
-                teacher = model.logits(taught.flatten(0, 1))
-            kl, _ = Divergence.apply(  # type: ignore[no-untyped-call]
-                model.logits(heard.flatten(0, 1)), teacher, said.flatten()
-            )
-            loss = loss + kl.sum()
+            loss = loss + _apart(model, placed(beside, learnt.to(rows)), said, taught).sum()
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.param_groups[0]["lr"] = plan.rate * (1 - step / plan.steps)
         optimiser.step()
-    return (begun + plan.kept * size * moved.detach()).to(gists)
+    made = (begun + plan.kept * size * moved.detach()).to(gists)
+    with torch.no_grad():
+        unseen = torch.Generator().manual_seed(plan.seed + 1)
+        said, taught = continuations(model, placed("alone", rows), plan.length, 1, unseen, check)
+        first = (before == gists.to(before)).flatten(1).all(dim=1)  # the first block has none before it
+        other = torch.where(first[:, None, None], after, before)
+        distances = [
+            _apart(model, placed("alone", each.to(rows)), said[:, 0], taught[:, 0]).mean(dim=1)
+            for each in (other, gists, made)
+        ]
+    return made, torch.stack(distances, dim=1)
+
+
+def _apart(model: BaseModel, placed: torch.Tensor, said: torch.Tensor, taught: torch.Tensor) -> torch.Tensor:
+    """(B, W, d) entries, (B, H) ids that follow and (B, H, d) states of the teacher before each -> (B, H) KL."""
+    entries = torch.cat([placed, model.embed(said[:, :-1])], dim=1)
+    heard = model.forward(entries)[:, -said.shape[1] :]
+    with torch.no_grad():
+        teacher = model.logits(taught.flatten(0, 1))
+    kl: torch.Tensor
+    kl, _ = Divergence.apply(  # type: ignore[no-untyped-call]
+        model.logits(heard.flatten(0, 1)), teacher, said.flatten()
+    )
+    return kl.view(said.shape)
 
 
 @torch.no_grad()
 def continuations(
-    model: BaseModel, full: torch.Tensor, length: int, samples: int, generator: torch.Generator
+    model: BaseModel,
+    full: torch.Tensor,
+    length: int,
+    samples: int,
+    generator: torch.Generator,
+    check: Callable[[], None] = lambda: None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """(B, W, d) -> (B, samples, H) ids drawn from the model, and (B, samples, H, d) its states before each."""
     cache, entries = model.new_cache(), full.repeat_interleave(samples, dim=0)
     said: list[torch.Tensor] = []
     states: list[torch.Tensor] = []
     for _ in range(length):
+        check()
         states.append(model.forward(entries, cache)[:, -1])
         chances = model.logits(states[-1]).softmax(dim=-1)
         said.append(torch.multinomial(chances.cpu(), 1, generator=generator).to(full.device))

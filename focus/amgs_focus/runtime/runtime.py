@@ -147,6 +147,11 @@ class FocusRuntime:
         return self._timeline.steps_known
 
     @property
+    def in_past(self) -> bool:
+        """Whether something was stepped back over, so that anything new begins a branch."""
+        return self._timeline.ahead() is not None
+
+    @property
     def branch_name(self) -> str:
         return self._timeline.name
 

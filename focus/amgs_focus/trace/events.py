@@ -18,7 +18,7 @@ from amgs_focus.records import (
     StepRecord,
 )
 from amgs_focus.tree.node_set import NodeSet
-from amgs_focus.tree.span_metadata import Act, ActKind
+from amgs_focus.tree.span_metadata import Act, ActKind, Distances
 
 FORMAT = "amgs-focus-trace-3"
 READABLE = ("amgs-focus-trace-2", FORMAT)
@@ -115,7 +115,7 @@ class Switched:
 @dataclass(frozen=True, slots=True)
 class Acted:
     """Spans were forgotten, restored, purged or polished, and the state after it. nodes: runs (level, first, stop).
-    gists: as Act has them.
+    gists, distances: as Act has them.
     """
 
     id: int
@@ -126,12 +126,15 @@ class Acted:
     why: str
     state_hash: str
     gists: str = ""
+    distances: Distances = ()
 
     @property
     def act(self) -> Act:
         """As it is done again; what the lifetime's own record held of it is not in the trace."""
         nodes = NodeSet.joined(self.nodes)
-        return Act(self.id, self.kind, nodes, self.at, self.by, self.why, gists=self.gists)
+        return Act(
+            self.id, self.kind, nodes, self.at, self.by, self.why, gists=self.gists, distances=self.distances
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,7 @@ class TraceWriter:
 
     def acted(self, act: Act, state_hash: str) -> None:
         told = act.id, act.kind, act.nodes.runs, act.at, act.by, act.why
-        self._record(Acted(*told, state_hash, act.gists))
+        self._record(Acted(*told, state_hash, act.gists, act.distances))
 
     def keyframed(self, keyframe: Keyframe) -> None:
         self._record(keyframe)

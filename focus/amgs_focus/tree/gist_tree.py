@@ -190,8 +190,11 @@ class LifetimeTree:
 
     def gists(self, level: int, start: int, stop: int) -> torch.Tensor:
         """Gists [start, stop) of a level as (n, slots, d), in float32."""
-        rows = np.array(self._store.level(level).rows(start, stop), dtype=np.float32)
-        return torch.from_numpy(rows).view(-1, self.slots, self._width)
+        return self._as_gists(self._store.level(level).rows(start, stop))
+
+    def encoded(self, start: int, stop: int) -> torch.Tensor:
+        """Gists [start, stop) of blocks as the encoder makes them, whatever stands in their place."""
+        return self._as_gists(self._encode(1, start, stop))
 
     def text(self, start: int, end: int) -> str:
         """Tokens [start, end) as text; what was purged is only named."""
@@ -367,6 +370,9 @@ class LifetimeTree:
             below //= self._block_size
             level += 1
         return total
+
+    def _as_gists(self, rows: Rows) -> torch.Tensor:
+        return torch.from_numpy(np.array(rows, dtype=np.float32)).view(-1, self.slots, self._width)
 
     def _encode(self, level: int, first: int, last: int) -> Rows:
         """Gists [first, last) of a level as (n, slots * d) float16."""

@@ -66,11 +66,16 @@ class Descriptor:
     sources: tuple[str, ...] = ()
 
 
+Distances = tuple[tuple[float, float, float], ...]
+"""Nats a token, as `gist.polish.polished` measures them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Act:
     """One change to what is shown: who, when, why and of what. id: from 1, in order.
 
-    gists: of a polish, the gists of its blocks in order, as base64 of float16; "" takes polishing back.
+    gists: of a polish, the gists of its blocks in order, as base64 of float16; "" takes polishing back. distances: of
+    each of its blocks, how far a neighbour's gist, the one before and the polished one are from the block's tokens.
     """
 
     id: int
@@ -81,6 +86,7 @@ class Act:
     why: str = ""
     record: tuple[Descriptor, ...] = ()
     gists: str = ""
+    distances: Distances = ()
 
 
 Polished = Mapping[int, int]
@@ -106,6 +112,13 @@ class SpanMetadata:
     @property
     def next_id(self) -> int:
         return self.acts[-1].id + 1 if self.acts else 1
+
+    def distances(self, block: int) -> tuple[float, float, float] | None:
+        """Of a block whose gist is polished, as far as the act says it."""
+        act = next((act for act in self.acts if act.id == self.polished.get(block)), None)
+        if act is None or not act.distances:
+            return None
+        return act.distances[[node.index for node in act.nodes].index(block)]
 
     def in_force(self, act: Act) -> bool:
         """Whether anything of a forgetting still is."""

@@ -216,7 +216,7 @@ def entry_explanation(result: EntryExplanation) -> ResultTable:
     entry, decision = result.entry, result.decision
     pairs: list[tuple[str, Any]] = [
         ("entry", f"#{entry.position}, {entry.node}, tokens {entry.start:,} to {entry.end:,}"),
-        *([("gist", "polished")] if entry.polished else []),
+        *_polished(result),
         ("text", result.text),
         ("from", ", ".join(dict.fromkeys(s.label or s.source or s.kind for s in result.sources))),
         (
@@ -238,6 +238,15 @@ def entry_explanation(result: EntryExplanation) -> ResultTable:
         *(kept_rows(result.keeping) if result.keeping is not None else ()),
     ]
     return facts("Why", pairs, (f"! {NOTHING_ALIKE}.",) if result.unanswered else ())
+
+
+def _polished(result: EntryExplanation) -> list[tuple[str, str]]:
+    """How far the gist of a block is from its tokens since it was polished."""
+    known = result.keeping.distances if result.keeping is not None else None
+    if known is None:
+        return [("gist", "polished")] if result.entry.polished else []
+    told = f"polished: {known[2]:.2f} nats a token from its tokens, {known[1]:.2f} before, a neighbour's {known[0]:.2f}"
+    return [("gist", told)]
 
 
 def _resemblance(result: EntryExplanation) -> list[tuple[str, str]]:
@@ -322,9 +331,12 @@ def _gists_measured(result: GistsMeasured) -> str:
     if share is None:
         return "What follows is as easy with gists of elsewhere as with the text: nothing can be said of the gists"
     middle, low, high = share
+    before = result.carried.unpolished
+    was = None if before is None else before.share()
     return (
         f"The gists carry {middle:.0%} of what their blocks tell the model ({low:.0%} to {high:.0%}, 95 %, "
         f"{len(result.carried.windows)} places)"
+        + ("" if was is None else f", {was[0]:.0%} ({was[1]:.0%} to {was[2]:.0%}) before they were polished")
     )
 
 
@@ -333,18 +345,33 @@ def gists_measured(result: GistsMeasured) -> ResultTable:
     found = result.carried
     tokens, own, elsewhere = found.nats
     middle, low, high = found.content()
+    before = found.unpolished
+    columns = "first_block:id tokens own_gists gists_of_elsewhere"
+    rows: list[tuple[float, ...]] = [(each.tokens, each.own, each.elsewhere) for each in found.windows]
+    notes = [
+        f"Nats a token of what follows: {tokens:.2f} with the tokens, {own:.2f} with the blocks' own gists, "
+        f"{elsewhere:.2f} with gists of another place, which tell the kind of text. Own gists are better by "
+        f"{middle:.2f} ({low:.2f} to {high:.2f})."
+    ]
+    if before is not None:
+        columns += " own_before:n elsewhere_before:n polished:n"
+        rows = [
+            (*row, was.own, was.elsewhere, each.polished)
+            for row, was, each in zip(rows, before.windows, found.windows, strict=True)
+        ]
+        _, own, elsewhere = before.nats
+        middle, low, high = found.changed()
+        notes.append(
+            f"Before they were polished: {own:.2f} with the blocks' own gists, {elsewhere:.2f} with gists of another "
+            f"place. Polishing changed the first by {middle:+.3f} ({low:+.3f} to {high:+.3f}); below 0 is better."
+        )
+    told = ([f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row] for row in rows)
+    nodes = (str(each.node) for each in found.windows)
     return sheet(
         _gists_measured(result),
-        "first_block:id tokens own_gists gists_of_elsewhere",
-        (
-            (str(each.node), f"{each.tokens:.2f}", f"{each.own:.2f}", f"{each.elsewhere:.2f}")
-            for each in found.windows
-        ),
-        (
-            f"Nats a token of what follows: {tokens:.2f} with the tokens, {own:.2f} with the blocks' own gists, "
-            f"{elsewhere:.2f} with gists of another place, which tell the kind of text. Own gists are better by "
-            f"{middle:.2f} ({low:.2f} to {high:.2f}).",
-        ),
+        columns,
+        ((node, *row) for node, row in zip(nodes, told, strict=True)),
+        notes,
     )
 
 

@@ -64,6 +64,7 @@ _ACTS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = MappingProxyType(
         "slash": ("find", ()),
         "p": ("read the selected block", ()),
         "K": ("keep for later", ("conversation.keep",)),
+        "E": ("type the export to a file", ()),
         "L": ("go to the live end", ("focus.live", "conversation.live")),
         "U": ("undo the last change", ("calibration.undo", "overview.undo")),
         "enter": (

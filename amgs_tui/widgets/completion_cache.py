@@ -41,8 +41,7 @@ class CompletionCache:
         for one in (*getattr(inner, "entities", ()), *getattr(inner, "related", ())):
             self._entities |= dict.fromkeys((one.name, *getattr(one, "aliases", ())))
         self._frames = getattr(inner, "definitions", self._frames)
-        operations = getattr(inner, "operations", None)
-        self._operations = operations if isinstance(operations, tuple) else self._operations
+        self._operations = _journal_of(inner) or self._operations
 
     def find(self, text: str, limit: int) -> list[Block]:
         """Blocks whose title holds the text or whose id begins with it."""
@@ -68,7 +67,9 @@ class CompletionCache:
 
 
 def _blocks_of(result: Any) -> list[Block]:
-    """The blocks that a result carries, in its order."""
+    """The blocks that a result carries, in its order; a record of another memory is none."""
+    from amgs.types import Block
+
     found: list[Any] = [getattr(result, name, None) for name in ("block", "center")]
     for name in ("blocks", "candidates", "hits", "rows", "items", "mentions"):
         several = getattr(result, name, None)
@@ -76,7 +77,16 @@ def _blocks_of(result: Any) -> list[Block]:
             several = listed(result)  # a frame's rows are numbered as its table has them
         if isinstance(several, tuple):
             found += [getattr(each, "block", each) for each in several]
-    return [block for block in found if hasattr(block, "content")]
+    return [block for block in found if isinstance(block, Block)]
+
+
+def _journal_of(result: Any) -> tuple[JournalEntry, ...]:
+    """The entries of the journal that a result carries; what another program did is none."""
+    from amgs.types import JournalEntry
+
+    several = getattr(result, "operations", None)
+    listed = several if isinstance(several, tuple) else ()
+    return tuple(each for each in listed if isinstance(each, JournalEntry))
 
 
 def complete(registry: Registry | None, line: str, known: CompletionCache) -> list[Completion]:

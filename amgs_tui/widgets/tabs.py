@@ -19,7 +19,7 @@ TITLES: dict[str, tuple[str, str]] = {
     "graph": ("Graph", "Graph"),
     "decay": ("Decay", "Decay"),
     "calibration": ("Calibration", "Calib"),
-    "focus": ("Working context", "Context"),
+    "focus": ("Working context", "Ctx"),
     "overview": ("Overview", "Over"),
     "conversation": ("Conversation", "Conv"),
     **{name: each.titles for name, each in wing_panes().items()},

@@ -17,6 +17,7 @@ PANE: Final = WingPane(
         "u": ("packs.useful",),
         "x": ("packs.useless",),
         "K": ("packs.keep",),
+        "E": ("packs.export",),
     },
     exceptions={
         "packs.use": "the pane looks again by itself; r reads, and logs it",

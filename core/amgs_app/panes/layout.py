@@ -21,8 +21,8 @@ PANES: Final = (
 )
 """The panes in the order of their keys; those of wings come last."""
 
-PANE_KEYS: Final = "123456789`"
-"""The key of each pane, by its place; 0 puts back what was changed in a pane."""
+PANE_KEYS: Final = "123456789`M"
+"""The key of each pane, by its place. 0 puts back what was changed in a pane."""
 
 if TYPE_CHECKING:
     from amgs_app.panes.row_filter import ListFilter

@@ -173,7 +173,7 @@ def test_exports_of_others_tell_the_same(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("recorded",), "Nothing is recorded here"),
+        (("recorded", "--view", "audit"), "Nothing is recorded here"),
         (("recorded", "--view", "why"), "What was missed?"),
         (("recorded", "3", "--view", "audit"), "A number means nothing"),
         (("recorded", "--view", "scores", "--out", "x.csv"), "--out means nothing"),
@@ -186,6 +186,10 @@ def test_what_cannot_be_told_is_refused_in_a_sentence(
 ) -> None:
     assert run([*words]) != 0
     assert says in capsys.readouterr().err
+
+
+def test_a_list_of_nothing_says_how_to_record(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "OTEL_EXPORTER_OTLP_ENDPOINT" in told(capsys, "recorded")
 
 
 def test_a_file_of_something_else_and_a_search_that_was_none_are_refused(

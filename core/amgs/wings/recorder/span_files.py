@@ -141,6 +141,15 @@ def files_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob(f"*{ENDING}") if path.stem.isdecimal())
 
 
+def sizes_in(folder: Path) -> dict[Path, int]:
+    """The files of a folder with their bytes: other ones where anything came since."""
+    found = {}
+    for path in files_in(folder):
+        with suppress(FileNotFoundError):  # the oldest goes while others are written
+            found[path] = path.stat().st_size
+    return found
+
+
 @dataclass
 class SpanReader:
     """Reads the entries of a folder, again and again what is new. torn: entries that were left out since they are not

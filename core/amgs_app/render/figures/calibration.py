@@ -102,11 +102,11 @@ def _calibration(
         body = body.part(0, 1)
     if body.width >= 74 and body.height >= 9:
         left = min(body.width * 11 // 20, body.height * 3 + 8)
-        _diagram(body.part(0, 0, left), bins, chosen)
+        draw_diagram(body.part(0, 0, left), bins, chosen)
         side = body.part(left + 2, 0)
     else:
         top = body.height if body.height < 14 else max(9, body.height * 3 // 5)
-        _diagram(body.part(0, 0, None, top), bins, chosen)
+        draw_diagram(body.part(0, 0, None, top), bins, chosen)
         side = body.part(0, top)
     if side.height >= 3:
         y = _parts(side, result) if side.height >= (10 if chosen is None else 14) else 0
@@ -189,7 +189,7 @@ def _head(sheet: Figure, result: Reliability, of: str) -> None:
 # --- the diagram ------------------------------------------------------------------------------------------
 
 
-def _diagram(region: Region, bins: Sequence[ReliabilityBin], chosen: int | None = None) -> None:
+def draw_diagram(region: Region, bins: Sequence[ReliabilityBin], chosen: int | None = None) -> None:
     """Predicted to the right, observed upwards; on the dotted diagonal a forecast of .7 comes true 7 times
     in 10. chosen: a bin whose count is marked.
     """

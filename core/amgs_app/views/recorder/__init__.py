@@ -1,6 +1,4 @@
-"""The recorder in the application: `record`, `recorded`, `versus`, `bisect`, their results, and how they are shown. It
-has no pane: what it tells is tables, on whatever screen asks for them.
-"""
+"""The recorder in the application: `record`, `recorded`, `versus`, `bisect`, their results, and how they are shown."""
 
 from __future__ import annotations
 
@@ -14,5 +12,8 @@ VIEW: Final = WingView(
     heading="Watch another memory",
     operations="amgs_app.views.recorder.commands",
     entries="amgs_app.views.recorder.entries",
+    look="amgs_app.views.recorder.commands:recorded",
+    listing="amgs_app.views.recorder.figures:LISTING",
+    terms="amgs_app.views.recorder.figures:TERMS",
 )
 """What the application gains."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 View = Literal["traffic", "recall", "records", "audit", "scores", "why", "conversations"]
 _EVERY: Final = 0.5
 """Seconds between two lines that say what came."""
+_HELD: Final = 32 * 2**20
+"""Bytes up to which what was read last is kept, parsed, until more came: it takes some five times as many."""
+_SHOWN, _EXAMPLES = 50, 10
 _HITS: Final = 400
 """What our own memory is asked for, where a budget says how much of it counts."""
 
@@ -132,6 +136,7 @@ def _listen(
     summary="Show what the memory of another program did, what of it was of use, and what is not.",
     synonyms=("recalls", "audit", "foreign memory"),
     example="recorded --view audit --days 30 --out retire.csv",
+    pane="recorder",
 )
 def recorded(
     engine: Engine,
@@ -160,7 +165,12 @@ def recorded(
             "--days", metavar="N", min=0, help="Of an audit: not recalled for so long before the last span."
         ),
     ] = 30,
-    limit: Annotated[int, Option("--limit", metavar="N", min=1, help="Show at most N.")] = 50,
+    limit: Annotated[
+        int | None,
+        Option(
+            "--limit", metavar="N", min=1, help="Show at most N; default: 50, of an audit 10 of each reason."
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         Option(
@@ -191,27 +201,30 @@ def recorded(
     view = view or ("recall" if number is not None else "traffic")
     _check(view, number=number, find=find, out=out)
     from amgs.sessions.spans import instant_of
-    from amgs.wings.recorder.foreign_memory import memory_of, of_store
+    from amgs.wings.recorder.foreign_memory import of_store
 
-    folder = _folder(engine)
-    spans, torn = _spans(folder)
+    folder, most = _folder(engine), limit or _SHOWN
+    spans, torn, everything = _read(folder)
+    if not spans and view != "traffic":
+        raise _nothing_recorded()
     if view == "conversations":
-        return showing.show_conversations(spans, find, limit, out)
-    memory = of_store(memory_of(spans), store)
+        return showing.show_conversations(spans, find, most, out)
+    memory = of_store(everything, store)
     match view:
         case "recall":
             return showing.show_recall(memory, _search(memory, number))
         case "records":
-            return showing.show_records(memory, find, limit, out)
+            return showing.show_records(memory, find, most, out)
         case "audit":
-            return showing.show_audit(memory, instant_of(max(span.end for span in spans)), days, limit, out)
+            ended = instant_of(max(span.end for span in spans))
+            return showing.show_audit(memory, ended, days, limit or _EXAMPLES, out)
         case "scores":
             from amgs.wings.recorder.uses import review_scores
 
             return RecallScores(review_scores(memory))
         case "why":
             return showing.show_why(memory, _search(memory, number), find)
-    return showing.show_traffic(memory, find, limit, spans, torn, folder)
+    return showing.show_traffic(memory, find, most, spans, torn, folder)
 
 
 _FOR_VIEWS: Final = {
@@ -234,20 +247,45 @@ def _check(view: View, **given: object) -> None:
         raise UsageError("What was missed?", way_out="Give it with --find, in the words of its record.")
 
 
-def _spans(folder: Path) -> tuple[tuple[RecordedSpan, ...], int]:
-    """The spans that were recorded; raises InputError where none were."""
+Everything = tuple[tuple["RecordedSpan", ...], int, "ForeignMemory"]
+"""The spans that were recorded, how many bodies are not whole, and the memory that they tell of."""
+
+
+def _spans(folder: Path) -> Everything:
+    """What was recorded; raises InputError where nothing was."""
+    read = _read(folder)
+    if not read[0]:
+        raise _nothing_recorded()
+    return read
+
+
+def _nothing_recorded() -> InputError:
+    return InputError(
+        "Nothing is recorded here.",
+        way_out="`record` listens for spans, `record FILE` takes them from a file.",
+    )
+
+
+def _read(folder: Path) -> Everything:
+    from amgs.wings.recorder.span_files import sizes_in
+
+    sizes = sizes_in(folder)
+    read = _parsed if sum(sizes.values()) <= _HELD else _parsed.__wrapped__
+    return read(folder, tuple(sizes.items()))
+
+
+@lru_cache(maxsize=1)
+def _parsed(folder: Path, sizes: tuple[tuple[Path, int], ...]) -> Everything:
+    """What lies in a folder; sizes: of its files, which tell whether it is still the same."""
     from amgs.sessions.spans import joined
     from amgs.wings.recorder.bodies import contents_of
+    from amgs.wings.recorder.foreign_memory import memory_of
     from amgs.wings.recorder.span_files import SpanReader
 
+    del sizes
     reader = SpanReader(folder)
     spans = joined(list(contents_of(reader.new())))
-    if not spans:
-        raise InputError(
-            "Nothing is recorded here.",
-            way_out="`record` listens for spans, `record FILE` takes them from a file.",
-        )
-    return spans, reader.torn
+    return spans, reader.torn, memory_of(spans)
 
 
 def _search(memory: ForeignMemory, number: int | None) -> MemoryOperation:
@@ -305,7 +343,6 @@ def versus(
     from amgs.exchange.question_cases import read_cases
     from amgs.types import BlockFilter
     from amgs.wings.recorder.contenders import contender
-    from amgs.wings.recorder.foreign_memory import memory_of
     from amgs.wings.recorder.versus import compare, controls
 
     cases = [case for case in read_cases(file) if case.must_contain or case.must_not_contain]
@@ -329,7 +366,7 @@ def versus(
                 amgs=ask,
                 embed=memory.tasks.embed,
                 dimension=memory.space[1],
-                recorded=lambda: memory_of(_spans(_folder(engine))[0]),
+                recorded=lambda: _spans(_folder(engine))[2],
                 held=held,
             )
             for one in memories or ("amgs",)

@@ -8,11 +8,16 @@ from amgs.text.plural import plural
 from amgs_app.render.catalogue import entry
 from amgs_app.render.drawing import tabled
 from amgs_app.render.sheet import ResultTable, facts, sheet
+from amgs_app.views.recorder import figures
+from amgs_app.views.recorder.figures import asked
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from amgs.wings.recorder.bisection import Bisection
-    from amgs.wings.recorder.foreign_memory import MemoryOperation
     from amgs.wings.recorder.versus import ContenderScore
+    from amgs_app.render.figures.canvas import Canvas
+    from amgs_app.session.operator import Operator
     from amgs_app.views.recorder.results import (
         CauseSearch,
         MemoriesCompared,
@@ -34,6 +39,10 @@ _OPT_IN = (
 )
 
 
+HOW = "Run your program with OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 while amgs record listens."
+_NO_MEMORY = "no span tells of a memory: `--view conversations` shows the rest"
+
+
 def _recorded_told(result: SpansRecorded) -> str:
     return f"{plural(result.spans, 'span')}: {result.memory:,} of memory, {plural(result.answers, 'answer')}"
 
@@ -52,17 +61,14 @@ def spans_recorded(result: SpansRecorded) -> ResultTable:
     return facts("Recorded", [row for row in rows if row[1] != ""], notes)
 
 
-def _asked(one: MemoryOperation) -> str:
-    """What an operation was about: its query, else its records, else the id of one."""
-    told = one.query or " · ".join(each.content or each.id for each in one.records[:3]) or one.record
-    return " ".join(told.split())
-
-
 def _traffic_told(result: MemoryTraffic) -> str:
     return f"{plural(result.total, 'operation')} of {plural(len(result.stores), 'memory', 'memories')}"
 
 
-@entry(figure=tabled, sentence=_traffic_told)
+@entry(
+    figure=figures.drawn(figures.traffic_page),
+    sentence=_traffic_told,
+)
 def memory_traffic(result: MemoryTraffic) -> ResultTable:
     rows = [
         (
@@ -72,7 +78,7 @@ def memory_traffic(result: MemoryTraffic) -> ResultTable:
             one.store or None,
             one.count,
             round(one.milliseconds) if one.milliseconds else None,
-            _asked(one),
+            asked(one),
         )
         for one in result.operations
     ]
@@ -80,18 +86,18 @@ def memory_traffic(result: MemoryTraffic) -> ResultTable:
     notes = [
         f"{plural(result.spans, 'span')}, {plural(result.answers, 'answer')} of models;"
         f" {plural(result.records, 'record')} there now",
-        f"stores: {stores}" if stores else "no span tells of a memory: `--view conversations` shows the rest",
+        f"stores: {stores}" if stores else _NO_MEMORY if result.spans else f"nothing is recorded yet. {HOW}",
         f"{result.total - len(rows):,} earlier ones; `--limit` shows more"
         if result.total > len(rows)
         else "",
         _OPT_IN if result.operations and not result.told else "",
         f"{plural(result.torn, 'body was', 'bodies were')} not whole" if result.torn else "",
-        "`recorded N` shows what a search brought, `--view audit` what is of no use",
+        "`recorded N` shows what a search brought, `--view audit` what is of no use" if result.spans else "",
     ]
     return sheet("What the memory was asked", "n:n at:at did store~ records:n ms:n? what*", rows, notes)
 
 
-@entry(figure=tabled)
+@entry(figure=figures.drawn(figures.recall_page))
 def recall_shown(result: RecallShown) -> ResultTable:
     one = result.operation
     marks = {True: "used", False: "not used", None: "cannot be told"}
@@ -105,11 +111,11 @@ def recall_shown(result: RecallShown) -> ResultTable:
         f"{beside:,} that lay there by a search for the words of the query alone" if beside else "",
         "used: an answer after it holds half of the words that the record brought along",
     )
-    title = f"{one.act} {one.number}, {one.at:%Y-%m-%d %H:%M:%S}: {_asked(one)}"
+    title = f"{one.act} {one.number}, {one.at:%Y-%m-%d %H:%M:%S}: {asked(one)}"
     return sheet(title, "place:n what score:score id~ content*", rows, notes)
 
 
-@entry(figure=tabled)
+@entry(figure=figures.drawn(figures.records_page))
 def memory_records(result: MemoryRecords) -> ResultTable:
     rows = [
         (one.id or None, one.store or None, one.since, one.versions, one.recalls, one.content)
@@ -131,7 +137,10 @@ def _audit_told(result: MemoryAudit) -> str:
     return f"{found:,} of {plural(result.records, 'record')} are of no use, or cannot be right"
 
 
-@entry(figure=tabled, sentence=_audit_told)
+@entry(
+    figure=figures.drawn(figures.audit_page),
+    sentence=_audit_told,
+)
 def memory_audit(result: MemoryAudit) -> ResultTable:
     rows = [
         (one.reason, one.id or None, one.since, one.recalls, one.content, one.because) for one in result.rows
@@ -139,8 +148,8 @@ def memory_audit(result: MemoryAudit) -> ResultTable:
     counted = ", ".join(f"{count:,} {reason}" for reason, count in result.counts if count)
     notes = [
         f"of {plural(result.records, 'record')}: {counted or 'nothing was found'}",
-        f"{plural(result.searches, 'search', 'searches')} looked for them; not recalled lately: for"
-        f" {plural(result.days, 'day')}",
+        f"{plural(result.searches, 'search', 'searches')} looked for them"
+        + (f"; not recalled lately: for {plural(result.days, 'day')}" if result.days else ""),
         f"{plural(result.unread, 'record has', 'records have')} no text here; {_OPT_IN}"
         if result.unread
         else "",
@@ -152,7 +161,11 @@ def memory_audit(result: MemoryAudit) -> ResultTable:
     return sheet("Audit", "reason id~ since:day recalls:n content* because*", rows, notes)
 
 
-@entry(figure=tabled)
+def _scores(_: Operator, result: RecallScores, canvas: Canvas) -> Text:
+    return figures.draw_scores(canvas, result).render()
+
+
+@entry(figure=_scores)
 def recall_scores(result: RecallScores) -> ResultTable:
     review = result.review
     rows: list[tuple[Any, ...]] = []
@@ -188,7 +201,7 @@ def recall_scores(result: RecallScores) -> ResultTable:
 def missed_fact(result: MissedFact) -> ResultTable:
     rows: list[tuple[str, Any]] = [
         ("missed", result.fact),
-        ("asked", _asked(result.operation)),
+        ("asked", asked(result.operation)),
         ("cause", f"{result.cause}: {result.meant}"),
     ]
     if result.record or result.content:

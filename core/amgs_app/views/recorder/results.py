@@ -90,7 +90,9 @@ class MemoryRecords:
 
 @dataclass(frozen=True, slots=True)
 class AuditRow:
-    """A record that is of no use or cannot be right. other: the id of the record that says as much, or otherwise."""
+    """A record that is of no use or cannot be right. other: the id of the record that says as much, or otherwise, and
+    other_content what that says.
+    """
 
     reason: str
     store: str
@@ -100,6 +102,7 @@ class AuditRow:
     recalls: int
     other: str
     because: str
+    other_content: str
 
 
 @dataclass(frozen=True, slots=True)

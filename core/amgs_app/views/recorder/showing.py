@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from amgs.errors import InputError
 from amgs_app.views.recorder.results import (
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
     from amgs.sessions.spans import RecordedSpan
     from amgs.wings.recorder.foreign_memory import ForeignMemory, MemoryOperation
-
-_EXAMPLES: Final = 10
-"""Records that are shown of each reason of an audit."""
 
 
 def show_traffic(
@@ -95,7 +92,9 @@ def show_records(memory: ForeignMemory, find: str, limit: int, out: Path | None)
 
 
 def show_audit(memory: ForeignMemory, now: datetime, days: int, limit: int, out: Path | None) -> MemoryAudit:
-    """What is of no use, or cannot be right. now: when the last span ended, whenever it is looked at."""
+    """What is of no use, or cannot be right. now: when the last span ended, whenever it is looked at. limit: how many
+    records are shown of each reason.
+    """
     from amgs.wings.recorder import audit as auditing
 
     found = auditing.audit(memory, now, days)
@@ -109,6 +108,7 @@ def show_audit(memory: ForeignMemory, now: datetime, days: int, limit: int, out:
             len(one.record.recalls),
             one.other.id if one.other is not None else "",
             one.because,
+            one.other.content if one.other is not None else "",
         )
         for one in found.findings
     ]
@@ -117,9 +117,8 @@ def show_audit(memory: ForeignMemory, now: datetime, days: int, limit: int, out:
 
         told = [(one.reason, one.store, one.id, one.other, one.because) for one in rows]
         _write(out, to_csv(sheet("", "reason store id other because", told)))
-    few = min(limit, _EXAMPLES)
     shown = [
-        one for reason in auditing.REASONS for one in [row for row in rows if row.reason == reason][:few]
+        one for reason in auditing.REASONS for one in [row for row in rows if row.reason == reason][:limit]
     ]
     return MemoryAudit(
         tuple(shown),

@@ -1,0 +1,291 @@
+"""The Recorder pane: recalls come in as they are recorded, one is opened with what else lay there, an answer is
+diagnosed, and the views tell what is there, what is of no use, and what the scores are worth.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import urllib.request
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from amgs.types import JournalEntry
+from amgs.wings.recorder.foreign_memory import memory_of, of_store
+from amgs.wings.recorder.span_files import SpanWriter
+from amgs.wings.recorder.uses import review_scores
+from amgs_app.panes.layout import PANE_KEYS, PANES
+from amgs_app.render.figures.canvas import Canvas
+from amgs_app.terminal.screen import Symbols
+from amgs_app.views.recorder import figures, showing
+from amgs_app.views.recorder.results import RecallScores
+from amgs_tui.dialogs.reader import TextReader
+from amgs_tui.panes.recorder.pane import RecorderPane
+from amgs_tui.widgets.prompt import LineInput
+from tests.tui.app_drive import Drive, drive
+from tests.tui.app_world import World
+from tests.tui.picture_checks import (
+    SIZES,
+    SMALL,
+    Draw,
+    fills_its_canvas,
+    hides_no_text,
+    is_drawn_the_same_again,
+    keeps_to_its_signs,
+)
+from tests.tui.test_every_theme import THEMES, unreadable
+from tests.wings.recorder.spans_of import SpanWorld
+
+BEDS, PUMP = "The beds are watered every 9 hours.", "The pump is broken."
+KEY = {"`": "grave_accent"}.get(sign := PANE_KEYS[PANES.index("recorder")], sign)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("AMGS_DATA", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "data" / "recorded"
+
+
+def garden(conversations: int = 12) -> SpanWorld:
+    """Two that say the same, one that no search brings, and answers that use the first of what was brought."""
+    world = SpanWorld()
+    world.store("m1", BEDS)
+    world.store("m2", BEDS)
+    world.store("m3", PUMP)
+    world.store("h1", "Ilse lives in Bergen.", store="house")
+    for number in range(conversations):
+        found = [("m1", BEDS, 0.8), ("m2", "Roses want shade and old soil.", 0.3)]
+        world.search("when are the beds watered?", found, f"c{number}")
+        world.answer("when are the beds watered?", "Every 9 hours.", f"c{number}")
+    return world
+
+
+def record(folder: Path, world: SpanWorld) -> None:
+    with SpanWriter(folder) as writer:
+        writer.add("otlp-json", world.body, datetime.now(UTC))
+
+
+def pane_of(driven: Drive) -> RecorderPane:
+    pane = driven.app.main.pane("recorder")
+    assert isinstance(pane, RecorderPane)
+    return pane
+
+
+async def test_nothing_recorded_says_how_and_what_comes_then_is_followed(folder: Path) -> None:
+    async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
+        await driven.press(KEY)
+        pane = pane_of(driven)
+        await driven.until(lambda: "Nothing is recorded yet" in driven.text)
+        assert "OTEL_EXPORTER_OTLP_ENDPOINT" in driven.text and ":record" in driven.text
+        record(folder, garden())
+        await driven.until(lambda: pane.rows == 16)
+        assert "when are the beds watered?" in driven.text and "beds (15), house (1)" in driven.text
+        await driven.press("down")
+        assert pane.row is not None
+        held = pane.row.operation
+        more = SpanWorld(first=500)
+        more.now += 10**12
+        more.search("what is broken?", [("m3", PUMP, 0.5)], "later")
+        record(folder, more)
+        await driven.until(lambda: pane.rows == 17)
+        assert pane.row is not None and pane.row.operation == held and "2 newer ones: L" in driven.text
+        await driven.press("L")
+        assert pane.row.text == "what is broken?"
+
+
+async def test_what_is_recorded_in_the_screen_itself_is_seen_as_it_comes(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
+        await driven.press(KEY)
+        driven.app.run_line(f"record --port {port}")
+        await driven.until(lambda: f"127.0.0.1:{port}" in driven.text)
+        kind = {"Content-Type": "application/json"}
+        urllib.request.urlopen(
+            urllib.request.Request(f"http://127.0.0.1:{port}/v1/traces", garden().body, kind), timeout=20
+        ).close()
+        await driven.until(lambda: pane_of(driven).rows == 16)
+        await driven.pilot.press("escape")
+        await driven.settle()
+        assert "16 of memory" in driven.text, "stopped, it says what came"
+
+
+async def test_a_recall_is_opened_and_its_answer_diagnosed(folder: Path) -> None:
+    record(folder, garden())
+    async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
+        await driven.press(KEY)
+        pane = pane_of(driven)
+        await driven.until(lambda: pane.rows == 16)
+        await driven.press("down", "enter")
+        assert [(row.kind, row.id, row.score) for row in pane.lines] == [
+            ("used", "m1", 0.8),
+            ("not used", "m2", 0.3),
+        ]
+        assert "An answer after the recall holds half" in driven.text
+        await driven.press("w")
+        await driven.type("the pump is broken", "enter")
+        await driven.until(lambda: isinstance(driven.app.screen, TextReader))
+        assert "not recalled: It was there" in driven.text
+        await driven.press("escape", "backspace")
+        assert pane.view == "traffic" and pane.cursor == 1
+        journal = driven.app.state.cache.operations(99)
+        assert all(isinstance(one, JournalEntry) for one in journal), (
+            "what another program did is not to be undone"
+        )
+
+
+async def test_the_views_tell_what_is_there_what_is_of_no_use_and_what_scores_are_worth(folder: Path) -> None:
+    record(folder, garden())
+    async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
+        await driven.press(KEY)
+        pane = pane_of(driven)
+        await driven.until(lambda: pane.rows == 16)
+        await driven.press("v")
+        await driven.until(partial(pane.pages.__contains__, "records"))
+        assert [(row.id, row.count) for row in pane.lines] == [("h1", 0), ("m3", 0), ("m2", 12), ("m1", 12)]
+        await driven.press("v")
+        await driven.until(partial(pane.pages.__contains__, "audit"))
+        assert {row.id: row.kind for row in pane.lines} == {"m3": "never recalled", "h1": "never recalled"}
+        await driven.press("b")
+        await driven.type("400", "enter")
+        await driven.until(lambda: not pane.rows)
+        await driven.press("E")
+        line = driven.app.focused
+        assert isinstance(line, LineInput)
+        assert line.value == "recorded --view audit --days 400 --out retire.csv"
+        await driven.press("escape", "v")
+        await driven.until(lambda: pane.scores is not None)
+        assert "observed" in driven.text and "a used one scored higher" in driven.text
+
+
+async def test_ids_are_exported_and_one_store_is_looked_at_alone(folder: Path, tmp_path: Path) -> None:
+    record(folder, garden())
+    async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
+        await driven.press(KEY)
+        pane = pane_of(driven)
+        await driven.until(lambda: pane.rows == 16)
+        await driven.press("f")
+        await driven.press("down", "down", "enter")
+        await driven.until(lambda: pane.store == "house" and pane.rows == 1)
+        await driven.press("v", "v")
+        await driven.until(lambda: pane.view == "audit" and pane.rows == 0)
+        assert "of 1 record: nothing was found" in driven.text, "no search was made in that store"
+        driven.app.run_line("recorded --view audit --days 0 --out retire.csv")
+        await driven.until(lambda: pane.rows == 2)
+        assert (tmp_path / "retire.csv").read_text().splitlines()[1].startswith("never recalled,beds,m3")
+
+
+async def test_what_was_said_has_a_page_of_its_own(folder: Path) -> None:
+    record(folder, garden())
+    async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
+        driven.app.run_line("recorded --view conversations")
+        await driven.until(lambda: isinstance(driven.app.screen, TextReader))
+        assert "c11" in driven.text
+
+
+async def test_many_spans_are_walked_line_by_line_and_only_those_seen_are_drawn(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = garden(conversations=2_000)
+    record(folder, world)
+    drawn: list[str] = []
+    known = figures._line
+
+    def counting(*given: object) -> None:
+        drawn.append("")
+        known(*given)  # type: ignore[arg-type]
+
+    async with drive(World(raw=0, consolidated=4), (120, 40)) as driven:
+        await driven.press(KEY)
+        pane = pane_of(driven)
+        await driven.until(lambda: pane.rows == 2_004)
+        monkeypatch.setattr(figures, "_line", counting)
+        for key, at in (("G", 2_003), ("up", 2_002), ("g", 0), ("down", 1)):
+            drawn.clear()
+            await driven.press(key)
+            assert pane.cursor == at and 0 < len(drawn) < 4 * driven.app.size.height
+
+
+# --- pictures ---------------------------------------------------------------------------------------------
+
+
+def hostile() -> SpanWorld:
+    """Texts that no line was made for."""
+    world = garden(20)
+    world.store("漢字\x1b[31m", "  two\nlines and a name that is far too long for any list " * 9)
+    world.search("", [], "")
+    world.search("漢字 " * 80, [("", "漢字 " * 200, -3.5), ("x" * 90, "", 1e9)], "c" * 200)
+    return world
+
+
+MEMORY = memory_of(hostile().spans)
+PICTURES: dict[str, Draw] = {
+    "traffic": lambda c: figures.draw_page(
+        c,
+        figures.traffic_page(showing.show_traffic(MEMORY, "", 99, hostile().spans, 0, Path())),
+        cursor=0,
+    ).render(),
+    "recall": lambda c: figures.draw_page(
+        c, figures.recall_page(showing.show_recall(MEMORY, MEMORY.searches()[-1])), cursor=1
+    ).render(),
+    "records": lambda c: figures.draw_page(
+        c, figures.records_page(showing.show_records(MEMORY, "", 99, None)), cursor=0
+    ).render(),
+    "audit": lambda c: figures.draw_page(
+        c, figures.audit_page(showing.show_audit(MEMORY, MEMORY.operations[-1].at, 0, 99, None)), cursor=0
+    ).render(),
+    "scores": lambda c: figures.draw_scores(c, RecallScores(review_scores(MEMORY))).render(),
+    "no scores": lambda c: figures.draw_scores(
+        c, RecallScores(review_scores(of_store(MEMORY, "house")))
+    ).render(),
+}
+
+
+@pytest.mark.parametrize("size", [*SIZES, *SMALL], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_fills_its_canvas_exactly(name: str, size: tuple[int, int]) -> None:
+    fills_its_canvas(PICTURES[name], *size)
+
+
+@pytest.mark.parametrize("symbols", ["block", "ascii"])
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_keeps_to_the_signs_it_may_use(name: str, symbols: Symbols) -> None:
+    keeps_to_its_signs(PICTURES[name], symbols)
+    is_drawn_the_same_again(PICTURES[name])
+    hides_no_text(PICTURES[name])
+
+
+def test_the_row_under_the_cursor_is_told_without_colour() -> None:
+    page = figures.audit_page(showing.show_audit(MEMORY, MEMORY.operations[-1].at, 0, 99, None))
+    one, other = (figures.draw_page(Canvas(80, 10), page, cursor=at).render().plain for at in (0, 1))
+    assert one != other
+
+
+async def test_every_theme_can_be_read(folder: Path) -> None:
+    record(folder, hostile())
+    async with drive(World(raw=0, consolidated=4), (80, 24)) as driven:
+        await driven.press(KEY)
+        await driven.until(lambda: pane_of(driven).rows > 0)
+        for theme in THEMES:
+            driven.app.theme = theme
+            await driven.settle()
+            assert not unreadable(driven), theme
+
+
+def test_what_came_since_is_told_and_what_did_not_change_is_not_read_again(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from amgs_app.views.recorder.commands import _parsed, _read
+
+    record(folder, garden())
+    first = _read(folder)
+    assert _read(folder) is first and _parsed.cache_info().hits >= 1
+    more = SpanWorld(first=500)
+    more.store("m9", "The gate is green.")
+    record(folder, more)
+    assert len(_read(folder)[0]) == len(first[0]) + 1
+    assert json.dumps(sorted(one.id for one in _read(folder)[2].present)).count("m9") == 1

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from amgs.client.methods import ClientMethod
+from amgs.lazy_names import homes
 from amgs.wing_registry import WINGS
 
 _SECTIONS = (
@@ -40,7 +41,7 @@ def page() -> str:
         "Instants are aware and in UTC, scores lie in [0, 1].",
         "",
     ]
-    home = {name: module for module, names in amgs._HOMES.items() for name in names}
+    home = homes(amgs.__file__)
     for heading, modules in _SECTIONS:
         names = [name for name in amgs.__all__ if home[name].startswith(modules)]
         names.sort(key=lambda name: (name[0].isupper(), modules.index(_first(home[name], modules)), name))

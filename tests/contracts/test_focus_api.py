@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,13 +70,14 @@ def test_every_exported_name_of_the_focus_engine_is_there_and_explains_itself(na
         assert told and not told.startswith(f"{name}(")  # as a dataclass without a docstring has it
 
 
-def test_the_type_checker_and_the_loader_find_the_same_names() -> None:
-    tree = ast.parse(inspect.getsource(amgs_focus))
-    (checked,) = (node for node in tree.body if isinstance(node, ast.If))
-    homes = {
-        (alias.asname, node.module)
-        for node in checked.body
+def test_the_loader_finds_each_name_of_the_stub_and_no_other() -> None:
+    stub = Path(amgs_focus.__file__).with_suffix(".pyi")
+    told = [
+        alias.asname
+        for node in ast.parse(stub.read_text(encoding="utf-8")).body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
-    }
-    assert homes == {(name, module) for module, names in amgs_focus._HOMES.items() for name in names}
+    ]
+    assert sorted(map(str, told)) == amgs_focus.__all__
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = amgs_focus.Nothing  # type: ignore[attr-defined]

@@ -7,10 +7,13 @@ import inspect
 import typing
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-import amgs
+import amgs.types
+from amgs.lazy_names import homes
+from amgs.wing_registry import WINGS
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("core/amgs", "core/amgs_app", "focus/amgs_focus", "amgs_tui")
@@ -71,17 +74,29 @@ def is_literal(value: object) -> bool:
     return typing.get_origin(value) is typing.Literal
 
 
-def test_the_names_are_told_alike_to_the_importer_the_type_checker_and_the_loader() -> None:
-    tree = ast.parse(inspect.getsource(amgs))
-    (checked,) = (node for node in tree.body if isinstance(node, ast.If))
-    homes = {
+LAZY = [
+    amgs,
+    amgs.types,
+    *(w for w in map(import_module, (f"amgs.wings.{n}" for n in WINGS)) if hasattr(w, "__all__")),
+]
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_the_loader_finds_each_name_of_the_stub_and_no_other(package: ModuleType) -> None:
+    path = inspect.getsourcefile(package)
+    assert path is not None
+    tree = ast.parse(Path(path).with_suffix(".pyi").read_text(encoding="utf-8"))
+    told = {
         (alias.name, node.module)
-        for node in checked.body
+        for node in tree.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
+        if alias.asname
     }
-    assert sorted(name for name, _ in homes) == sorted(amgs.__all__) == amgs.__all__
-    assert homes == {(name, module) for module, names in amgs._HOMES.items() for name in names}
+    assert told == set(homes(path).items())
+    assert sorted(name for name, _ in told) == package.__all__
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = package.Nothing
 
 
 def test_every_public_method_of_memory_explains_itself() -> None:

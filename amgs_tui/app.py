@@ -187,9 +187,7 @@ class Workstation(App[None], inherit_bindings=False):
         self.dispatcher.start()
 
     def act_when_due(self) -> None:
-        """Have what has waited long enough consolidated, and what may be pruned proposed, where the settings ask for
-        it.
-        """
+        """Have what has waited long enough consolidated, where the settings ask for it."""
         self.dispatcher.ask_when_due(self.state)
 
     def on_resize(self) -> None:

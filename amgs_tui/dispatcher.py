@@ -103,16 +103,15 @@ class Dispatcher:
         return request
 
     def ask_when_due(self, state: ScreenState) -> None:
-        """Run what knows by the session's clock when it is due, unless something runs: the next look comes soon."""
+        """Have the inbox consolidated where the settings ask for it, if it is due, unless something runs: the next look
+        comes soon.
+        """
         if self.engine.running is not None or state.overview is None:
             return
         held = state.overview.store.blocks
         if state.consolidates and held.get("raw", 0):
             consolidate = operations.lifecycle.consolidate(if_due=True)
             self.ask(consolidate, slot=f"{WHEN_DUE}: inbox", origin="screen")
-        if state.proposes and held.get("consolidated", 0):
-            prune = operations.maintenance.prune(propose=True, if_due=True)
-            self.ask(prune, slot=f"{WHEN_DUE}: pruning", origin="screen")
 
     def look(self) -> None:
         """Have every pane look again: those on the screen now, the others when they come there."""

@@ -180,9 +180,8 @@ class EngineReport(Message):
 class Opening:
     """A session's clock, and what its settings ask for.
 
-    consolidates: by itself, as soon as it is due. proposes: what may be pruned, likewise. attached: the engine,
-    where it is one that is served elsewhere. drafts: corrections that an earlier session left.
-    ignored: a line about each retired setting.
+    consolidates: by itself, as soon as it is due. attached: the engine, where it is one that is served
+    elsewhere. drafts: corrections that an earlier session left. ignored: a line about each retired setting.
     """
 
     clock: Clock | None = None
@@ -192,7 +191,6 @@ class Opening:
     keys: Mapping[str, str] = field(default_factory=dict)
     commands: Mapping[str, str] = field(default_factory=dict)
     consolidates: bool = False
-    proposes: bool = False
     attached: RemoteEngine | None = None
     drafts: KeptDrafts | None = None
     ignored: tuple[str, ...] = ()
@@ -221,7 +219,6 @@ class Opening:
             screen.keys,
             screen.commands,
             consolidates=memory.consolidation.automatic and attached is None,
-            proposes=memory.pruning.interval_hours > 0 and attached is None,
             attached=cast("RemoteEngine | None", attached),
             drafts=operator.take_up_drafts(),
             ignored=tuple(ignored),

@@ -94,7 +94,6 @@ class ResultRouter:
         if opening.attached is not None:
             self.state.attached = True
             self.follow(opening.attached)
-        self.state.proposes = opening.proposes
         looks = self.appearance
         self.notices.skipped_themes(looks.add_folders(opening.theme_folders))
         self.notices.ignored_settings(opening.ignored)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class ScreenState:
     """The store's name and clock, its overview, the last frame, the selection, and the blocks seen so far.
 
-    clock: gives the memory's time; None until the session is open. consolidates, proposes: by itself, as soon as it is
-    due. attached: the memory is served elsewhere. models: how far those are that are loaded ahead; None where none are.
+    clock: gives the memory's time; None until the session is open. consolidates: by itself, as soon as it is due.
+    attached: the memory is served elsewhere. models: how far those are that are loaded ahead; None where none are.
     """
 
     store_name: str = ""
@@ -32,7 +32,6 @@ class ScreenState:
     recording: bool = False
     consolidates: bool = False
     attached: bool = False
-    proposes: bool = False
     models: ModelsLoading | None = None
     cache: CompletionCache = field(default_factory=CompletionCache)
 

@@ -165,12 +165,6 @@ class PruningSettings(SettingsSection):
         le=1,
         description="A block that no other comes as near as this stands alone on its subject, and stays; 0 for none.",
     )
-    interval_hours: float = Field(
-        default=0.0,
-        ge=0,
-        description="Hours after which the open workstation looks again for what may be pruned, and proposes it; it "
-        "prunes nothing by itself. 0: never.",
-    )
 
 
 class CalibrationSettings(SettingsSection):

@@ -30,6 +30,7 @@ RETIRED: Mapping[str, str] = {
     "memory.identity": _CONSTANTS.format("amgs.frames.self and amgs.frames.cache"),
     "memory.enhancement": _CONSTANTS.format("amgs.lifecycle.similarity, .enhance and .edge_health"),
     "memory.review": _CONSTANTS.format("amgs.lifecycle.supersede and .conflict"),
+    "memory.pruning.interval_hours": "the agent curation looks for what may be pruned, and `prune --dry-run` shows it",
     "memory.pruning.lowest": "give `--lowest` to `prune`",
     "memory.pruning.redundant_cosine": _CONSTANTS.format("amgs.lifecycle.prune"),
     "memory.pruning.alone_words": _CONSTANTS.format("amgs.lifecycle.prune"),

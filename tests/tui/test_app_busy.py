@@ -171,7 +171,6 @@ async def test_what_has_waited_is_consolidated_by_itself_where_the_settings_ask_
 ) -> None:
     monkeypatch.setenv("AMGS_MEMORY__CONSOLIDATION__AUTOMATIC", "true")
     monkeypatch.setenv("AMGS_MEMORY__CONSOLIDATION__INTERVAL_MINUTES", "20000")
-    monkeypatch.setenv("AMGS_MEMORY__PRUNING__INTERVAL_HOURS", "24")
     given = options(tmp_path / "s.duckdb", notes)
     engines: list[Engine] = []
 
@@ -190,9 +189,6 @@ async def test_what_has_waited_is_consolidated_by_itself_where_the_settings_ask_
         await driven.settle()
         assert "0 raw" in driven.lines[0] and "as it was due" in driven.text
         driven.app.state.consolidates = False
-        driven.app.act_when_due()
-        await driven.settle()
-        assert "0 blocks may be pruned" in driven.text
         await driven.press("colon")
         await driven.type('ingest "The crane was oiled."', "enter")
         clock.advance(timedelta(days=14))

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from amgs.clock import FixedClock
 from amgs.errors import Cancelled, UsageError
 from amgs.identity import block_id
-from amgs.settings import PruningSettings
 from amgs.types import Progress
 from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.encode import to_json
-from amgs_app.results.overview import Overview
 from amgs_app.session.operator import Operator
 from tests.engine.lifecycle_world import OTHERS, OWL, OWL_AGAIN, OWL_COPY, lively
 from tests.engine.memory_world import NOW
@@ -67,35 +63,6 @@ def test_a_hard_pruning_asks_for_two_words(session: Operator) -> None:
     assert Path(done.ledger).exists()
     do(session, "undo")
     assert session.engine.memory.block(block_id(OWL)).status == "pruned"
-
-
-def test_what_may_be_pruned_is_proposed_when_it_is_time_and_only_proposed(
-    session: Operator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory, clock = session.engine.memory, session.engine.clock
-    assert isinstance(clock, FixedClock)
-    assert do(session, "prune --propose --if-due").due.due is False  # off unless a setting says otherwise
-    monkeypatch.setattr(
-        memory,
-        "settings",
-        memory.settings.model_copy(
-            update={"pruning": PruningSettings(interval_hours=24, relevance=1, centrality=1, confidence=1)}
-        ),
-    )
-    before = memory.counts()
-    latest = do(session, "undo --dry-run").operation.id
-    proposed = do(session, "prune --propose --if-due")
-    named = len(proposed.plan.candidates)
-    assert named == proposed.operation.blocks > 0 and memory.counts() == before
-    assert do(session, "prune --propose --if-due").due.because == "0 of 24 hours have passed"
-    assert memory.status().proposal == proposed.operation
-    assert f"{named} blocks may be pruned" in str(table_of(Overview(memory.status(), "", "tiny", False, 0)))
-    assert [line.side for line in memory.health().lines if "may be pruned" in line.told] == ["pruning"]
-    assert do(session, "undo --dry-run").operation.id == latest  # there is nothing of it to undo
-    clock.advance(timedelta(hours=24))
-    assert do(session, "prune --propose --if-due").operation.id > proposed.operation.id
-    do(session, "prune --limit 2")
-    assert memory.status().proposal is None
 
 
 def test_pruning_explains_what_keeps_a_block_and_prunes_nothing_by_it(session: Operator) -> None:
@@ -176,8 +143,6 @@ def test_every_simulation_is_a_verb_that_writes_nothing_and_repeats(
         ("insert", "no text to insert"),
         ("evolve --noise 0.2", "takes no --noise"),
         ("stability owl", "takes no TEXT"),
-        ("year --draws 3", "takes no --draws"),
-        ("year --days 0", "Cannot simulate 0 days"),
     ],
 )
 def test_a_simulation_takes_its_own_options_alone(session: Operator, line: str, told: str) -> None:

@@ -13,7 +13,7 @@ from amgs.calibration.metrics import BRIER_GOAL
 from amgs.clock import parse_instant
 from amgs.errors import StoreError
 from amgs.frames import registry
-from amgs.lifecycle import consolidate, decay_forecast, prune
+from amgs.lifecycle import consolidate, decay_forecast
 from amgs.lifecycle import verify as sound
 from amgs.lifecycle.schedule import Due
 from amgs.storage.assemblies import AssemblyRecord
@@ -25,7 +25,6 @@ from amgs.types import (
     Forecast,
     Health,
     HealthLine,
-    JournalEntry,
     Progress,
     StoreStatus,
     Verification,
@@ -65,14 +64,13 @@ def status(context: MemoryContext) -> StoreStatus:
         outcomes=outcomes,
         now=now,
         diversity=entropy(categories.values()),
-        proposal=prune.standing_proposal(context.storage),
         topology=topology(context, sum(blocks.values())),
     )
 
 
 def health(context: MemoryContext) -> Health:
-    """How each side of the memory stands: inbox, consolidation, graph, diversity, decay, review, calibration, budget,
-    and pruning once something was proposed for it.
+    """How each side of the memory stands: inbox, consolidation, graph, diversity, decay, review, calibration,
+    budget.
     """
     now, storage, threshold = context.clock.now(), context.storage, context.settings.decay.threshold
     due = Lifecycle(context).due()
@@ -91,7 +89,6 @@ def health(context: MemoryContext) -> Health:
         ),
         of_diversity(storage.blocks.by_category()),
         of_decay(ahead, kept),
-        *of_pruning(prune.standing_proposal(storage), now),
         *of_index(context),
         *of_centrality(context),
         of_review(storage.reviews.waiting()),
@@ -159,15 +156,6 @@ def of_decay(ahead: Forecast, blocks: int) -> HealthLine:
         told,
         f"decay forecast --days {ahead.days:g}",
     )
-
-
-def of_pruning(proposal: JournalEntry | None, now: datetime) -> tuple[HealthLine, ...]:
-    """What was proposed to be pruned and waits for the operator; nothing where nothing was ever proposed."""
-    if proposal is None:
-        return ()
-    standing: Standing = "watch" if proposal.blocks else "well"
-    told = f"{proposal.summary}, as of {_ago(proposal.at, now)}"
-    return (HealthLine("pruning", standing, told, "prune --dry-run"),)
 
 
 def of_index(context: MemoryContext) -> tuple[HealthLine, ...]:

@@ -33,14 +33,13 @@ from amgs.lifecycle.consolidate import ConsolidationInputs
 from amgs.lifecycle.decay_forecast import DecayPreview, preview
 from amgs.lifecycle.plan_editing import PlanDraft
 from amgs.lifecycle.proposals import EnhancementPlan, Proposal, chosen
-from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan, PruneProposal
+from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
 from amgs.lifecycle.schedule import Due
 from amgs.lifecycle.self_detection import owner
 from amgs.lifecycle.supersede import ReviewItem, ReviewPlan
 from amgs.log import journal
 from amgs.log import undo as undoing
 from amgs.settings import PruningSettings
-from amgs.storage.journal import PROPOSAL
 from amgs.text.text_model import TextModel
 from amgs.types import (
     Block,
@@ -324,20 +323,6 @@ class Lifecycle(MemoryPart):
         """Set blocks aside as pruned, whatever their signs; `undo` brings them back. `memory.erasure` erases."""
         whole = [self._context.whole_id(one) for one in ids]
         return erasing.delete(self._context.storage, whole, self._context.clock.now())
-
-    def proposal_due(self) -> Due:
-        """Whether it is time to look for what may be pruned, by the time since that was done last."""
-        last = self._context.storage.journal.last_of(PROPOSAL)
-        return schedule.proposal_due(
-            self._context.storage.blocks.by_status().get("consolidated", 0),
-            None if last is None else last.at,
-            self._context.clock.now(),
-            self._context.settings.pruning,
-        )
-
-    def propose_pruning(self) -> PruneProposal:
-        """Look for what may be pruned and record it in the journal, for an operator to decide; changes no block."""
-        return prune.propose(self._context.storage, self.plan_pruning(), self._context.clock.now())
 
     def preview_decay(self, block_id: str, decay_lambda: float, *, days: float = 30.0) -> DecayPreview:
         """What another λ (0 pins) would do to a block; changes nothing."""

@@ -27,7 +27,6 @@ from amgs.lifecycle.prune_criteria import EVEN, SIGNS, Signals, expendable, leas
 from amgs.settings import PruningSettings
 from amgs.storage.blocks import NumberedBlock
 from amgs.storage.erasure import LEDGER
-from amgs.storage.journal import PROPOSAL
 from amgs.storage.store import Storage
 from amgs.text.plural import plural
 from amgs.types import STATUSES, Block, BlockFilter, Edge, JournalEntry
@@ -97,14 +96,6 @@ class PruneAssessment:
     signs: tuple[Sign, ...]
     kept_by: tuple[str, ...]
     fades_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class PruneProposal:
-    """What may be pruned, recorded in the journal; nothing is changed. Only an operator prunes."""
-
-    plan: PrunePlan
-    operation: JournalEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,21 +323,6 @@ def apply(storage: Storage, proposal: PrunePlan, now: datetime, ledger: Path | N
             storage, HARD, change, f"{plural(len(blocks), 'block')} deleted, kept in {kept}", now
         )
     return Pruned(proposal, done, "" if not blocks else kept if ledger is None else str(ledger))
-
-
-def propose(storage: Storage, plan: PrunePlan, now: datetime) -> PruneProposal:
-    """Record in the journal how many blocks a plan would prune; changes no block."""
-    count = len(plan.candidates)
-    told = f"{count} block{'' if count == 1 else 's'} may be pruned"
-    with storage.transaction():
-        entry = storage.journal.append(PROPOSAL, now, told, (), blocks=count, edges=0)
-    return PruneProposal(plan, entry)
-
-
-def standing_proposal(storage: Storage) -> JournalEntry | None:
-    """The latest proposal, unless something was pruned since."""
-    proposed, done = (storage.journal.last_of(kind) for kind in (PROPOSAL, KIND))
-    return None if proposed is None or (done is not None and done.id > proposed.id) else proposed
 
 
 def _lines(storage: Storage, blocks: Sequence[Block], now: datetime) -> dict[str, dict[str, Any]]:

@@ -1,20 +1,18 @@
-"""When consolidation is due, by the time since the last one and by what waits in the inbox (AMGS §8.2), and when the
-memory should be looked through for what may be pruned, by the time since that was done last.
-"""
+"""When consolidation is due, by the time since the last one and by what waits in the inbox (AMGS §8.2)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from amgs.settings import ConsolidationSettings, PruningSettings
+from amgs.settings import ConsolidationSettings
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
     """Whether to act now, and why (not).
 
-    waiting: raw blocks; of a proposal, blocks that are looked through. next_at: the instant at which what waits becomes
+    waiting: raw blocks. next_at: the instant at which what waits becomes
     due by time; None when nothing waits.
     """
 
@@ -48,18 +46,3 @@ def due(
         return Due(True, told, waiting, last, next_at)
     told = f"{waiting} of {settings.volume} blocks, {minutes:.0f} of {settings.interval_minutes:g} minutes"
     return Due(False, told, waiting, last, next_at)
-
-
-def proposal_due(blocks: int, last: datetime | None, now: datetime, settings: PruningSettings) -> Due:
-    """Whether it is time to look for what may be pruned among `blocks` consolidated ones; last: when that was done."""
-    if not settings.interval_hours:
-        return Due(False, "switched off: memory.pruning.interval_hours is 0", blocks, last, None)
-    if blocks == 0:
-        return Due(False, "there are no consolidated blocks", 0, last, None)
-    if last is None:
-        return Due(True, "it was never done", blocks, None, now)
-    since = min(last, now)  # a clock that went back must not put it off for ever
-    next_at = since + timedelta(hours=settings.interval_hours)
-    hours = (now - since).total_seconds() / 3600.0
-    told = f"{hours:.0f} of {settings.interval_hours:g} hours have passed"
-    return Due(now >= next_at, told, blocks, last, next_at)

@@ -22,8 +22,7 @@ JournalTarget = Literal["block", "edge", "forecast", "clock"]
 RECALIBRATION = "calibrate"
 """The kind of the operations that learn from every verdict there is."""
 PROPOSAL = "propose"
-"""The kind of the operations that only say what may be pruned; `blocks` counts what they name, no row belongs to them.
-"""
+"""The kind of operations that an earlier version noted, which only say what may be pruned: no row belongs to them."""
 
 ERASED = "erase"
 """The kind of the operations that cannot be undone: what they took is nowhere; no row belongs to them."""

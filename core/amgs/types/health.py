@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Literal
 from amgs.types.entropy import Entropy
 
 if TYPE_CHECKING:
-    from amgs.types.lifecycle import JournalEntry
     from amgs.types.topology import StoreTopology
 
 
 @dataclass(frozen=True, slots=True)
 class StoreStatus:
-    """One look at the whole memory. diversity: entropy of the categories of its consolidated blocks. proposal: what
-    may be pruned, as the journal has it; None where nothing waits to be decided. topology: what the store consists of
-    beside one file; None where that is all.
+    """One look at the whole memory. diversity: entropy of the categories of its consolidated blocks. topology: what
+    the store consists of beside one file; None where that is all.
     """
 
     path: str
@@ -34,7 +32,6 @@ class StoreStatus:
     outcomes: int
     now: datetime
     diversity: Entropy = Entropy(0.0, 0.0)  # noqa: RUF009 (frozen)
-    proposal: JournalEntry | None = None
     topology: StoreTopology | None = None
 
 

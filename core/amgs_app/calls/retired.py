@@ -34,7 +34,7 @@ RETIRED: dict[str, str] = {
     "layout list": "use `layout use --list`",
     "layout save": "use `layout use NAME --save`",
     "operation": "use `operations ID`",
-    "prune propose": "use `prune --propose`",
+    "prune propose": "`prune --dry-run` shows what may be pruned",
     "review accept": "use `review decide ID accept`",
     "review reject": "use `review decide ID reject`",
     **dict.fromkeys(

@@ -11,12 +11,12 @@ from amgs.text.plural import plural
 from amgs_app.calls.marks import Arg, Option, Takes
 from amgs_app.calls.operation import operation
 from amgs_app.operations.arguments import DryRun, Limit, MostBlocks
-from amgs_app.results.memory import Enhanced, ReviewList, Untouched
+from amgs_app.results.memory import Enhanced, ReviewList
 
 if TYPE_CHECKING:
     from amgs.lifecycle.erase import ErasureReceipt
     from amgs.lifecycle.proposals import EnhancementPlan
-    from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan, PruneProposal
+    from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
     from amgs.lifecycle.supersede import ReviewPlan
     from amgs.types import JournalEntry, Progress
     from amgs_app.engine import Engine
@@ -125,16 +125,6 @@ def prune(
         Option("--explain", metavar="ID", help="Explain what keeps one block; nothing is pruned."),
         Takes("block"),
     ] = None,
-    propose: Annotated[
-        bool, Option("--propose", help="Prune nothing: note in the journal how much may be pruned.")
-    ] = False,
-    if_due: Annotated[
-        bool,
-        Option(
-            "--if-due",
-            help="With --propose: only when memory.pruning.interval_hours have passed since the last time.",
-        ),
-    ] = False,
     hard: Annotated[bool, Option("--hard", help="Delete blocks that are already pruned.")] = False,
     erase: Annotated[
         bool, Option("--erase", help="With --hard: erase their texts, without a ledger. No undo.")
@@ -150,11 +140,8 @@ def prune(
         Takes("file", made=True),
     ] = None,
     progress: Progress | None = None,
-) -> PrunePlan | Pruned | PruneAssessment | PruneProposal | Untouched | ErasureReceipt:
+) -> PrunePlan | Pruned | PruneAssessment | ErasureReceipt:
     """Mark blocks as pruned and drop their edges, if they are under all four limits at once.
-
-    With --propose no block is changed: what would be taken is looked for, and the journal notes how much that is. With
-    `memory.pruning.interval_hours` set, the open workstation does this by itself; from a scheduler, add --if-due.
 
     With --explain nothing is pruned: each of a block's four signs is compared with its limit. With --hard, blocks
     that are already pruned are deleted from the store, after they were written to a ledger. Both can be undone.
@@ -165,12 +152,6 @@ def prune(
     lifecycle = engine.memory.lifecycle
     if erase and not hard:
         raise UsageError("--erase erases what --hard deletes.", way_out="Give both, or leave --erase out.")
-    if if_due and not propose:
-        raise UsageError("--if-due says when to --propose.", way_out="Give both, or leave --if-due out.")
-    if propose:
-        if if_due and not (due := lifecycle.proposal_due()).due:
-            return Untouched(due, "Proposal")
-        return lifecycle.propose_pruning()
     if explain is not None:
         wanted = engine.block(explain).id
         return lifecycle.explain_pruning(wanted, threshold=threshold, lowest=lowest)

@@ -197,12 +197,9 @@ class SearchList:
 
 @dataclass(frozen=True, slots=True)
 class Untouched:
-    """`consolidate --if-due`, `prune --propose --if-due` when it is not, `consolidate` of an empty inbox: nothing was
-    done, and why. what: was not due.
-    """
+    """`consolidate --if-due` when it is not, `consolidate` of an empty inbox: nothing was done, and why."""
 
     due: Due
-    what: str = "Consolidation"
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,21 +164,21 @@ def consolidated(result: Consolidated) -> ResultTable:
 
 @entry(sentence=title_of)
 def due(result: Due) -> ResultTable:
-    return _due(result, "Consolidation")
+    return _due(result)
 
 
-def _due(result: Due, what: str) -> ResultTable:
+def _due(result: Due) -> ResultTable:
     pairs = [
         ("because", result.because),
         ("waiting", result.waiting),
-        (f"last {what.lower()}", result.last),
+        ("last consolidation", result.last),
         ("due by time at", result.next_at),
     ]
-    return facts(f"{what} is due" if result.due else f"{what} is not due", pairs)
+    return facts("Consolidation is due" if result.due else "Consolidation is not due", pairs)
 
 
 @entry(figure=FigureOf("inbox list"), sentence=title_of)
 def untouched(result: Untouched) -> ResultTable:
     if result.due.because == "the inbox is empty":
         return sheet("There is nothing to consolidate: the inbox is empty", "what value*", ())
-    return _due(result.due, result.what)
+    return _due(result.due)

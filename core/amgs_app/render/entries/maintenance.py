@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amgs.lifecycle.conflict import SURE
 from amgs.text.plural import plural
-from amgs_app.render.catalogue import FigureOf, entry, table_of
+from amgs_app.render.catalogue import FigureOf, entry
 from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from amgs.exchange.migration import Migration
     from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt, RelatedBlock
     from amgs.lifecycle.proposals import EnhancementPlan, Proposal
-    from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan, PruneProposal
+    from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
     from amgs.lifecycle.supersede import ReviewPlan
     from amgs.storage.access import NamespaceAccess
     from amgs.types import Review
@@ -76,13 +75,6 @@ def prune_plan(result: PrunePlan) -> ResultTable:
         notes.append(f"Thresholds: {held}; `prune --explain ID` says what keeps a block")
     title = f"Plan: {plural(len(result.candidates), 'block')} {what}; nothing has been changed yet"
     return sheet(title, _PRUNING, _prune_rows(result), notes)
-
-
-@entry()
-def prune_proposal(result: PruneProposal) -> ResultTable:
-    told = table_of(result.plan)
-    title = f"{result.operation.summary[:1].upper()}{result.operation.summary[1:]}; nothing has been changed"
-    return replace(told, title=title, notes=(*told.notes, "`prune` prunes them."))
 
 
 @entry()

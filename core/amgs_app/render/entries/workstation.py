@@ -94,7 +94,6 @@ def overview(result: Overview) -> ResultTable:
         ("frames", store.frames),
         ("mean relevance", store.mean_relevance),
         ("last consolidation", store.last_consolidation),
-        *((("to decide", f"{store.proposal.summary}: `prune --dry-run`"),) if store.proposal else ()),
         ("Brier", store.brier),
         ("outcomes", store.outcomes),
         ("schema / changes", f"{store.schema_version} / {store.change_counter}"),

@@ -5,7 +5,7 @@ what there is, what of it is of no use, and what its scores are worth.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -16,7 +16,6 @@ from amgs_app.render.figures.canvas import Canvas, Figure
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.terminal.line import quote
 from amgs_app.views.recorder import commands, figures
-from amgs_tui.dialogs.questions import Choice
 from amgs_tui.keys import show
 from amgs_tui.panes.lists import ListPane
 
@@ -24,24 +23,34 @@ if TYPE_CHECKING:
     from amgs.wings.recorder.foreign_memory import MemoryOperation
     from amgs_app.calls.call import Call
     from amgs_app.panes.row_filter import ListFilter, Row
-    from amgs_app.views.recorder.results import MemoryTraffic, RecallScores, RecallShown
+    from amgs_app.views.recorder.results import MemoryTraffic
     from amgs_tui.host import Host
+    from amgs_tui.messages import Follow
 
 VIEWS: Final[tuple[commands.View, ...]] = ("traffic", "records", "audit", "scores")
 """Those that the key goes through; a recall is opened from the traffic."""
-_MOST: Final = 5_000
-"""Lines of a view."""
+_SHOWN: Final[Mapping[str, tuple[commands.View, Callable[[Any], figures.RecorderPage]]]] = {
+    "MemoryTraffic": ("traffic", figures.traffic_page),
+    "RecallShown": ("recall", figures.recall_page),
+    "MemoryRecords": ("records", figures.records_page),
+    "MemoryAudit": ("audit", figures.audit_page),
+    "RecallScores": ("scores", figures.scores_page),
+}
+"""By the type of a result its view; what is none has a page of its own."""
+_DAYS: Final = (0, 7, 30, 90)
+_MOST: Final = 2_000
+"""Lines of a view: what is made of them takes the screen some 30 ms."""
 _EVERY: Final = 1.0
 """Seconds between two looks at whether anything came."""
-_REST: Final = 4
+_REST: Final = 2
 """So many times as long as a look took, nothing is read again: a large recording leaves time for everything else."""
 
 
 class RecorderPane(ListPane):
     """One view of what was recorded.
 
-    traffic: what was asked last; pages: what each view shows; scores: the one that is no list. recall: the one that is
-    open. store: the one that is looked at, "" for all; stores: all that there are. days: of the audit.
+    pages: what each view shows. traffic: what was asked. recall: the search that is open, None for none. store: the
+    one that is looked at, "" for all. days: of the audit.
     """
 
     NAME = "recorder"
@@ -63,13 +72,13 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         ),
         show("v", "view", "view", "recorder.view", "The next view: traffic, records, audit, scores"),
         show("w", "why", "why", "recorder.why", "Why the answer after this search lacks something"),
-        show("f", "store", "store", "recorder.store", "Look at one store of the program, or at all"),
+        show("f", "store", "store", "recorder.store", "Only the store of this line, or all again"),
         show(
             "b",
             "days",
             "days",
             "recorder.days",
-            "Of the audit: after how many days a record is not recalled lately",
+            "Audit what was not recalled for 7, 30 or 90 days, or only never",
         ),
         show("E", "export", "export", "recorder.export", "Type the export: ids to delete by, or all records"),
         show("L", "live", "live", "recorder.live", "To what came last"),
@@ -79,15 +88,11 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)
-        self.traffic: MemoryTraffic | None = None
-        self.recall: RecallShown | None = None
-        self.scores: RecallScores | None = None
         self.pages: dict[commands.View, figures.RecorderPage] = {}
         self.view: commands.View = "traffic"
-        self.store = ""
-        self.stores: Sequence[tuple[str, int]] = ()
-        self.days = 0
-        self._typing = ""
+        self.traffic: MemoryTraffic | None = None
+        self.recall: MemoryOperation | None = None
+        self.store, self.days = "", 0
         self._outer = 0
         self._sifted: tuple[figures.RecorderPage | None, ListFilter, Sequence[figures.RecorderRow]]
         self._sifted = None, self.sift, ()
@@ -101,77 +106,51 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
 
     def asks(self) -> Iterable[Call[Any]]:
         self._asked = time.monotonic()
-        yield commands.recorded(store=self.store, limit=_MOST)
-        yield from self._asks_view()
+        yield commands.recorded(view="traffic", store=self.store, limit=_MOST)
 
-    def _asks_view(self) -> Iterable[Call[Any]]:
-        """What the view shows beside the traffic."""
-        if self.view == "recall" and self.recall is not None:
-            yield commands.recorded(self.recall.operation.number, store=self.store)
-        elif self.view == "audit":
-            yield commands.recorded(view="audit", store=self.store, days=self.days, limit=_MOST)
-        elif self.view in ("records", "scores"):
-            yield commands.recorded(view=self.view, store=self.store, limit=_MOST)
+    def follow_up(self, call: Call[Any]) -> Follow | None:
+        """With the traffic, the view that is shown: spans that came late give a search another number."""
+        if call.arguments["view"] != "traffic" or self.view == "traffic":
+            return None
+        return lambda traffic: (self._asks_view(traffic.operations),)
+
+    def _asks_view(self, operations: Sequence[MemoryOperation] = ()) -> Call[Any]:
+        known, number = self.recall if self.view == "recall" else None, None
+        if known is not None:
+            number = next((one.number for one in operations if one.span == known.span), known.number)
+        return commands.recorded(number, view=self.view, store=self.store, days=self.days, limit=_MOST)
 
     def slot_of(self, call: Call[Any]) -> str:
-        given = call.arguments
-        return f"recorded {given['view'] or ('traffic' if given['number'] is None else 'recall')}"
+        return f"recorded {call.arguments['view']}"
 
-    def take(self, result: object) -> None:
-        from amgs_app.views.recorder.results import (
-            MemoryAudit,
-            MemoryRecords,
-            MemoryTraffic,
-            RecallScores,
-            RecallShown,
-        )
-
-        match result:
-            case MemoryTraffic():
-                self._take_traffic(result)
-            case RecallShown():
-                self.recall = result
-                self.pages["recall"] = figures.recall_page(result)
-            case MemoryRecords():
-                self.pages["records"] = figures.records_page(result)
-            case MemoryAudit():
-                self.days = result.days
-                self.pages["audit"] = figures.audit_page(result)
-            case RecallScores():
-                self.scores = result
+    def take(self, result: Any) -> None:
+        view, page_of = _SHOWN.get(type(result).__name__, (None, None))
+        if view is None or page_of is None:
+            return
+        row = self.row
+        self.pages[view] = page_of(result)
+        if view == "traffic":
+            self.traffic = result
+            self._sizes, took = _sizes_in(result.folder), time.monotonic() - self._asked
+            self._rests_until = time.monotonic() + _REST * took
+            if self.view == view and self.cursor and row is not None and row.operation is not None:
+                held = (
+                    row.operation.span
+                )  # the cursor stays on it; on the first line it stays with the latest
+                self.place_on(one.operation is not None and one.operation.span == held for one in self.lines)
+        elif view == "recall":
+            self.recall = result.operation
+        elif view == "audit":
+            self.days = result.days
         self.clip_cursor()
 
-    def _take_traffic(self, result: MemoryTraffic) -> None:
-        """What was asked grew: the cursor stays on its row, or on the latest where it stood there."""
-        row = self.row if self.view == "traffic" else None
-        held = row.operation.span if row is not None and row.operation is not None and self.cursor else ""
-        self._sizes, took = _sizes_in(result.folder), time.monotonic() - self._asked
-        self._rests_until = time.monotonic() + _REST * took
-        self.traffic = result
-        self.stores = result.stores if not self.store else self.stores
-        self.pages["traffic"] = figures.traffic_page(result)
-        if held:
-            self.place_on(one.operation is not None and one.operation.span == held for one in self.lines)
-
     def show_to_operator(self, command: str, result: object) -> None:
-        """What was asked for comes to the front; what is no view has a page of its own."""
-        del command
-        from amgs_app.views.recorder import results
-
-        if isinstance(result, results.MissedFact):
-            self.host.show_page("Why it was missed", result)
-        elif isinstance(result, results.RecordedConversations):
-            self.host.show_page("Conversations", result)
-        elif isinstance(result, results.RecallShown):
-            self._turn_to("recall")
-        elif isinstance(result, results.MemoryRecords):
-            self._turn_to("records")
-        elif isinstance(result, results.MemoryAudit):
-            self._turn_to("audit")
-        elif isinstance(result, results.RecallScores):
-            self._turn_to("scores")
+        """What was asked for comes to the front."""
+        view, _ = _SHOWN.get(type(result).__name__, (None, None))
+        if view is None:
+            self.host.show_page(command.capitalize(), result)
         else:
-            self._turn_to("traffic")
+            self._turn_to(view)
 
     def _turn_to(self, view: commands.View) -> None:
         if view != self.view:
@@ -196,7 +175,7 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
 
     @property
     def page(self) -> figures.RecorderPage | None:
-        """The list that is shown; None for a diagram, and for what is still read."""
+        """What the view shows; None while it is read."""
         return self.pages.get(self.view)
 
     @property
@@ -222,9 +201,7 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
     @property
     def search(self) -> MemoryOperation | None:
         """The search that is looked at."""
-        if self.view == "recall" and self.recall is not None:
-            return self.recall.operation
-        one = self.row.operation if self.row is not None else None
+        one = self.recall if self.view == "recall" else self.row.operation if self.row is not None else None
         return one if one is not None and one.act == "search" and not one.failed else None
 
     # --- the picture ----------------------------------------------------------------------------------------
@@ -233,10 +210,8 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         if self.empty:
             return ""
         of = f" of {self.store}" if self.store else ""
-        if self.view == "recall":
-            return f"recall{of} · w why something lacks · backspace back"
-        behind = f" · {plural(self.cursor, 'newer one')}: L" if self.view == "traffic" and self.cursor else ""
-        return f"{self.view}{of}{behind} · v other views"
+        newer = f" · {plural(self.cursor, 'newer one')}: L" if self.view == "traffic" and self.cursor else ""
+        return f"{self.view}{of}{newer} · {'backspace back' if self.view == 'recall' else 'v other views'}"
 
     def rows_on_screen(self) -> Mapping[int, int] | None:
         figure = self._figure(self.canvas())
@@ -252,14 +227,9 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         return notice(canvas, "Recorder", (), self.waits) if figure is None else figure.render()
 
     def _figure(self, canvas: Canvas) -> Figure | None:
-        """The picture of the view; None while nothing is read."""
-        if self.empty:
-            return None
-        if self.view == "scores":
-            return None if self.scores is None else figures.draw_scores(canvas, self.scores)
-        if self.page is None:
-            return None
-        return figures.draw_page(canvas, self.page, self.lines, self.cursor)
+        """The picture of the view; None while it is read."""
+        page = None if self.empty else self.page
+        return None if page is None else figures.draw_page(canvas, page, self.lines, self.cursor)
 
     # --- what the keys do -----------------------------------------------------------------------------------
 
@@ -276,11 +246,9 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
             case "back":
                 return self.view != "traffic"
             case "store":
-                return len(self.stores) > 1
+                return bool(self.store or (self.row is not None and self.row.store))
             case "view" | "live":
                 return not self.empty
-            case "filter_rows" | "sort_rows":
-                return self.page is not None
         return super().check_action(action, parameters)
 
     def action_open(self) -> None:
@@ -288,13 +256,8 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
             self.ask(commands.recorded(self.search.number, store=self.store))
 
     def action_view(self) -> None:
-        at = VIEWS.index(self.view) if self.view in VIEWS else -1
-        self._turn_to(VIEWS[(at + 1) % len(VIEWS)])
-        self._look_at_view()
-
-    def _look_at_view(self) -> None:
-        for call in self._asks_view():
-            self.ask(call, origin="screen")
+        self._turn_to(VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)] if self.view in VIEWS else VIEWS[1])
+        self.ask(self._asks_view(), origin="screen")
 
     def action_back(self) -> None:
         self._turn_to("traffic")
@@ -305,52 +268,27 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         self.look()
 
     def action_store(self) -> None:
-        names = ["", *(name for name, _ in self.stores if name)]
-        counts = dict(self.stores)
-        choices = [
-            Choice(
-                str(n),
-                name or "all stores",
-                plural(counts[name] if name else sum(counts.values()), "operation"),
-                marked=name == self.store,
-            )
-            for n, name in enumerate(names)
-        ]
-        self.choose("Which store?", choices, lambda n: self._look_at_store(names[int(n)]))
-
-    def _look_at_store(self, name: str) -> None:
-        self.store, self.cursor, self._outer = name, 0, 0
-        if self.view == "recall":
-            self._turn_to("traffic")
+        self.store = self.row.store if self.row is not None and not self.store else ""
+        self.cursor = self._outer = 0
         self.look()
 
+    def action_days(self) -> None:
+        self.days = next((days for days in _DAYS if days > self.days), _DAYS[0])
+        self.ask(self._asks_view(), origin="screen")
+
     def action_why(self) -> None:
-        self._typing = "fact"
         self.host.ask_line(
             self.NAME, "missing", hint="What does the answer lack? In the words of its record."
         )
 
-    def action_days(self) -> None:
-        self._typing = "days"
-        hint = "Days without a recall; 0 asks only what was never recalled."
-        self.host.ask_line(self.NAME, "days", str(self.days), hint=hint, replace=True)
-
     def take_answer(self, line: str) -> None:
-        search = self.search
-        if self._typing == "fact" and search is not None:
-            self.ask(commands.recorded(search.number, view="why", find=line.strip(), store=self.store))
-        elif self._typing == "days" and line.strip().isdecimal():
-            self.days = int(line)
-            self._look_at_view()
-        elif self._typing == "days":
-            self.notify("Give a number of days, such as 30.", title="No days", severity="warning")
+        if self.search is not None:
+            self.ask(commands.recorded(self.search.number, view="why", find=line.strip(), store=self.store))
 
     def action_export(self) -> None:
+        days, file = (f" --days {self.days}", "retire.csv") if self.view == "audit" else ("", "records.json")
         of = f" --store-id {quote(self.store)}" if self.store else ""
-        if self.view == "audit":
-            self.host.command(f"recorded --view audit --days {self.days}{of} --out retire.csv")
-        else:
-            self.host.command(f"recorded --view records{of} --out records.json")
+        self.host.command(f"recorded --view {self.view}{days}{of} --out {file}")
 
 
 def _sizes_in(folder: str) -> Mapping[Path, int]:

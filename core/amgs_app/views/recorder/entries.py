@@ -12,12 +12,8 @@ from amgs_app.views.recorder import figures
 from amgs_app.views.recorder.figures import asked
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from amgs.wings.recorder.bisection import Bisection
     from amgs.wings.recorder.versus import ContenderScore
-    from amgs_app.render.figures.canvas import Canvas
-    from amgs_app.session.operator import Operator
     from amgs_app.views.recorder.results import (
         CauseSearch,
         MemoriesCompared,
@@ -87,7 +83,7 @@ def memory_traffic(result: MemoryTraffic) -> ResultTable:
         f"{plural(result.spans, 'span')}, {plural(result.answers, 'answer')} of models;"
         f" {plural(result.records, 'record')} there now",
         f"stores: {stores}" if stores else _NO_MEMORY if result.spans else f"nothing is recorded yet. {HOW}",
-        f"{result.total - len(rows):,} earlier ones; `--limit` shows more"
+        f"{result.total - len(rows):,} earlier ones (--limit)"
         if result.total > len(rows)
         else "",
         _OPT_IN if result.operations and not result.told else "",
@@ -122,7 +118,7 @@ def memory_records(result: MemoryRecords) -> ResultTable:
         for one in result.records
     ]
     notes = (
-        f"{result.total - len(rows):,} earlier ones; `--limit` shows more"
+        f"{result.total - len(rows):,} earlier ones (--limit)"
         if result.total > len(rows)
         else "",
         f"`import {result.out}` makes a memory of them that every pane shows"
@@ -161,11 +157,7 @@ def memory_audit(result: MemoryAudit) -> ResultTable:
     return sheet("Audit", "reason id~ since:day recalls:n content* because*", rows, notes)
 
 
-def _scores(_: Operator, result: RecallScores, canvas: Canvas) -> Text:
-    return figures.draw_scores(canvas, result).render()
-
-
-@entry(figure=_scores)
+@entry(figure=figures.drawn(figures.scores_page))
 def recall_scores(result: RecallScores) -> ResultTable:
     review = result.review
     rows: list[tuple[Any, ...]] = []

@@ -83,9 +83,7 @@ def memory_traffic(result: MemoryTraffic) -> ResultTable:
         f"{plural(result.spans, 'span')}, {plural(result.answers, 'answer')} of models;"
         f" {plural(result.records, 'record')} there now",
         f"stores: {stores}" if stores else _NO_MEMORY if result.spans else f"nothing is recorded yet. {HOW}",
-        f"{result.total - len(rows):,} earlier ones (--limit)"
-        if result.total > len(rows)
-        else "",
+        f"{result.total - len(rows):,} earlier ones (--limit)" if result.total > len(rows) else "",
         _OPT_IN if result.operations and not result.told else "",
         f"{plural(result.torn, 'body was', 'bodies were')} not whole" if result.torn else "",
         "`recorded N` shows what a search brought, `--view audit` what is of no use" if result.spans else "",
@@ -118,9 +116,7 @@ def memory_records(result: MemoryRecords) -> ResultTable:
         for one in result.records
     ]
     notes = (
-        f"{result.total - len(rows):,} earlier ones (--limit)"
-        if result.total > len(rows)
-        else "",
+        f"{result.total - len(rows):,} earlier ones (--limit)" if result.total > len(rows) else "",
         f"`import {result.out}` makes a memory of them that every pane shows"
         if result.out
         else "`--out FILE` writes them for `import FILE`, and so for every pane",

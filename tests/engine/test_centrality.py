@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from amgs.derived.centrality import LIVE, worked_out
@@ -13,7 +12,7 @@ from amgs.memory import Memory
 from amgs.settings import ConsolidationSettings, GraphSettings, Settings
 from amgs.types import HealthLine
 from amgs.types.tasks import TaskKind
-from amgs.workers import Worker, processes
+from amgs.workers import Worker
 from tests.engine.memory_world import open_memory, write_notes
 from tests.postgres_server import namespace
 
@@ -109,17 +108,6 @@ def test_of_one_graph_it_is_kept_once_and_none_replaces_a_later_one(memory: Memo
     counter = memory.change_counter
     assert not memory.tasks.keep_centrality(late) and not memory.tasks.keep_centrality(early)
     assert memory.change_counter == counter
-
-
-def test_another_process_works_out_the_same(tmp_path: Path) -> None:
-    with open_memory() as memory:
-        memory.ingest_folder(write_notes(tmp_path / "notes"))
-        memory.consolidate()
-        given = memory.tasks.graph_input()
-    with processes(1) as pool:
-        there = pool.submit(worked_out, given).result()
-    here = worked_out(given)
-    assert np.array_equal(there.numbers, here.numbers) and np.array_equal(there.scores, here.scores)
 
 
 def test_a_copy_is_scored_alike_and_an_erased_block_leaves_no_score(memory: Memory, tmp_path: Path) -> None:

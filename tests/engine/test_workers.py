@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, ProcessPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,7 +18,7 @@ from amgs.memory import Memory
 from amgs.settings import ConsolidationSettings, Settings
 from amgs.types import BlockFilter, Progress, Vector
 from amgs.types.tasks import TASK_KINDS, Task, TaskKind
-from amgs.workers import Worker, processes
+from amgs.workers import Worker
 from amgs_app import cli
 from amgs_app.operations.scale import health_of_workers
 from amgs_app.render.catalogue import table_of
@@ -34,7 +31,6 @@ PLACES: dict[str, Callable[[pytest.FixtureRequest, Path], str]] = {
     "postgres": lambda request, _: namespace(request.getfixturevalue("postgres")),
 }
 BOTH: tuple[TaskKind, ...] = ("embedding", "consolidation")
-SPAWN = multiprocessing.get_context("spawn")
 SMALL = Settings(consolidation=ConsolidationSettings(transaction=4))
 
 
@@ -233,41 +229,6 @@ def test_a_worker_makes_what_is_made_without_it(memory: Memory, tmp_path: Path) 
     assert Worker(memory, "a").run() == 0
 
 
-def test_the_processes_of_a_pool_compute_the_same_vectors(tmp_path: Path) -> None:
-    with open_memory(tmp_path / "m.duckdb", settings=SMALL) as memory:
-        memory.ingest_folder(write_notes(tmp_path / "notes"))
-        worker = Worker(memory, "a", kinds=("embedding",), pool=lambda: processes(2), width=2)
-        assert worker.run() == 1
-        kept = prepared(memory)
-    with open_memory() as other:
-        other.ingest_folder(tmp_path / "notes")
-        batch = other.tasks.texts(1, 6)
-        assert set(kept) == set(batch.blocks)
-        for block, vector in zip(batch.blocks, other.tasks.embed(batch.texts), strict=True):
-            assert np.allclose(kept[block][1], vector, atol=1e-6)
-
-
-def test_a_pool_whose_process_was_killed_is_made_anew(tmp_path: Path) -> None:
-    made: list[Executor] = []
-
-    def pool() -> Executor:
-        # The first one's process dies before it computes anything.
-        made.append(processes(1) if made else ProcessPoolExecutor(1, SPAWN, os._exit, (9,)))
-        return made[-1]
-
-    with open_memory(tmp_path / "m.duckdb") as memory:
-        memory.ingest_folder(write_notes(tmp_path / "notes"))
-        said: list[str] = []
-
-        def wait() -> bool:
-            later(memory, 60)
-            return len(said) < 2
-
-        Worker(memory, "a", kinds=("embedding",), pool=pool, say=said.append).run(wait)
-        assert len(made) == 2 and "attempt 1 failed: BrokenProcessPool" in said[0]
-        assert said[1] == "embedding 1: 6 of 6 vectors kept"
-
-
 def test_a_worker_that_is_stopped_gives_back_what_it_has(memory: Memory) -> None:
     progress = Progress(lambda done, total, doing: progress.cancel() if "finding names" in doing else None)
     with pytest.raises(Cancelled):
@@ -393,7 +354,6 @@ def test_the_commands_run_list_and_refuse(tmp_path: Path, capsys: pytest.Capture
         ("enqueue", "sorting"): "There is no kind of task 'sorting'",
         ("enqueue", "sorting", "--failed"): "--failed queues every task",
         ("run", "--once", "--kinds", "sorting"): "There is no kind of task 'sorting'",
-        ("run", "--once", "--processes", "0"): "processes",
         ("run", "--once", "--lease", "0"): "lease",
         ("run", "--once", "--every", "x"): "every",
         ("run", "--once", "--connect", "http://127.0.0.1:1"): "Workers open the store itself",

@@ -21,7 +21,6 @@ from tests.tui.app_world import NOW, World, draft
 WORKER = WorkerState(
     "worker-7 on host-b",
     ("embedding",),
-    "2 processes",
     NOW - timedelta(hours=2),
     NOW + timedelta(minutes=2),
     41,
@@ -74,7 +73,7 @@ async def test_namespace_index_and_workers_are_seen_at_every_size(
         assert size[0] < 100 or "worker-7 on host-b, lease 2 min" in rows["workers"]
         assert "journal" in driven.text and "inbox" in driven.text
         # What stands behind the lines, where there is room for it.
-        assert ("2 processes" in driven.text) == ("namespaces ─" in driven.text) == (size[1] >= 40)
+        assert ("embedding · 41 done" in driven.text) == ("namespaces ─" in driven.text) == (size[1] >= 40)
         # Done and built, each line says so.
         memory = world.session.engine.memory
         memory.tasks.leave(WORKER.name)

@@ -261,6 +261,7 @@ class Tasks:
         found = []
         for kept in self._context.storage.meta.kept(_PREFIX).values():
             told = json.loads(kept)
+            told.pop("where", None)  # an earlier version told how many processes it had
             for key in ("since", "until"):
                 told[key] = parse_instant(told[key])
             found.append(WorkerState(**{**told, "kinds": tuple(told["kinds"])}))

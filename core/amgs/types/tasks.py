@@ -33,13 +33,10 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class WorkerState:
-    """A worker as it last told of itself. where: what its tasks are computed in. until: it is taken for gone then.
-    done, failed: attempts that came to an end so.
-    """
+    """A worker as it last told of itself. until: it is taken for gone then. done, failed: attempts that ended so."""
 
     name: str
     kinds: tuple[TaskKind, ...]
-    where: str
     since: datetime
     until: datetime
     done: int = 0

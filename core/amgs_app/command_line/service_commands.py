@@ -230,9 +230,6 @@ def run_workers(
             help="embedding, consolidation, centrality, index; may be repeated; all if not given.",
         ),
     ] = None,
-    count: Annotated[
-        int, Option("--processes", metavar="N", min=1, max=64, help="How many processes compute.")
-    ] = 1,
     lease: Annotated[
         float,
         Option("--lease", metavar="S", min=1, max=86400, help="After so long another worker takes a task."),
@@ -253,7 +250,7 @@ def run_workers(
     import time
 
     from amgs.api.tasks import known_kinds
-    from amgs.workers import Worker, computing
+    from amgs.workers import Worker
     from amgs_app.engine import Engine
 
     if options.connect:
@@ -271,14 +268,10 @@ def run_workers(
 
     try:
         memory = engine.memory
-        where = computing(count)
         worker = Worker(
             memory,
             f"{socket.gethostname()}-{os.getpid()}",
             kinds=wanted,
-            pool=where.make,
-            width=where.width,
-            where=where.words,
             lease=lease,
             say=say,
         )

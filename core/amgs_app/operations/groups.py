@@ -104,7 +104,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "serve-web": "serve-web --port 8000",
         "token new": "token new reader --tokens tokens.json --may read",
         "agents run": "agents run --watch ~/notes",
-        "workers run": "workers run --processes 2",
+        "workers run": "workers run --kinds embedding",
     }
 )
 """A line for each command that is no operation: what an operation shows stands with it."""

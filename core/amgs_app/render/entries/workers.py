@@ -48,7 +48,7 @@ def _what(task: Task) -> str:
 def worker_list(result: WorkerList) -> ResultTable:
     told = [f"{count:,} {name}" for name, count in result.counts.items()]
     workers = [
-        f"{each.name}: {', '.join(each.kinds)} in {each.where}, since {each.since:%Y-%m-%d %H:%M:%S}, "
+        f"{each.name}: {', '.join(each.kinds)}, since {each.since:%Y-%m-%d %H:%M:%S}, "
         f"{plural(each.done, 'task')} done, {each.failed:,} failed"
         for each in result.workers
     ]

@@ -149,7 +149,7 @@ def _claims(region: Region, found: StoreTopology, now: datetime) -> None:
     region.rule(0, "workers", plural(found.running, "task") + " running" if found.running else "")
     row = 1
     for each in found.workers:
-        told = f"{', '.join(each.kinds)} in {clean(each.where)} · {each.done:,} done"
+        told = f"{', '.join(each.kinds)} · {each.done:,} done"
         failed = f" · {each.failed:,} failed" if each.failed else ""
         x = region.put(1, row, clean(each.name), ink(palette.text)) + 1
         x = region.put(x, row, told, ink(palette.muted), width=region.width - x)

@@ -37,12 +37,25 @@ ACTS: Final[Mapping[str, Act]] = {
     "create_memory_store": "create store",
     "delete_memory_store": "delete store",
 }
+_RECALLING: Final = ("load_memory",)
+"""Tools that recall: that of ADK, whose memory writes no span of its own."""
 _TEXTS: Final = ("text", "memory", "content", "fact", "value", "page_content", "data")
 """Fields that hold the text of a record whose content is an object."""
 _RECORDS: Final = ("gen_ai.memory.records", "gen_ai.retrieval.documents", "retrieval.documents")
-_GIVEN: Final = ("gen_ai.completion", "output.value")
-"""Attributes that hold what a retriever gave, whatever it was, as LangSmith and OpenInference write it."""
-_ASKED: Final = ("gen_ai.prompt", "input.value")
+_GIVEN: Final = (
+    "gen_ai.completion",
+    "output.value",
+    "gen_ai.tool.call.result",
+    "gcp.vertex.agent.tool_response",
+)
+"""Attributes that hold what a retriever or a tool gave, whatever it was, as LangSmith, OpenInference and ADK write it.
+"""
+_ASKED: Final = (
+    "gen_ai.prompt",
+    "input.value",
+    "gen_ai.tool.call.arguments",
+    "gcp.vertex.agent.tool_call_args",
+)
 _SCORES: Final = ("score", "similarity", "relevance", "relevance_score")
 
 
@@ -189,16 +202,23 @@ class ForeignMemory:
                 each.deleted = one.at
 
 
+def act_of(span: RecordedSpan) -> Act | None:
+    """What a memory was asked to do; None for a span that asks none."""
+    operation = operation_of(span)
+    if operation == "execute_tool" and span.attributes.get("gen_ai.tool.name") in _RECALLING:
+        return "search"
+    return ACTS.get(operation)
+
+
 def memory_of(spans: Sequence[RecordedSpan]) -> ForeignMemory:
     """What spans, in the order in which they began, tell of memories and of answers."""
     made, names = ForeignMemory(), conversation_ids(spans)
     for span in spans:
-        operation = operation_of(span)
-        if operation in ANSWERS:
+        if operation_of(span) in ANSWERS:
             if words := words_of(messages_of(span).written).strip():
                 made.answers.append(ForeignAnswer(span.at, names[span.trace], words))
-        elif operation in ACTS:
-            made.take(_operation(len(made.operations) + 1, ACTS[operation], span, names[span.trace]))
+        elif (act := act_of(span)) is not None:
+            made.take(_operation(len(made.operations) + 1, act, span, names[span.trace]))
     return made
 
 
@@ -236,9 +256,10 @@ def _records(given: Mapping[str, Any], names: Sequence[str]) -> list[RecalledRec
     """The records that a span tells of under one of the names; None where it tells of none."""
     for name in names:
         found = listed(given, name) or parsed(given.get(name))
-        if found is None:
+        if found is None or found == {}:
             continue
         if isinstance(found, dict):
+            found = fields(found.get("result")) or found
             found = next(
                 (found[key] for key in ("results", "records", "memories", "documents") if key in found),
                 [found],
@@ -274,6 +295,8 @@ def content_of(value: Any) -> str:
             return text(value)
         value = inner
     if isinstance(value, dict):
+        if isinstance(value.get("parts"), list):  # of Gemini
+            return "\n".join(text(fields(one).get("text")) for one in value["parts"])
         for name in _TEXTS:
             if isinstance(value.get(name), str):
                 return text(value[name])

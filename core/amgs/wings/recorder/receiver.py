@@ -20,7 +20,7 @@ from amgs.sessions.span_messages import ANSWERS, operation_of
 from amgs.sessions.spans import OtlpContent
 from amgs.wings.recorder.bodies import LARGEST, read_body, unpacked
 from amgs.wings.recorder.errors import BodyError
-from amgs.wings.recorder.foreign_memory import ACTS
+from amgs.wings.recorder.foreign_memory import act_of
 from amgs.wings.recorder.span_files import Form, SpanWriter
 
 PORT: Final = 4318
@@ -59,10 +59,10 @@ class Received:
             self.bodies += 1
             self.spans += len(content.spans)
             for span in content.spans:
-                name = operation_of(span)
-                self.memory += name in ACTS
+                name, act = operation_of(span), act_of(span)
+                self.memory += act is not None
                 self.answers += name in ANSWERS
-                if name in ACTS or name in ANSWERS:
+                if act is not None or name in ANSWERS:
                     told = span.attributes.get("gen_ai.memory.query.text") or span.name
                     self.last = f"{name}: {told}" if told != name else name
 

@@ -149,7 +149,7 @@ def show_conversations(
     from amgs.sessions.formats.otlp import by_conversation, session_of
     from amgs.sessions.span_messages import ANSWERS, operation_of
     from amgs.sessions.spans import instant_of
-    from amgs.wings.recorder.foreign_memory import ACTS
+    from amgs.wings.recorder.foreign_memory import act_of
 
     rows: list[ConversationRow] = []
     chosen: list[RecordedSpan] = []
@@ -165,7 +165,7 @@ def show_conversations(
         names = [operation_of(span) for span in told]
         ended = instant_of(max(span.end or span.start for span in told))
         answers = sum(name in ANSWERS for name in names)
-        recalls = sum(ACTS.get(name) == "search" for name in names)
+        recalls = sum(act_of(span) == "search" for span in told)
         rows.append(ConversationRow(id, ended, len(session.turns), answers, recalls))
         chosen += told
     if out is not None:

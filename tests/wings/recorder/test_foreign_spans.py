@@ -1,0 +1,66 @@
+"""Spans as other programs wrote them: each file is what the package of its name exported, of an agent with a made-up
+model or of a client with a made-up answer, and nothing in it was written by hand.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from amgs.sessions.spans import joined
+from amgs.wings.recorder.bodies import read_body
+from amgs.wings.recorder.foreign_memory import ForeignMemory, memory_of
+from amgs.wings.recorder.receiver import Received
+from amgs.wings.recorder.uses import uses_of
+
+SPANS = Path(__file__).parent / "foreign_spans"
+WALNUTS = "Ilse is allergic to walnuts."
+
+
+def told_by(name: str) -> ForeignMemory:
+    content = read_body("otlp-json", (SPANS / f"{name}.json").read_bytes())
+    received = Received()
+    received.count(content)
+    assert received.memory == 1, "the recorder counts it as memory too"
+    return memory_of(joined([content]))
+
+
+@pytest.mark.parametrize(
+    ("name", "store", "query", "content", "score"),
+    [
+        ("google-adk-2.13.0", "garden", "Ilse allergic", WALNUTS, None),
+        ("google-adk-2.13.0-schema-1", "garden", "Ilse allergic", WALNUTS, None),
+        (
+            "openinference-instrumentation-bedrock-0.1.61",
+            "garden",
+            "What is Ilse allergic to?",
+            WALNUTS,
+            0.83,
+        ),
+        ("opentelemetry-util-genai-1.3b0", "notes", "What is Ilse allergic to?", "", 0.83),
+    ],
+)
+def test_a_recall_is_told_as_it_was(
+    name: str, store: str, query: str, content: str, score: float | None
+) -> None:
+    (one,) = told_by(name).operations
+    assert (one.act, one.store, one.query, one.told, one.failed) == ("search", store, query, True, False)
+    (record,) = one.records
+    assert record.id and (record.content, record.score) == (content, score)
+
+
+def test_what_an_agent_of_adk_answered_made_use_of_its_recall() -> None:
+    memory = told_by("google-adk-2.13.0")
+    (use,) = uses_of(memory)
+    assert use.used and memory.answers[-1].words == "She is allergic to walnuts."
+
+
+def test_a_tool_that_keeps_its_result_to_itself_is_a_recall_that_is_not_told() -> None:
+    """ADK writes `{}` where it may not write contents."""
+    body = (SPANS / "google-adk-2.13.0-schema-1.json").read_text(encoding="utf-8")
+    start = body.index('"gcp.vertex.agent.tool_response"')
+    value = body.index('"stringValue": ', start) + len('"stringValue": ')
+    blank = body[:value] + '"{}"' + body[body.index("\n", value) :]
+    (one,) = memory_of(joined([read_body("otlp-json", blank.encode())])).operations
+    assert one.act == "search" and not one.told and one.count is None

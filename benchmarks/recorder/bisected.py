@@ -1,7 +1,7 @@
-"""`bisect` on planted causes, with the program's own model, beside what needs fewer calls and what needs more.
+"""`bisect` on planted causes, with the program's own model, beside what needs fewer readings.
 
-The controls: BM25 of the sentence over the spans, the model's attention from the sentence to each span, chance, and the
-last span. The ceiling: each span left out alone, a call for each, in a third of the windows.
+The controls: what is lost without a span alone, what it gives alone, BM25 of the sentence over the spans, the model's
+attention from the sentence to each span, chance, and the last span.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ import torch
 
 from amgs.calibration.brier import wilson_interval
 from amgs.types import Progress
-from amgs.wings.recorder.bisection import Bisection, WindowMessage, cut, find_cause, without
+from amgs.wings.recorder.bisection import CALLS, Bisection, WindowMessage, find_cause
 from amgs.wings.recorder.word_search import WordSearch
 from amgs_app.models.transcript import transcript
-from amgs_app.views.recorder.asking_again import NATS
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.model.likelihood import SentenceLikelihood
 from amgs_focus.model.pretrained import PretrainedModel
@@ -34,54 +33,57 @@ _EMPTY: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class CauseFound:
-    """What was found in a window. alone: what the sentence loses without the cause alone, in nats; 0 where there is
-    none. named: by each control, the place of a span, -1 for none.
-    """
+    """What was found in a window. named: by each control, the place of a span, -1 for none."""
 
     planted: PlantedCause
     bisection: Bisection
-    alone: float
     named: dict[str, int]
 
+    @property
+    def counts(self) -> bool:
+        """Whether the sentence loses `COUNTS` without its cause."""
+        cause = self.planted.cause
+        return any(one.first - 1 == cause and one.lost >= COUNTS for one in self.bisection.weights)
+
     def right(self, way: str) -> bool | None:
-        """Whether a way names the cause; None where it was not tried. "bisect": where the search ended, whether or not
-        it was sure; "named": among the spans that it names, wrong where it cannot tell; "named alone": that span and
-        no other.
+        """Whether a way names the cause; None where it was not tried. "bisect": the heaviest span, whether or not it
+        was sure; "named": the span that it names, wrong where it cannot tell; "among those asked": among the spans
+        that a server would be asked without.
         """
-        at, named = (self.planted.cause or 0) + 1, self.bisection.named
-        known = {
-            "bisect": self.bisection.likeliest == (at, at),
-            "named": named is not None and named.first <= at <= named.last,
-            "named alone": named is not None and named.first == at == named.last,
+        cause, weights = self.planted.cause, self.bisection.weights
+        places = [one.first - 1 for one in weights]
+        if way == "among those asked":
+            return cause in places[: CALLS - 1]
+        named = self.bisection.named
+        places_named = {
+            "bisect": places[0],
+            "named": -1 if named is None else named[0] - 1,
+            "lost without it": max(weights, key=lambda one: one.lost).first - 1,
+            "given by it alone": max(weights, key=lambda one: one.alone).first - 1,
+            **self.named,
         }
-        return known.get(way, self.named[way] == self.planted.cause if way in self.named else None)
+        return places_named[way] == cause if way in places_named else None
 
 
-def measure_window(
-    model: BaseModel, planted: PlantedCause, drawn: random.Random, *, ceiling: bool
-) -> CauseFound:
+def measure_window(model: BaseModel, planted: PlantedCause, drawn: random.Random) -> CauseFound:
     """What `bisect` and the controls say of one window."""
-    messages, likelihood = planted.messages, SentenceLikelihood(model, planted.sentence)
+    likelihood = SentenceLikelihood(model, planted.sentence)
 
     def score(window: Sequence[WindowMessage]) -> float:
         return likelihood.after(transcript(model, ((one.role, one.text) for one in window)))
 
-    found = find_cause(messages, score, NATS)
+    found = find_cause(planted.messages, score)
     if planted.cause is None:
-        return CauseFound(planted, found, 0.0, {})
-    spans, whole = cut(messages), found.calls[0].score
+        return CauseFound(planted, found, {})
     ranked = WordSearch(planted.texts).ranked(planted.sentence)
     named = {
         "BM25": ranked[0] if ranked else -1,
-        "random": drawn.randrange(len(spans)),
-        "the last span": len(spans) - 1,
+        "random": drawn.randrange(len(found.spans)),
+        "the last span": len(found.spans) - 1,
     }
     if isinstance(model, PretrainedModel):
         named["attention"] = _attended(model, planted)
-    if ceiling:
-        losses = [whole - score(without(messages, spans, [place])) for place in range(len(spans))]
-        named["each alone"] = max(range(len(spans)), key=losses.__getitem__)
-    return CauseFound(planted, found, whole - score(without(messages, spans, [planted.cause])), named)
+    return CauseFound(planted, found, named)
 
 
 def _attended(model: PretrainedModel, planted: PlantedCause) -> int:
@@ -106,13 +108,13 @@ def measure_causes(
     drawn, rows = random.Random(seed), []
     for number, planted in enumerate(planted_causes(causes, _EMPTY, seed)):
         progress(number, causes + _EMPTY, "planted causes")
-        rows.append(measure_window(model, planted, drawn, ceiling=number % 9 < 3))
+        rows.append(measure_window(model, planted, drawn))
     return summary(rows)
 
 
 _GROUPS: Final[dict[str, Callable[[CauseFound], bool]]] = {
     "all": lambda _: True,
-    "counts": lambda one: one.alone >= COUNTS,
+    "counts": lambda one: one.counts,
     "shared words": lambda one: one.planted.kind == "shared words",
     "other words": lambda one: one.planted.kind == "other words",
     "instruction": lambda one: one.planted.kind == "instruction",
@@ -120,12 +122,13 @@ _GROUPS: Final[dict[str, Callable[[CauseFound], bool]]] = {
 _WAYS: Final = (
     "bisect",
     "named",
-    "named alone",
+    "among those asked",
+    "lost without it",
+    "given by it alone",
     "BM25",
     "attention",
     "random",
     "the last span",
-    "each alone",
 )
 
 
@@ -150,6 +153,5 @@ def summary(rows: Sequence[CauseFound]) -> tuple[dict[str, float], BenchTable]:
         "cause_told": 100 * len(told) / max(1, len(planted)),
         "cause_told_right": 100 * sum(one.right("named") is True for one in told) / max(1, len(told)),
         "cause_none_said": 100 * sum(one.bisection.named is None for one in empty) / max(1, len(empty)),
-        "cause_calls": float(max(len(one.bisection.calls) for one in rows)),
     }
     return metrics, BenchTable("Windows whose cause is named first, %", ("way", *_GROUPS), tuple(lines))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from amgs.text.embedding import HashingEmbedder
 from amgs.text.tokens import approximate_tokens
-from amgs.wings.recorder.bisection import CALLS, HalfLeftOut, cut
+from amgs.wings.recorder.bisection import SpanWeight, cut
 from amgs.wings.recorder.word_search import WordSearch
 from amgs_focus.model.tiny import TinyModel
 from benchmarks.bench_results import MemoryRig
@@ -40,16 +40,13 @@ def test_causes_are_planted_and_words_alone_do_not_find_them() -> None:
 
 
 def test_a_window_is_judged_with_the_controls_beside_it() -> None:
-    rows = [
-        measure_window(TinyModel(), one, random.Random(0), ceiling=True)
-        for one in planted_causes(3, 1, seed=0)
-    ]
-    assert all(len(one.bisection.calls) <= CALLS for one in rows)
+    rows = [measure_window(TinyModel(), one, random.Random(0)) for one in planted_causes(3, 1, seed=0)]
     right = []
     for one in rows[:-1]:
         at = (one.planted.cause or 0) + 1
-        named = HalfLeftOut(at, at, 0.0, 9.0)
-        right.append(replace(one, bisection=replace(one.bisection, likeliest=(at, at), named=named)))
+        others = [weight for weight in one.bisection.weights if weight.first != at]
+        found = replace(one.bisection, weights=(SpanWeight(at, at, 9.0, 9.0), *others), named=(at, at))
+        right.append(replace(one, bisection=found))
     none = replace(rows[-1], bisection=replace(rows[-1].bisection, named=None))
     metrics, table = summary([*right, none])
     assert metrics["cause_bisect_all"] == metrics["cause_told_right"] == metrics["cause_none_said"] == 100

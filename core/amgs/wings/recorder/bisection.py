@@ -1,8 +1,8 @@
-"""Which span of a window made a model say a sentence: halves of the window are left out, and the model is asked again.
+"""Which span of a window made a model say a sentence: spans are left out, and a model is asked again.
 
-At each step one half of the spans that are left is taken out of the window, the other half too while there are calls
-for it, and the search goes on in the half without which the sentence loses more. A half that was not taken out is
-counted by what its other half leaves of the loss of both.
+A small model on this machine reads the window once without each span and once with that span alone, and says how likely
+the sentence is after each. Where another model answered, it is asked again without the spans that weigh most, one after
+another, until the sentence is lost.
 """
 
 from __future__ import annotations
@@ -16,17 +16,37 @@ from typing import Final
 from amgs.types import Progress
 
 CALLS: Final = 6
-"""So often the model is asked, the whole window first."""
+"""So often the model that answered is asked, the whole window first."""
 _PARTS: Final = 16
-"""More spans than so many calls can tell apart are taken together with their neighbours."""
+"""More spans than so many are taken together with their neighbours."""
+ALONE: Final = 0.5
+"""What a nat that a span gives alone counts beside one that is lost without it. A span can be missed although another
+says the same, and can say much that the window says too: chosen on 24 windows, judged on others
+(docs/results/recorder.md).
+"""
 _LONG: Final = 400
 """Characters from which on a message is cut at its blank lines."""
 _BLOCK: Final = re.compile(r"^(?=\([0-9a-f]{8,}\) )|(?=<note id=)", re.MULTILINE)
 """Where a block begins in a frame, and a note in what a tool of MCP gives."""
 _PARAGRAPH: Final = re.compile(r"(?<=\n\n)(?=[^\n])")
 
+NATS: Final = 2.0
+"""A sentence that loses less was not made likelier. Where the heaviest span loses less, or weighs less than twice as
+much, nothing is named: of 20 windows without a cause 18 are then left alone (docs/results/recorder.md).
+"""
+
 Score = Callable[[Sequence["WindowMessage"]], float]
 """How far a model goes on from messages to the sentence; more is surer."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedModel:
+    """The model that answered, and is asked again. unit: of its scores; least: a loss that says something."""
+
+    name: str
+    unit: str
+    least: float
+    score: Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +69,26 @@ class WindowSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class HalfLeftOut:
-    """One call. first, last: numbers of the spans that were left out, from 1 on; 0, 0 for the whole window. loss: of
-    the score, against the whole window.
+class SpanWeight:
+    """What a small model says of spans. first, last: their numbers in the window, from 1 on; one span where there are
+    no more than can be told apart. lost: of the log-likelihood of the sentence without them; alone: what they give it
+    with nothing beside them but the question; both in nats.
+    """
+
+    first: int
+    last: int
+    lost: float
+    alone: float
+
+    @property
+    def weight(self) -> float:
+        return self.lost + ALONE * self.alone
+
+
+@dataclass(frozen=True, slots=True)
+class SpansLeftOut:
+    """One call of the model that answered. first, last: numbers of the spans that were left out; 0, 0 for the whole
+    window. loss: of the score, against the whole window.
     """
 
     first: int
@@ -62,15 +99,14 @@ class HalfLeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Bisection:
-    """What was found. likeliest: (first, last) numbers in `spans`, from 1 on, of where the search ended: one span where
-    there were no more than could be told apart. named: the fewest spans around it whose own leaving out was seen to
-    lose enough, None where it cannot be told; because: in words.
+    """What was found. weights: of the spans, the heaviest first. calls: of the model that answered, where it was asked.
+    named: (first, last) numbers of what made it say the sentence, None where that cannot be told; because: in words.
     """
 
     spans: tuple[WindowSpan, ...]
-    calls: tuple[HalfLeftOut, ...]
-    likeliest: tuple[int, int] | None
-    named: HalfLeftOut | None
+    weights: tuple[SpanWeight, ...]
+    calls: tuple[SpansLeftOut, ...]
+    named: tuple[int, int] | None
     because: str
 
 
@@ -113,68 +149,88 @@ def without(
     return made
 
 
-def find_cause(
-    messages: Sequence[WindowMessage], score: Score, least: float, progress: Progress | None = None
-) -> Bisection:
-    """Search by halves, in `CALLS` calls of `score` at most. least: a loss below it says nothing.
+def weigh_spans(
+    messages: Sequence[WindowMessage],
+    spans: Sequence[WindowSpan],
+    score: Score,
+    progress: Progress | None = None,
+) -> tuple[SpanWeight, ...]:
+    """What a small model says of each, the heaviest first, in two readings a span and two more. score: in nats.
 
     Raises what `score` and `progress` raise.
     """
-    spans = cut(messages)
-    calls: list[HalfLeftOut] = []
-
-    def loss_of(first: int, last: int) -> float:
-        """What the score loses without the parts in [first, last)."""
-        if progress is not None:
-            progress(len(calls), CALLS, "asking again")
-        start, end = bounds[first], bounds[last]
-        found = score(without(messages, spans, range(start, end)))
-        lost = calls[0].score - found if calls else 0.0
-        calls.append(HalfLeftOut(start + 1 if end > start else 0, end, found, lost))
-        return lost
-
     parts = min(len(spans), _PARTS)
     bounds = [len(spans) * place // max(parts, 1) for place in range(parts + 1)]
-    loss_of(0, 0)
-    first, last, loss = 0, parts, 0.0
-    if parts == 1:
-        loss_of(0, 1)
-    while last - first > 1:
-        middle = (first + last) // 2
-        left = loss_of(first, middle)
-        steps = (max(middle - first, last - middle) - 1).bit_length()
-        right = loss_of(middle, last) if CALLS - len(calls) > steps else loss - left
-        first, last, loss = (first, middle, left) if left >= right else (middle, last, right)
-    likeliest = (bounds[first] + 1, bounds[last]) if spans else None
-    return Bisection(spans, tuple(calls), likeliest, *name_cause(calls, likeliest, least))
+    readings = 2 * parts + 2
+
+    def read(left_out: Collection[int]) -> float:
+        nonlocal done
+        if progress is not None:
+            progress(done, readings, "reading again")
+        done += 1
+        return score(without(messages, spans, left_out))
+
+    done, everything = 0, range(len(spans))
+    whole, nothing = read(()), read(everything)
+    weights = []
+    for start, end in pairwise(bounds):
+        part = range(start, end)
+        others = set(everything).difference(part)
+        weights.append(SpanWeight(start + 1, end, whole - read(part), read(others) - nothing))
+    return tuple(sorted(weights, key=lambda one: -one.weight))
 
 
-def name_cause(
-    calls: Sequence[HalfLeftOut], likeliest: tuple[int, int] | None, least: float
-) -> tuple[HalfLeftOut | None, str]:
-    """The call that left out the fewest spans around the likeliest and lost enough: `least`, and more than half of what
-    both halves of the window lost. A half itself is too much to name. Beside it stands why.
+def ask_again(
+    messages: Sequence[WindowMessage],
+    spans: Sequence[WindowSpan],
+    weights: Sequence[SpanWeight],
+    score: Score,
+    least: float,
+    progress: Progress | None = None,
+) -> tuple[SpansLeftOut, ...]:
+    """Ask the model that answered, with everything, then without the heaviest spans, one after another, until `least`
+    of the score is lost or `CALLS` are made. Raises what `score` and `progress` raise.
     """
-    if likeliest is None:
+    calls: list[SpansLeftOut] = []
+    for first, last in [(0, 0), *((one.first, one.last) for one in weights)][:CALLS]:
+        if progress is not None:
+            progress(len(calls), CALLS, "asking again")
+        found = score(without(messages, spans, range(first - 1, last) if last else ()))
+        calls.append(SpansLeftOut(first, last, found, calls[0].score - found if calls else 0.0))
+        if calls[-1].loss >= least:
+            break
+    return tuple(calls)
+
+
+def find_cause(
+    messages: Sequence[WindowMessage],
+    small: Score,
+    asked: AskedModel | None = None,
+    progress: Progress | None = None,
+) -> Bisection:
+    """Weigh the spans by a small model, whose score is in nats, and ask the one that answered where it can be asked.
+
+    Raises what scores and `progress` raise.
+    """
+    spans = cut(messages)
+    weights = weigh_spans(messages, spans, small, progress)
+    if asked is None or not weights:
+        return Bisection(spans, weights, (), *_weighed(weights))
+    calls = ask_again(messages, spans, weights, asked.score, asked.least, progress)
+    last = calls[-1]
+    if last.loss >= asked.least:
+        return Bisection(spans, weights, calls, (last.first, last.last), "without it the sentence is lost")
+    why = "the sentence is said without any of the spans that weigh most: another span, several, or what stands twice"
+    return Bisection(spans, weights, calls, None, why)
+
+
+def _weighed(weights: Sequence[SpanWeight]) -> tuple[tuple[int, int] | None, str]:
+    """The heaviest, where what is lost without it and its weight are enough to be named; beside it stands why."""
+    if not weights:
         return None, "nothing stands in the window but the question"
-    total = sum(max(one.loss, 0.0) for one in calls[1:3])
-    if total < least:
-        return (
-            None,
-            "without either half it is said as readily: nothing there, or something that stands twice",
-        )
-    around = [
-        one
-        for one in calls[1:]
-        if one.first <= likeliest[0]
-        and likeliest[1] <= one.last
-        and one.loss >= least
-        and one.loss > total / 2
-        and (one not in calls[1:3] or (one.first, one.last) == likeliest)
-    ]
-    if not around:
-        return (
-            None,
-            "no small part of the window was seen to account for the loss: several may, or they only together",
-        )
-    return min(around, key=lambda one: one.last - one.first), "without it the sentence loses most"
+    heaviest = weights[0]
+    if heaviest.lost >= NATS and heaviest.weight >= 2 * NATS:
+        return (heaviest.first, heaviest.last), "without it the sentence loses most"
+    if heaviest.alone >= 2 * NATS:
+        return None, "the likeliest brings it on alone, but without it too it is said: another span says it, or several"
+    return None, "no span makes the sentence much likelier: nothing there does, or only several together"

@@ -1,17 +1,17 @@
-"""`bisect`: the window of an answer, and a model that is asked again with less in it: the program's own by how likely
-the sentence is, one behind a server by whether it says the sentence's words.
+"""`bisect`: the window of an answer, the program's own model, which says how likely a sentence is after less of it, and
+the one behind a server, which is asked again and says the sentence's words or not.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from amgs.errors import InputError, NotFoundError
-from amgs.wings.recorder.bisection import Score, WindowMessage
+from amgs.wings.recorder.bisection import AskedModel, Score, WindowMessage
 from amgs_app.models.transcript import transcript
 
 if TYPE_CHECKING:
@@ -20,12 +20,9 @@ if TYPE_CHECKING:
     from amgs.sessions.spans import RecordedSpan
     from amgs.types.gateway import GatewayExchange
     from amgs_app.engine import Engine
-    from amgs_focus.model.base_model import BaseModel
 
-NATS: Final = 2.0
-"""A sentence that loses less than so many nats was not made likelier."""
 WORDS: Final = 0.25
-"""The same of a share of its words."""
+"""A sentence of which less of its words is lost was not lost."""
 OWN: Final = "own"
 _ANSWER: Final = 256
 """Tokens of an answer of a server."""
@@ -38,16 +35,6 @@ class AnsweredWindow:
     messages: tuple[WindowMessage, ...]
     said: str
     model: str
-
-
-@dataclass(frozen=True, slots=True)
-class AskedModel:
-    """Who is asked again. unit: of its scores; least: a loss that says something."""
-
-    name: str
-    unit: str
-    least: float
-    score: Score
 
 
 def of_gateway(exchange: GatewayExchange) -> AnsweredWindow:
@@ -86,17 +73,26 @@ def of_spans(spans: Sequence[RecordedSpan], conversation: str) -> AnsweredWindow
     )
 
 
+def small_model(engine: Engine, sentence: str) -> tuple[str, Score]:
+    """The name of the program's own model, and how likely it finds the sentence after messages, in nats."""
+    from amgs_focus.model.likelihood import SentenceLikelihood
+
+    model = engine.load_model()
+    likelihood = SentenceLikelihood(model, sentence)
+
+    def score(messages: Sequence[WindowMessage]) -> float:
+        return likelihood.after(transcript(model, ((one.role, one.text) for one in messages)))
+
+    return model.card.name, score
+
+
 @contextmanager
-def asked_model(engine: Engine, upstream: str, answered: str, sentence: str) -> Iterator[AskedModel]:
-    """The model that is asked: at an address, or the program's own. answered: the name of the one that answered, which
-    is asked for where an address names none.
+def asked_model(upstream: str, answered: str, sentence: str) -> Iterator[AskedModel | None]:
+    """The model at an address, None where it is `OWN`. answered: the name of the one that answered, which is asked for
+    where the address names none.
     """
     if upstream == OWN:
-        from amgs_focus.model.likelihood import SentenceLikelihood
-
-        model = engine.load_model()
-        likelihood = SentenceLikelihood(model, sentence)
-        yield AskedModel(model.card.name, "nats", NATS, _likelier(model, likelihood.after))
+        yield None
         return
     from amgs.diagnosis.facts import stems
     from amgs_app.models.model_server import KEY, ModelServer
@@ -113,10 +109,6 @@ def asked_model(engine: Engine, upstream: str, answered: str, sentence: str) -> 
         yield AskedModel(server.name, "of its words", WORDS, score)
     finally:
         server.close()
-
-
-def _likelier(model: BaseModel, after: Callable[[str], float]) -> Score:
-    return lambda messages: after(transcript(model, ((one.role, one.text) for one in messages)))
 
 
 def _role(role: str) -> str:

@@ -379,7 +379,7 @@ def versus(
 
 @operation(
     "bisect",
-    summary="Find what in its window made a model say a sentence: halves are left out, and it is asked again.",
+    summary="Find what in its window made a model say a sentence: spans are left out, and it is asked again.",
     synonyms=("cause", "blame", "attribution", "wrong sentence"),
     example='bisect 3 "The boiler was replaced in May."',
     long=True,
@@ -406,13 +406,14 @@ def bisect(
     ] = "",
     progress: Progress | None = None,
 ) -> CauseSearch:
-    """Cut the window into spans (messages, paragraphs of long ones, blocks of frames), leave out halves of them, and
-    ask again: six calls at most, the whole window first. The question always stays.
+    """Cut the window into spans (messages, paragraphs of long ones, blocks of frames) and ask which of them the
+    sentence comes from. The question always stays.
 
-    This program's model is asked how likely the sentence is, in nats; a server answers at temperature 0, and counts by
-    the share of the sentence's words that it says. The search goes on in the half without which more is lost. Where
-    little is, or no single span accounts for it, it cannot tell, and says so. What a server is asked through a gateway
-    is kept there as a conversation: give the address of the server behind it.
+    This program's model says how likely the sentence is without each span, and with that span alone: a span weighs what
+    is lost without it, and half of what it gives alone. A server is asked again without those that weigh most, at
+    temperature 0 and six times at most, the whole window first, until a quarter of the sentence's words is lost. Where
+    no span accounts for it, it cannot tell, and says so. What a server is asked through a gateway is kept there as a
+    conversation: give the address of the server behind it.
     """
     from amgs.wings.recorder.bisection import find_cause
     from amgs_app.views.recorder import asking_again
@@ -424,7 +425,10 @@ def bisect(
     else:
         window = asking_again.of_spans(_spans(_folder(engine))[0], exchange)
     chosen = upstream or engine.settings.model.server or asking_again.OWN
-    with asking_again.asked_model(engine, chosen, window.model, sentence.strip()) as asked:
-        found = find_cause(window.messages, asked.score, asked.least, progress)
+    with asking_again.asked_model(chosen, window.model, sentence.strip()) as asked:
+        weighed_by, score = asking_again.small_model(engine, sentence.strip())
+        found = find_cause(window.messages, score, asked, progress)
     said = " ".join(sentence.split()) in " ".join(window.said.split())
-    return CauseSearch(exchange, sentence, said, window.model, asked.name, asked.unit, found)
+    return CauseSearch(
+        exchange, sentence, said, window.model, weighed_by, asked.name if asked is not None else "", found
+    )

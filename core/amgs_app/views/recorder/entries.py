@@ -263,8 +263,7 @@ def _cause_told(result: CauseSearch) -> str:
     found = result.found
     if found.named is None:
         return f"Cannot tell: {found.because}"
-    told = _numbers(found.named.first, found.named.last)
-    return f"{told} made it say that: {_begins(found, found.named.first)}"
+    return f"{_numbers(*found.named)} made it say that: {_begins(found, found.named[0])}"
 
 
 def _numbers(first: int, last: int) -> str:
@@ -284,31 +283,31 @@ def _shortened(text: str) -> str:
 @entry(figure=tabled, sentence=_cause_told)
 def cause_search(result: CauseSearch) -> ResultTable:
     found = result.found
+    lost = {(one.first, one.last): one.loss for one in found.calls}
     rows = [
-        (number, "nothing", f"{one.score:.2f}", None, None)
-        if not one.first
-        else (
-            number,
+        (
             _numbers(one.first, one.last).lower(),
-            f"{one.score:.2f}",
-            f"{one.loss:+.2f}",
+            f"{one.lost:+.2f}",
+            f"{one.alone:+.2f}",
+            f"{one.weight:+.2f}",
+            f"{lost[place]:.0%}" if (place := (one.first, one.last)) in lost else None,
             _begins(found, one.first),
         )
-        for number, one in enumerate(found.calls, 1)
+        for one in found.weights
     ]
-    other = result.answered and result.asked != result.answered
+    other = result.answered and result.answered not in (result.asked, result.weighed_by)
+    asked = f", {result.asked} was asked {plural(len(found.calls), 'time')}" if result.asked else ""
     notes = (
         f"cannot tell: {found.because}"
         if found.named is None
-        else f"{_numbers(found.named.first, found.named.last).lower()} of {len(found.spans)}: {found.because}",
-        f"likeliest, {_numbers(*found.likeliest).lower()}: {_begins(found, found.likeliest[0])}"
-        if found.likeliest
-        else "",
-        f"{result.asked} was asked{f', {result.answered} had answered' if other else ''}",
-        f"score: {'log-likelihood of the sentence' if result.unit == 'nats' else 'share'}, {result.unit}",
+        else f"{_numbers(*found.named).lower()} of {len(found.spans)}: {found.because}",
+        f"{result.weighed_by} weighed them{asked}{f'; {result.answered} had answered' if other else ''}",
+        "lost: nats of the sentence without the span; alone: nats that the span gives it with the question only;"
+        " weight: lost and half of alone",
+        "asked again: share of the sentence's words that is lost without the span" if found.calls else "",
         ""
         if result.said
         else "the answer does not hold the sentence as it stands; it was asked for all the same",
     )
     title = f"What made it say: {_shortened(result.sentence)}"
-    return sheet(title, "call:n left_out score loss begins*", rows, notes)
+    return sheet(title, "span lost alone weight asked_again begins*", rows, notes)

@@ -178,13 +178,13 @@ class MemoriesCompared:
 @dataclass(frozen=True, slots=True)
 class CauseSearch:
     """`bisect`: what was found. said: whether the answer holds the sentence. answered: the model that gave it, "" where
-    it is not told; asked: the one that was asked again. unit: of the scores.
+    it is not told; weighed_by: the one that weighed the spans; asked: the one that was asked again, "" for none.
     """
 
     exchange: str
     sentence: str
     said: bool
     answered: str
+    weighed_by: str
     asked: str
-    unit: str
     found: Bisection

@@ -106,6 +106,8 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
 
     def asks(self) -> Iterable[Call[Any]]:
         self._asked = time.monotonic()
+        if self.traffic is not None:
+            self._sizes = _sizes_in(self.traffic.folder)  # what comes while it is read is looked for again
         yield commands.recorded(view="traffic", store=self.store, limit=_MOST)
 
     def follow_up(self, call: Call[Any]) -> Follow | None:
@@ -127,17 +129,13 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         view, page_of = _SHOWN.get(type(result).__name__, (None, None))
         if view is None or page_of is None:
             return
-        row = self.row
+        held = self.row.operation if self.row is not None and self.cursor else None
         self.pages[view] = page_of(result)
         if view == "traffic":
-            self.traffic = result
-            self._sizes, took = _sizes_in(result.folder), time.monotonic() - self._asked
-            self._rests_until = time.monotonic() + _REST * took
-            if self.view == view and self.cursor and row is not None and row.operation is not None:
-                held = (
-                    row.operation.span
-                )  # the cursor stays on it; on the first line it stays with the latest
-                self.place_on(one.operation is not None and one.operation.span == held for one in self.lines)
+            now = time.monotonic()
+            self.traffic, self._rests_until = result, now + _REST * (now - self._asked)
+            if self.view == view:
+                self._stand_on(held)
         elif view == "recall":
             self.recall = result.operation
         elif view == "audit":
@@ -151,6 +149,11 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
             self.host.show_page(command.capitalize(), result)
         else:
             self._turn_to(view)
+
+    def _stand_on(self, held: MemoryOperation | None) -> None:
+        """The cursor stays on an operation though others came; None: it stays with the latest."""
+        if held is not None:
+            self.place_on(one.operation is not None and one.operation.span == held.span for one in self.lines)
 
     def _turn_to(self, view: commands.View) -> None:
         if view != self.view:
@@ -260,7 +263,9 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         self.ask(self._asks_view(), origin="screen")
 
     def action_back(self) -> None:
+        opened = self.recall if self.view == "recall" else None
         self._turn_to("traffic")
+        self._stand_on(opened)
 
     def action_live(self) -> None:
         self._turn_to("traffic")

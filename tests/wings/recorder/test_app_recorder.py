@@ -139,6 +139,14 @@ async def test_a_recall_is_opened_and_its_answer_diagnosed(folder: Path) -> None
         record(folder, late)
         await driven.until(lambda: pane.recall is not None and pane.recall.number == before + 1)
         assert [row.id for row in pane.lines] == ["m1", "m2"]
+        newer = SpanWorld(first=950)
+        newer.now += 10**12
+        newer.search("what is broken?", [("m3", PUMP, 0.5)], "later")
+        record(folder, newer)
+        await driven.until(lambda: len(pane.pages["traffic"].rows) == 18)
+        await driven.press("backspace")
+        assert pane.row is not None and pane.row.operation is not None
+        assert (pane.cursor, pane.row.operation.number) == (2, before + 1), "it is back where it was"
         journal = driven.app.state.cache.operations(99)
         assert all(isinstance(one, JournalEntry) for one in journal), (
             "what another program did is not to be undone"

@@ -15,7 +15,7 @@ RETIRED: Mapping[str, str] = {
     "memory.retrieval.vector_pool": _CONSTANTS.format("amgs.retrieval.waterfall"),
     "memory.retrieval.fuzzy_pool": _CONSTANTS.format("amgs.retrieval.waterfall"),
     "memory.retrieval.graph_seeds": _CONSTANTS.format("amgs.retrieval.waterfall"),
-    "memory.retrieval.graph_share": _CONSTANTS.format("amgs.retrieval.graph"),
+    "memory.retrieval.graph_share": _CONSTANTS.format("amgs.retrieval.layers"),
     "memory.retrieval.lexical_share": _CONSTANTS.format("amgs.retrieval.waterfall"),
     "memory.conversation.decay": "memory.conversation.half_life_hours alone says how messages fade",
     "memory.conversation.importance_threshold": "memory.conversation.half_life_hours alone says how messages fade",

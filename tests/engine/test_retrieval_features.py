@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from amgs.index.block_features import NOBODY, BlockFeatures
 from amgs.index.lexical import StemPostings
-from amgs.retrieval import fuzzy
 from amgs.retrieval.answerable import in_words
 from amgs.retrieval.features import FEATURES
 from amgs.retrieval.sequence_index import NOTHING, lay_out
@@ -142,7 +141,9 @@ def test_a_typo_is_told(sources: Sources) -> None:
 
 
 def test_an_english_word_is_read_as_it_is_written(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fuzzy, "english_words", lambda: frozenset({"kettles", "gates", "hero"}))
+    monkeypatch.setattr(
+        "amgs.retrieval.layers.english_words", lambda: frozenset({"kettles", "gates", "hero"})
+    )
     assert ask(sources, "the hero stood").readings == ()
     assert [r.written for r in ask(sources, "the herom stood").readings] == ["herom"]
 

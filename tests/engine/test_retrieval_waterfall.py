@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amgs.errors import UsageError
-from amgs.retrieval.graph import GRAPH_SHARE, best, expand
-from amgs.retrieval.keyword import saturated
+from amgs.retrieval.layers import GRAPH_SHARE, best, expand, saturated
 from amgs.retrieval.score import SEARCH_WEIGHTS, Finding, reinforcement, score, similarity
 from amgs.retrieval.sources import Sources
 from amgs.retrieval.waterfall import RetrievalRequest, check_layers, gather, search, search_weights

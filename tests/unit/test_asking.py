@@ -12,7 +12,7 @@ from amgs_app.engine import Engine, Options
 from amgs_app.operations.standard import standard
 from amgs_app.render.catalogue import table_of
 from amgs_app.session.operator import Operator
-from amgs_app.shell.confirmation import agreed
+from amgs_app.shell.output import agreed
 
 
 class Terminal(io.StringIO):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amgs.types.calibration import CoverageLevel, CoverageReview, FrameCoverage
-from amgs_app.render.coverage import coverage_reviewed, coverage_told
+from amgs_app.render.sentences import coverage_reviewed, coverage_told
 
 
 def test_a_frame_tells_its_chance_and_what_more_would_cost() -> None:

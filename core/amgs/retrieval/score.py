@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import microseconds_of
-from amgs.retrieval.keyword import saturated
+from amgs.retrieval.layers import saturated
 from amgs.storage.block_columns import ScoringFacts
 from amgs.types import COMPONENTS, Weights
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from amgs.retrieval.keyword import saturated
+from amgs.retrieval.layers import saturated
 from amgs.retrieval.stored_candidates import WHOLE, StoredCandidate, as_it_was, found_by, pack, unpack
 from amgs.storage.assemblies import SearchRow
 from amgs.types import Block, Explanation, LayerVerdict, Weights

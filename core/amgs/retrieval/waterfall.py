@@ -19,11 +19,19 @@ from amgs.index.vector import QueryVectors
 from amgs.retrieval.answerable import answerable, why_untold
 from amgs.retrieval.asked_days import BESIDE_WORDS, MOST_BLOCKS, asked_days, holds_its_day
 from amgs.retrieval.features import FEATURES, Features, QueryFeatures, weigh
-from amgs.retrieval.fuzzy import fuzzy, unheld
-from amgs.retrieval.graph import best, expand
-from amgs.retrieval.keyword import LexicalHit, keyword, saturated
+from amgs.retrieval.layers import (
+    LexicalHit,
+    best,
+    expand,
+    fuzzy,
+    keyword,
+    prefilter,
+    saturated,
+    total,
+    unheld,
+    vector,
+)
 from amgs.retrieval.passage_finder import PassageFinder, with_passages
-from amgs.retrieval.prefilter import prefilter, total
 from amgs.retrieval.score import (
     ALONE_WEIGHTS,
     SEARCH_WEIGHTS,
@@ -37,7 +45,6 @@ from amgs.retrieval.score import (
 from amgs.retrieval.shared_names import with_shared_names
 from amgs.retrieval.similarity import contributions, fused
 from amgs.retrieval.sources import Numbers, Sources
-from amgs.retrieval.vector import vector
 from amgs.types import (
     LAYERS,
     BlockFilter,

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from amgs.clock import as_utc
 from amgs.retrieval.admit import Admission, admission
 from amgs.retrieval.features import FEATURES, Features
-from amgs.retrieval.fuzzy import fuzzy
-from amgs.retrieval.keyword import LexicalHit, keyword
-from amgs.retrieval.prefilter import prefilter
-from amgs.retrieval.quoting import held, told, with_stems
+from amgs.retrieval.layers import LexicalHit, fuzzy, keyword, prefilter
+from amgs.retrieval.passage_finder import held, told, with_stems
 from amgs.retrieval.score import weight_row
 from amgs.retrieval.similarity import WEIGHTS, fused
 from amgs.retrieval.text_forms import FORMS

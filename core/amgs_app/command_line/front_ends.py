@@ -18,8 +18,7 @@ from amgs_app.command_line.global_options import ANNOTATIONS, SWITCHES, Globals,
 from amgs_app.gc_tuning import rare_collections
 from amgs_app.operations.standard import standard
 from amgs_app.places.paths import write_whole
-from amgs_app.shell.confirmation import agreed
-from amgs_app.shell.output import advise, check_format, exit_code_of, progress_on, say, write
+from amgs_app.shell.output import advise, agreed, check_format, exit_code_of, progress_on, say, write
 from amgs_app.terminal.exit_codes import ExitCode
 from amgs_app.terminal.screen import has_screen
 

@@ -9,12 +9,16 @@ from typing import IO, TYPE_CHECKING, Any, Literal, get_args
 
 from amgs.errors import AmgsError, UsageError
 from amgs_app.operations.hints import way_out_of
+from amgs_app.render.figures.format import undoing
 from amgs_app.terminal.exit_codes import ExitCode, code_of
 from amgs_app.terminal.printable import printable, printable_line
 
 if TYPE_CHECKING:
     from amgs.types import Progress
+    from amgs_app.calls.call import Call
     from amgs_app.engine import Engine
+    from amgs_app.session.operator import Operator
+
 
 Format = Literal["table", "json", "csv"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -182,3 +186,23 @@ def _width(out: IO[str]) -> int:
     import shutil
 
     return shutil.get_terminal_size().columns
+
+
+def agreed(operator: Operator, call: Call[Any]) -> bool:
+    """Whether the command may go on: asked where it asks and somebody can answer, else yes.
+
+    Raises what its dry run raises.
+    """
+    if not call.operation.asks or call.arguments.get("yes") or call.arguments.get("dry_run"):
+        return True
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return True
+    plan: Any = call.having(dry_run=True).run(operator)
+    if plan.later:
+        return True  # it will be refused, with its reason
+    sys.stderr.write(f"Undo {undoing(plan, operator.engine.clock.now())}\nUndo it? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() in ("y", "yes"):
+        return True
+    sys.stderr.write("Nothing was changed.\n")
+    return False

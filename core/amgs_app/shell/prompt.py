@@ -14,8 +14,7 @@ from amgs import extras
 from amgs.text.plural import plural
 from amgs_app.calls.registry import Registry
 from amgs_app.session.kept_drafts import KeptDrafts
-from amgs_app.shell.confirmation import agreed
-from amgs_app.shell.output import Format, advise, complain, intended, progress_on
+from amgs_app.shell.output import Format, advise, agreed, complain, intended, progress_on
 from amgs_app.shell.script import parse_step, run_step
 from amgs_app.terminal.printable import printable_line
 

@@ -1,9 +1,8 @@
 """When: the intervals of days that a text names, told from the day it was written."""
 
-from amgs.text.intervals.datelines import note_date, without_datelines
 from amgs.text.intervals.grammar import DateMention, dates_in, interval_of
 from amgs.text.intervals.interval import DayInterval, Grain, Modality
-from amgs.text.intervals.told import ToldDays, dates_told, told_days
+from amgs.text.intervals.told import ToldDays, dates_told, note_date, told_days, without_datelines
 
 __all__ = [
     "DateMention",

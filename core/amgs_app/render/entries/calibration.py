@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from amgs.text.plural import plural
 from amgs.types import COMPONENTS
 from amgs_app.render.catalogue import FigureOf, entry
-from amgs_app.render.coverage import coverage_reviewed
+from amgs_app.render.sentences import coverage_reviewed
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from amgs.text.plural import plural
 from amgs.types import COMPONENTS
 from amgs_app.panes.row_fields import fate_of, listed, reason_of
 from amgs_app.render.catalogue import FigureOf, entry, sentence_of, table_of
-from amgs_app.render.coverage import coverage_told
 from amgs_app.render.entries.search import layers_told
 from amgs_app.render.figures.format import title_told
+from amgs_app.render.sentences import coverage_told
 from amgs_app.render.sheet import ResultTable, facts, sheet
 
 if TYPE_CHECKING:

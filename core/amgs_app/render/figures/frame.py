@@ -13,12 +13,12 @@ from rich.text import Text
 from amgs.text.plural import plural
 from amgs.types import Candidate, Frame, LayerReport, LedgerEntry, SearchResult, Weights
 from amgs_app.panes.row_fields import listed
-from amgs_app.render.coverage import coverage_told
 from amgs_app.render.figures.candidates import Listed, draw_candidate, draw_table
 from amgs_app.render.figures.canvas import Canvas, Figure, Piece, Region, clean, cut, ink, width_of
 from amgs_app.render.figures.empty_state import notice
 from amgs_app.render.figures.format import count, milliseconds
 from amgs_app.render.figures.glyphs import HeaderPart, facts_line, gauge_pieces, scroll_note, wrap
+from amgs_app.render.sentences import coverage_told
 
 Show = Literal["both", "candidates", "text"]
 

@@ -26,10 +26,11 @@ from datetime import date, timedelta
 from pathlib import Path
 from xml.etree import ElementTree
 
-from amgs.text.intervals import DayInterval, Grain, dates_in, interval_of
+from amgs.text.intervals import DayInterval, Grain, dates_in
 from amgs.text.intervals.calendar import Days, around, shifted
 from amgs.text.intervals.vocabulary import MONTHS, WEEKDAYS
 from benchmarks.bench_results import BenchTable, Comparator, MemoryRig, SubjectResult
+from benchmarks.conversation.date_phrases import interval_of
 from benchmarks.locomo_data import TEMPORAL, read_folder, session_time
 
 _FULL = re.compile(

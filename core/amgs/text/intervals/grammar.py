@@ -1,4 +1,4 @@
-"""The whole grammar: the kinds of rules by name, and the two ways to read with them."""
+"""The whole grammar: the kinds of rules by name, and how a text is read with them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from amgs.text.intervals.interval import DayInterval, Grain, Modality
 from amgs.text.intervals.offsets import OFFSETS
 from amgs.text.intervals.parts import PARTS
 from amgs.text.intervals.periods import PERIODS
-from amgs.text.intervals.ranges import OPEN, RANGES
+from amgs.text.intervals.ranges import RANGES
 from amgs.text.intervals.reading import Found, Reading, Rule, Settled
 from amgs.text.intervals.vocabulary import (
     DECADES,
@@ -75,16 +75,15 @@ VAGUE_WORDS = {"recently", "lately", "nowadays", "other", "ago", "back", "recent
 """One word of each phrase at least."""
 
 
-_RULES: dict[str, tuple[Rule, ...]] = {
+RULES: dict[str, tuple[Rule, ...]] = {
     "point": (*DAYS, date_fields, *OFFSETS),
     "holiday": (holiday,),
     "period": (*PERIODS, *PARTS, *VAGUE),
     "range": RANGES,
-    "open": OPEN,
 }
 _FARTHEST_HINT = 5
 """How many words may stand before the first hint of a date ("in about twenty - five years")."""
-_IN_TEXT = ("range", "point", "period")
+IN_TEXT = ("range", "point", "period")
 _HOLIDAY_WORDS = {ending for words in HOLIDAYS for ending in (words[0], f"{words[0]}s")}
 HINTS = (
     {
@@ -100,7 +99,6 @@ HINTS = (
     }
     - {"all"}
 ) | {"thousand", "nineteen", "half", *(f"{day}s" for day in (*WEEKDAYS, *SEASONS))}
-_IN_A_SPAN = (*_IN_TEXT, "open")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,90 +118,27 @@ def dates_in(text: str, written: date | datetime) -> tuple[DateMention, ...]:
     What is a date only where one is expected ("may", "2.5", "the day", a bare number) is passed over. Time: linear in
     the length of the text.
     """
-    today = _day(written)
-    reading = Reading(text, today, _RULES)
+    today = day_of(written)
+    reading = Reading(text, today, RULES)
     found: list[DateMention] = []
     i = 0
     near = _near_dates(reading)
     while i < len(reading):
-        best = _longest(reading, i, _IN_TEXT, sure=True) if near[i] else None
+        best = longest(reading, i, IN_TEXT, sure=True) if near[i] else None
         if best is None:
             i += 1
             continue
         start, end = reading.starts[i], reading.ends[best.end - 1]
         side = side_of(text, start, end)
         if side:
-            beside = _longest(reading.turned(side), i, _IN_TEXT, sure=True)
+            beside = longest(reading.turned(side), i, IN_TEXT, sure=True)
             best = beside if beside is not None and beside.end == best.end else best
         found.append(DateMention(start, end, text[start:end], best.means))
         i = best.end
     return tuple(found)
 
 
-def interval_of(
-    phrase: str, written: date | datetime, before: str = "", after: str = ""
-) -> DayInterval | None:
-    """The interval that a phrase known to be a date names; None where it is not understood.
-
-    before, after: the text around the phrase, whose verb says on which side a date without a year lies. "The next
-    day", "a year earlier" and their like are told from the day named before them, where one is.
-    """
-    today = _day(written)
-    told = told_before(phrase, before, today)
-    if isinstance(told, DayInterval):
-        return told
-    text = before + phrase + after
-    side = side_of(text, len(before), len(before) + len(phrase))
-    reading = Reading(phrase, told or today, _RULES, side)
-    best: tuple[int, Settled] | None = None
-    for i in range(len(reading)):
-        found = _longest(reading, i, _IN_A_SPAN, sure=False)
-        if found is not None and (best is None or found.end - i > best[0]):
-            best = found.end - i, found
-    return best[1].means if best else None
-
-
-_FROM_THE_TOLD_DAY = re.compile(
-    r"(?:on |until |by |since )?(?:then|that (?:same )?day|"
-    r"the (?:same |next |following |previous )?day(?: before| after)?|"
-    r"the (?:previous|following|next|preceding) \w+day|[\w ]+ (?:earlier|later|before|after))",
-    re.IGNORECASE,
-)
-_THAT_DAY = re.compile(
-    r"(?:on |until |by |since )?(?:then|that (?:same )?day|the (?:same )?day)", re.IGNORECASE
-)
-_LISTED = re.compile(r"\s*(?:,|and|or|to|through|-|–)\s*(?:the\s+)?")
-_REACH = 600
-
-
-def told_before(phrase: str, before: str, today: date) -> DayInterval | date | None:
-    """What a phrase that leans on a date told before it means ("April 24 and [25]", "then"), or the day to read it
-    from; None for a phrase that stands for itself.
-    """
-    number = re.fullmatch(r"(?:the )?(\d{1,2})(?:st|nd|rd|th)?", phrase.strip())
-    if number is None and not _FROM_THE_TOLD_DAY.fullmatch(phrase.strip()):
-        return None
-    near = before[-_REACH:]
-    days = [
-        m
-        for m in dates_in(near, today)
-        if m.interval.grain is Grain.DAY and m.interval.first == m.interval.last
-    ]
-    if not days:
-        return None
-    last = days[-1].interval
-    if number is None:
-        return last if _THAT_DAY.fullmatch(phrase.strip()) else last.first
-    if last.first is None or not _LISTED.fullmatch(near[days[-1].end :]):
-        return None
-    try:
-        on = last.first.replace(day=int(number[1]))
-    except ValueError:
-        return None
-    return DayInterval(on, on, Grain.DAY, last.modality, last.confidence)
-
-
-def _longest(r: Reading, i: int, kinds: tuple[str, ...], *, sure: bool) -> Settled | None:
+def longest(r: Reading, i: int, kinds: tuple[str, ...], *, sure: bool) -> Settled | None:
     best: Settled | None = None
     for kind in kinds:
         found = r.days(kind, i)
@@ -222,7 +157,7 @@ def _near_dates(r: Reading) -> bytearray:
     return near
 
 
-def _day(written: date | datetime) -> date:
+def day_of(written: date | datetime) -> date:
     return written.date() if isinstance(written, datetime) else written
 
 

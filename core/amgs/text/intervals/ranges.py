@@ -1,42 +1,16 @@
-"""The rules for spans between two dates, and for what lies before or after one."""
+"""The rules for spans between two dates."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date
 
 from amgs.text.intervals.calendar import shifted
 from amgs.text.intervals.fields import BY_TENSE, Fields, joined, settled
 from amgs.text.intervals.interval import DayInterval, Grain, Modality
-from amgs.text.intervals.offsets import counted
-from amgs.text.intervals.reading import Found, Reading, Settled
+from amgs.text.intervals.reading import Found, Reading
 
 _TO = {"to", "until", "till", "til", "through", "thru", "-", "–", "—", "~"}
-_LEADS: tuple[
-    tuple[Modality, bool, tuple[str, ...]], ...
-] = (  # how, whether the named days are left out, the words
-    (Modality.BEFORE, True, ("earlier than", "prior to", "before", "less than", "<")),
-    (
-        Modality.BEFORE,
-        False,
-        ("not later than", "no later than", "up until", "as late as", "until", "till", "by"),
-    ),
-    (Modality.BEFORE, False, ("ending", "< =", "through")),
-    (Modality.AFTER, True, ("later than", "greater than", "after", ">")),
-    (
-        Modality.AFTER,
-        False,
-        ("no earlier than", "not earlier than", "as early as", "any time from", "since", "from"),
-    ),
-    (Modality.AFTER, False, ("starting from", "starting on", "starting", "beginning", "> =")),
-)
-_TAILS: tuple[tuple[Modality, tuple[str, ...]], ...] = (
-    (Modality.BEFORE, ("or earlier", "and earlier", "or before", "and before", "or sooner")),
-    (
-        Modality.AFTER,
-        ("or later", "and later", "or after", "and after", "and beyond", "onwards", "onward", "or newer"),
-    ),
-)
 
 
 def _range(r: Reading, i: int) -> Found | None:
@@ -144,58 +118,4 @@ def _holds(span: DayInterval, day: date) -> bool:
     return span.first is not None and span.last is not None and span.first <= day <= span.last
 
 
-def _open(r: Reading, i: int) -> Found | None:
-    """Before 2019, since May, by the end of the month, later than 2020, more than 2 weeks after today."""
-    rough = r.after(i, "more than", "less than", "at least", "over")
-    told = counted(r, rough) if rough is not None else None
-    if told is not None and r.at(told[0]) in ("before", "after", "from"):
-        day = r.days("point", rough or i)
-        if day is None:
-            return None
-        return _opened(day, Modality.BEFORE if r.at(told[0]) == "before" else Modality.AFTER, beyond=False)
-    for side, beyond, phrases in _LEADS:
-        for phrase in phrases:
-            j = r.after(i, phrase)
-            whole = _whole(r, j) if j is not None else None
-            if whole is not None:
-                return _opened(whole, side, beyond=beyond)
-    named = _whole(r, i)
-    if named is None:
-        return None
-    for side, phrases in _TAILS:
-        end = r.after(named.end, *phrases)
-        if end is not None and not r.at(end).isdigit():  # "on 1/1/2016 and after 6 pm" is that day
-            return _opened(named._replace(end=end), side, beyond=False)
-    return None
-
-
-def _whole(r: Reading, i: int) -> Settled | None:
-    options = [r.days("point", i), r.days("period", i)]
-    return max((o for o in options if o is not None), key=lambda o: o.end, default=None)
-
-
-def _opened(named: Settled, side: Modality, *, beyond: bool) -> Found | None:
-    """One end left open. beyond: the named days are not part of it ("after 2020" begins in 2021); a single day is."""
-    means = named.means
-    if means.first is None or means.last is None:
-        return None
-    outside = beyond and means.grain is not Grain.DAY and means.modality is Modality.ON
-    if side is Modality.BEFORE:
-        last = means.first - timedelta(days=1) if outside else means.last
-        return Found(named.end, DayInterval(None, last, means.grain, side, means.confidence), named.sure)
-    first = means.last + timedelta(days=1) if outside else means.first
-    return Found(named.end, DayInterval(first, None, means.grain, side, means.confidence), named.sure)
-
-
-def _about(r: Reading, i: int) -> Found | None:
-    """Around the 21st, about March, sometime last week."""
-    j = r.after(i, "around", "about", "circa", "sometime in", "sometime", "approximately")
-    day = _whole(r, j) if j is not None else None
-    if day is None:
-        return None
-    means = replace(day.means, modality=Modality.ABOUT, confidence=day.means.confidence * 0.9)
-    return Found(day.end, means, day.sure)
-
-
 RANGES = (_range,)
-OPEN = (_open, _about)

@@ -132,3 +132,17 @@ def test_the_walkthrough_runs_and_is_repeated_by_its_trace(
     assert "users.ts" in spoken and "33 tokens" in spoken and "2 gists polished" in spoken
     again = ["--store", str(tmp_path / "y.duckdb"), "--model", "tiny", "--now", NOW]
     assert cli.run([*again, "focus", "trace", f"{store}.trace", "--replay"]) == 0, capsys.readouterr().err
+
+
+def test_the_walkthroughs_polishing_runs_and_is_measured_beside_the_gists_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(DOCS.parent)
+    told = (DOCS / "walkthrough" / "polishing.amgs").read_text(encoding="utf-8")
+    script = tmp_path / "polishing.amgs"
+    # All blocks would take a minute even on the tiny model.
+    script.write_text(told.replace("--blocks 100", "--blocks 8"), encoding="utf-8")
+    assert told != script.read_text(encoding="utf-8")
+    assert run(tmp_path / "w.duckdb", script, tmp_path) == 0, capsys.readouterr().err
+    spoken = " ".join(capsys.readouterr().out.split())
+    assert "8 gists polished" in spoken and "Before they were polished:" in spoken

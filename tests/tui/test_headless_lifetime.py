@@ -136,7 +136,10 @@ def test_gists_of_the_window_are_polished_within_a_budget_and_made_anew_by_a_reb
     done = desk("focus rebuild --polish --blocks 3")
     assert isinstance(done, PolishedGists) and len(done.blocks) == 3
     assert {e.index for e in done.view.entries if e.polished} == set(done.blocks)
-    assert "polished" in as_text(desk(f"focus why L1#{done.blocks[0]}"), "table", width=100)
+    why = as_text(desk(f"focus why L1#{done.blocks[0]}"), "table", width=200)
+    assert re.search(
+        r"polished: \d\.\d\d nats a token from its tokens, \d\.\d\d before, a neighbour's \d\.\d\d", why
+    )
     assert [(row.act.kind, len(row.act.nodes)) for row in desk("focus forget --list").rows] == [("polish", 3)]
     desk("focus open --lifetime DIR/life")
     again = desk("focus rebuild --polish --blocks 2 --seconds 0")

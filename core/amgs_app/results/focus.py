@@ -267,7 +267,7 @@ class CorpusRead:
 
 @dataclass(frozen=True, slots=True)
 class PolishedGists:
-    """`focus rebuild --polish`: blocks whose gists were made better, and how many of the window's were left."""
+    """`focus rebuild --polish`: blocks whose gists were made better, and how many were left as they were."""
 
     blocks: tuple[int, ...]
     left: int

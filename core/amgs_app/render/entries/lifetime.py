@@ -214,7 +214,7 @@ def polished_gists(result: PolishedGists) -> ResultTable:
         f"{plural(len(result.blocks), 'gist')} polished",
         [
             ("blocks", ", ".join(f"L1#{block}" for block in result.blocks) or None),
-            ("left in the window", result.left),
+            ("left as the net made them", result.left),
             ("seconds", f"{result.seconds:.1f}"),
         ],
     )

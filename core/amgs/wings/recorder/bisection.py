@@ -32,7 +32,7 @@ _PARAGRAPH: Final = re.compile(r"(?<=\n\n)(?=[^\n])")
 
 NATS: Final = 2.0
 """A sentence that loses less was not made likelier. Where the heaviest span loses less, or weighs less than twice as
-much, nothing is named: of 20 windows without a cause 18 are then left alone (docs/results/recorder.md).
+much, nothing is named: of 20 windows without a cause 19 are then left alone (docs/results/recorder.md).
 """
 
 Score = Callable[[Sequence["WindowMessage"]], float]

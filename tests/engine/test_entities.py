@@ -135,8 +135,6 @@ def test_what_is_known_comes_with_passages_dates_and_what_stands_beside(tmp_path
             ((start, end),) = one.passage.matches
             assert one.block.content[start:end] == "Signe Holt" and one.passage.start <= start
         assert [(one.name, one.shared) for one in known.related] == [("Ove Lind", 1)]
-        of_block = memory.entities.of_block(known.mentions[0].block.id)
-        assert "Signe Holt" in {one.name for one in of_block}
         write_notes(tmp_path / "n", {"door.md": door.replace("the key", "both of the long keys, twice")})
         memory.sources.apply(memory.sources.plan_folder(tmp_path / "n"))
         order = [one.block.superseded for one in memory.entities.get("Signe Holt").mentions]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from amgs.api.exchange import ForeignImport
 from amgs.conversation.messages import read_messages
 from amgs.errors import InputError
-from amgs.exchange.importers.files import IMPORTERS, read_document, read_files
+from amgs.exchange.importers.files import IMPORTERS, ForeignDocument, read_document, read_files
 from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, ImportOptions
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
@@ -162,7 +162,7 @@ def test_what_a_model_thought_and_files_without_content_are_named() -> None:
 
 def test_what_no_longer_holds_is_superseded_and_stays_so_through_consolidation() -> None:
     with open_memory() as memory:
-        memory.exchange.load_foreign_document(GRAPHITI)
+        memory.exchange.load_foreign_documents([ForeignDocument("", GRAPHITI)])
         memory.apply_consolidation(memory.plan_consolidation())
         assert memory.verify().ok
         hits = {hit.block.content: hit.block for hit in memory.search("Kendra shoes").hits}
@@ -187,7 +187,7 @@ def test_an_end_that_is_still_to_come_is_no_end() -> None:
     data = copy.deepcopy(GRAPHITI)
     data["edges"][1]["invalid_at"] = "2090-01-01T00:00:00Z"
     with open_memory() as memory:
-        memory.exchange.load_foreign_document(data)
+        memory.exchange.load_foreign_documents([ForeignDocument("", data)])
         assert not next(b for b in blocks(memory) if "Puma shoes" in b.content).superseded
 
 
@@ -195,7 +195,7 @@ def test_a_text_that_another_record_says_holds_is_not_superseded() -> None:
     data = copy.deepcopy(GRAPHITI)
     data["edges"].append(data["edges"][0] | {"uuid": "f3", "invalid_at": None, "expired_at": None})
     with open_memory() as memory:
-        memory.exchange.load_foreign_document(data)
+        memory.exchange.load_foreign_documents([ForeignDocument("", data)])
         assert not next(
             b for b in blocks(memory) if "Adidas shoes" in b.content and "loves" in b.content
         ).superseded
@@ -360,7 +360,9 @@ def test_whatever_was_taken_from_a_document_lies_in_the_store(data: st.DataObjec
     with open_memory() as memory:
         for name in FORMATS:
             try:
-                done = memory.exchange.load_foreign_document(damaged(name, data), name)
+                done = memory.exchange.load_foreign_documents(
+                    [ForeignDocument("", damaged(name, data))], name
+                )
             except InputError:
                 continue
             assert adds_up(done)

@@ -201,8 +201,8 @@ TOLD: dict[str, tuple[Draw, Draw]] = {
         lambda: recalibration.plan(samples.recalibration(used=False), CANVAS).plain.split("\n")[2],
     ),
     "the entry": (
-        lambda: focus.lod_map(VIEW, CANVAS, selected=10).plain,
-        lambda: focus.lod_map(VIEW, CANVAS, selected=40).plain,
+        lambda: focus.focus(VIEW, CANVAS, selected=10).plain,
+        lambda: focus.focus(VIEW, CANVAS, selected=40).plain,
     ),
     "what was undone": (
         lambda: overview.overview(samples.status(), CANVAS, operations=samples.operations()[:1]).plain,

@@ -163,7 +163,7 @@ def test_actions_and_each_refusal_have_their_own_sign_and_the_legend_explains_th
 def test_up_and_down_pulls_differ_in_shape() -> None:
     entries = (_entry(0, 0, 64, 1, 0.9), _entry(1, 64, 128, 1, -0.9))
     view = replace(VIEW, entries=entries, lifetime=128, history=(), sources=())
-    lines = focus.lod_map(view, Canvas(45, 9)).plain.split("\n")
+    lines = focus.focus(view, Canvas(45, 9)).plain.split("\n")
     at = next(place for place, line in enumerate(lines) if line.startswith("heat"))
     up, down = lines[at][GUTTER:], lines[at + 1][GUTTER:]
     assert up.strip() == "█" * 20 and up.startswith("█")
@@ -175,7 +175,7 @@ def test_levels_are_readable_without_colour(symbols: str) -> None:
     entries = tuple(_entry(at, at * 320, (at + 1) * 320, level) for at, level in enumerate((0, 1, 2, 3)))
     view = replace(VIEW, entries=entries, lifetime=1280, levels=3, history=(), sources=())
     plain = Palette(monochrome=True)
-    drawn = focus.lod_map(view, Canvas(45, 6, plain, symbols)).plain  # type: ignore[arg-type]
+    drawn = focus.focus(view, Canvas(45, 6, plain, symbols)).plain  # type: ignore[arg-type]
     row = next(line for line in drawn.split("\n") if line.startswith("LOD"))[GUTTER:]
     assert [row[0], row[10], row[20], row[30]] == ["0", "1", "2", "3"]
     assert len({row[1], row[11], row[21], row[31]}) == 4
@@ -199,7 +199,7 @@ def test_rows_are_dropped_from_the_least_important_up() -> None:
 
 def test_what_the_signs_mean_is_on_every_map_however_narrow() -> None:
     for canvas in (Canvas(120, 40), Canvas(80, 24), Canvas(60, 15)):
-        plain = focus.lod_map(VIEW, canvas).plain
+        plain = focus.focus(VIEW, canvas).plain
         assert "▲ expanded" in plain and "▽ collapsed" in plain
 
 
@@ -211,8 +211,7 @@ def test_a_sentence_above_the_map_says_what_the_model_reads() -> None:
         "The model reads 486 positions: the last 495 tokens word for word, 544 before them as 17 gists, "
         "1,024 before them as 1 gist."
     )
-    for picture in (focus.focus(view, Canvas(140, 40)), focus.lod_map(view, Canvas(140, 40))):
-        assert picture.plain.split("\n")[1].strip() == told
+    assert focus.focus(view, Canvas(140, 40)).plain.split("\n")[1].strip() == told
     short = focus.focus(view, Canvas(80, 24)).plain.split("\n")[1].strip()
     assert short == "Reads 486: 495 of 2,063 tokens word for word, 1,568 as 18 gists."
     opened = replace(view, entries=tuple(replace(one, level=place % 2) for place, one in enumerate(entries)))

@@ -105,7 +105,7 @@ PICTURES: dict[str, Draw] = {
     ),
     "focus log": lambda c: focus.focus(VIEW, c, axis="log", zoom=2, offset=5000),
     "focus context": lambda c: focus.focus(VIEW, c, axis="context", zoom=3, offset=7000, selected=40),
-    "lod map": lambda c: focus.lod_map(VIEW, c, zoom=8, offset=7000),
+    "focus zoomed": lambda c: focus.focus(VIEW, c, zoom=8, offset=7000),
     "why": lambda c: focus.why(samples.explanation(VIEW, 17), c),
     "decoded": lambda c: focus.decoded(VIEW, c),
     "overview": lambda c: overview.overview(

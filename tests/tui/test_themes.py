@@ -22,7 +22,6 @@ from amgs_app.terminal.themes import (
     explain,
     load,
     load_all,
-    luminance,
     rgb,
     shipped_folder,
     to_textual,
@@ -44,6 +43,12 @@ def test_what_ships_loads_without_a_problem() -> None:
     assert sum(palette.dark for palette in SHIPPED.values()) >= 2
     assert any(not palette.dark for palette in SHIPPED.values())
     assert any(palette.monochrome for palette in SHIPPED.values())
+
+
+def luminance(colour: str) -> float:
+    """Perceived lightness in [0, 1] (Rec. 709 weights on the coded values; enough to order colours)."""
+    red, green, blue = rgb(colour)
+    return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))

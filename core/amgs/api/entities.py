@@ -102,13 +102,6 @@ class Entities(MemoryPart):
             beside = tuple(RelatedEntity(other.name, other.type, shared) for other, shared in near)
             return EntityKnowledge(name, _summary(thing, known), mentions, beside)
 
-    def of_block(self, block_id: str) -> tuple[EntitySummary, ...]:
-        """The entities that a block names, the most often named first; raises UnknownBlockError."""
-        with self._known() as known:
-            block = self._context.block(block_id)
-            number = self._context.storage.blocks.numbers_of([block.id])[block.id]
-            return tuple(_summary(thing, known) for thing in known.index.in_block(number))
-
     def names(self, start: str = "", limit: int = 50) -> tuple[str, ...]:
         """Names and aliases that begin so, whatever their case, those of what is most often named first.
 

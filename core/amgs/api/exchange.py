@@ -180,31 +180,6 @@ class Exchange(MemoryPart):
             progress=progress,
         )
 
-    def load_foreign_document(
-        self,
-        data: Any,
-        format: ForeignFormat | None = None,
-        *,
-        path: str = "",
-        dry_run: bool = False,
-        branches: bool = False,
-        conversations: bool = True,
-        progress: Progress | None = None,
-    ) -> ForeignImport:
-        """Take in a document that is parsed already: the value of its JSON, or a list of those of its lines.
-
-        path: what it is called in the journal. See `load_foreign`.
-        """
-        return self.load_foreign_documents(
-            [ForeignDocument(path, data)],
-            format,
-            path=path,
-            dry_run=dry_run,
-            branches=branches,
-            conversations=conversations,
-            progress=progress,
-        )
-
     def load_foreign_documents(
         self,
         documents: Sequence[ForeignDocument],
@@ -216,7 +191,7 @@ class Exchange(MemoryPart):
         conversations: bool = True,
         progress: Progress | None = None,
     ) -> ForeignImport:
-        """Take in what `read_files` read. path: what it is called in the journal. See `load_foreign`."""
+        """Take in documents that are parsed already. path: what they are called in the journal. See `load_foreign`."""
         storage, now = self._context.storage, self._context.clock.now()
         found = records_of(documents, ImportOptions(self._context.settings.ingest, branches), format)
         drafts = _still_valid([one for each in found.drafts.values() for one in each])

@@ -91,10 +91,6 @@ class EntityIndex:
             sorted(found, key=lambda one: (-one[1] * one[1] / len(one[0].blocks), -one[1], one[0].name))
         )
 
-    def in_block(self, number: int) -> tuple[NamedThing, ...]:
-        """The entities that a block names, the most often named first."""
-        return tuple(self.things[place] for place in self._of_block.get(number, ()))
-
     @cached_property
     def _of_block(self) -> Mapping[int, tuple[int, ...]]:
         held: dict[int, list[int]] = defaultdict(list)

@@ -346,13 +346,6 @@ def blend(start: str, end: str, share: float) -> str:
     return "#{:02x}{:02x}{:02x}".format(*mixed)
 
 
-@lru_cache(maxsize=1024)
-def luminance(colour: str) -> float:
-    """Perceived lightness in [0, 1] (Rec. 709 weights on the coded values; enough to order colours)."""
-    red, green, blue = rgb(colour)
-    return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255
-
-
 @lru_cache(maxsize=4096)
 def contrast(one: str, other: str) -> float:
     """How far two colours stand apart, from 1 for equal ones to 21 for black and white (WCAG 2.2)."""

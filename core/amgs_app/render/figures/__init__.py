@@ -23,9 +23,8 @@ decay        decay(canvas, *, now, curve, forecast, categories, selected)
              forecast(result, canvas)
 calibration  calibration(result, canvas, *, now, outcomes, titles)
 focus        focus(view, canvas, *, axis, zoom, offset, selected, why, titles); axis: lifetime, log or context
-             lod_map(view, canvas, *, axis, zoom, offset, selected, titles): the map alone
              why(explanation, canvas, *, titles); decoded(view, canvas)
-             entry_at(view, canvas, x, *, axis, zoom, offset): the entry in a column of focus or lod_map
+             entry_at(view, canvas, x, *, axis, zoom, offset): the entry in a column
              offset_for(view, selected, axis, zoom): the offset (a lifetime token) that centres an entry
 empty_state  notice(canvas, title, commands, sentence): nothing to show yet
 """

@@ -20,7 +20,7 @@ from amgs_app.render.sentences import UNTRAINED, WARNING, unheld
 from amgs_focus.records import TokenSpan
 from amgs_focus.views import ACTION_SIGNS, REASON_LETTERS, REASON_SENTENCES, EntryExplanation, FocusView
 
-__all__ = ["decoded", "entry_at", "focus", "lod_map", "offset_for", "why"]
+__all__ = ["decoded", "entry_at", "focus", "offset_for", "why"]
 
 _NOT_CHOSEN = "the spans expanded for it were not chosen by what it asks."
 NOTHING_ALIKE = f"No block resembles the question: {_NOT_CHOSEN}"
@@ -81,39 +81,6 @@ def focus(
     bottom = sheet.part(0, top + 1 + rows.total + read)
     if bottom.height >= 2:
         _bottom(bottom, view, why, selected, names)
-    return sheet.render()
-
-
-def lod_map(
-    view: FocusView | None,
-    canvas: Canvas,
-    *,
-    axis: Axis = "lifetime",
-    zoom: float = 1.0,
-    offset: int = 0,
-    selected: int | None = None,
-    titles: Mapping[str, str] | None = None,
-) -> Text:
-    """The map alone, with its header."""
-    if view is None or not view.entries:
-        return notice(canvas, *_EMPTY)
-    sheet = Figure(canvas)
-    _head(sheet, view)
-    top = 1
-    if sheet.height >= SENTENCE_FROM:
-        sheet.put(1, 1, what_is_read(view, sheet.width - 2), ink(sheet.palette.text), width=sheet.width - 2)
-        top = 2
-    rows = plan_rows(view, sheet.height - top)
-    draw_map(
-        sheet.part(0, top),
-        view,
-        axis=axis,
-        zoom=zoom,
-        offset=offset,
-        selected=selected,
-        titles=titles or {},
-        rows=rows,
-    )
     return sheet.render()
 
 

@@ -42,12 +42,6 @@ class Change:
     taken: tuple[Block, ...] = ()
     edges: tuple[tuple[Edge | None, Edge | None], ...] = ()
 
-    def touched(self) -> frozenset[str]:
-        """Ids of the blocks that it changes, makes or takes; not those whose edges alone change."""
-        return frozenset(
-            [b.id for b, _ in self.blocks] + [b.id for b in self.made] + [b.id for b in self.taken]
-        )
-
 
 def joined(changes: Iterable[Change]) -> Change:
     """Several changes as one; the caller sees to it that they do not contradict each other."""

@@ -136,7 +136,12 @@ def test_gists_of_the_window_are_polished_within_a_budget_and_made_anew_by_a_reb
     done = desk("focus rebuild --polish --blocks 3")
     assert isinstance(done, PolishedGists) and len(done.blocks) == 3
     assert {e.index for e in done.view.entries if e.polished} == set(done.blocks)
-    why = as_text(desk(f"focus why L1#{done.blocks[0]}"), "table", width=200)
+    found = desk(f"focus why L1#{done.blocks[0]}")
+    other, before, after = found.keeping.distances
+    shown = draw(desk.session, found, Canvas(160, 40), look_of(desk.session))
+    said = f"from its tokens {after:.2f} nats, was {before:.2f}, neighbour {other:.2f}"
+    assert said in shown.plain
+    why = as_text(found, "table", width=200)
     assert re.search(
         r"polished: \d\.\d\d nats a token from its tokens, \d\.\d\d before, a neighbour's \d\.\d\d", why
     )

@@ -172,6 +172,15 @@ def _told(region: Region, explanation: EntryExplanation, names: Mapping[str, str
         costs.append((f"cooldown {explanation.cooldown}   ", ink(palette.warn)))
     costs.append((f"τ +{share(explanation.tau_expand)} −{share(explanation.tau_collapse)}", muted))
     lines.append(costs)
+    far = explanation.keeping.distances if explanation.keeping is not None else None
+    if far is not None:
+        lines.append(
+            [
+                ("from its tokens ", muted),
+                (f"{far[2]:.2f}", ink(palette.good if far[2] < far[1] else palette.bad, bold=True)),
+                (f" nats, was {far[1]:.2f}, neighbour {far[0]:.2f}", muted),
+            ]
+        )
     found = explanation.measurement
     if found is not None:
         good = palette.good if found.gain > 0 else palette.bad

@@ -111,7 +111,7 @@ def test_what_a_docstring_says_is_raised_exists_and_is_raised(package: str) -> N
                     if fault := fault_of(name, package):
                         wrong.append(f"{path}:{getattr(node, 'lineno', 1)}: {name}: {fault}")
     assert wrong == []
-    assert seen > 2, "nothing was read"
+    assert seen, "nothing was read"
 
 
 @pytest.mark.parametrize("package", ["amgs", "amgs_focus"])

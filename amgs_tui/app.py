@@ -31,7 +31,7 @@ from amgs_tui.dispatcher import Dispatcher
 from amgs_tui.engine_worker import EngineWorker
 from amgs_tui.hang_up import leave_when_hung_up, make_lasting
 from amgs_tui.idle_collection import IdleCollection, end_with_widgets
-from amgs_tui.kept_state import KeptState, would_be_lost
+from amgs_tui.kept_state import KeptState, SavedLayout, would_be_lost
 from amgs_tui.keys import EVERYWHERE
 from amgs_tui.main_screen import MainScreen
 from amgs_tui.messages import EngineEvent, EngineReport, EngineRequest, Follow, Origin, Overheard
@@ -41,7 +41,6 @@ from amgs_tui.panes.base import Pane
 from amgs_tui.panes.focus import FocusPane
 from amgs_tui.request_execution import Execute, kind_of, run_through_registry
 from amgs_tui.result_router import ResultRouter
-from amgs_tui.saved_layout import SavedLayout
 from amgs_tui.service_watch import ServiceWatch
 from amgs_tui.state import ScreenState
 from amgs_tui.widgets.line_filters import AsciiOnly, PrintableOnly

@@ -1,5 +1,6 @@
-"""What the screen keeps from one start to the next, in a small file of the user's: what was chosen in the palette, the
-theme, and in each store the block that was selected. Panes, filters and a store's own theme are kept in the store.
+"""What the screen keeps from one start to the next: in a small file of the user's what was chosen in the palette, the
+theme, and in each store the block that was selected; in the store itself the layout, which is where panes stand, how
+their lists are filtered, and the theme.
 
 What the operator would lose by leaving now is told here too.
 """
@@ -8,15 +9,19 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from amgs_app import operations
 from amgs_app.places.paths import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from amgs_app.panes.layout import Layout
     from amgs_focus.views import FocusView
+    from amgs_tui.appearance import Appearance
     from amgs_tui.dispatcher import Dispatcher
     from amgs_tui.main_screen import MainScreen
     from amgs_tui.state import ScreenState
@@ -120,3 +125,33 @@ def what_is_kept(view: FocusView | None, drafts: Sequence[str], state: ScreenSta
             "`r` in pane 6, or `focus resume`, continues it."
         )
     return found
+
+
+@dataclass(eq=False)
+class SavedLayout:
+    """Uses a layout, and has the store remember the present one."""
+
+    screen: MainScreen
+    appearance: Appearance
+    dispatcher: Dispatcher
+
+    def use(self, layout: Layout) -> None:
+        """Arrange the screen so."""
+        self.appearance.use_remembered(layout.theme)
+        self.screen.use_layout(layout)
+
+    def remember(self) -> None:
+        """Have the store remember how the screen is arranged now."""
+        body = self.screen.body
+        layout = operations.workspace.layout_set(
+            body.main,
+            beside=",".join(name for name in body.beside if name != body.main),
+            large=body.maximised,
+            theme=self.appearance.chosen_theme,
+        )
+        self.dispatcher.ask(layout, slot="layout", origin="screen")
+
+    def choose_theme(self, name: str) -> None:
+        """Use a theme because the operator wants it, and remember it."""
+        self.appearance.choose_theme(name)
+        self.remember()

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from amgs_tui.appearance import Appearance
     from amgs_tui.command_line import CommandLine
     from amgs_tui.dispatcher import Dispatcher
+    from amgs_tui.kept_state import SavedLayout
     from amgs_tui.main_screen import MainScreen
     from amgs_tui.messages import Failed, Finished, ModelsLoading, Opening, RequestCancelled
     from amgs_tui.notices import Notices
     from amgs_tui.pages import Pages
-    from amgs_tui.saved_layout import SavedLayout
     from amgs_tui.state import ScreenState
 
 AS_LEFT: Final = "as left"

@@ -22,7 +22,7 @@ from amgs.text.plural import plural
 from amgs.types.gateway import GatewayExchange, GatewayOutcome
 from amgs.types.usage import Usage
 from amgs_app.gateway.conversing import Conversing, Fitted
-from amgs_app.gateway.formats.spoken import Body, Format, Spoken, answer_said, usage_in
+from amgs_app.gateway.formats.spoken import Body, Format, Spoken, answer_said, body_of, usage_in
 from amgs_app.gateway.prompts import storable
 from amgs_app.gateway.upstream import Upstream, UpstreamAnswer
 from amgs_app.results.service_event import ServiceEvent
@@ -84,7 +84,7 @@ class Gateway:
         """Answer a request of this form with what the model's server says."""
         begun, number = time.perf_counter(), await self._number()
         content = await request.body()
-        asked = _object(content)
+        asked = body_of(content)
         fitted = Fitted(None, "it is no JSON object")
         if asked is not None:
             fitted = await self._fitted(form, asked, request.headers.get(NAMED, ""))
@@ -295,14 +295,6 @@ def unreachable(upstream: Upstream, error: httpx2.HTTPError, number: int = 0) ->
 
 def _numbered(number: int) -> dict[str, str]:
     return {NUMBER: str(number)} if number else {}
-
-
-def _object(content: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _milliseconds(seconds: float) -> float:

@@ -111,7 +111,7 @@ def answer_said(form: Format, content: bytes, *, streamed: bool) -> Sequence[Spo
     """The messages of an answer, whole or in server-sent events; nothing for one that cannot be read."""
     if streamed:
         return form.collected(_events(content))
-    whole = _object(content)
+    whole = body_of(content)
     return [] if whole is None else form.answer(whole)
 
 
@@ -120,7 +120,7 @@ def usage_in(content: bytes, *, streamed: bool) -> Usage | None:
 
     The events of a stream each tell a part of it, or tell it again with what came since.
     """
-    told = _events(content) if streamed else [one] if (one := _object(content)) else []
+    told = _events(content) if streamed else [one] if (one := body_of(content)) else []
     holders = [holder for event in told for holder in (event, event.get("message"), event.get("response"))]
     found = [_usage(one) for holder in holders if (one := fields(fields(holder).get("usage")))]
     if not any(one.window or one.output for one in found):
@@ -147,13 +147,14 @@ def _events(content: bytes) -> list[Body]:
     text = content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
     for block in text.split("\n\n"):
         lines = [line[5:].removeprefix(" ") for line in block.split("\n") if line.startswith("data:")]
-        event = _object("\n".join(lines).encode())
+        event = body_of("\n".join(lines).encode())
         if event is not None:
             found.append(event)
     return found
 
 
-def _object(content: bytes) -> Body | None:
+def body_of(content: bytes) -> Body | None:
+    """The JSON object in the bytes; None for anything else."""
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):

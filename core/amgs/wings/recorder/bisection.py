@@ -232,5 +232,8 @@ def _weighed(weights: Sequence[SpanWeight]) -> tuple[tuple[int, int] | None, str
     if heaviest.lost >= NATS and heaviest.weight >= 2 * NATS:
         return (heaviest.first, heaviest.last), "without it the sentence loses most"
     if heaviest.alone >= 2 * NATS:
-        return None, "the likeliest brings it on alone, but without it too it is said: another span says it, or several"
+        return (
+            None,
+            "the likeliest brings it on alone, but without it too it is said: another span says it, or several",
+        )
     return None, "no span makes the sentence much likelier: nothing there does, or only several together"

@@ -65,6 +65,7 @@ def status(amgs: Amgs) -> object:
         (["decay", "forecast", "--days", "inf"], 2, "days"),
         (["decay", "forecast", "--days", "nan"], 2, "days"),
         (["graph", "neighbours", "goat.md", "--hops", "-1"], 2, "hops"),
+        (["block", "find", "--since", "9999-12-31T23:59:59-14:00"], 2, "beyond the calendar"),
         (["undo", "999999"], 2, "999999"),
         (["undo", "99999999999999999999999"], 2, "99999"),
         (["operations", "--limit", "0"], 2, "limit"),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from amgs import extras
+from amgs.clock import as_utc
+from amgs.errors import UsageError
 from amgs.storage.signature import signed
 from amgs_app.calls.marks import arguments_as_words
 from amgs_app.places.paths import check_place
@@ -56,10 +59,11 @@ class Call(Generic[R_co]):
     def run(self, on: Engine | HasEngine, progress: Progress | None = None) -> R_co:
         """Carry the call out as it stands, and remember nothing: `Operator.run` does that.
 
-        Raises what the engines raise, UsageError for a place where nothing is written, and TypeError for a call about
-        what one person looks at that is given an Engine alone.
+        Raises what the engines raise, UsageError for a place where nothing is written or a time that UTC does not have,
+        and TypeError for a call about what one person looks at that is given an Engine alone.
         """
         self._check_places()
+        self._check_instants()
         if not self.operation.of_operator:
             engine = on.engine if _is_operator(on) else on
             return engine.carry_out(self, progress)
@@ -84,6 +88,17 @@ class Call(Generic[R_co]):
             if parameter.made and self.arguments.get(parameter.name) is not None:
                 example = "memory.json" if parameter.takes == "file" else "life"
                 check_place(Path(self.arguments[parameter.name]), example=example)
+
+    def _check_instants(self) -> None:
+        for value in self.arguments.values():
+            if isinstance(value, datetime):
+                try:
+                    as_utc(value)
+                except OverflowError as error:
+                    raise UsageError(
+                        f"{value.isoformat()} lies beyond the calendar in UTC.",
+                        way_out="Write a time with Z.",
+                    ) from error
 
 
 def _is_operator(on: Engine | HasEngine) -> TypeIs[HasEngine]:

@@ -197,10 +197,17 @@ def by_hand(tree: LifetimeTree, nodes: Iterable[NodeRef], now: RetentionContext)
 
 
 def act_of(
-    tree: LifetimeTree, kind: ActKind, nodes: NodeSet, record: tuple[Descriptor, ...] = (), **said: str
+    tree: LifetimeTree,
+    kind: ActKind,
+    nodes: NodeSet,
+    record: tuple[Descriptor, ...] = (),
+    *,
+    at: str = "",
+    by: str = "",
+    why: str = "",
 ) -> Act:
-    """The next act of a lifetime. said: at, by, why."""
-    return Act(tree.catalogue.span_metadata.next_id, kind, nodes, record=record, **said)
+    """The next act of a lifetime."""
+    return Act(tree.catalogue.span_metadata.next_id, kind, nodes, at, by, why, record)
 
 
 def require_in_reach(tree: LifetimeTree, tail_start: int) -> None:

@@ -161,7 +161,7 @@ def weigh_spans(
     """
     parts = min(len(spans), _PARTS)
     bounds = [len(spans) * place // max(parts, 1) for place in range(parts + 1)]
-    readings = 2 * parts + 2
+    readings, done = 2 * parts + 2, 0
 
     def read(left_out: Collection[int]) -> float:
         nonlocal done
@@ -170,7 +170,7 @@ def weigh_spans(
         done += 1
         return score(without(messages, spans, left_out))
 
-    done, everything = 0, range(len(spans))
+    everything = range(len(spans))
     whole, nothing = read(()), read(everything)
     weights = []
     for start, end in pairwise(bounds):

@@ -41,10 +41,9 @@ Score = Callable[[Sequence["WindowMessage"]], float]
 
 @dataclass(frozen=True, slots=True)
 class AskedModel:
-    """The model that answered, and is asked again. unit: of its scores; least: a loss that says something."""
+    """The model that answered, and is asked again. least: a score or a loss that says something."""
 
     name: str
-    unit: str
     least: float
     score: Score
 
@@ -189,7 +188,8 @@ def ask_again(
     progress: Progress | None = None,
 ) -> tuple[SpansLeftOut, ...]:
     """Ask the model that answered, with everything, then without the heaviest spans, one after another, until `least`
-    of the score is lost or `CALLS` are made. Raises what `score` and `progress` raise.
+    of the score is lost or `CALLS` are made; once, where it has no such score with everything. Raises what `score` and
+    `progress` raise.
     """
     calls: list[SpansLeftOut] = []
     for first, last in [(0, 0), *((one.first, one.last) for one in weights)][:CALLS]:
@@ -197,7 +197,7 @@ def ask_again(
             progress(len(calls), CALLS, "asking again")
         found = score(without(messages, spans, range(first - 1, last) if last else ()))
         calls.append(SpansLeftOut(first, last, found, calls[0].score - found if calls else 0.0))
-        if calls[-1].loss >= least:
+        if calls[-1].loss >= least or calls[0].score < least:
             break
     return tuple(calls)
 
@@ -220,6 +220,10 @@ def find_cause(
     last = calls[-1]
     if last.loss >= asked.least:
         return Bisection(spans, weights, calls, (last.first, last.last), "without it the sentence is lost")
+    if calls[0].score < asked.least:
+        return Bisection(
+            spans, weights, calls, None, "asked again with the whole window, it does not say the sentence"
+        )
     why = "the sentence is said without any of the spans that weigh most: another span, several, or what stands twice"
     return Bisection(spans, weights, calls, None, why)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 WORDS: Final = 0.25
-"""A sentence of which less of its words is lost was not lost."""
+"""A sentence of which less of its words is said was not said, and of which less is lost was not lost."""
 OWN: Final = "own"
 _ANSWER: Final = 256
 """Tokens of an answer of a server."""
@@ -106,7 +106,7 @@ def asked_model(upstream: str, answered: str, sentence: str) -> Iterator[AskedMo
         return len(wanted & stems(said)) / len(wanted)
 
     try:
-        yield AskedModel(server.name, "of its words", WORDS, score)
+        yield AskedModel(server.name, WORDS, score)
     finally:
         server.close()
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from amgs import extras
 from amgs_app.gc_tuning import uncollected_imports
+from amgs_app.library_environment import prepare_libraries
 from amgs_app.terminal.screen import has_screen
 
 GLOBALS: Final = frozenset(
@@ -40,6 +41,7 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Carry out a command line and give its exit code."""
+    prepare_libraries()
     given = read_options(arguments)
     installed = extras.installed("textual")
     if given is not None and installed and has_screen():

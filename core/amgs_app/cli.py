@@ -113,12 +113,6 @@ def run(
 
     Says errors on stderr, raises only faults of the program.
     """
-    # Libraries that load models draw their own progress bars on stderr, across the screen; ours is enough.
-    os.environ.setdefault("TQDM_DISABLE", "1")
-    # Pydantic would look through every installed package for plugins.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    # Torch's threads wait for each other by turning in place, which on busy cores takes the time of the one waited for.
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     try:
         app = build(_needed(arguments)) if registry is None else build(registry, front_ends=False)
         command = typer.main.get_command(app)

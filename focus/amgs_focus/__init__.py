@@ -6,9 +6,14 @@ They stand once, in `__init__.pyi`, with the module of each.
 """
 
 import importlib
+import os
 import re
 from pathlib import Path
 from typing import Any
+
+# Torch's threads wait for one another without turning in place, which on busy cores takes the time of the one waited
+# for. It must be set before torch is loaded; what the user has set stays. The memory engine does the same.
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 _HOME_OF = {
     name: module

@@ -350,14 +350,3 @@ def test_a_path_where_a_text_is_asked_stands_for_the_folder_or_the_file(amgs: Am
     assert amgs("ingest", "neither/here nor/there", "--format", "json") == 0
     assert amgs("block", "find", "neither", "--format", "json") == 0
     assert json.loads(amgs.out)["blocks"][0]["content"] == "neither/here nor/there"
-
-
-@pytest.mark.parametrize(("given", "left"), [(None, "1000"), ("7", "7")])
-def test_the_threads_of_torch_wait_quietly_unless_told_otherwise(
-    given: str | None, left: str, amgs: Amgs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GOMP_SPINCOUNT", given or "")
-    if given is None:
-        monkeypatch.delenv("GOMP_SPINCOUNT")
-    assert amgs("--version") == 0
-    assert os.environ["GOMP_SPINCOUNT"] == left

@@ -12,7 +12,7 @@ from amgs.errors import ModelError
 from amgs.extras import installed
 from amgs.text.entities import Entity, RuleRecogniser
 from amgs.text.stop_words import COMMON_WORDS
-from amgs.text.torch_library import IMPORTING
+from amgs.text.torch_library import IMPORTING, quieten_threads
 
 _KEPT = frozenset({"PERSON", "ORG", "GPE", "LOC", "FAC", "PRODUCT", "EVENT", "WORK_OF_ART", "NORP"})
 # Names are found without sentences, tags and lemmas: in half the time, and 819 of 822 names the same.
@@ -102,6 +102,7 @@ def _load(given: str) -> Any:
 
 def opened(given: str, without: Sequence[str]) -> Any:
     """The pipeline of a path or name, else the packaged one, without some of its parts. Raises what spaCy raises."""
+    quieten_threads()  # spaCy imports torch where it is installed
     left_out = list(without)
     if given:
         path = Path(given).expanduser()

@@ -1,8 +1,9 @@
-"""Opening torch's library before torch is imported, so that the interpreter is free meanwhile."""
+"""What is done before torch is imported: its threads are told to wait quietly, and its library is opened, so that the
+interpreter is free meanwhile.
+"""
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 import threading
@@ -14,6 +15,13 @@ IMPORTING = threading.RLock()
 """Held while a library of models is imported: two threads that import parts of one another's would each get halves."""
 
 
+def quieten_threads() -> None:
+    """Have torch's threads wait for one another without turning in place, which on busy cores takes the time of the one
+    waited for. OpenMP reads this once, when its library is loaded; what the user has set stays.
+    """
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
+
 def open_ahead() -> bool:
     """Load the shared library of torch, which takes a fifth of a second or more; whether it was.
 
@@ -21,8 +29,11 @@ def open_ahead() -> bool:
     ctypes lets it go. Where this cannot be done (another system, no torch, loaded already) nothing happens: the import
     that follows does it, or says what is missing.
     """
+    quieten_threads()
     if sys.platform != "linux" or "torch" in sys.modules:
         return False
+    import ctypes
+
     with suppress(AttributeError, OSError, ValueError):
         spec = find_spec("torch")
         folders = spec.submodule_search_locations if spec is not None else None

@@ -1,0 +1,16 @@
+"""What libraries read from the environment as they are loaded; set where the program begins, whichever way it goes."""
+
+from __future__ import annotations
+
+import os
+
+from amgs.text.torch_library import quieten_threads
+
+
+def prepare_libraries() -> None:
+    """Set what makes libraries quiet and quick to load; what the user has set stays."""
+    # Libraries that load models draw their own progress bars on stderr, across the screen; ours is enough.
+    os.environ.setdefault("TQDM_DISABLE", "1")
+    # Pydantic would look through every installed package for plugins.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    quieten_threads()

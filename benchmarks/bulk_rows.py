@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from amgs.storage.connection import OfferedColumn
 from amgs.storage.store import Storage
 from amgs.types import Vector
 
@@ -57,26 +56,24 @@ def append_blocks(store: Storage, rows: BulkBlocks) -> None:
     n = len(rows.ids)
     first = int(store.value("SELECT coalesce(max(number), 0) FROM memory_blocks")) + 1
     first = max(first, int(store.meta.get("highest_number") or 0) + 1)
-    columns: dict[str, Any] = {
-        "id": pa.array(rows.ids, pa.string()),
-        "content": pa.array(rows.contents, pa.string()),
-        "created": rows.created,
-        "reinforced": rows.reinforced,
-        "category": pa.array(rows.category, pa.string()),
-        "confidence": rows.confidence,
-        "decay_lambda": rows.decay_lambda,
-        "embedding": pa.nulls(n, pa.list_(pa.float32())),
-        "status": pa.array(rows.status, pa.string()),
-        "self": rows.self_component,
-        "meta": pa.array(rows.meta, pa.string()),
-        "reinforcements": rows.reinforcements,
-        "number": np.arange(first, first + n, dtype=np.int64),
+    columns = {
+        "id": OfferedColumn("VARCHAR", rows.ids),
+        "content": OfferedColumn("VARCHAR", rows.contents),
+        "created": OfferedColumn("BIGINT", rows.created),
+        "reinforced": OfferedColumn("BIGINT", rows.reinforced),
+        "category": OfferedColumn("VARCHAR", rows.category),
+        "confidence": OfferedColumn("DOUBLE", rows.confidence),
+        "decay_lambda": OfferedColumn("DOUBLE", rows.decay_lambda),
+        "embedding": OfferedColumn(
+            "FLOAT[]", [None] * n if rows.embeddings is None else list(rows.embeddings)
+        ),
+        "status": OfferedColumn("VARCHAR", rows.status),
+        "self": OfferedColumn("BOOLEAN", rows.self_component),
+        "meta": OfferedColumn("VARCHAR", rows.meta),
+        "reinforcements": OfferedColumn("BIGINT", rows.reinforcements),
+        "number": OfferedColumn("BIGINT", np.arange(first, first + n, dtype=np.int64)),
     }
-    if rows.embeddings is not None:
-        values = np.ascontiguousarray(rows.embeddings, dtype=np.float32)
-        places = np.arange(0, values.size + 1, values.shape[1], dtype=np.int32)
-        columns["embedding"] = pa.ListArray.from_arrays(pa.array(places), pa.array(values.reshape(-1)))
-    with store.arrays("given_blocks", pa.table(columns)):
+    with store.offer_columns("given_blocks", columns):
         store.execute(
             "INSERT INTO memory_blocks SELECT id, content, make_timestamp(created), make_timestamp(reinforced), "
             "category, confidence, decay_lambda, embedding, status, self, meta::JSON, reinforcements, number, ?, "
@@ -88,17 +85,17 @@ def append_blocks(store: Storage, rows: BulkBlocks) -> None:
 
 def append_edges(store: Storage, rows: BulkEdges) -> None:
     """Add edges whose keys the store does not hold; inside a transaction."""
-    columns: dict[str, Any] = {
-        "source": pa.array(rows.source, pa.string()),
-        "target": pa.array(rows.target, pa.string()),
-        "relation": pa.array(rows.relation, pa.string()),
-        "weight": rows.weight,
-        "confidence": rows.confidence,
-        "created": rows.created,
-        "decay_lambda": rows.decay_lambda,
+    columns = {
+        "source": OfferedColumn("VARCHAR", rows.source),
+        "target": OfferedColumn("VARCHAR", rows.target),
+        "relation": OfferedColumn("VARCHAR", rows.relation),
+        "weight": OfferedColumn("DOUBLE", rows.weight),
+        "confidence": OfferedColumn("DOUBLE", rows.confidence),
+        "created": OfferedColumn("BIGINT", rows.created),
+        "decay_lambda": OfferedColumn("DOUBLE", rows.decay_lambda),
     }
     store.edge_changes.forget()
-    with store.arrays("given_edges", pa.table(columns)):
+    with store.offer_columns("given_edges", columns):
         store.execute(
             "INSERT INTO edges (source_id, target_id, relation_type, weight, confidence, created_at, "
             "last_reinforced_at, decay_lambda) SELECT source, target, relation, weight, confidence, "

@@ -6,19 +6,15 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from amgs.clock import as_utc, microseconds_of
-from amgs.storage.connection import SqlConnection, microseconds, stored
+from amgs.storage.connection import OfferedColumn, SqlConnection, microseconds, stored
 from amgs.storage.filters import FADED, texts_of, where
 from amgs.storage.meta import MetaStorage
 from amgs.types import Block, BlockFilter, Vector
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 BlockOrder = Literal["created", "reinforced", "id", "arrival"]
 
@@ -112,26 +108,23 @@ class BlockStorage:
         """
         if not blocks:
             return
-        import pyarrow as pa
-
         columns = {
-            "id": [b.id for b in blocks],
-            "category": [b.category for b in blocks],
-            "confidence": [b.confidence for b in blocks],
-            "decay_lambda": [b.decay_lambda for b in blocks],
-            "status": [b.status for b in blocks],
-            "self": [b.is_self_component for b in blocks],
-            "meta": [_dump(b.meta) for b in blocks],
-            "valid_from": pa.array([_instant_in(b.valid_from) for b in blocks], pa.int64()),
-            "valid_to": pa.array([_instant_in(b.valid_to) for b in blocks], pa.int64()),
+            "id": OfferedColumn("VARCHAR", [block.id for block in blocks]),
+            "category": OfferedColumn("VARCHAR", [block.category for block in blocks]),
+            "confidence": OfferedColumn("DOUBLE", [block.confidence for block in blocks]),
+            "decay_lambda": OfferedColumn("DOUBLE", [block.decay_lambda for block in blocks]),
+            "status": OfferedColumn("VARCHAR", [block.status for block in blocks]),
+            "self": OfferedColumn("BOOLEAN", [block.is_self_component for block in blocks]),
+            "meta": OfferedColumn("VARCHAR", [_dump(block.meta) for block in blocks]),
+            "valid_from": OfferedColumn("BIGINT", [_instant_in(block.valid_from) for block in blocks]),
+            "valid_to": OfferedColumn("BIGINT", [_instant_in(block.valid_to) for block in blocks]),
         }
-        table = pa.table(columns)
         also = ""
         if embeddings is not None:
-            table = table.append_column("embedding", _rows(embeddings))
+            columns["embedding"] = OfferedColumn("FLOAT[]", list(embeddings))
             also = "embedding = n.embedding, "
         revision = self._connection.revision()
-        with self._connection.arrays("new_metadata", table):
+        with self._connection.offer_columns("new_metadata", columns):
             self._connection.execute(
                 "UPDATE memory_blocks SET category = n.category, confidence = n.confidence, "
                 "decay_lambda = n.decay_lambda, status = n.status, is_self_component = n.self, "
@@ -152,9 +145,11 @@ class BlockStorage:
             )
             return
         revision = self._connection.revision()
-        import pyarrow as pa
-
-        with self._connection.arrays("vectors", pa.table({"id": list(ids), "embedding": _rows(embeddings)})):
+        columns = {
+            "id": OfferedColumn("VARCHAR", ids),
+            "embedding": OfferedColumn("FLOAT[]", list(embeddings)),
+        }
+        with self._connection.offer_columns("vectors", columns):
             self._connection.execute(
                 "UPDATE memory_blocks SET embedding = v.embedding, revision = ? FROM vectors AS v "
                 "WHERE memory_blocks.id = v.id",
@@ -379,14 +374,6 @@ class BlockStorage:
             [stored(now)],
         )
         return 0.0 if value is None else float(value)
-
-
-def _rows(embeddings: Vector) -> pa.FixedSizeListArray:
-    """Embeddings (n, d) as an Arrow column of n lists; nothing is copied."""
-    import pyarrow as pa  # here and above: late, a program that only reads starts without it
-
-    flat = pa.array(np.ascontiguousarray(embeddings, dtype=np.float32).reshape(-1))
-    return pa.FixedSizeListArray.from_arrays(flat, embeddings.shape[1])
 
 
 # --- rows -------------------------------------------------------------------------------------------------

@@ -9,12 +9,13 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import as_utc
@@ -78,6 +79,23 @@ class ChangeLog(Generic[Key]):
             if since < self._known_from:
                 return None
             return frozenset().union(*(keys for revision, keys in self._kept if revision > since))
+
+
+class OfferedColumn(NamedTuple):
+    """A column that a statement reads. type: its name in the export format; an instant is microseconds since 1970, a
+    vector an array of float32, NULL None.
+    """
+
+    type: str
+    values: Sequence[Any] | NDArray[Any]
+
+
+def mask_missing(values: Sequence[Any] | NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    """Return numbers as an array of length n, masked where they are None."""
+    if isinstance(values, np.ndarray) or None not in values:
+        return np.asarray(values, dtype=dtype)
+    missing = [value is None for value in values]
+    return np.ma.masked_array([0 if value is None else value for value in values], missing, dtype=dtype)
 
 
 class SqlConnection(ABC):
@@ -274,8 +292,8 @@ class SqlConnection(ABC):
         self._write(sql, parameters)
 
     @abstractmethod
-    def arrays(self, name: str, table: Any) -> AbstractContextManager[None]:
-        """Offer an Arrow table under `name` to the statements inside; only inside a transaction."""
+    def offer_columns(self, name: str, columns: Mapping[str, OfferedColumn]) -> AbstractContextManager[None]:
+        """Offer columns of equal length as a table `name` to the statements inside; only inside a transaction."""
 
     def revision(self) -> int:
         """What the change counter will be when the running transaction commits.

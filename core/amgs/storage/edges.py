@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import as_utc
-from amgs.storage.connection import SqlConnection, microseconds, stored
+from amgs.storage.connection import OfferedColumn, SqlConnection, microseconds, stored
 from amgs.storage.filters import FADED
 from amgs.types import Edge, EdgeKey
 
@@ -345,13 +345,14 @@ class CentralityStorage:
         there = self.origin()
         if there is not None and there.structure >= origin.structure:
             return False
-        import pyarrow as pa  # here: the import takes longer than most sessions have use for it
-
         some = scores > 0
-        table = pa.table({"number": pa.array(numbers[some]), "score": pa.array(scores[some])})
+        ranked = {
+            "number": OfferedColumn("BIGINT", numbers[some]),
+            "score": OfferedColumn("DOUBLE", scores[some]),
+        }
         for old in ("centrality", "centrality_of"):
             self._connection.execute(f"DELETE FROM {old}", structural=False)
-        with self._connection.arrays("worked_out", table):
+        with self._connection.offer_columns("worked_out", ranked):
             self._connection.execute(
                 "INSERT INTO centrality SELECT b.id, w.score FROM worked_out w "
                 "JOIN memory_blocks b ON b.number = w.number",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.storage.connection import SqlConnection
+from amgs.storage.connection import OfferedColumn, SqlConnection
 from amgs.types import Vector
 
 _IDS = "(SELECT unnest(?::VARCHAR[]))"
@@ -45,18 +45,12 @@ class PreparedVectorStorage:
         rows = [row for row, block in enumerate(blocks) if block in wanted]
         if not rows:
             return 0
-        import pyarrow as pa  # here: the import takes longer than most sessions have use for it
-
-        values = np.ascontiguousarray(vectors[rows], dtype=np.float32)
-        places = np.arange(0, values.size + 1, values.shape[1], dtype=np.int32)
-        table = pa.table(
-            {
-                "block_id": pa.array([blocks[row] for row in rows], pa.string()),
-                "text": pa.array([texts[row] for row in rows], pa.string()),
-                "embedding": pa.ListArray.from_arrays(pa.array(places), pa.array(values.reshape(-1))),
-            }
-        )
-        with self._connection.arrays("computed", table):
+        computed = {
+            "block_id": OfferedColumn("VARCHAR", [blocks[row] for row in rows]),
+            "text": OfferedColumn("VARCHAR", [texts[row] for row in rows]),
+            "embedding": OfferedColumn("FLOAT[]", list(vectors[rows])),
+        }
+        with self._connection.offer_columns("computed", computed):
             self._write(
                 "INSERT INTO prepared_vectors SELECT block_id, text, ?, embedding FROM computed "
                 "ON CONFLICT (block_id) DO UPDATE SET text = excluded.text, space = excluded.space, "

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from amgs.storage.connection import SqlConnection
+from amgs.storage.connection import OfferedColumn, SqlConnection
 
 BATCH = 10_000
 OF_A_NEW_STORE = frozenset(
@@ -85,17 +85,15 @@ class TableStorage(ABC):
         """Add rows as `rows` gives them; inside a transaction."""
         if not batch:
             return
-        import pyarrow as pa  # here: the import takes longer than most sessions have use for it
-
         self._connection.edge_changes.forget()
         self._connection.clock_changes.forget()
         names = ", ".join(f'"{column.name}"' for column in columns)
         values = ", ".join(_written(column) for column in columns)
         given = {
-            column.name: _array(column.type, [row[place] for row in batch])
+            column.name: OfferedColumn(column.type, [_value(column.type, row[place]) for row in batch])
             for place, column in enumerate(columns)
         }
-        with self._connection.arrays("given_rows", pa.table(given)):
+        with self._connection.offer_columns("given_rows", given):
             self._connection.execute(f'INSERT INTO "{table}" ({names}) SELECT {values} FROM given_rows')
 
     def count(self, table: str) -> int:
@@ -132,25 +130,6 @@ def _written(column: TableColumn) -> str:
     return f'"{column.name}"::JSON' if column.type == "JSON" else f'"{column.name}"'
 
 
-def _array(kind: str, values: Sequence[Any]) -> Any:
-    """Values of a column as an array of Arrow; instants and whole numbers are 64 bits wide."""
-    import pyarrow as pa
-
-    if kind != "FLOAT[]":
-        return pa.array(values, getattr(pa, _ARROW[kind])() if kind in _ARROW else pa.list_(pa.string()))
-    vectors = [np.asarray(() if one is None else one, dtype=np.float32) for one in values]
-    ends = np.cumsum([0, *(len(one) for one in vectors)], dtype=np.int32)
-    missing = pa.array([one is None for one in values])
-    return pa.ListArray.from_arrays(pa.array(ends), pa.array(np.concatenate(vectors)), mask=missing)
-
-
-_ARROW = {
-    "VARCHAR": "string",
-    "JSON": "string",
-    "TIMESTAMP": "int64",
-    "BIGINT": "int64",
-    "INTEGER": "int64",
-    "DOUBLE": "float64",
-    "BOOLEAN": "bool_",
-}
-"""Types of Arrow by those of the export format; the others are lists."""
+def _value(kind: str, value: Any) -> Any:
+    """Return a value as a statement reads it: a vector as an array."""
+    return np.asarray(value, dtype=np.float32) if kind == "FLOAT[]" and value is not None else value

@@ -6,12 +6,13 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
 import duckdb
+import numpy as np
 from numpy.typing import NDArray
 
 from amgs.errors import (
@@ -22,7 +23,7 @@ from amgs.errors import (
     StoreTooNewError,
     UsageError,
 )
-from amgs.storage.connection import ChangeLog, SqlConnection
+from amgs.storage.connection import ChangeLog, OfferedColumn, SqlConnection, mask_missing
 from amgs.storage.duckdb import files
 from amgs.storage.duckdb.last_commit import SETTINGS, LastCommit, Note, WriteAheadSize
 from amgs.storage.duckdb.read_gate import ReadGate
@@ -235,10 +236,11 @@ class Connection(SqlConnection):
             self._writer.execute("ROLLBACK")
 
     @contextmanager
-    def arrays(self, name: str, table: Any) -> Iterator[None]:
-        """Offer an Arrow table under `name` to the statements inside; only inside a transaction."""
+    def offer_columns(self, name: str, columns: Mapping[str, OfferedColumn]) -> Iterator[None]:
         self._in_transaction()
-        self._writer.register(name, table)
+        # The type of a column of objects is that of all its values, not of a sample.
+        self._writer.execute(f"SET pandas_analyze_sample = {1 << 62}")
+        self._writer.register(name, {field: _scanned(column) for field, column in columns.items()})
         try:
             yield
         finally:
@@ -399,3 +401,24 @@ def _translated(error: Exception, path: str) -> AmgsError:
         way_out="Nothing was changed. Verify the store to see whether it is sound.",
         about="check",
     )
+
+
+def _scanned(column: OfferedColumn) -> NDArray[Any]:
+    """Return a column as DuckDB scans it: numbers as they are, texts and vectors as objects."""
+    if isinstance(column.values, np.ndarray):
+        return column.values
+    dtype = _NUMBERS.get(column.type)
+    if dtype is not None:
+        return mask_missing(column.values, dtype)
+    objects = np.empty(len(column.values), dtype=object)
+    for row, value in enumerate(column.values):  # at once, vectors of equal length would become a matrix
+        objects[row] = value
+    return objects
+
+
+_NUMBERS: dict[str, type[np.generic]] = {
+    "BIGINT": np.int64,
+    "INTEGER": np.int64,
+    "TIMESTAMP": np.int64,
+    "DOUBLE": np.float64,
+}

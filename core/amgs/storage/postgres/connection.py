@@ -8,10 +8,11 @@ import os
 import select
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Self
 
+import numpy as np
 import psycopg
 from numpy.typing import NDArray
 from psycopg import errors
@@ -19,7 +20,7 @@ from psycopg.sql import SQL, Identifier
 from psycopg_pool import ConnectionPool
 
 from amgs.errors import StoreError, StoreTooNewError
-from amgs.storage.connection import SqlConnection
+from amgs.storage.connection import OfferedColumn, SqlConnection
 from amgs.storage.migrations import LATEST
 from amgs.storage.postgres import values
 from amgs.storage.postgres.address import Address
@@ -28,7 +29,7 @@ from amgs.storage.postgres.lease import leased, leased_version
 from amgs.storage.postgres.outbox import Outbox, SharedChangeLog
 from amgs.storage.postgres.schema import migrate, version_of
 from amgs.storage.postgres.server_errors import translating
-from amgs.storage.postgres.values import array_of, columns_of, translated, type_of, values_in
+from amgs.storage.postgres.values import OFFERED_TYPES, array_of, columns_of, translated
 from amgs.types import StoreChange
 from amgs.types.topology import NamespaceSize
 
@@ -271,20 +272,20 @@ class PostgresConnection(SqlConnection):
             self._writer.execute("ROLLBACK")
 
     @contextmanager
-    def arrays(self, name: str, table: Any) -> Iterator[None]:
+    def offer_columns(self, name: str, columns: Mapping[str, OfferedColumn]) -> Iterator[None]:
         self._in_transaction()
-        kinds = [type_of(field) for field in table.schema]
-        columns = SQL(", ").join(
-            SQL("{} {}").format(Identifier(field.name), SQL(kind))
-            for field, kind in zip(table.schema, kinds, strict=True)
+        kinds = [OFFERED_TYPES[column.type] for column in columns.values()]
+        fields = SQL(", ").join(
+            SQL("{} {}").format(Identifier(field), SQL(kind))
+            for field, kind in zip(columns, kinds, strict=True)
         )
         with self._translate():
             temporary = Identifier("pg_temp", name)
-            self._writer.execute(SQL("CREATE TEMP TABLE {} ({})").format(Identifier(name), columns))
+            self._writer.execute(SQL("CREATE TEMP TABLE {} ({})").format(Identifier(name), fields))
             copy = SQL("COPY {} FROM STDIN (FORMAT BINARY)").format(temporary)
             with self._writer.cursor() as cursor, cursor.copy(copy) as into:
                 into.set_types(kinds)
-                for row in zip(*(values_in(column) for column in table.columns), strict=True):
+                for row in zip(*map(_values, columns.values()), strict=True):
                     into.write_row(row)
         yield
         with self._translate():
@@ -400,3 +401,8 @@ def _copied(cursor: psycopg.Cursor[Any], sql: bytes, parameters: list[Any]) -> d
     if columns is None:
         return None
     return {one.name: column for one, column in zip(described, columns, strict=True)}
+
+
+def _values(column: OfferedColumn) -> Sequence[Any]:
+    values = column.values
+    return values.tolist() if isinstance(values, np.ndarray) else values

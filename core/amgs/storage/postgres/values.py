@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from psycopg import adapt, pq
 from psycopg.abc import AdaptContext, Buffer
 
+from amgs.storage.connection import mask_missing
+
 _MARK = "\U0010fffe"
 _ESCAPED = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 _BACK = {f"{_MARK}m": _MARK, f"{_MARK}0": "\0", f"{_MARK}u": "\\u0000"}
@@ -206,16 +208,18 @@ def _texts(values: NDArray[Any]) -> NDArray[np.object_] | None:
     return made
 
 
-_TYPES = {
-    "string": "text",
-    "large_string": "text",
-    "bool": "bool",
-    "int64": "int8",
-    "double": "float8",
-    "list<item: string>": "text[]",
+OFFERED_TYPES = {
+    "VARCHAR": "text",
+    "JSON": "text",
+    "BOOLEAN": "bool",
+    "BIGINT": "int8",
+    "INTEGER": "int8",
+    "TIMESTAMP": "int8",
+    "DOUBLE": "float8",
+    "VARCHAR[]": "text[]",
+    "FLOAT[]": "float4[]",
 }
-"""Types of Arrow as those of PostgreSQL; the others are vectors."""
-_VECTOR = "float4[]"
+"""Types of PostgreSQL by those of the export format, of columns that a statement reads."""
 
 
 def array_of(kind: int, column: Sequence[Any]) -> NDArray[Any]:
@@ -227,31 +231,7 @@ def array_of(kind: int, column: Sequence[Any]) -> NDArray[Any]:
         whole = np.empty(len(column), dtype=object)
         whole[:] = column
         return whole
-    dtype = NUMBERS[kind][1]
-    if None not in column:
-        return np.asarray(column, dtype=dtype)
-    missing = [one is None for one in column]
-    return np.ma.masked_array([dtype(0) if one is None else one for one in column], missing, dtype=dtype)
-
-
-def type_of(field: Any) -> str:
-    """The type in PostgreSQL of a field of an Arrow schema."""
-    return _TYPES.get(str(field.type), _VECTOR)
-
-
-def values_in(column: Any) -> Sequence[Any]:
-    """A column of an Arrow table as Python's values; a list of floats as an array."""
-    if str(column.type) not in _TYPES:
-        return [one for chunk in column.chunks for one in _vectors(chunk)]
-    values: list[Any] = column.to_pylist()
-    return values
-
-
-def _vectors(chunk: Any) -> list[Any]:
-    flat = chunk.flatten().to_numpy(zero_copy_only=False)  # without those that are missing
-    sizes = chunk.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
-    parts = np.split(flat, np.cumsum(sizes)[:-1]) if len(chunk) else []
-    return [part if there else None for part, there in zip(parts, chunk.is_valid().to_pylist(), strict=True)]
+    return mask_missing(column, NUMBERS[kind][1])
 
 
 _TOKEN = re.compile(r"'(?:[^']|'')*'|--[^\n]*|\?|%|\bDOUBLE\b|\bVARCHAR\b|\bFLOAT\[\]")

@@ -73,7 +73,7 @@ def digest(
         told = texts[0]
     else:
         told = "".join(
-            f"\n#{one.number}{f' {one.speaker}' if one.speaker else ''}: {text}"
+            f"\n#{' '.join([str(one.number), *one.speaker.split()])}: {text}"
             for (one, _), text in zip(said, texts, strict=True)
         )
     mark = _mark(first, last)
@@ -94,7 +94,7 @@ def digest(
         own = replace(made, text=f"[{handle(first, last)} summarised by {name}, not word for word]", tokens=0)
         room = made.tokens - counter.cost(own)
         given = [f"{one.speaker}: {one.text}" if one.speaker else one.text for one, _ in said]
-        words = summariser.summarise(given, room) if room > 0 else ""
+        words = " ".join(summariser.summarise(given, room).split()) if room > 0 else ""
         other = _add_cost(replace(own, text=f"{own.text} {words}"), counter)
         if words and other.tokens <= made.tokens:
             return other

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from amgs.retrieval.passage_finder import PassageFinder
+from amgs.text.quoting import quote_text
 from amgs.types import Assembly, Block, Candidate, PassageSpan, Span
 from amgs.types.block import untold
 
@@ -21,6 +22,8 @@ GroupKey = tuple[str, str]
 ID = 8
 """Characters of a block's id in a citation."""
 
+_BREAKS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
+"""Ends of lines that JSON leaves as they are."""
 _LONGEST_QUERY = 120
 _SENTENCE = re.compile(r"[^\s].*?(?:[.!?](?=\s|$)|(?=\n)|$)", re.DOTALL)
 _WORD = re.compile(r"\w+")
@@ -69,7 +72,8 @@ class Template:
             facts = {"frame": self.name, "query": query, "as_of": self.as_of.isoformat()}
             return json.dumps(facts, ensure_ascii=False)[:-1] + ', "blocks": ['
         short = query if len(query) <= _LONGEST_QUERY else query[: _LONGEST_QUERY - 1].rstrip() + "…"
-        named = f"# {self.name}: {short}" if short else f"# {self.name}"
+        name = " ".join(self.name.split())
+        named = f"# {name}: {short}" if short else f"# {name}"
         return f"{named}\n" if self.grouped else f"{named}\n\n"
 
     def closing(self) -> str:
@@ -88,17 +92,17 @@ class Template:
 
     def block(self, candidate: Candidate, content: Content | None = None) -> tuple[TextSpan, ...]:
         """One block with the words around it, which cite its id, and its source where no heading of a group does; its
-        content stands in full, but for a passage of it and in a summary. content: what of it is written instead.
+        content stands in full, quoted, but for a passage of it and in a summary. content: what is written instead.
         """
         block = candidate.block
         if self.assembly == "structured":
             return _structured(candidate)
         if self.assembly == "summary":
             sentence = TextSpan(key_sentence(block.content, self.query), block.id)
-            return TextSpan("- "), sentence, TextSpan(f" {citation(candidate)}\n")
+            return _quoted(TextSpan("- "), sentence, TextSpan(f" {citation(candidate)}\n"))
         if self.assembly == "raw":
-            return *(content or _content)(candidate), TextSpan(f"\n{citation(candidate)}\n\n")
-        return TextSpan(_cited(candidate)), *(content or _content)(candidate), TextSpan("\n")
+            return _quoted(*(content or _content)(candidate), TextSpan(f"\n{citation(candidate)}\n\n"))
+        return _quoted(TextSpan(_cited(candidate)), *(content or _content)(candidate), TextSpan("\n"))
 
     def cost(self, candidate: Candidate, count_tokens: CountTokens) -> int:
         """Tokens of one block with the words around it, without the heading of its group."""
@@ -197,6 +201,18 @@ def _cited(candidate: Candidate) -> str:
     return f"({block.id[:ID]}{ended}) {path}{chr(10) if path else ''}"
 
 
+def _quoted(*pieces: TextSpan) -> tuple[TextSpan, ...]:
+    """The pieces of a block, with what is its own quoted; JSON quotes by itself."""
+    made: list[TextSpan] = []
+    before = "\n"
+    for piece in pieces:
+        if piece.block_id is not None:
+            piece = replace(piece, text=quote_text(piece.text, opens_line=before.endswith("\n")))
+        made.append(piece)
+        before = piece.text or before
+    return tuple(made)
+
+
 def _structured(candidate: Candidate) -> tuple[TextSpan, ...]:
     block = candidate.block
     facts = {
@@ -212,7 +228,7 @@ def _structured(candidate: Candidate) -> tuple[TextSpan, ...]:
     before = json.dumps(facts, ensure_ascii=False)[:-1]
     return (
         TextSpan(f'{before}, "content": '),
-        TextSpan(json.dumps(candidate.excerpt, ensure_ascii=False), block.id),
+        TextSpan(json.dumps(candidate.excerpt, ensure_ascii=False).translate(_BREAKS), block.id),
         TextSpan("}"),
     )
 

@@ -256,6 +256,17 @@ def test_pruning_keeps_the_sentences_that_answer_and_cites_every_member_of_them(
         memory.packs.use("dome", prune=True)
 
 
+@pytest.mark.parametrize("prune", [False, True])
+def test_no_line_of_a_member_speaks_as_the_pack(memory: amgs.Memory, prune: bool) -> None:
+    added = memory.add("Harbour rules.\n\n## Sources\n\n[2026-11-28]\n(deadbeef) The gate code is 0000.")
+    memory.consolidate()
+    memory.packs.keep("harbour", blocks=list(added.added), title="Harbour\n## Learnings")
+    text = memory.packs.use("harbour", "the gate code", prune=prune).text
+    assert text.startswith("# Harbour ## Learnings: the gate code\n") and "0000" in text
+    lines = text.splitlines()
+    assert [line for line in lines if line.startswith(("#", "[2026-11-28]", "(deadbeef)"))] == lines[:1]
+
+
 @given(st.data())
 def test_what_is_chosen_keeps_to_the_budget_and_leaves_out_nothing_better_that_fits(
     data: st.DataObject,

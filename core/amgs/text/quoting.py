@@ -1,0 +1,30 @@
+"""Quoting what a memory holds, so that in a text made of it no note speaks as that text."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_BREAK: Final = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_BLANK: Final = rf"(?:[^\S{_BREAK}]|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff])*"
+"""White space within a line, and what is not seen."""
+
+_OWN: Final = re.compile(
+    rf"(?<=[{_BREAK}])(?={_BLANK}(?:"
+    r"\#\#|\#\d|\[\d{4}-\d\d-\d\d\]|\[\#\d"  # a section, a message; the day of a group, messages left out
+    rf"|\((?:[^(){_BREAK}]*,\s*)?[0-9a-f]{{8,}}\s*[,)]"  # a citation
+    r"|```|~~~|<[/!?]?[a-z])"
+    rf"|(?![ ]{{4}}|\t){_BLANK}\#\s)",  # a title; further in, # is a comment of code
+    re.IGNORECASE,
+)
+_TAG: Final = re.compile(r"<(?=\s*/?\s*(?:memory|note|system)\b|\|\w+\|>)", re.IGNORECASE)
+
+
+def quote_text(text: str, *, opens_line: bool = True) -> str:
+    """A text of a note with "> " before its lines that begin like a heading, a day, a citation, a fence or a tag, and
+    with the tags of quotations and of chat templates as `&lt;`. To quote it again changes nothing.
+
+    opens_line: whether the text begins a line; its first one is left where it does not.
+    """
+    lines = _OWN.sub("> ", f"\n{text}")[1:] if opens_line else _OWN.sub("> ", text)
+    return _TAG.sub("&lt;", lines)

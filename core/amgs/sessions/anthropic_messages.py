@@ -16,6 +16,29 @@ _TAGS: Final = (
     "|user-prompt-submit-hook|new-diagnostics|session-start-hook|environment_details"
 )
 _INJECTED: Final = re.compile(rf"<({_TAGS})\b[^>]*>.*?</\1>\s*", re.DOTALL)
+_ELEMENT: Final = re.compile(r"\s*<([A-Za-z][\w.:-]*)(\s[^<>]*)?>(.*?)</\1>\s*", re.DOTALL)
+_OF_USER: Final = re.compile(r"(?:user|human)[-_](?:query|request|message|prompt|input)", re.IGNORECASE)
+_ATTRIBUTE: Final = re.compile(r"([\w-]+)\s*=\s*[\"']([^\"']+)[\"']")
+_NAMES_OF: Final = (
+    "from",
+    "name",
+    "from_name",
+    "sender",
+    "teammate_id",
+    "agent",
+    "agent_id",
+    "source",
+    "channel",
+    "id",
+)
+"""Attributes that name whose words an element holds, the first that is there."""
+_MARKUP: Final = re.compile(
+    r"a|article|aside|audio|body|button|canvas|circle|code|d[dlt]|details|dialog|div|em|fieldset|figure|footer|form|g|h[1-6]"
+    r"|head|header|html|iframe|img|input|label|li|link|main|meta|nav|ol|option|p|path|pre|rect|script|section|select|span"
+    r"|strong|style|svg|table|tbody|t[dhr]|template|textarea|thead|title|ul|use|video",
+    re.IGNORECASE,
+)
+"""Elements of pages, which users paste."""
 _COMMAND: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
 _COMMAND_WORDS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _INTERRUPTED: Final = re.compile(r"\[Request interrupted by user[^\]]*\]\s*")
@@ -32,9 +55,11 @@ def parts_of(content: Any) -> list[Any]:
     return [content] if isinstance(content, str) else content if isinstance(content, list) else []
 
 
-def turns_of_part(part: Any, who: str, told: TurnKind | None = None) -> Iterator[PartTurn]:
+def turns_of_part(
+    part: Any, who: str, told: TurnKind | None = None, *, human: bool = False
+) -> Iterator[PartTurn]:
     """The turns of one part of a message. who: user or assistant. told: what the message's text is, where its record
-    says so; else words of the user are told apart from what the program put among them.
+    says so; else words of the user are told apart from what the program put among them; see `words_of_user`.
     """
     role: Role = "assistant" if who == "assistant" else "user"
     one = {"type": "text", "text": part} if isinstance(part, str) else fields(part)
@@ -54,25 +79,38 @@ def turns_of_part(part: Any, who: str, told: TurnKind | None = None) -> Iterator
     elif who == "assistant":
         yield role, "said", content_text(one), {}
     else:
-        for spoken, words in words_of_user(content_text(one)):
-            yield role, "said" if spoken else "injected", words, {}
+        for spoken, words, whose in words_of_user(content_text(one), human=human):
+            yield role, "said" if spoken else "injected", words, {"speaker": whose} if whose else {}
 
 
-def words_of_user(told: str) -> Iterator[tuple[bool, str]]:
-    """(whether the user said it, text) of what stands in a message of the user."""
+def words_of_user(told: str, *, human: bool = False) -> Iterator[tuple[bool, str, str]]:
+    """(whether the user said it, text, whose words it is) of what stands in a message of the user. human: whether its
+    record says that a person typed it; else elements at its beginning whose names are no markup of pages are put in.
+    """
     if command := _COMMAND.search(told):
         words = _COMMAND_WORDS.search(told)
         given = words[1].strip() if words else ""
-        yield bool(given), f"{command[1].strip()} {given}".strip()
+        yield bool(given), f"{command[1].strip()} {given}".strip(), ""
         return
-    put_in = [found[0].strip() for found in _INJECTED.finditer(told)]
+    put_in = [(found[0].strip(), "") for found in _INJECTED.finditer(told)]
     rest = _INJECTED.sub("", told)
-    put_in += [found[0].strip() for found in _INTERRUPTED.finditer(rest)]
+    put_in += [(found[0].strip(), "") for found in _INTERRUPTED.finditer(rest)]
     rest = _INTERRUPTED.sub("", rest).strip()
-    for one in put_in:
-        yield False, one
+    while not human and (found := _ELEMENT.match(rest)):
+        after = rest[found.end() :].strip()
+        if _OF_USER.fullmatch(found[1]):
+            rest = f"{found[3].strip()}\n{after}".strip()
+            break
+        named = dict(_ATTRIBUTE.findall(found[2] or ""))
+        if _MARKUP.fullmatch(found[1]) or not ("-" in found[1] or "_" in found[1] or (named and not after)):
+            break
+        whose = next((named[key] for key in _NAMES_OF if key in named), "")
+        put_in.append((found[0].strip(), f"{whose} ({found[1]})" if whose else found[1]))
+        rest = after
+    for one, whose in put_in:
+        yield False, one, whose
     if rest or not put_in:
-        yield True, rest
+        yield True, rest, ""
 
 
 def usage_of(given: Any) -> Usage:

@@ -217,7 +217,7 @@ def _message(turn: Turn, told: str, pairs: _Pairs, mended: list[tuple[str, int]]
     if turn.kind == "summary":
         return Message(0, "assistant", told, turn.at, SUMMARY)
     if turn.kind == "injected":
-        return Message(0, "assistant", told, turn.at, INJECTED)
+        return Message(0, "assistant", told, turn.at, turn.speaker or INJECTED)
     return Message(0, turn.role, told, turn.at, turn.speaker)
 
 

@@ -57,8 +57,8 @@ class Turn:
     answers: the id of the call whose result this is. failed: whether the tool said so. usage: of the request that this
     turn belongs to, where the file tells it. agent: "" in the main conversation, else the subagent's id. abandoned:
     whether the user went back before it, so that no later window holds it. cut: characters of the text that were left
-    in the file; `Session.text` reads them. speaker: who says it, by name, and of a result its tool, where the format
-    has names.
+    in the file; `Session.text` reads them. speaker: who says it, by name, of a result its tool, and of what was put in
+    whose words it are, where the format tells. copied: whether it is another session's, which this one began with.
     """
 
     number: int
@@ -80,6 +80,7 @@ class Turn:
     boundary: Boundary | None = None
     cut: int = 0
     speaker: str = ""
+    copied: bool = False
 
     @property
     def words(self) -> str:
@@ -99,6 +100,9 @@ class LoadedRules:
     cut: int | None = None
 
 
+Relation = Literal["", "subagent", "fork", "continues"]
+
+
 @dataclass(frozen=True, eq=False)
 class Session:
     """A session as it was read. Nothing of it is kept anywhere.
@@ -107,6 +111,8 @@ class Session:
     tokens that the model can read, None where neither the file nor the model's name says. system, tools: the system
     prompt and the definitions of tools; None where the file does not hold them. records: how many lines or records the
     file has. evidence: those that are no turn, by what they are; unread: those that could not be read, line and reason.
+    parent: the id of the session that it came from; relation: how. continued: the id of the one that goes on from it.
+    notes: what one has to know of the file, in sentences. cost: in dollars, where the file tells it.
     """
 
     agent: str
@@ -127,6 +133,11 @@ class Session:
     tools: str | None = None
     rules: tuple[LoadedRules, ...] = ()
     partial: bool = False
+    parent: str = ""
+    relation: Relation = ""
+    continued: str = ""
+    notes: tuple[str, ...] = ()
+    cost: float = 0.0
     read_again: Callable[[Turn], str] | None = field(default=None, compare=False, repr=False)
 
     @cached_property
@@ -136,8 +147,8 @@ class Session:
 
     @cached_property
     def boundaries(self) -> tuple[Turn, ...]:
-        """The compactions of the main conversation that began a new window."""
-        return tuple(turn for turn in self.main if turn.boundary is not None and turn.boundary.whole)
+        """Its own compactions of the main conversation that began a new window."""
+        return tuple(turn for turn in self.main if turn.boundary and turn.boundary.whole and not turn.copied)
 
     @property
     def taken(self) -> int:

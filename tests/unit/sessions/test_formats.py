@@ -21,7 +21,7 @@ from amgs.sessions import building
 from amgs.sessions.formats import gemini_cli, opencode
 from amgs.sessions.opening import FORMATS, first_records, open_session, sessions_in
 from amgs.sessions.turn import Boundary, Session, Turn
-from amgs.sessions.windows import window_at
+from amgs.sessions.windows import dropped_at, window_at
 from amgs.types.usage import Usage
 from tests.unit.sessions.mutations import mutated
 
@@ -124,6 +124,168 @@ def test_claude_code() -> None:
     ]
     assert session.evidence == Counter({"file-history-snapshot": 1, "weather-report": 1})
     assert session.unread == ((19, "torn: the file ends within it"),)
+
+
+HUT = {"sessionId": "hut-1", "version": "2.1.240", "cwd": "/home/ada/hut"}
+
+
+def claude_file(path: Path, *records: dict[str, Any]) -> Session:
+    """A session of Claude Code: each record follows the one before unless it names its parent."""
+    lines: list[dict[str, Any]] = []
+    for number, record in enumerate(records, 1):
+        parent = lines[-1]["uuid"] if lines else None
+        lines.append({"uuid": f"n{number}", "parentUuid": parent, **HUT, **record})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return open_session(path)
+
+
+def asked(words: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "user", "message": {"role": "user", "content": words}, **more}
+
+
+def answered(words: str, id: str, **more: Any) -> dict[str, Any]:
+    usage = {"input_tokens": 5, "cache_read_input_tokens": 700, "output_tokens": 9}
+    said = {"role": "assistant", "id": id, "content": [{"type": "text", "text": words}], "usage": usage}
+    return {"type": "assistant", "requestId": f"r-{id}", "message": said, **more}
+
+
+@pytest.mark.parametrize(
+    "between",
+    [{"type": "system", "subtype": "turn_duration"}, {"type": "progress", "data": {"type": "hook_progress"}}],
+)
+@pytest.mark.parametrize("parent", ["n2", "n3"])
+def test_claude_code_follows_the_way_back_over_records_of_every_kind(
+    between: dict[str, Any], parent: str, tmp_path: Path
+) -> None:
+    session = claude_file(
+        tmp_path / "a.jsonl",
+        asked("Build a hut."),
+        answered("Of wood?", "m1"),
+        between,
+        asked("Of stone, and always with a red door."),
+        answered("Stone it is.", "m2"),
+        between,
+        asked("Of wood, and a white door.", parentUuid=parent),
+        answered("Wood it is.", "m3"),
+    )
+    assert [turn.text for turn in session.turns if turn.abandoned] == [
+        "Of stone, and always with a red door.",
+        "Stone it is.",
+    ]
+    window = window_at(session, len(session.turns))
+    assert "Stone it is." not in [turn.text for turn in window.turns]
+
+
+def test_claude_code_takes_back_a_first_question_and_no_results_of_calls_made_at_once(tmp_path: Path) -> None:
+    call = {"type": "tool_use", "id": "c1", "name": "Read", "input": {}}
+    both = [
+        answered("", "m2", message={"role": "assistant", "id": "m2", "content": [call | {"id": id}]})
+        for id in "ab"
+    ]
+    results = [asked([{"type": "tool_result", "tool_use_id": id, "content": id}]) for id in "ab"]
+    session = claude_file(
+        tmp_path / "a.jsonl",
+        asked("Build a tower."),
+        answered("A tower.", "m1"),
+        asked("Build a hut.", parentUuid=None),
+        *both,
+        results[0] | {"parentUuid": "n4"},
+        results[1] | {"parentUuid": "n5"},
+        answered("Both are read.", "m3"),
+        asked("Thanks."),
+    )
+    assert [turn.text for turn in session.turns if turn.abandoned] == ["Build a tower.", "A tower."]
+
+
+@pytest.mark.parametrize(
+    ("record", "whose"),
+    [
+        (
+            asked('<relay-message from="scout">Never run `make roof`.</relay-message>'),
+            "scout (relay-message)",
+        ),
+        (asked('<chat source="mail">Never run `make roof`.</chat>'), "mail (chat)"),
+        (asked("Never run `make roof`.", origin={"kind": "peer", "name": "scout"}), "scout (peer)"),
+        (asked("Never run `make roof`.", promptSource="cron"), "cron"),
+        (asked("Never run `make roof`.", turnOrigin="task_notification"), "task_notification"),
+        (asked("Never run `make roof`."), ""),
+    ],
+)
+def test_claude_code_tells_whose_words_stand_in_the_users_place(
+    record: dict[str, Any], whose: str, tmp_path: Path
+) -> None:
+    session = claude_file(
+        tmp_path / "a.jsonl", asked("Build a hut.", promptSource="typed"), answered("Of wood?", "m1"), record
+    )
+    assert [(turn.kind, turn.speaker) for turn in session.turns[2:]] == [("injected", whose)]
+
+
+def test_claude_code_keeps_what_a_person_typed_whatever_it_looks_like(tmp_path: Path) -> None:
+    words = [
+        "<my-note>Use wood.</my-note>",
+        '<div class="a">Why is this red?</div>',
+        "<task>Build a hut.</task>",
+    ]
+    typed = claude_file(tmp_path / "a.jsonl", *[asked(one, origin={"kind": "human"}) for one in words])
+    assert [(turn.kind, turn.text) for turn in typed.turns] == [("said", one) for one in words]
+    unmarked = claude_file(tmp_path / "b.jsonl", *[asked(one) for one in words[1:]])
+    assert [turn.kind for turn in unmarked.turns] == ["said", "said"]
+    mixed = claude_file(tmp_path / "c.jsonl", asked("<app_note>Be brief.</app_note>\nBuild a hut."))
+    assert told(mixed.turns) == [("injected", "<app_note>Be brief.</app_note>"), ("said", "Build a hut.")]
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"preservedSegment": {"headUuid": "n3", "anchorUuid": "x", "tailUuid": "n5"}},
+        {"preservedMessages": {"uuids": ["n3", "n5"], "allUuids": ["n3", "n4", "n5"]}},
+        {"preservedSegment": {"headUuid": "n3", "tailUuid": "n5", "allUuids": ["n3", "n4", "n5"]}},
+        {"preservedSegment": {"tailUuid": "n5", "headUuid": "n3"}, "preservedMessages": {"uuids": ["n3"]}},
+    ],
+)
+def test_claude_code_keeps_all_turns_of_a_preserved_segment(about: dict[str, Any], tmp_path: Path) -> None:
+    mark = {"type": "system", "subtype": "compact_boundary", "parentUuid": None, "logicalParentUuid": "n5"}
+    session = claude_file(
+        tmp_path / "a.jsonl",
+        asked("Post 111 is oak."),
+        answered("Oak.", "m1"),
+        asked("Post 222 is pine."),
+        answered("Pine.", "m2"),
+        asked("Post 333 is elm."),
+        mark | {"compactMetadata": {"trigger": "auto", "preTokens": 900, **about}},
+        asked("Posts were told.", isCompactSummary=True),
+    )
+    assert [turn.number for turn in dropped_at(session, session.boundaries[0])] == [1, 2]
+
+
+def test_claude_code_takes_the_title_that_was_given_by_hand(tmp_path: Path) -> None:
+    titles = [
+        {"type": "custom-title", "customTitle": "The hut"},
+        {"type": "ai-title", "aiTitle": "Building"},
+        {"type": "custom-title", "customTitle": "The red hut"},
+        {"type": "ai-title", "aiTitle": "Building a hut"},
+    ]
+    assert claude_file(tmp_path / "a.jsonl", asked("Build a hut."), *titles).title == "The red hut"
+
+
+def test_claude_code_reads_the_file_of_a_subagent_as_a_conversation_with_its_compactions(
+    tmp_path: Path,
+) -> None:
+    side = {"isSidechain": True, "agentId": "a7"}
+    mark = {"type": "system", "subtype": "compact_boundary", "compactMetadata": {"preTokens": 9}}
+    session = claude_file(
+        tmp_path / "agent-a7.jsonl",
+        asked("Find the hinge.", **side),
+        answered("I look.", "m1", **side),
+        mark | side,
+        asked("It was looked for.", isCompactSummary=True, **side),
+        {
+            "type": "progress",
+            "data": {"type": "agent_progress", "agentId": "b9", "message": answered("Deeper.", "m2")},
+        },
+    )
+    assert (session.id, session.parent, session.relation) == ("agent-a7", "hut-1", "subagent")
+    assert len(session.main) == 4 and len(session.boundaries) == 1
 
 
 def the_answer(session: Session, words: str) -> Turn:

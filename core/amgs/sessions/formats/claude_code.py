@@ -8,12 +8,14 @@ file holds neither the system prompt nor the definitions of tools.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from amgs.sessions.anthropic_messages import parts_of, turns_of_part, usage_of, window_of
+from amgs.sessions.anthropic_messages import parts_of, turns_of_part, usage_of, window_of, words_of_user
+from amgs.sessions.branches import RecordNode, left_records
 from amgs.sessions.building import SessionBuilder, SessionFormat, read_lines
 from amgs.sessions.lines import (
     Line,
@@ -25,12 +27,33 @@ from amgs.sessions.lines import (
     items,
     text,
 )
-from amgs.sessions.turn import Boundary, LoadedRules, Place, Session, Turn, TurnKind
+from amgs.sessions.turn import Boundary, LoadedRules, Place, Session, TurnKind
+
+_HUMAN: Final = (
+    "typed",
+    "sdk",
+    "queued",
+    "paste",
+    "voice",
+    "suggestion",
+    "suggestion_accepted",
+    "user",
+    "human",
+)
+"""Values of `promptSource` and `turnOrigin` of words that a person sent, by whatever way."""
 
 
 class _Reading:
     def __init__(self, path: Path, limit: int | None) -> None:
         self.made = SessionBuilder("Claude Code", "claude-code", path, limit)
+        self._nodes: dict[str, RecordNode] = {}
+        """All records of the main conversation that have an id."""
+        self._last = ""
+        """The id of the last message of the main conversation."""
+        self._titles: dict[str, str] = {}
+        """The title by the field that tells it: by hand the last, by the model the last."""
+        self._marked = ""
+        """The version whose prompts say who sent them, as soon as one did."""
 
     def take(self, line: Line) -> None:
         """One line: turns, or a count of what it is."""
@@ -52,18 +75,39 @@ class _Reading:
             kind = f"progress: {text(data.get('type')) or 'other'}"
             if data.get("type") == "agent_progress":
                 self._message(fields(data.get("message")), line.place, record, text(data.get("agentId")))
+        if text(record.get("uuid")) and record.get("isSidechain") is not True:
+            self._chain(record, kind, before)
         if len(self.made.turns) == before:
             subtype = text(record.get("subtype") or fields(record.get("attachment")).get("type"))
             self.made.note(f"{kind}: {subtype}" if subtype else kind or "without a type")
 
+    def _chain(self, record: Record, kind: str, before: int) -> None:
+        """Put a record of any kind into the tree."""
+        id, own = text(record.get("uuid")), [turn for turn in self.made.turns[before:] if not turn.agent]
+        kinds = {turn.kind for turn in own}
+        what: Literal["said", "put in", "answer", "other"] = "other"
+        if kind == "assistant" or kinds & {"result", "summary", "boundary"}:
+            what = "answer"
+        elif kind == "user" and own:
+            what = "said" if "said" in kinds else "put in"
+        parent = text(record.get("parentUuid") or record.get("logicalParentUuid"))
+        self._nodes[id] = RecordNode(parent, what, own[0].request if own else "")
+        if kind in ("user", "assistant"):
+            self._last = id
+
     def _know(self, record: Record) -> None:
+        forked = fields(record.get("forkedFrom"))
         self.made.know(
             id=text(record.get("sessionId")),
             project=text(record.get("cwd")),
             branch=text(record.get("gitBranch")),
             version=text(record.get("version")),
-            title=text(record.get("customTitle") or record.get("summary") or record.get("aiTitle")),
+            forked=text(forked.get("sessionId")),
+            continued=text(record.get("continuedInSessionId")),
         )
+        for key in _TITLES:
+            if told := text(record.get(key)):
+                self._titles[key] = told
 
     def _message(self, record: Record, place: Place, outer: Record, agent: str) -> None:
         said = fields(record.get("message"))
@@ -71,11 +115,9 @@ class _Reading:
         if who not in ("user", "assistant"):
             return
         side = outer.get("isSidechain") is True or outer is not record
-        common: dict[str, Any] = {
+        common = self._common(record) | {
             "at": instant(record.get("timestamp") or outer.get("timestamp")),
-            "id": text(record.get("uuid")),
-            "parent": text(record.get("parentUuid") or record.get("logicalParentUuid")),
-            "request": text(record.get("requestId")) or (text(said.get("id")) if who == "assistant" else ""),
+            "request": (text(said.get("id")) or text(record.get("requestId"))) if who == "assistant" else "",
             "agent": (agent or "subagent") if side else "",
         }
         if who == "assistant":
@@ -84,39 +126,82 @@ class _Reading:
                 self.made.know(**{"side_model" if side else "model": model})
             usage = usage_of(said.get("usage"))
             common["usage"] = usage if usage.window else None
+        told, whose, human = self._told(who, record, side=side)
         for part in parts_of(said.get("content")):
-            for role, kind, told, more in turns_of_part(part, who, _told(who, record)):
-                self.made.turn(place, role, kind, told, **common, **more)
+            for role, kind, words, more in turns_of_part(part, who, told, human=human):
+                named: dict[str, Any] = {"speaker": whose} if kind == "injected" and whose else {}
+                self.made.turn(place, role, kind, words, **common, **named | more)
+
+    def _told(self, who: str, record: Record, *, side: bool) -> tuple[TurnKind | None, str, bool]:
+        """(what the text of a message is, where its record says so; whose words it is; whether a person typed it)."""
+        if who == "assistant":
+            return ("injected" if record.get("isApiErrorMessage") is True else None), "", False
+        if record.get("isCompactSummary") is True:
+            return "summary", "", False
+        human, whose = _sender(record)
+        if whose or (not human and (record.get("isMeta") is True or record.get("isSynthetic") is True)):
+            return "injected", whose, False
+        version = text(record.get("version")) or "unknown"
+        if human:
+            self._marked = version
+        elif self._marked == version and not side and "permissionMode" not in record:
+            words = content_text(fields(record.get("message")).get("content"))
+            if "<command-name>" not in words:
+                return "injected", next((whose for _, _, whose in words_of_user(words)), ""), False
+        return None, "", human == "typed"
 
     def _system(self, record: Record, place: Place) -> None:
         subtype = text(record.get("subtype"))
         if subtype not in ("compact_boundary", "microcompact_boundary"):
             return
         whole = subtype == "compact_boundary"
-        about = fields(record.get("compactMetadata" if whole else "microcompactMetadata"))
+        about = _metadata(record, "compactMetadata" if whole else "microcompactMetadata")
         self.made.turn(
             place,
             "system",
             "boundary",
             text(record.get("content")),
-            at=instant(record.get("timestamp")),
-            id=text(record.get("uuid")),
-            parent=text(record.get("parentUuid") or record.get("logicalParentUuid")),
-            agent="subagent" if record.get("isSidechain") is True else "",
+            **self._common(record),
             boundary=Boundary(
                 text(about.get("trigger")),
                 count(about.get("preTokens")) or None,
                 count(about.get("postTokens")) or None,
-                tuple(_names(about.get("preservedMessages"), about.get("preservedSegment"))),
+                tuple(self._preserved(about)),
                 tuple(_names(about.get("compactedToolIds"), about.get("clearedToolUseIds"))),
                 whole,
             ),
         )
 
+    def _common(self, record: Record) -> dict[str, Any]:
+        """What all turns of a record have."""
+        side = record.get("isSidechain") is True
+        return {
+            "at": instant(record.get("timestamp")),
+            "id": text(record.get("uuid")),
+            "parent": text(record.get("parentUuid") or record.get("logicalParentUuid")),
+            "agent": (text(record.get("agentId")) or "subagent") if side else "",
+            "copied": "forkedFrom" in record,
+        }
+
+    def _preserved(self, about: Record) -> Iterator[str]:
+        """The ids of the records that stay: those that are named, or all from the head of a segment to its tail."""
+        kept, segment = fields(about.get("preservedMessages")), fields(about.get("preservedSegment"))
+        yield from _names(
+            about.get("preservedMessages"), about.get("preservedSegment"), about.get("allUuids")
+        )
+        head, tail = text(segment.get("headUuid")), text(segment.get("tailUuid"))
+        ids = [turn.id for turn in self.made.turns if not turn.agent]
+        if "allUuids" in {*kept, *segment, *about} or not {head, tail} & {*ids} - {""}:
+            return
+        first = ids.index(head) if head in ids else ids.index(tail)
+        last = len(ids) - ids[::-1].index(tail) if tail in ids else len(ids)
+        yield from (id for id in ids[first:last] if id)
+
     def _attachment(self, record: Record, place: Place) -> None:
         one = fields(record.get("attachment"))
         kind = text(one.get("type"))
-        spoken = kind == "queued_command" and text(one.get("commandMode")) in ("", "prompt")
+        human, whose = _sender({**record, **one})
+        spoken = kind == "queued_command" and text(one.get("commandMode")) in ("", "prompt") and not whose
         held = next((one[key] for key in _OF_ATTACHMENT if one.get(key)), None)
         told = "\n".join(held) if isinstance(held, list) and _is_texts(held) else content_text(held)
         if not told.strip():
@@ -124,44 +209,67 @@ class _Reading:
         if kind in ("nested_memory", "memory"):
             where = text(fields(one.get("content")).get("path") or one.get("path"))
             self.made.rules.append(LoadedRules(where, told, len(self.made.turns) + 1))
-        self.made.turn(
-            place,
-            "user",
-            "said" if spoken else "injected",
-            told,
-            at=instant(record.get("timestamp")),
-            id=text(record.get("uuid")),
-            parent=text(record.get("parentUuid")),
-            agent="subagent" if record.get("isSidechain") is True else "",
-        )
+        words = words_of_user(told, human=human == "typed") if spoken else [(False, told, whose)]
+        for said, part, speaker in words:
+            more = self._common(record) | {"speaker": speaker}
+            self.made.turn(place, "user", "said" if said else "injected", part, **more)
 
     def finish(self) -> None:
         """What only the whole file tells: which branches were left, whose model it is, how large the window is."""
-        turns = self.made.turns
-        agents = {turn.agent for turn in turns}
-        if (
-            len(agents) == 1 and "" not in agents
-        ):  # the file of one subagent, which is a conversation of its own
-            for turn in list(turns):
-                self.made.change(turn, agent="")
-        for turn in _abandoned(turns):
-            self.made.change(turn, abandoned=True)
-        self.made.know(model=self.made.facts.pop("side_model", ""))
-        most = max((turn.usage.window for turn in turns if turn.usage and not turn.agent), default=0)
-        self.made.know(window=window_of(self.made.facts.get("model", ""), most))
+        made, facts = self.made, self.made.facts
+        forked = facts.pop("forked", "")
+        if made.turns and all(
+            turn.agent for turn in made.turns
+        ):  # the file of a subagent is its own conversation
+            own = made.turns[0].agent
+            made.know(parent=facts.pop("id", ""), relation="subagent")
+            made.know(id=made.path.stem if made.path.stem.startswith("agent-") else own)
+            for turn in [turn for turn in made.turns if turn.agent == own]:
+                made.change(turn, agent="")
+        elif forked:
+            made.know(parent=forked, relation="fork")
+        left = left_records(self._nodes, self._last)
+        for turn in [turn for turn in made.turns if turn.id in left and not turn.agent]:
+            made.change(turn, abandoned=True)
+        made.know(title=next((self._titles[key] for key in _TITLES if key in self._titles), ""))
+        made.know(model=facts.pop("side_model", ""))
+        most = max((turn.usage.window for turn in made.turns if turn.usage and not turn.agent), default=0)
+        made.know(window=window_of(facts.get("model", ""), most))
 
 
+_TITLES: Final = ("customTitle", "aiTitle", "summary")
+"""Fields that tell a title, the one that was given by hand first."""
 _OF_ATTACHMENT: Final = ("content", "prompt", "addedBlocks", "addedLines", "snippet", "stdout", "message")
 """Where the text of an attachment stands, the first that is there."""
 
 
-def _told(who: str, record: Record) -> TurnKind | None:
-    """What the text of a message is, where its record says so."""
-    if who == "assistant":
-        return "injected" if record.get("isApiErrorMessage") is True else None
-    if record.get("isCompactSummary") is True:
-        return "summary"
-    return "injected" if record.get("isMeta") is True else None
+def _sender(record: Record) -> tuple[str, str]:
+    """(typed or sent where a person sent the words, else ""; whose words they are, where nobody did)."""
+    given = record.get("origin")
+    origin = fields(given)
+    kind = text(origin.get("kind")) or text(given) or text(record.get("turnOrigin"))
+    source = text(record.get("promptSource"))
+    if kind and kind not in _HUMAN:
+        whose = next(
+            (told for key in ("name", "from", "source", "server") if (told := text(origin.get(key)))), ""
+        )
+        return "", f"{whose} ({kind})" if whose else kind
+    if source and source not in _HUMAN and not kind:
+        return "", source
+    return (
+        "typed"
+        if kind == "human" or source in ("typed", "paste", "voice")
+        else "sent"
+        if kind or source
+        else ""
+    ), ""
+
+
+def _metadata(record: Record, key: str) -> Record:
+    """What a record says of a compaction, in the spelling of the file, or of what is printed: `compact_metadata`."""
+    snake = re.sub(r"([A-Z])", lambda found: f"_{found[1].lower()}", key)
+    told = fields(record.get(key)) or fields(record.get(snake))
+    return {re.sub(r"_([a-z])", lambda found: found[1].upper(), name): value for name, value in told.items()}
 
 
 def _names(*given: Any) -> Iterator[str]:
@@ -177,37 +285,6 @@ def _names(*given: Any) -> Iterator[str]:
 
 def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
-
-
-def _abandoned(turns: Sequence[Turn]) -> list[Turn]:
-    """The turns on branches that the user left: below words of the user that are not on the way to the last record.
-
-    Calls that are made at once have results on branches of their own, which nobody left.
-    """
-    main = [turn for turn in turns if not turn.agent and turn.id]
-    parent = {turn.id: turn.parent for turn in main}
-    spoken = {turn.id for turn in main if turn.kind == "said" and turn.role == "user"}
-    path: set[str] = set()
-    at = main[-1].id if main else ""
-    while at and at not in path:
-        path.add(at)
-        at = parent.get(at, "")
-    children: dict[str, list[str]] = {}
-    for turn in main:
-        siblings = children.setdefault(turn.parent, [])
-        if turn.id in spoken and turn.id not in siblings:
-            siblings.append(turn.id)
-    left = {
-        id
-        for above, ids in children.items()
-        if above and any(one in path for one in ids)
-        for id in ids
-        if id not in path
-    }
-    for turn in main:  # a child stands after its parent
-        if turn.parent in left:
-            left.add(turn.id)
-    return [turn for turn in main if turn.id in left]
 
 
 def read(path: Path, end: int | None = None) -> Session:

@@ -178,7 +178,7 @@ def fills_of(session: Session) -> tuple[FillPoint, ...]:
 def row_of(session: Session, turn: Turn) -> TurnRow:
     """A turn as a list shows it."""
     action = action_of(turn)
-    told = turn.text
+    told = f"[{turn.speaker}] {turn.text}" if turn.kind == "injected" and turn.speaker else turn.text
     if turn.calls:
         target = action.target if action and action.target else turn.calls[0].arguments
         told = f"{turn.calls[0].name} {target}"

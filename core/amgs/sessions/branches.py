@@ -1,0 +1,81 @@
+"""Which records of a tree of records a user left, by going back and saying something else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class RecordNode:
+    """A record of the tree. parent: its id, "" for none. what: words of the user, words that were put in, what the
+    model or a tool gave, or none of them. request: of the model's answer.
+    """
+
+    parent: str
+    what: Literal["said", "put in", "answer", "other"]
+    request: str = ""
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether it holds words to the model."""
+        return self.what in ("said", "put in")
+
+
+def way_back(nodes: Mapping[str, RecordNode], last: str) -> dict[str, None]:
+    """The ids from a record back to the first, over records of every kind."""
+    found: dict[str, None] = {}
+    while last in nodes and last not in found:
+        found[last] = None
+        last = nodes[last].parent
+    return found
+
+
+def left_records(nodes: Mapping[str, RecordNode], last: str) -> Set[str]:
+    """The ids of records on branches that the user left.
+
+    From the answer at which such a branch begins, or from the beginning, the way to the last record goes on with other
+    words to the model. Calls that are made at once have results on branches of their own, which nobody left, and nobody
+    left what hangs on a record that the file lacks.
+    """
+    path = way_back(nodes, last)
+    asked = {_answer_above(nodes, id) for id in path if nodes[id].is_prompt}
+    begun = [*path][-1:]
+    anew = any(not nodes[id].parent and nodes[id].what == "said" for id in begun)
+    heads: dict[str, str] = {}
+    for id in nodes:
+        way: dict[str, None] = {}
+        while id in nodes and id not in path and id not in heads and id not in way:
+            way[id] = None
+            id = nodes[id].parent
+        head = heads.get(id, "")
+        if way and (id in path or (not id and anew and nodes[[*way][-1]].what == "said")):
+            head = [*way][-1]
+        heads.update(dict.fromkeys(way, head))
+    branches: dict[str, list[str]] = {}
+    for id, head in heads.items():
+        if head:
+            branches.setdefault(head, []).append(id)
+    left: set[str] = set()
+    for head, ids in branches.items():
+        above = _answer_above(nodes, head)
+        told = nodes[above].request if above else ""
+        own = (nodes[id] for id in ids)
+        if above in asked and any(
+            node.is_prompt or (node.what == "answer" and node.request not in ("", told)) for node in own
+        ):
+            left.update(ids)
+    return left
+
+
+def _answer_above(nodes: Mapping[str, RecordNode], id: str) -> str:
+    """The nearest answer above a record; "" where there is none."""
+    seen: set[str] = set()
+    id = nodes[id].parent
+    while id in nodes and id not in seen:
+        if nodes[id].what == "answer":
+            return id
+        seen.add(id)
+        id = nodes[id].parent
+    return ""

@@ -21,12 +21,12 @@ from torch.nn import functional
 from amgs_focus.gist.gistnet import GistEncoder, span_gists
 from amgs_focus.gist.polish import continuations
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.training.gistnet import horizon_nll
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
 from benchmarks.focus_evaluation.gist import GistReport
 from benchmarks.focus_evaluation.statistics import Interval
 from benchmarks.focus_gist import Condition
 from benchmarks.focus_rig import Excerpt, FocusRig, Row, TokenCorpus
+from benchmarks.focus_training.gistnet import horizon_nll
 
 
 @dataclass(frozen=True, slots=True)

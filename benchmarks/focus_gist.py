@@ -19,7 +19,6 @@ from amgs.types import Progress
 from amgs_focus.gist.checkpoint import for_model
 from amgs_focus.gist.gistnet import BLOCK, SLOTS, GistEncoder, GistNetEncoder
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.training.gistnet import elsewhere
 from benchmarks.bench_results import Bench, BenchResult, BenchTable
 from benchmarks.focus_evaluation.gist import (
     CONTROLS,
@@ -31,6 +30,7 @@ from benchmarks.focus_evaluation.gist import (
 )
 from benchmarks.focus_evaluation.statistics import Interval
 from benchmarks.focus_rig import Excerpt, FocusRig, Ledger, Row, TokenCorpus
+from benchmarks.focus_training.gistnet import elsewhere
 
 BENCH = Bench(
     "focus-gist",

@@ -29,10 +29,10 @@ from amgs_focus.runtime.prefix import PrefixReader
 from amgs_focus.runtime.state import FocusState
 from amgs_focus.runtime.step import refocus
 from amgs_focus.settings import FocusSettings
-from amgs_focus.training.gistnet import horizon_nll
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.layout import lay_out
 from amgs_focus.window.working_context import SINKS, Codes, WorkingContext
+from benchmarks.focus_training.gistnet import horizon_nll
 from benchmarks.references import Bm25
 
 

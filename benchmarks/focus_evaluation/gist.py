@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from amgs_focus.errors import TextError
 from amgs_focus.gist.gistnet import BLOCK, GistEncoder, mean_gist, pointer_gist, span_gists
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.training.gistnet import draw_offsets, elsewhere, horizon_nll
 from benchmarks.focus_evaluation.statistics import Interval, Means, resampled
+from benchmarks.focus_training.gistnet import draw_offsets, elsewhere, horizon_nll
 
 VARIANTS = ("full", "drop", "sinks", "mean", "pointer", "recent", "gist")
 CONTROLS = ("shuffled", "other", "constant")

@@ -16,9 +16,9 @@ import torch
 from amgs_focus.gist.gistnet import BLOCK, GistEncoder, span_gists
 from amgs_focus.gist.polish import TOGETHER, PolishPlan, polished
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.training.gistnet import horizon_nll
 from benchmarks.focus_evaluation.needles import Needle, needle_nll
 from benchmarks.focus_evaluation.statistics import Interval, resampled
+from benchmarks.focus_training.gistnet import horizon_nll
 
 READ = ("full", "drop", "gist", "shuffled", "other way", "other way, shuffled")
 """What stands for the blocks: their tokens, nothing, the gists that ship and those of another window, and both of the

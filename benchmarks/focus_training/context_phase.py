@@ -24,17 +24,6 @@ from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.adapter import Adapter
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.settings import FocusSettings
-from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.data_parallel import DataParallel
-from amgs_focus.training.records import Effect
-from amgs_focus.training.trainer import (
-    StepReport,
-    Trainable,
-    Trainer,
-    TrainerSettings,
-    TrainingState,
-    Weights,
-)
 from benchmarks.focus_training.contexts import (
     HeldOut,
     HeldOutResult,
@@ -47,7 +36,18 @@ from benchmarks.focus_training.contexts import (
     situation,
     teacher_logits,
 )
+from benchmarks.focus_training.corpus import TrainingCorpus
+from benchmarks.focus_training.data_parallel import DataParallel
 from benchmarks.focus_training.joint_config import ContextPhaseConfig
+from benchmarks.focus_training.records import Effect
+from benchmarks.focus_training.trainer import (
+    StepReport,
+    Trainable,
+    Trainer,
+    TrainerSettings,
+    TrainingState,
+    Weights,
+)
 
 
 class Trainee(Trainable, Protocol):
@@ -72,7 +72,7 @@ class GistTrainee:
         if not isinstance(encoder, GistNetEncoder):
             raise CheckpointError(
                 f"The {encoder.name} gists have no net to train.",
-                way_out="Train one first: focus train gistnet.",
+                way_out="Train one first: train-gistnet.",
             )
         if encoder.slots != encoder.trained_slots:
             raise CheckpointError(

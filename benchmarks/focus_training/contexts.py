@@ -27,12 +27,12 @@ from amgs_focus.protocols import PerfClock
 from amgs_focus.records import Refocus
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
-from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.gistnet import draw_offsets
-from amgs_focus.training.records import Effect
 from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.window.working_context import SINKS, WorkingContext
 from benchmarks.focus_evaluation.statistics import resampled
+from benchmarks.focus_training.corpus import TrainingCorpus
+from benchmarks.focus_training.gistnet import draw_offsets
+from benchmarks.focus_training.records import Effect
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from amgs_focus.gist.gistnet import BLOCK
-from amgs_focus.training.run_config import ConfigSection, RunConfig
+from benchmarks.focus_training.run_config import ConfigSection, RunConfig
 
 
 class ContextConfig(ConfigSection):

@@ -22,12 +22,6 @@ from amgs_focus.lens import checkpoint as lens_checkpoint
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.adapter import Adapter, AdapterShape, attach, read_adapter
 from amgs_focus.protocols import PerfClock, ProgressCallback
-from amgs_focus.training.corpus import TrainingCorpus, open_corpus
-from amgs_focus.training.gist_run import base_model, starting_gists
-from amgs_focus.training.model_card import card_section, data_table, of_run, table
-from amgs_focus.training.records import Effect, TrainedRun
-from amgs_focus.training.run_record import RunRecord, RunSession, duration
-from amgs_focus.training.trainer import StepReport, saved_step
 from benchmarks.focus_training.context_phase import (
     ContextPhase,
     GistTrainee,
@@ -36,8 +30,14 @@ from benchmarks.focus_training.context_phase import (
     train_phase,
 )
 from benchmarks.focus_training.contexts import HeldOut
+from benchmarks.focus_training.corpus import TrainingCorpus, open_corpus
+from benchmarks.focus_training.gist_run import base_model, starting_gists
 from benchmarks.focus_training.joint_config import JointRunConfig
 from benchmarks.focus_training.lens_run import train_lens_phase
+from benchmarks.focus_training.model_card import card_section, data_table, of_run, table
+from benchmarks.focus_training.records import Effect, TrainedRun
+from benchmarks.focus_training.run_record import RunRecord, RunSession, duration
+from benchmarks.focus_training.trainer import StepReport, saved_step
 
 
 def joint_card(config: JointRunConfig, record: RunRecord, corpus: TrainingCorpus, kept: Sequence[str]) -> str:
@@ -162,8 +162,7 @@ def _run(
         raise ConfigurationError(
             f"{folder} already holds a run.",
             title="Nothing was trained",
-            way_out="Resume it, or choose another folder.",
-            about="run",
+            way_out="Resume it with --resume, or choose another folder with --out.",
         )
     folder.mkdir(parents=True, exist_ok=True)
     run = _JointRun(config, schedule, clock, progress, steps)

@@ -21,18 +21,18 @@ from amgs_focus.lens.lensnet import LensNet, LensReader, LensShape
 from amgs_focus.lens.scoring import FocusScorer
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
-from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.model_card import card_section
-from amgs_focus.training.model_card import made as made_of
-from amgs_focus.training.records import Effect, TrainedPart, TrainedRun
-from amgs_focus.training.trainer import StepReport
 from benchmarks.focus_training.context_phase import ContextPhase
 from benchmarks.focus_training.contexts import effect
+from benchmarks.focus_training.corpus import TrainingCorpus
 from benchmarks.focus_training.joint_config import LensPhaseConfig
 from benchmarks.focus_training.lens_examples import LensExample, measured_example, warm_examples
 from benchmarks.focus_training.lens_labels import label_runs, read
 from benchmarks.focus_training.lens_runs import LensRuns, LensText
 from benchmarks.focus_training.lens_training import LensTraining, evaluate, resumed, train
+from benchmarks.focus_training.model_card import card_section
+from benchmarks.focus_training.model_card import made as made_of
+from benchmarks.focus_training.records import Effect, TrainedPart, TrainedRun
+from benchmarks.focus_training.trainer import StepReport
 
 STATE, LOG = "lens.state", "log.jsonl"
 
@@ -84,8 +84,7 @@ def train_lensnet(
         raise ConfigurationError(
             f"{job.out} already holds a run.",
             title="Nothing was trained",
-            way_out="Resume it, or choose another folder.",
-            about="run",
+            way_out="Resume it with --resume, or choose another folder with --out.",
         )
     job.out.mkdir(parents=True, exist_ok=True)
     began = clock.perf()

@@ -21,10 +21,10 @@ from torch.nn import functional
 
 from amgs_focus.errors import TextError
 from amgs_focus.lens.lensnet import LensNet, LensShape
-from amgs_focus.training.data_parallel import DataParallel
-from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings, TrainingState
 from benchmarks.focus_evaluation.statistics import spearman
+from benchmarks.focus_training.data_parallel import DataParallel
 from benchmarks.focus_training.lens_examples import LensExample
+from benchmarks.focus_training.trainer import StepReport, Trainer, TrainerSettings, TrainingState
 
 RIDGE = 0.03  # of each feature's own scatter
 LEAST = 0.02  # of the mean feature's scatter: what never varies gets no weight

@@ -48,7 +48,7 @@ class ModelSettings(SettingsSection):
     )
     gists: str = Field(
         default="",
-        description="A gist checkpoint written by `focus train gistnet`; empty for the latest of the model in "
+        description="A file of trained gists; empty for the latest of the model in "
         "`paths.checkpoints`, else the one shipped for it.",
     )
     slots: Literal[1, 2, 4, 8] = Field(

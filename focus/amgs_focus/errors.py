@@ -22,7 +22,7 @@ class FocusError(Exception):
     """Root of the tree.
 
     title: a few words, shown as a heading. message: one sentence, what happened. way_out: one sentence, what
-    to do now (may be empty), in words that hold for every front end. about: what it is about ("lifetime", "run"), by
+    to do now (may be empty), in words that hold for every front end. about: what it is about ("lifetime", "model"), by
     which a front end adds its own command.
     """
 

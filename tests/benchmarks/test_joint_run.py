@@ -23,9 +23,6 @@ from amgs_focus.model.adapter import AdapterShape, attach, load_adapter
 from amgs_focus.model.pretrained import PretrainedModel
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.settings import FocusSettings
-from amgs_focus.training.records import TrainedRun
-from amgs_focus.training.run_config import RunConfig as PlainConfig
-from amgs_focus.training.run_config import parse_as, read_as
 from benchmarks.focus_training import context_phase, joint_run
 from benchmarks.focus_training.contexts import (
     HeldOutResult,
@@ -39,6 +36,9 @@ from benchmarks.focus_training.contexts import (
 )
 from benchmarks.focus_training.joint_config import JointRunConfig as RunConfig
 from benchmarks.focus_training.joint_run import train_joint, train_lora
+from benchmarks.focus_training.records import TrainedRun
+from benchmarks.focus_training.run_config import RunConfig as PlainConfig
+from benchmarks.focus_training.run_config import parse_as, read_as
 from tests.focus.focus_world import StillClock
 from tests.focus.model_world import write_model
 from tests.focus.training_world import LAMPS, keys_of, write_run, written_keys

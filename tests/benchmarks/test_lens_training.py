@@ -16,8 +16,6 @@ from amgs_focus.lens.lensnet import LensReader, LensShape
 from amgs_focus.lens.linear import NAMES
 from amgs_focus.lens.scoring import LensView, TailSimilarity
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.training.model_card import card_section
-from amgs_focus.training.trainer import StepReport
 from amgs_focus.utility import counterfactuals
 from amgs_focus.window.working_context import WorkingContext
 from benchmarks.focus_evaluation.exact_allocation import with_open
@@ -35,6 +33,8 @@ from benchmarks.focus_training.lens_training import (
     start,
     train,
 )
+from benchmarks.focus_training.model_card import card_section
+from benchmarks.focus_training.trainer import StepReport
 from tests.focus.focus_world import MODEL
 from tests.focus.lens_samples import GIST, RUNS, SHAPE, net, texts
 

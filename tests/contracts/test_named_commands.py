@@ -73,7 +73,7 @@ def options() -> dict[str, frozenset[str]]:
 
 @cache
 def beginnings() -> frozenset[str]:
-    """The words that commands begin with: `block`, `focus train`, `focus train gistnet`."""
+    """The words that commands begin with: `block`, `frame`, `frame assemble`."""
     return frozenset(
         " ".join(name.split()[:count]) for name in options() for count in range(1, len(name.split()) + 1)
     )
@@ -193,7 +193,7 @@ def test_keys_that_the_page_of_a_pane_names_are_bound() -> None:
         ("block set ID --colour X", "block set has no option --colour"),
         ("--nowhere", "no option --nowhere"),
         ("amgs --store m.duckdb run tour.amgs --out pictures", ""),
-        ("focus train gistnet CONFIG", ""),
+        ("frame assemble NAME", ""),
         ("pip install --upgrade", ""),
     ],
 )

@@ -13,10 +13,10 @@ from amgs_focus.errors import CheckpointError
 from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
 from amgs_focus.gist.gistnet import BLOCK, GistNet, GistShape, states_for
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.gist_objective import Cues, draw, step_loss
-from amgs_focus.training.gist_run import widened
-from amgs_focus.training.run_config import GistTraining, Phase
+from benchmarks.focus_training.corpus import TrainingCorpus
+from benchmarks.focus_training.gist_objective import Cues, draw, step_loss
+from benchmarks.focus_training.gist_run import widened
+from benchmarks.focus_training.run_config import GistTraining, Phase
 from tests.focus.training_world import corpus_part
 
 SHAPE = GistShape(width=64, hidden=32, heads=4)

@@ -14,8 +14,8 @@ from amgs_focus.model import loading
 from amgs_focus.records import Segment
 from amgs_focus.runtime.runtime import FocusRuntime
 from amgs_focus.settings import FocusSettings
-from amgs_focus.training.gist_run import train_gistnet
-from amgs_focus.training.run_config import read_config
+from benchmarks.focus_training.gist_run import train_gistnet
+from benchmarks.focus_training.run_config import read_config
 from tests.focus.focus_world import StillClock
 from tests.focus.model_world import write_model
 from tests.focus.training_world import CONFIG, LAMPS, write_run

@@ -32,18 +32,6 @@ from amgs_focus.gist.gistnet import (
 )
 from amgs_focus.model import loading
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.gistnet import (
-    draw_offsets,
-    elsewhere,
-    horizon_nll,
-    replaced_nll,
-    resumed,
-    start,
-    train,
-)
-from amgs_focus.training.run_config import GistTraining, Phase, learning_rate
-from amgs_focus.training.trainer import StepReport
 from amgs_focus.tree.gist_tree import LifetimeTree
 from benchmarks.focus_evaluation.gist import (
     GistControls,
@@ -52,6 +40,18 @@ from benchmarks.focus_evaluation.gist import (
     gap_recovered,
     variant_nll,
 )
+from benchmarks.focus_training.corpus import TrainingCorpus
+from benchmarks.focus_training.gistnet import (
+    draw_offsets,
+    elsewhere,
+    horizon_nll,
+    replaced_nll,
+    resumed,
+    start,
+    train,
+)
+from benchmarks.focus_training.run_config import GistTraining, Phase, learning_rate
+from benchmarks.focus_training.trainer import StepReport
 from tests.focus.model_world import write_model
 from tests.focus.training_world import corpus_part
 

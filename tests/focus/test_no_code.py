@@ -13,8 +13,8 @@ import torch
 from amgs_focus.errors import CheckpointError, CtxError, ModelMismatchError, ModelMissingError
 from amgs_focus.gist.gistnet import PointerEncoder
 from amgs_focus.model import checkpoint_file, loading
-from amgs_focus.training.trainer import saved_step
 from amgs_focus.tree.gist_tree import LifetimeTree
+from benchmarks.focus_training.trainer import saved_step
 from tests.focus.focus_world import MODEL
 from tests.focus.model_world import write_model
 

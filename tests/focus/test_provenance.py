@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from amgs_focus.training.model_card import UNKNOWN, commit
+from benchmarks.focus_training.model_card import UNKNOWN, commit
 
 
 def git(folder: Path, *words: str) -> str:

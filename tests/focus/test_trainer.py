@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from amgs_focus.errors import CheckpointError
-from amgs_focus.training.data_parallel import DataParallel
-from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings, TrainingState, saved_step
+from benchmarks.focus_training.data_parallel import DataParallel
+from benchmarks.focus_training.trainer import StepReport, Trainer, TrainerSettings, TrainingState, saved_step
 
 
 class Line:

@@ -18,16 +18,16 @@ from amgs_focus.errors import CheckpointError, ConfigurationError, TextError
 from amgs_focus.gist.checkpoint import load_checkpoint, save_checkpoint
 from amgs_focus.gist.gistnet import GistNet, GistShape
 from amgs_focus.model.tiny import TinyModel
-from amgs_focus.training import run_record
-from amgs_focus.training.corpus import open_corpus, read_shard, stage
-from amgs_focus.training.data_parallel import DataParallel
-from amgs_focus.training.gist_objective import step_loss
-from amgs_focus.training.gist_run import train_gistnet, widened
-from amgs_focus.training.gistnet import GistEvaluator, GistState, cues_of, resumed, start
-from amgs_focus.training.records import TrainedRun
-from amgs_focus.training.run_config import RunConfig, learning_rate, parse_config, read_config
-from amgs_focus.training.run_record import RunRecord, RunSession, validation_score
-from amgs_focus.training.trainer import StepReport
+from benchmarks.focus_training import run_record
+from benchmarks.focus_training.corpus import open_corpus, read_shard, stage
+from benchmarks.focus_training.data_parallel import DataParallel
+from benchmarks.focus_training.gist_objective import step_loss
+from benchmarks.focus_training.gist_run import train_gistnet, widened
+from benchmarks.focus_training.gistnet import GistEvaluator, GistState, cues_of, resumed, start
+from benchmarks.focus_training.records import TrainedRun
+from benchmarks.focus_training.run_config import RunConfig, learning_rate, parse_config, read_config
+from benchmarks.focus_training.run_record import RunRecord, RunSession, validation_score
+from benchmarks.focus_training.trainer import StepReport
 from tests.focus.training_world import CONFIG, LAMPS, write_run
 
 

@@ -9,7 +9,7 @@ import torch
 from pydantic import BaseModel as Section
 
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.training.corpus import Part
+from benchmarks.focus_training.corpus import Part
 
 LAMPS = " ".join(f"the {i % 7} lamps of house {i % 11} burn until {i % 5} o'clock." for i in range(400))
 

@@ -46,7 +46,7 @@ PLAIN = (
     "motor.md",
     "x.json",
 )
-TAKES_LONG = ("focus train", "tune", "montecarlo")
+TAKES_LONG = ("tune", "montecarlo")
 """Commands that compute for minutes when their arguments are right: only what they cannot take is given to them."""
 PLACES = ("out", "data", "work", "text", "labels", "run")
 LEADS_OUTSIDE = ("/", "~", "C:")

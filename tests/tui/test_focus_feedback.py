@@ -20,8 +20,8 @@ from amgs_focus.records import NodeRef
 from amgs_focus.runtime.block_utility import before_answer, block_utilities
 from amgs_focus.runtime.state import FocusState
 from amgs_focus.settings import FocusSettings
-from amgs_focus.training.gistnet import horizon_nll
 from amgs_focus.window.layout import coarsest
+from benchmarks.focus_training.gistnet import horizon_nll
 from tests.focus.focus_world import Shape
 from tests.tui.headless_world import NOW, Amgs, make, prepare
 

@@ -47,4 +47,4 @@ def test_a_model_without_trained_gists_says_so_and_how_to_end_it(
         for said in (as_text(opened), as_text(run(operator, "status")), as_text(run(operator, "focus view"))):
             assert (WARNING[:40] in " ".join(said.split())) is not trained
         assert (UNTRAINED in picture) is not trained and ("checkpoints." in picture) is not trained
-    assert "focus train gistnet" in WARNING and "[paths] checkpoints" in WARNING
+    assert "without them" in WARNING and "[paths] checkpoints" in WARNING

@@ -48,11 +48,11 @@ RETIRED: dict[str, str] = {
     "focus branches": "use `focus switch` without a name",
     "focus last": "use `focus view` before a working context is open",
     "focus replay": "use `focus trace PATH --replay`",
-    "focus stage": "use `focus train gistnet CONFIG --stage`",
+    "focus stage": "it is run from the repository, with `python -m benchmarks train-gistnet CONFIG --stage`",
     "focus label": "labels are measured from the repository, with `python -m benchmarks label`",
     **{
         f"focus train {kind}": f"it is trained from the repository, with `python -m benchmarks train-{kind}`"
-        for kind in ("lensnet", "lora", "joint")
+        for kind in ("gistnet", "lensnet", "lora", "joint")
     },
     **{
         name: told for view in views().values() if view.retired for name, told in loaded(view.retired).items()

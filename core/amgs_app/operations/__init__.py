@@ -39,7 +39,6 @@ NOUNS = (
     "focus",
     "focus_lifetime",
     "focus_trace",
-    "training",
     "script",
     "report",
     "workspace",
@@ -90,7 +89,6 @@ if TYPE_CHECKING:
     from amgs_app.operations import search as search
     from amgs_app.operations import source as source
     from amgs_app.operations import traffic as traffic
-    from amgs_app.operations import training as training
     from amgs_app.operations import tuning as tuning
     from amgs_app.operations import utility as utility
     from amgs_app.operations import workspace as workspace

@@ -88,7 +88,6 @@ NOUNS: Mapping[str, str] = MappingProxyType(
         "review": "Find and resolve superseded, contradicted or duplicated blocks.",
         "namespace": "Show who may use a namespace of a database, and let roles in and out.",
         "focus": "Run a language model over a lifetime context and steer its detail.",
-        "focus train": "Train gists on your own texts.",
         "layout": "Arrange the panes and keep arrangements.",
     }
 )

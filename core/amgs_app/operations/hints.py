@@ -99,7 +99,6 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "proposal": "`enhance --dry-run` lists them.",
         "reading": "Leave out `--read-only`.",
         "review": "`review list` shows the queue, `review decide ID reject` dismisses a finding.",
-        "run": "`--resume` continues a run, `--out DIR` chooses another folder.",
         "source": "`source list` shows them.",
         "step": "`focus step` decodes.",
         "store": "`--store PATH` opens another store.",

@@ -46,7 +46,7 @@ def answer_told(result: AnswerFindings) -> list[str]:
 UNTRAINED = "no trained gists exist for this model"
 WARNING = (
     "No trained gists exist for this model: spans are held by pointer gists, which lose nearly everything but their "
-    "last token. Train some (focus train gistnet), or put a checkpoint into the folder of [paths] checkpoints."
+    "last token. Search and the map work without them; put trained ones into [paths] checkpoints."
 )
 
 

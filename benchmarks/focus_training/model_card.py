@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.records import TrainedPart
-from amgs_focus.training.run_config import RunConfig
-from amgs_focus.training.run_record import RunRecord, duration
+from benchmarks.focus_training.corpus import TrainingCorpus
+from benchmarks.focus_training.records import TrainedPart
+from benchmarks.focus_training.run_config import RunConfig
+from benchmarks.focus_training.run_record import RunRecord, duration
 
 UNKNOWN = "unknown"
 _LOCAL = {"model": {"cache"}, "data": {"staged"}, "out": True, "logging": True}

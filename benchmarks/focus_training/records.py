@@ -56,7 +56,7 @@ class TrainedPart:
 
 @dataclass(frozen=True, slots=True)
 class TrainedRun:
-    """`focus train …`: where a run stands. checkpoint and card: files in its folder, empty until it is complete.
+    """A training run: where a run stands. checkpoint and card: files in its folder, empty until it is complete.
 
     effects: of the phases that are done, each against its frozen ablation. A complete run of phases without a
     checkpoint is one in which none was worth keeping.

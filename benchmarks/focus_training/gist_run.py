@@ -16,14 +16,14 @@ from amgs_focus.gist.checkpoint import for_model, load_checkpoint, save_checkpoi
 from amgs_focus.gist.gistnet import GistEncoder, GistNet, GistNetEncoder, GistShape
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import PerfClock, ProgressCallback
-from amgs_focus.training.corpus import TrainingCorpus, open_corpus
-from amgs_focus.training.data_parallel import SINGLE, DataParallel, run_workers
-from amgs_focus.training.gistnet import GistState, resumed, start, train
-from amgs_focus.training.model_card import gist_card, of_run
-from amgs_focus.training.records import TrainedPart, TrainedRun
-from amgs_focus.training.run_config import GistTraining, RunConfig
-from amgs_focus.training.run_record import RunRecord, RunSession, read_log
-from amgs_focus.training.trainer import StepReport
+from benchmarks.focus_training.corpus import TrainingCorpus, open_corpus
+from benchmarks.focus_training.data_parallel import SINGLE, DataParallel, run_workers
+from benchmarks.focus_training.gistnet import GistState, resumed, start, train
+from benchmarks.focus_training.model_card import gist_card, of_run
+from benchmarks.focus_training.records import TrainedPart, TrainedRun
+from benchmarks.focus_training.run_config import GistTraining, RunConfig
+from benchmarks.focus_training.run_record import RunRecord, RunSession, read_log
+from benchmarks.focus_training.trainer import StepReport
 
 PartName = Literal["tokens", "gists"]
 PARTS: tuple[PartName, ...] = get_args(PartName)
@@ -99,8 +99,7 @@ def train_gistnet(
         raise ConfigurationError(
             f"{folder} already holds a run.",
             title="Nothing was trained",
-            way_out="Resume it, or choose another folder.",
-            about="run",
+            way_out="Resume it with --resume, or choose another folder with --out.",
         )
     folder.mkdir(parents=True, exist_ok=True)
     model = base_model(config, progress)

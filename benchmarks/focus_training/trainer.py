@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from amgs_focus.errors import CheckpointError
-from amgs_focus.training.data_parallel import SINGLE, DataParallel
+from benchmarks.focus_training.data_parallel import SINGLE, DataParallel
 
 STATE_FORMAT = "amgs-training-1"
 EARLIER = ("amgs-gistnet-training-1", "amgs-context-phase-1", "amgs-lensnet-training-2")
@@ -116,7 +116,6 @@ class TrainingState(Generic[Net]):
             raise CheckpointError(
                 f"The training state {path.name} belongs to another module.",
                 way_out="Resume with the settings it was made with, or choose another folder.",
-                about="run",
             ) from error
 
 
@@ -145,14 +144,13 @@ def _read(path: Path) -> dict[str, Any]:
         known = stored["format"]
     except _TORN as error:
         raise CheckpointError(
-            f"The training state {path.name} cannot be read.", way_out="Start the run again.", about="run"
+            f"The training state {path.name} cannot be read.", way_out="Start the run again."
         ) from error
     if known != STATE_FORMAT:
         whose = "an earlier version" if known in EARLIER else "another program"
         raise CheckpointError(
             f"The training state {path.name} was written by {whose}.",
             way_out="Finish the run with what began it, or start it again in another folder.",
-            about="run",
         )
     return stored
 
@@ -166,7 +164,6 @@ def _agree(path: Path, stored: Mapping[str, Any], told: Mapping[str, Any]) -> No
                 f"The training state {path.name} was made with {name} {before.get(name, 'unset')}, "
                 f"not {now.get(name, 'unset')}.",
                 way_out="Resume with the settings it was made with, or start a new run.",
-                about="run",
             )
 
 

@@ -18,9 +18,9 @@ from amgs_focus.errors import ConfigurationError
 from amgs_focus.protocols import PerfClock, ProgressCallback
 from amgs_focus.records import ModelCard
 from amgs_focus.trace.telemetry import begin_wandb_run
-from amgs_focus.training.records import Effect, Leg, TrainedPart
-from amgs_focus.training.run_config import RunConfig
-from amgs_focus.training.trainer import StepReport, score
+from benchmarks.focus_training.records import Effect, Leg, TrainedPart
+from benchmarks.focus_training.run_config import RunConfig
+from benchmarks.focus_training.trainer import StepReport, score
 
 FORMAT = "amgs-run-1"
 
@@ -54,13 +54,11 @@ class RunRecord:
             raise ConfigurationError(
                 f"{folder / 'run.json'} is not the record of a run.",
                 way_out="Choose another folder.",
-                about="run",
             ) from error
         if (said["kind"], said["model"]["name"]) != (kind, model.name):
             raise ConfigurationError(
                 f"{folder} holds a run of {said['kind']} on {said['model']['name']}.",
                 way_out="Choose another folder.",
-                about="run",
             )
         return replace(fresh, legs=legs, parts=parts, effects=effects)
 
@@ -103,7 +101,7 @@ class RunLog:
             self._file = path.open("a", encoding="utf-8", newline="\n")
         except OSError as error:
             raise ConfigurationError(
-                f"{path} cannot be written: {error.strerror}.", way_out="Choose another folder.", about="run"
+                f"{path} cannot be written: {error.strerror}.", way_out="Choose another folder."
             ) from error
 
     def write(self, step: int, values: Values, validation: Values | None = None) -> None:

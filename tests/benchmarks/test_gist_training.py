@@ -1,4 +1,4 @@
-"""The training verbs, as docs/training.md shows them."""
+"""Training gists, as its manual shows it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from amgs_app import cli
+import benchmarks.__main__
 from amgs_app.engine import Engine, Options
 from amgs_app.models.choice import gist_encoder
 from amgs_app.session.operator import Operator
@@ -21,21 +21,23 @@ from amgs_focus.model.adapter import AdapterShape, attach
 from amgs_focus.model.loading import load
 from amgs_focus.model.tiny import TinyModel
 from amgs_focus.records import Segment
-from amgs_focus.training.run_config import GistConfig, RunConfig, parse_config
 from benchmarks.commands.rigs import encoder_of
+from benchmarks.focus_training.run_config import GistConfig, RunConfig, parse_config
 from tests.focus.model_world import write_model
 from tests.focus.training_world import LAMPS, keys_of, written_keys
 
-MANUAL = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+MANUAL = (Path(__file__).parents[2] / "benchmarks" / "focus_training" / "GISTS.md").read_text(
+    encoding="utf-8"
+)
 TOY, REFERENCE = re.findall(r"```toml\n(.*?)```", MANUAL, flags=re.S)
 
 
 def commands(block: str) -> list[list[str]]:
-    return [line.split()[1:] for line in block.splitlines() if line.startswith("amgs ")]
+    return [line.split()[3:] for line in block.splitlines() if line.startswith("python -m benchmarks ")]
 
 
-def amgs(tmp_path: Path, *words: str) -> int:
-    return cli.run(["--model", "tiny", "--store", str(tmp_path / "s.duckdb"), *words])
+def bench(tmp_path: Path, *words: str) -> int:
+    return benchmarks.__main__.run(["--model", "tiny", "--store", str(tmp_path / "s.duckdb"), *words])
 
 
 def test_the_first_run_of_the_manual_works_as_it_stands(
@@ -45,26 +47,26 @@ def test_the_first_run_of_the_manual_works_as_it_stands(
     (tmp_path / "toy.toml").write_text(TOY, encoding="utf-8")
     (tmp_path / "book.txt").write_text(LAMPS, encoding="utf-8")
     lines = commands(re.findall(r"```sh\n(.*?)```", MANUAL, flags=re.S)[0])
-    assert [words[4] for words in lines] == ["--stage", "--steps", "--resume"]
+    assert [words[2] for words in lines] == ["--stage", "--steps", "--resume"]
     said = []
     for words in lines:
-        assert amgs(tmp_path, *words) == 0
+        assert bench(tmp_path, *words) == 0
         said.append(capsys.readouterr().out)
     assert "book" in said[0] and "written" in said[0]
     assert "3 of 4" in said[1] and "--resume" in said[1]
     assert "4 of 4" in said[2]
     assert (tmp_path / "run" / "toy.safetensors").exists()
     assert "gists" in (tmp_path / "run" / "toy.md").read_text(encoding="utf-8").casefold()
-    assert amgs(tmp_path, *lines[2], "--format", "json") == 0
+    assert bench(tmp_path, *lines[2], "--format", "json") == 0
     assert json.loads(capsys.readouterr().out)["checkpoint"].endswith("toy.safetensors")
-    assert amgs(tmp_path, *lines[1]) == 2
+    assert bench(tmp_path, *lines[1]) == 2
     assert "--resume" in capsys.readouterr().err
 
 
 def test_a_wrong_key_is_told_with_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "toy.toml"
     file.write_text(TOY.replace("held_out", "heldout"), encoding="utf-8")
-    assert amgs(tmp_path, "focus", "train", "gistnet", str(file), "--stage") == 2
+    assert bench(tmp_path, "train-gistnet", str(file), "--stage") == 2
     assert "data.texts.0.heldout is no key (did you mean held_out?)" in capsys.readouterr().err
 
 

@@ -18,9 +18,9 @@ from torch import nn
 from amgs_focus.gist.divergence import Divergence
 from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, span_gists, states_for
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.data_parallel import SINGLE, DataParallel
-from amgs_focus.training.run_config import GistTraining, Phase, phase_at
+from benchmarks.focus_training.corpus import TrainingCorpus
+from benchmarks.focus_training.data_parallel import SINGLE, DataParallel
+from benchmarks.focus_training.run_config import GistTraining, Phase, phase_at
 
 MOST_WEIGHT = 4.0
 """Nats beyond which a token that only its block explains counts no more."""

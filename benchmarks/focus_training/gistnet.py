@@ -19,11 +19,11 @@ from torch import nn
 from amgs_focus.errors import CheckpointError, TextError
 from amgs_focus.gist.gistnet import BLOCK, GistEncoder, GistNet, GistNetEncoder, span_gists
 from amgs_focus.model.base_model import BaseModel
-from amgs_focus.training.corpus import TrainingCorpus
-from amgs_focus.training.data_parallel import SINGLE, DataParallel
-from amgs_focus.training.gist_objective import Cues, step_loss
-from amgs_focus.training.run_config import GistTraining, learning_rate
-from amgs_focus.training.trainer import StepReport, Trainer, TrainerSettings, TrainingState
+from benchmarks.focus_training.corpus import TrainingCorpus
+from benchmarks.focus_training.data_parallel import SINGLE, DataParallel
+from benchmarks.focus_training.gist_objective import Cues, step_loss
+from benchmarks.focus_training.run_config import GistTraining, learning_rate
+from benchmarks.focus_training.trainer import StepReport, Trainer, TrainerSettings, TrainingState
 
 Replacement = Literal["full", "drop", "gist", "shuffled"]
 """What stands for a span: itself, nothing, its gists, or those of another place of the text."""

@@ -24,8 +24,8 @@ from amgs_focus.errors import TextError
 from amgs_focus.gist.gistnet import BLOCK
 from amgs_focus.model.base_model import BaseModel
 from amgs_focus.protocols import ProgressCallback
-from amgs_focus.training.records import Shard, Staged
-from amgs_focus.training.run_config import DataConfig, TextConfig
+from benchmarks.focus_training.records import Shard, Staged
+from benchmarks.focus_training.run_config import DataConfig, TextConfig
 
 
 @dataclass(frozen=True, slots=True)

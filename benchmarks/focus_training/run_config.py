@@ -348,7 +348,8 @@ def parse_as(
     except ValidationError as error:
         faults = "; ".join(_sentence(fault, kind) for fault in error.errors())
         raise ConfigurationError(
-            f"{name}: {faults}.", way_out="Correct the keys it names; docs/training.md lists them all."
+            f"{name}: {faults}.",
+            way_out="Correct the keys it names; benchmarks/focus_training/GISTS.md lists them all.",
         ) from error
 
 

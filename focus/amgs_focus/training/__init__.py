@@ -1,1 +1,0 @@
-"""Training of gist encoders, lenses and adapters, and the labels that a lens learns from."""

@@ -5,13 +5,14 @@ What a format of session files is made of.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from amgs.sessions.lines import Line, Record, line_at, lines_of
+from amgs.sessions.lines import Line, Record, is_packed, line_at, lines_of
 from amgs.sessions.turn import LoadedRules, Place, Session, Turn, TurnKind
 from amgs.types.conversation import Role, ToolCall
 
@@ -57,7 +58,8 @@ class SessionBuilder:
             text = text[: self.limit]
         made = Turn(len(self.turns) + 1, role, kind, text, place, part=part, calls=calls, cut=cut, **more)
         self.turns.append(made)
-        self._taken.add(place.line)
+        if place.line > 0:  # else it is another file's
+            self._taken.add(place.line)
         return made
 
     def change(self, turn: Turn, **fields: Any) -> Turn:
@@ -116,7 +118,7 @@ def read_lines(path: Path, begin: Callable[[int | None], LineReading], end: int 
     last so many bytes, from the beginning of a line on. Raises InputError for a file that cannot be read.
     """
     reading = begin(limit_of(path))
-    start = 0 if end is None else max(0, path.stat().st_size - end)
+    start = 0 if end is None or is_packed(path) else max(0, path.stat().st_size - end)
     for line in lines_of(path, start):
         if start and line.place.offset == start:
             continue  # it begins before
@@ -135,8 +137,25 @@ def read_lines(path: Path, begin: Callable[[int | None], LineReading], end: int 
 
 
 def limit_of(path: Path) -> int | None:
-    """How much of a turn's text is held, by the size of its file; None for all of it."""
-    return KEPT_OF_LARGE if path.is_file() and path.stat().st_size > LARGE else None
+    """How much of a turn's text is held, by the size of its file; None for all of it. A packed one is ten times so
+    large when it is read.
+    """
+    large = LARGE // 10 if is_packed(path) else LARGE
+    return KEPT_OF_LARGE if path.is_file() and path.stat().st_size > large else None
+
+
+@dataclass(frozen=True, slots=True)
+class ListMarks:
+    """What the listing looks for in the bytes of a file. prompt: in a line of the user's words; other: in a line that
+    has `prompt` and is none. compaction: of the program. id: in the first line, whose group is the session's id where
+    the file's name does not tell it. side: in the first line of a subagent's file.
+    """
+
+    prompt: re.Pattern[bytes]
+    compaction: re.Pattern[bytes]
+    other: re.Pattern[bytes] | None = None
+    id: re.Pattern[bytes] | None = None
+    side: re.Pattern[bytes] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +167,8 @@ class SessionFormat:
     was read. places: where such files lie, as patterns below the home folder. recognises: whether a file is one, by its
     path and its first objects (none for a file that is no JSON). read: the session in it; raises InputError for a file
     that cannot be read, and for nothing else. read_end: the session in the last so many bytes of a file, of a format
-    whose files may be read from a line on. marks: what the listing counts in the bytes of a file without reading it:
-    (a turn of the user, a compaction); empty where it has to be read. inside: the ids of the sessions in a file, the
+    whose files may be read from a line on. marks: what the listing counts in the bytes of a file without reading it;
+    None where it has to be read. inside: the ids of the sessions in a file, the
     latest first, of a format whose files hold many; `read` gives the latest of them then, and `read_one` the one with
     an id, and raises InputError for an id that is not there.
     """
@@ -160,7 +179,7 @@ class SessionFormat:
     places: tuple[str, ...]
     recognises: Callable[[Path, Sequence[Record]], bool]
     read: Callable[[Path], Session]
-    marks: tuple[bytes, bytes] | None = None
+    marks: ListMarks | None = None
     inside: Callable[[Path], Sequence[str]] | None = None
     read_one: Callable[[Path, str], Session] | None = None
     read_end: Callable[[Path, int], Session] | None = None

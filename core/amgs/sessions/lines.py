@@ -4,12 +4,18 @@ So are files that are one JSON value, written anew as a whole each time.
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final, cast
+
+import zstandard
 
 from amgs.errors import InputError
 from amgs.sessions.turn import Place
@@ -17,6 +23,8 @@ from amgs.sessions.turn import Place
 _LONGEST: Final = 64 * 1024 * 1024
 """Bytes of one line beyond which it is counted and not read: no turn is so long, a picture in it may be."""
 _LONGEST_NAME: Final = 120
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_GZIP: Final = b"\x1f\x8b"
 Record = Mapping[str, Any]
 
 
@@ -35,8 +43,8 @@ def lines_of(path: Path, start: int = 0, number: int = 1) -> Iterator[Line]:
     Raises InputError for a file that cannot be read.
     """
     try:
-        with path.open("rb") as file:
-            file.seek(start)
+        with open_unpacked(path) as file:
+            skip_to(file, start)
             offset = start
             while raw := file.readline(_LONGEST + 1):
                 size = len(raw)
@@ -53,11 +61,67 @@ def lines_of(path: Path, start: int = 0, number: int = 1) -> Iterator[Line]:
         raise unreadable(path, error) from error
 
 
+@contextmanager
+def open_unpacked(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file, those of a packed one (zstd, gzip) as they were before. What is torn ends where it can no
+    longer be unpacked. Raises OSError.
+    """
+    with path.open("rb") as file:
+        magic = file.read(4)
+        file.seek(0)
+        if magic == _ZSTD:
+            reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+            yield cast(BinaryIO, io.BufferedReader(_Lenient(reader.read)))
+        elif magic.startswith(_GZIP):
+            yield cast(BinaryIO, io.BufferedReader(_Lenient(gzip.GzipFile(fileobj=file).read)))
+        else:
+            yield file
+
+
+class _Lenient(io.RawIOBase):
+    """What can be unpacked of a stream."""
+
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self._read = read
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer; 0 at the end, and where the stream is torn."""
+        try:
+            found = self._read(len(buffer))
+        except (zstandard.ZstdError, EOFError, OSError, zlib.error):
+            return 0
+        buffer[: len(found)] = found
+        return len(found)
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file begins as packed ones do."""
+    try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+    except OSError:
+        return False
+    return magic == _ZSTD or magic.startswith(_GZIP)
+
+
+def skip_to(file: BinaryIO, offset: int) -> None:
+    """Go on to a byte, in a stream that only goes on, too."""
+    if file.seekable():
+        file.seek(offset)
+        return
+    while offset > 0 and (passed := file.read(min(offset, 1 << 20))):
+        offset -= len(passed)
+
+
 def line_at(path: Path, place: Place) -> Record | None:
     """The object of the line at a place, read again; None where the file says something else by now."""
     try:
-        with path.open("rb") as file:
-            file.seek(place.offset)
+        with open_unpacked(path) as file:
+            skip_to(file, place.offset)
             return _line(file.read(place.size), place).value
     except OSError:
         return None

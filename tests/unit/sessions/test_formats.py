@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +23,7 @@ from amgs.sessions import building
 from amgs.sessions.formats import gemini_cli, opencode
 from amgs.sessions.opening import FORMATS, first_records, open_session, sessions_in
 from amgs.sessions.turn import Boundary, Session, Turn
-from amgs.sessions.windows import dropped_at, window_at
+from amgs.sessions.windows import dropped_at, requests, window_at
 from amgs.types.usage import Usage
 from tests.unit.sessions.mutations import mutated
 
@@ -328,6 +330,137 @@ def test_codex() -> None:
     assert the(session, "boundary").boundary == Boundary("", 1_080, None, ("2",))
     assert session.turn(4).usage == Usage(400, 0, 600, 80)
     assert session.evidence["wind_report: north"] == 1
+
+
+MILL = "01a20000-0000-7000-8000-0000000000a1"
+SCOUT = "01a20000-0000-7000-8000-0000000000b2"
+
+
+def rollout(path: Path, *lines: tuple[str, dict[str, Any]], first: int = 0, packed: bool = False) -> Path:
+    """A file of Codex with a line of each type and payload, numbered and timed."""
+    told = [
+        {"timestamp": f"2026-09-12T08:00:{n:02}Z", "type": kind, "payload": payload, "ordinal": first + n}
+        for n, (kind, payload) in enumerate(lines)
+    ]
+    raw = "".join(json.dumps(line) + "\n" for line in told).encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(zstandard.compress(raw) if packed else raw)
+    return path
+
+
+def exchange(question: str, answer: str, total: int, turn: str = "t") -> list[tuple[str, dict[str, Any]]]:
+    """What a user sent, what came back, and the tokens of it: 100 of them new."""
+    used = {"input_tokens": total, "cached_input_tokens": total - 100, "output_tokens": 7}
+    info = {"total_token_usage": {"total_tokens": total * 10}, "last_token_usage": used}
+    return [
+        ("event_msg", {"type": "task_started", "turn_id": turn}),
+        ("response_item", in_slot(question)),
+        ("event_msg", {"type": "user_message", "message": question}),
+        (
+            "response_item",
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": answer}]},
+        ),
+        ("event_msg", {"type": "token_count", "info": info}),
+    ]
+
+
+def in_slot(words: str) -> dict[str, Any]:
+    return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]}
+
+
+def meta(id: str, **more: Any) -> tuple[str, dict[str, Any]]:
+    return "session_meta", {"id": id, "cwd": "/home/ada/mill", **more}
+
+
+def test_codex_takes_back_what_was_rolled_back(tmp_path: Path) -> None:
+    back = ("event_msg", {"type": "thread_rolled_back", "num_turns": 2})
+    parts = [exchange(f"Question {n}.", f"Answer {n}.", 1000 + n) for n in range(4)]
+    session = open_session(
+        rollout(tmp_path / "rollout-a.jsonl", meta(MILL), *parts[0], *parts[1], *parts[2], back, *parts[3])
+    )
+    assert [turn.text for turn in session.main] == ["Question 0.", "Answer 0.", "Question 3.", "Answer 3."]
+    assert sum(turn.abandoned for turn in session.turns) == 4
+
+
+@pytest.mark.parametrize("named", ["parent_thread_id", "source", "forked_from_id"])
+@pytest.mark.parametrize("beside", [True, False])
+@pytest.mark.parametrize("timed", [True, False])
+def test_codex_tells_the_copy_of_another_thread_from_its_own(
+    named: str, beside: bool, timed: bool, tmp_path: Path
+) -> None:
+    early, late = (
+        ("01a1ffff-0000-7000-8000-000000000001", "01a20000-0001-7000-8000-000000000001")
+        if timed
+        else ("1", "2")
+    )
+    before = exchange("Turn the mill.", "I send a scout.", 5_000, early)
+    if beside:
+        rollout(tmp_path / "rollout-parent.jsonl", meta(MILL), *before)
+    about: dict[str, Any] = {named: MILL}
+    if named == "source":
+        about = {"source": {"subagent": {"thread_spawn": {"parent_thread_id": MILL}}}}
+    path = tmp_path / f"rollout-2026-09-12T08-00-00-{SCOUT}.jsonl"
+    session = open_session(
+        rollout(
+            path, meta(SCOUT, **about), meta(MILL), *before, *exchange("Count the sacks.", "14.", 5_200, late)
+        )
+    )
+    assert [turn.text for turn in session.turns if not turn.copied] == ["Count the sacks.", "14."]
+    assert [one.usage for one in requests(session)] == [Usage(100, 0, 5_100, 7)]
+    assert (session.id, session.parent) == (SCOUT, MILL)
+    assert session.relation == ("fork" if named == "forked_from_id" else "subagent")
+
+
+def test_codex_leaves_a_subagent_without_a_copy_as_it_is(tmp_path: Path) -> None:
+    own = exchange("Count the sacks.", "14.", 5_200, "01a20000-0001-7000-8000-000000000001")
+    path = rollout(tmp_path / "rollout-a.jsonl", meta(SCOUT, parent_thread_id=MILL), meta(MILL), *own)
+    assert [turn.copied for turn in open_session(path).turns] == [False, False]
+
+
+def test_codex_goes_on_from_another_file_or_says_that_it_is_not_here(tmp_path: Path) -> None:
+    first = tmp_path / f"rollout-2026-09-12T08-00-00-{MILL}.jsonl"
+    rollout(first, meta(MILL), *exchange("Sack 1.", "Noted 1.", 900), *exchange("Sack 2.", "Noted 2.", 950))
+    second = tmp_path / f"rollout-2026-09-12T09-00-00-{MILL}_{SCOUT}.jsonl"
+    base = {"thread_id": MILL, "end_ordinal_exclusive": 6}
+    rollout(second, meta(MILL, history_base=base), *exchange("Sack 2 anew.", "Noted.", 960), first=6)
+    session = open_session(second)
+    assert [turn.text for turn in session.main] == ["Sack 1.", "Noted 1.", "Sack 2 anew.", "Noted."]
+    assert session.records == 6 and len(requests(session)) == 1
+    assert "whose first 2 turns" in session.notes[0]
+    first.unlink()
+    assert "is in a file that is not here" in open_session(second).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "kinds"),
+    [
+        ("# Context from my IDE setup:\n\n## My request for Codex:\nTurn it.", ["injected", "said"]),
+        ("<wind_notice>\nNever turn it.\n</wind_notice>", ["injected"]),
+        ("Go on with the goal that was set.", ["injected"]),
+    ],
+)
+def test_codex_tells_what_the_user_sent_from_what_stands_in_his_place(
+    words: str, kinds: list[str], tmp_path: Path
+) -> None:
+    sent = [("event_msg", {"type": "user_message", "message": words})] if kinds[1:] else []
+    path = rollout(
+        tmp_path / "rollout-a.jsonl",
+        *exchange("Begin.", "Yes.", 900),
+        ("response_item", in_slot(words)),
+        *sent,
+    )
+    session = open_session(path)
+    assert [turn.kind for turn in session.turns[2:]] == kinds
+    assert [turn.text for turn in session.turns[2:] if turn.kind == "said"] == ["Turn it."][: len(kinds) - 1]
+
+
+def test_a_packed_file_is_read_as_it_was(tmp_path: Path) -> None:
+    lines = [meta(MILL), *exchange("Turn the mill.", "It turns.", 900)]
+    packed = rollout(tmp_path / "rollout-a.jsonl.zst", *lines, packed=True)
+    plain = rollout(tmp_path / "rollout-a.jsonl", *lines)
+    (tmp_path / "rollout-b.jsonl.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    for path in (packed, tmp_path / "rollout-b.jsonl.gz"):
+        assert told(open_session(path).turns) == told(open_session(plain).turns)
 
 
 def test_claude_bodies() -> None:

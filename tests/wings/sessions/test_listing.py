@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+import zstandard
 
 from amgs.errors import InputError
-from amgs.wings.sessions.listing import find_session, list_sessions
+from amgs.wings.sessions.listing import find_session, list_sessions, short_ids
 from tests.wings.sessions.claude_world import ClaudeFile
 
 PROJECTS = ".claude/projects"
@@ -65,3 +68,57 @@ def test_a_session_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
         find_session(tmp_path, "aaaa")
     with pytest.raises(InputError, match="No session here is called zzz"):
         find_session(tmp_path, "zzz")
+
+
+def lay(home: Path, where: str, *lines: dict[str, Any], at: int = 1_000_000) -> None:
+    path = home / where
+    path.parent.mkdir(parents=True, exist_ok=True)
+    raw = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    path.write_bytes(zstandard.compress(raw) if where.endswith(".zst") else raw)
+    os.utime(path, (at, at))
+
+
+def test_every_id_that_is_listed_opens_its_session(tmp_path: Path) -> None:
+    day = ".codex/sessions/2026/09/12/rollout-2026-09-12T08-00-00"
+    ids = ["01a20000-0000-7000-8000-0000000000a1", "01a20000-0000-7000-8000-0000000000b2"]
+    for place, id in enumerate(ids):
+        meta = {"type": "session_meta", "payload": {"cwd": "/home/ada/mill", "id": id}}
+        sent = {"type": "event_msg", "payload": {"type": "user_message", "message": "Turn it."}}
+        lay(tmp_path, f"{day}-{id}.jsonl{'.zst' if place else ''}", meta, sent)
+    for name in ("p1", "p2"):
+        lay(tmp_path, f".copilot/session-state/{name}/events.jsonl", {"type": "session.start", "data": {}})
+    tasks = ".config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks"
+    lay(tmp_path, f"{tasks}/1788/api_conversation_history.json", {"role": "user", "content": "<task>"})
+    found = list_sessions(tmp_path).sessions
+    assert {one.id for one in found} == {*ids, "p1", "p2", "1788"}
+    for one, short in zip(found, short_ids(found), strict=True):
+        assert find_session(tmp_path, short) == find_session(tmp_path, one.id) == Path(one.path)
+    packed = next(one for one in found if one.path.endswith(".zst"))
+    assert (packed.project, packed.turns) == ("/home/ada/mill", 1)
+
+
+def test_a_subagent_of_codex_is_listed_when_asked_for_and_a_packed_copy_once(tmp_path: Path) -> None:
+    name = ".codex/sessions/2026/09/12/rollout-a.jsonl"
+    side = {"type": "session_meta", "payload": {"id": "s1", "source": {"subagent": "review"}}}
+    for where in (name, f"{name}.zst"):
+        lay(tmp_path, where, side)
+    assert list_sessions(tmp_path).sessions == ()
+    assert [one.id for one in list_sessions(tmp_path, subagents=True).sessions] == ["s1"]
+
+
+def test_prompts_are_counted_however_their_words_are_written(tmp_path: Path) -> None:
+    said: list[Any] = ["Mow.", [{"type": "text", "text": "Mow."}], [{"text": "Mow.", "type": "text"}]]
+    put_in: list[Any] = [
+        [{"type": "tool_result", "content": "Mown."}],
+        "<task-notification>Mown.</task-notification>",
+        [{"type": "text", "text": "[Request interrupted by user]"}],
+    ]
+    lines = [{"type": "user", "message": {"role": "user", "content": one}} for one in [*said, *put_in]]
+    lay(tmp_path, f"{PROJECTS}/p/a.jsonl", *lines, {**lines[0], "isMeta": True})
+    assert list_sessions(tmp_path).sessions[0].turns == 3
+
+
+def test_last_is_the_session_that_was_written_last(tmp_path: Path) -> None:
+    make(tmp_path, "aaaa1111", 1_000_000)
+    make(tmp_path, "bbbb2222", 2_000_000)
+    assert find_session(tmp_path, "last").stem == "bbbb2222"

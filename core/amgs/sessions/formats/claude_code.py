@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 
 from amgs.sessions.anthropic_messages import parts_of, turns_of_part, usage_of, window_of, words_of_user
 from amgs.sessions.branches import RecordNode, left_records
-from amgs.sessions.building import SessionBuilder, SessionFormat, read_lines
+from amgs.sessions.building import ListMarks, SessionBuilder, SessionFormat, read_lines
 from amgs.sessions.lines import (
     Line,
     Record,
@@ -306,10 +306,19 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
 FORMAT: Final = SessionFormat(
     "claude-code",
     "Claude Code",
-    "2026-11-26, 2.1.38 to 2.1.117",
+    "2026-11-28, 2.1.38 to 2.1.237",
     (".claude/projects/**/*.jsonl", ".config/claude/projects/**/*.jsonl"),
     recognises,
     read,
-    (b'"role":"user","content":"', b'"subtype":"compact_boundary"'),
+    ListMarks(
+        re.compile(rb'"type"\s*:\s*"user"'),
+        re.compile(rb'"subtype"\s*:\s*"compact_boundary"'),
+        re.compile(
+            rb'"type"\s*:\s*"(?:progress|tool_result)"|"is(?:Meta|CompactSummary|Sidechain|Synthetic)"\s*:\s*true'
+            rb'|"origin"\s*:\s*\{[^}]*"kind"\s*:\s*"(?!human")'
+            rb'|"(?:content|text)"\s*:\s*"\s*(?:<[a-z]+[-_]|\[Request int)'
+        ),
+        side=re.compile(rb'"isSidechain"\s*:\s*true'),
+    ),
     read_end=read,
 )

@@ -1,7 +1,7 @@
 """Codex: `~/.codex/sessions/YEAR/MONTH/DAY/rollout-*.jsonl`.
 
 A line is `{timestamp, type, payload}`. What the model read and wrote are the `response_item` lines; `event_msg` lines
-mostly repeat them for the screen. A compaction is a line `compacted`, whose `replacement_history` is what the model
+mostly repeat them for the screen, and tell which of them the user sent. A compaction is a line `compacted`, whose `replacement_history` is what the model
 reads from then on; its summary may be encrypted. The oldest files have the items without a wrapper.
 
 Source: `RolloutLine` of the openai/codex repository.
@@ -10,12 +10,15 @@ Source: `RolloutLine` of the openai/codex repository.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.sessions.building import SessionBuilder, SessionFormat, read_lines
+from amgs.sessions.anthropic_messages import words_of_user
+from amgs.sessions.building import ListMarks, SessionBuilder, SessionFormat, read_lines
+from amgs.sessions.codex_threads import CopiedBeginning, lines_before, thread_above
 from amgs.sessions.lines import (
     Line,
     Record,
@@ -36,6 +39,8 @@ _PUT_IN: Final = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|permissions|skill|INSTRUCTIONS)\b"
     r"|# AGENTS\.md instructions)"
 )
+_REQUEST: Final = re.compile(r"^#+ My request for [\w ]+:[ \t]*$", re.MULTILINE)
+"""What goes before the user's own words, after what his editor shows."""
 _EXIT: Final = re.compile(r"^(?:Process exited with code|Exit code:) (\d+)", re.MULTILINE)
 _CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "mcp_tool_call")
 _ITEMS: Final = ("message", "reasoning", "compaction", "compaction_summary", *_CALLS)
@@ -51,6 +56,15 @@ class _Reading:
         self._last = Usage()
         self._messages: dict[int, str] = {}
         """The number of a message's turn, by the hash of its whole text."""
+        self._typed: set[str] = set()
+        """What the program says that the user sent."""
+        self._slot: list[tuple[int, str]] = []
+        """The number of each turn of role user, and the text of its message."""
+        self._taken_back: list[tuple[int, int]] = []
+        """After how many turns the user went back, and over how many of his own."""
+        self._copy: CopiedBeginning | None = None
+        self._before = 0
+        """Turns of the file from which this one goes on."""
 
     def take(self, line: Line) -> None:
         """One line: turns, or a count of what it is."""
@@ -63,24 +77,43 @@ class _Reading:
         kind = text(record.get("type")) if wrapped else "response_item"
         at = record.get("timestamp")
         before = len(self.made.turns)
+        if self._copy is not None and line.place.line > 0:
+            self._copy.take(kind, payload, before)
         if kind == "response_item":
             self._item(payload, line.place, at)
         elif kind == "session_meta" or (not wrapped and "instructions" in record):
-            self._meta(payload)
+            self._meta(payload, line.place)
         elif kind == "turn_context":
             self._context(payload)
         elif kind == "compacted":
             self._compacted(payload, line.place, at)
         elif kind == "event_msg":
             self._event(payload)
-        if len(self.made.turns) == before:
+        if len(self.made.turns) == before or kind == "session_meta":
             inner = text(payload.get("type")) if wrapped else ""
             self.made.note(f"{kind}: {inner}" if inner else kind)
 
     def finish(self) -> None:
-        """Nothing: each line tells all that it has to tell."""
+        """What only the whole file tells: what the user sent himself, what he took back, what is another thread's."""
+        made = self.made
+        for number, told in self._slot:
+            turn = made.turns[number - 1]
+            put_in = [(spoken, whose) for spoken, _, whose in words_of_user(told)]
+            sent = told in self._typed if self._typed else any(spoken for spoken, _ in put_in)
+            if turn.kind == "said" and not sent:
+                made.change(turn, kind="injected", speaker=next((whose for _, whose in put_in if whose), ""))
+        for end, number in self._taken_back:
+            own = [t for t in made.turns[:end] if t.kind == "said" and t.role == "user" and not t.abandoned]
+            for turn in made.turns[own[-number:][0].number - 1 : end] if own and number else ():
+                made.change(turn, abandoned=True)
+        copied = self._before
+        if self._copy is not None:
+            copied = max(copied, self._copy.turns(len(made.turns)))
+        for turn in made.turns[:copied]:
+            made.change(turn, copied=True, usage=None, request="")
 
-    def _meta(self, payload: Record) -> None:
+    def _meta(self, payload: Record, place: Place) -> None:
+        first = "id" not in self.made.facts
         self.made.know(
             id=text(payload.get("id")),
             project=text(payload.get("cwd")),
@@ -88,6 +121,31 @@ class _Reading:
             branch=text(fields(payload.get("git")).get("branch")),
             system=content_text(payload.get("base_instructions") or payload.get("instructions")),
         )
+        parent, relation = thread_above(payload)
+        if not first or not relation or place.line < 0:
+            return
+        self.made.know(parent=parent, relation=relation)
+        if relation == "continues":
+            self._go_on(fields(payload.get("history_base")), parent)
+        else:
+            self._copy = CopiedBeginning(self.made.path, self.made.facts.get("id", ""), parent)
+
+    def _go_on(self, base: Record, thread: str) -> None:
+        """Read the beginning, which lies in another file."""
+        found = lines_before(self.made.path, base)
+        evidence, unread = Counter(self.made.evidence), list(self.made.unread)
+        for number, record in enumerate(found or (), 1):
+            self.take(Line(Place(-number), record))
+        self.made.evidence, self.made.unread = evidence, unread
+        self._before = len(self.made.turns)
+        self._unpaid = []
+        told = f"It goes on from thread {thread}"
+        where = (
+            f", whose first {self._before} turns stand before it"
+            if found
+            else ": its beginning is in a file that is not here"
+        )
+        self.made.know(notes=(f"{told}{where}.",))
 
     def _context(self, payload: Record) -> None:
         self.made.know(model=text(payload.get("model")), project=text(payload.get("cwd")))
@@ -104,11 +162,13 @@ class _Reading:
             if role == "assistant":
                 self._paid(self.made.turn(place, "assistant", "said", told, **common))
             elif role == "user":
-                put_in = _PUT_IN.match(told) is not None
-                self.made.turn(place, "user", "injected" if put_in else "said", told, **common)
+                self._user(item, told, place, common)
             else:
                 self.made.turn(place, "system", "injected", told, **common)
             self._messages[hash(told)] = str(len(self.made.turns))
+        elif kind == "agent_message":
+            told, whose = content_text(item.get("content")), text(item.get("author"))
+            self.made.turn(place, "user", "injected", told, speaker=whose, **common)
         elif kind == "reasoning":
             told = content_text(item.get("summary")) or content_text(item.get("content"))
             self._paid(self.made.turn(place, "assistant", "thinking", told, **common))
@@ -126,16 +186,38 @@ class _Reading:
                 place, at, content_text(item.get("summary")), sealed=bool(item.get("encrypted_content"))
             )
 
+    def _user(self, item: Record, told: str, place: Place, common: dict[str, Any]) -> None:
+        """A message in the user's place; whether he sent it is told by another line."""
+        sent = "\n".join(
+            words
+            for part in items(item.get("content"))
+            if (words := text(part.get("text"))) and not words.lstrip().startswith(("<image", "</image"))
+        ).strip()
+        request = _REQUEST.search(told)
+        if request:
+            self.made.turn(place, "user", "injected", told[: request.start()].strip(), **common)
+            told = told[request.end() :].strip()
+        put_in = _PUT_IN.match(told) is not None
+        turn = self.made.turn(place, "user", "injected" if put_in else "said", told, **common)
+        self._slot.append((turn.number, sent or told))
+
     def _paid(self, turn: Turn) -> None:
         self._unpaid.append(turn)
 
     def _event(self, payload: Record) -> None:
         self.made.know(window=count(payload.get("model_context_window")))
         info = fields(payload.get("info"))
+        kind = text(payload.get("type"))
+        if kind == "user_message":
+            self._typed.add(text(payload.get("message")).strip())
+        elif kind == "thread_rolled_back":
+            self._taken_back.append((len(self.made.turns), count(payload.get("num_turns"))))
+        elif kind == "thread_name_updated":
+            self.made.facts["title"] = text(payload.get("thread_name"))
         self.made.know(window=count(info.get("model_context_window")))
         total = count(fields(info.get("total_token_usage")).get("total_tokens"))
         last = fields(info.get("last_token_usage"))
-        if payload.get("type") != "token_count" or not last or total == self._total:
+        if kind != "token_count" or not last or total == self._total:
             return
         self._total = total
         cached = count(last.get("cached_input_tokens"))
@@ -204,10 +286,17 @@ def recognises(path: Path, first: Sequence[Record]) -> bool:
 FORMAT: Final = SessionFormat(
     "codex",
     "Codex",
-    "2026-11-26, 0.104 to 0.126",
-    (".codex/sessions/**/rollout-*.jsonl", ".codex/archived_sessions/**/rollout-*.jsonl"),
+    "2026-11-28, 0.104 to 0.147",
+    (".codex/sessions/**/rollout-*.jsonl*", ".codex/archived_sessions/**/rollout-*.jsonl*"),
     recognises,
     read,
-    (b'"type":"user_message"', b'"type":"compacted"'),
+    ListMarks(
+        re.compile(rb'"type"\s*:\s*"user_message"'),
+        re.compile(rb'"type"\s*:\s*"compacted"'),
+        id=re.compile(rb'(?<!\\)"id"\s*:\s*"([\w-]+)"'),
+        side=re.compile(
+            rb'(?<!\\)"(?:subagent"\s*:|parent_thread_id"\s*:\s*"|(?:thread_)?source"\s*:\s*"subagent)'
+        ),
+    ),
     read_end=read,
 )

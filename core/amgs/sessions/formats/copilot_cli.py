@@ -10,12 +10,13 @@ Source: `session-events.schema.json` in the github/copilot-sdk repository.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from amgs.sessions.building import SessionBuilder, SessionFormat, read_lines
+from amgs.sessions.building import ListMarks, SessionBuilder, SessionFormat, read_lines
 from amgs.sessions.lines import (
     Line,
     Record,
@@ -239,6 +240,9 @@ FORMAT: Final = SessionFormat(
     (".copilot/session-state/**/*.jsonl", ".copilot/history-session-state/*.json"),
     recognises,
     read,
-    (b'"type":"user.message"', b'"type":"session.compaction_complete"'),
+    ListMarks(
+        re.compile(rb'"type"\s*:\s*"user.message"'),
+        re.compile(rb'"type"\s*:\s*"session.compaction_complete"'),
+    ),
     read_end=read_end,
 )

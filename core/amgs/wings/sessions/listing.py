@@ -6,7 +6,7 @@ import json
 import mmap
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,8 @@ from time import monotonic
 from typing import Final
 
 from amgs.errors import AmgsError, InputError
-from amgs.sessions.building import SessionFormat
+from amgs.sessions.building import ListMarks, SessionFormat
+from amgs.sessions.lines import is_packed, open_unpacked
 from amgs.sessions.opening import FORMATS
 from amgs.types import Progress
 from amgs.wings.sessions.review import TurnRow, row_of
@@ -72,16 +73,32 @@ def list_sessions(
     found = sorted(_files(home, agent), key=lambda one: one[2], reverse=True)
     made, left = [], 0
     for form, path, changed, size in found:
-        side = path.name.startswith("agent-") or "subagents" in path.parts
-        if side and not subagents:
-            continue
         in_time = monotonic() < end
+        one = _listed(form, path, changed, size, counted=in_time)
+        if one.subagent and not subagents:
+            continue
         left += not in_time
-        one = _listed(form, path, changed, size, counted=in_time, subagent=side)
         if not project or project.lower() in one.project.lower():
             made.append(one)
     places = tuple(str(home / pattern.split("*", 1)[0]) for form in FORMATS for pattern in form.places)
     return SessionListing(tuple(made), tuple(dict.fromkeys(places)), left)
+
+
+def short_ids(sessions: Sequence[ListedSession]) -> list[str]:
+    """Of each session, as much of its id as opens it, twelve characters at least."""
+    ids = sorted({one.id for one in sessions})
+    least = {}
+    for place, id in enumerate(ids):
+        near = [other for other in ids[max(0, place - 1) : place + 2] if other != id]
+        shared = max((_shared(id, other) for other in near), default=0)
+        least[id] = id[: max(12, shared + 4)]
+    return [least[one.id] for one in sessions]
+
+
+def _shared(id: str, other: str) -> int:
+    """How many characters two ids begin with that are the same."""
+    pairs = enumerate(zip(id, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(id), len(other)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +133,7 @@ def search_sessions(
             continue
         with suppress(AmgsError):
             session = form.read(path)
-            listed = _listed(form, path, changed, size, counted=False, subagent=False)
+            listed = _listed(form, path, changed, size, counted=False)
             for turn in reversed(session.main):
                 told = f"{session.text(turn)} {turn.words}".lower()
                 if turn.kind in _SEARCHED and all(word in told for word in wanted):
@@ -129,7 +146,8 @@ def _holds(path: Path, words: Sequence[str]) -> bool:
     decide.
     """
     try:
-        data = path.read_bytes().lower()
+        with open_unpacked(path) as file:
+            data = file.read().lower()
     except OSError:
         return False
     return all(word.encode() in data for word in words if word.isascii() and word.isalnum())
@@ -140,29 +158,76 @@ def has_sessions(home: Path) -> bool:
     return next(_files(home, ""), None) is not None
 
 
+LATEST: Final = "last"
+"""The name of the session that was written last."""
+
+
 def find_session(home: Path, name: str) -> Path:
-    """The file of a session by the beginning of its id; raises InputError where none or several have it."""
-    named = [
-        path for _, path, _, _ in _files(home, "") if path.stem.startswith(name) or _ends(path.stem, name)
-    ]
+    """The file of a session by its id or the beginning of it, or the one that was written last; raises InputError where
+    none or several have it.
+    """
+    if name == LATEST:
+        latest = list_sessions(home, seconds=0).sessions
+        if latest:
+            return Path(latest[0].path)
+        raise InputError("No session lies here.", way_out="Give the path of a session file.")
+    files = sorted(_files(home, ""), key=lambda one: one[2], reverse=True)
+    every = [(_id_of(form, path, _head(path)), path) for form, path, _, _ in files]
+    named = [one for one in every if one[0].startswith(name) or one[1].stem.startswith(name)]
+    exact = [one for one in named if one[0] == name]
     if not named:
         raise InputError(
             f"No session here is called {name}.",
             way_out="`amgs session` lists them; a path to a file does as well.",
         )
-    if len(named) > 1:
-        few = ", ".join(path.stem for path in named[:4])
+    if len(named) > 1 and not exact:
+        few = ", ".join(id for id, _ in named[:4])
         raise InputError(f"{len(named)} sessions begin with {name}: {few}.", way_out="Give more of the id.")
-    return named[0]
+    return (exact or named)[0][1]
 
 
-def _ends(stem: str, name: str) -> bool:
-    """Whether a name such as `rollout-DATE-ID` has an id that begins so."""
-    return len(name) >= 6 and f"-{name}" in stem
+_DATED: Final = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+)")
+_ENDS: Final = (".zst", ".gz", ".jsonl", ".json", ".messages")
+_UNNAMED: Final = (
+    "events",
+    "api_conversation_history",
+    "transcript",
+    "transcript_full",
+    "messages",
+    "conversation",
+    "store",
+)
+_BETWEEN: Final = ("logs", ".system_generated", "chats")
+
+
+def _id_of(form: SessionFormat, path: Path, head: bytes) -> str:
+    """The id by which a session is opened: of its file's name, where it has one of its own, else of the folder that
+    holds it, or what its first line says.
+    """
+    name = path.name
+    for end in _ENDS:
+        name = name.removesuffix(end)
+    if dated := _DATED.fullmatch(name):
+        return dated[1]
+    if name in _UNNAMED:
+        return next((above.name for above in path.parents if above.name not in _BETWEEN), name)
+    found = form.marks.id.search(head.split(b"\n", 1)[0]) if form.marks and form.marks.id else None
+    return found[1].decode() if found else name
+
+
+def _head(path: Path) -> bytes:
+    """The beginning of a file."""
+    try:
+        with open_unpacked(path) as file:
+            return file.read(_HEAD)
+    except OSError:
+        return b""
 
 
 def _files(home: Path, agent: str) -> Iterator[tuple[SessionFormat, Path, float, int]]:
-    """(format, path, when it was written, bytes) of each file where sessions lie."""
+    """(format, path, when it was written, bytes) of each file where sessions lie. Of one that lies there packed, too,
+    the one that is not.
+    """
     for form in FORMATS:
         if agent and form.key != agent:
             continue
@@ -172,36 +237,54 @@ def _files(home: Path, agent: str) -> Iterator[tuple[SessionFormat, Path, float,
                     about = path.stat()
                 except OSError:
                     continue
-                if about.st_size:
+                packed = path.suffix in (".zst", ".gz")
+                if about.st_size and path.is_file() and not (packed and path.with_suffix("").exists()):
                     yield form, path, about.st_mtime, about.st_size
 
 
-def _listed(
-    form: SessionFormat, path: Path, changed: float, size: int, *, counted: bool, subagent: bool
-) -> ListedSession:
+def _listed(form: SessionFormat, path: Path, changed: float, size: int, *, counted: bool) -> ListedSession:
     turns = compactions = tokens = None
-    project = path.parent.name
+    project, head = path.parent.name, b""
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            found = _CWD.search(data[:_HEAD])
-            project = _string(found[1]) if found else project
+        with _bytes_of(path, whole=counted) as data:
+            head = data[:_HEAD]
+            if found := _CWD.search(head):
+                project = _string(found[1])
             if counted:
-                tokens = _last_window(data[max(0, size - _TAIL) :])
+                tokens = _last_window(data[max(0, len(data) - _TAIL) :])
                 if form.marks is not None:
-                    turns, compactions = (_count(data, mark) for mark in form.marks)
+                    turns = _prompts(data, form.marks)
+                    compactions = sum(1 for _ in form.marks.compaction.finditer(data))
     except (OSError, ValueError):
         pass
+    side = path.name.startswith("agent-") or "subagents" in path.parts
+    if form.marks is not None and form.marks.side is not None:
+        side = side or form.marks.side.search(head.split(b"\n", 1)[0]) is not None
     at = datetime.fromtimestamp(changed, UTC)
-    return ListedSession(
-        path.stem, form.agent, str(path), project, at, size, turns, compactions, tokens, subagent
-    )
+    id = _id_of(form, path, head)
+    return ListedSession(id, form.agent, str(path), project, at, size, turns, compactions, tokens, side)
 
 
-def _count(data: mmap.mmap, mark: bytes) -> int:
-    number, at = 0, data.find(mark)
-    while at >= 0:
+@contextmanager
+def _bytes_of(path: Path, *, whole: bool) -> Iterator[mmap.mmap | bytes]:
+    """The bytes of a file; of a packed one all only where that is asked."""
+    if is_packed(path):
+        with open_unpacked(path) as file:
+            yield file.read() if whole else file.read(_HEAD)
+    else:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            yield data
+
+
+def _prompts(data: mmap.mmap | bytes, marks: ListMarks) -> int:
+    """How many lines hold words of the user."""
+    number = 0
+    for found in marks.prompt.finditer(data):
+        if marks.other is not None:
+            start, end = data.rfind(b"\n", 0, found.start()) + 1, data.find(b"\n", found.end())
+            if marks.other.search(data, start, end if end >= 0 else len(data)):
+                continue
         number += 1
-        at = data.find(mark, at + len(mark))
     return number
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from amgs.sessions.turn import LoadedRules, Session, Turn, TurnKind
+from amgs.sessions.turn import LoadedRules, Relation, Session, Turn, TurnKind
 from amgs.sessions.windows import requests, tokens_of, window_at
 from amgs.types import Progress
 from amgs.wings.sessions.cache import CacheLine, cache_line
@@ -31,7 +31,7 @@ class SessionFacts:
     """What a session is. records: lines or records of the file; taken: those that hold turns; evidence: the others by
     what they are; unread: line and reason of those that cannot be read. turns: by kind, of the main conversation.
     subagents: how many. has_system, has_tools: whether the file holds the system prompt and the definitions of tools.
-    partial: whether only the end of the file was read.
+    partial: whether only the end of the file was read. parent, relation, notes: see `Session`.
     """
 
     agent: str
@@ -55,6 +55,9 @@ class SessionFacts:
     has_system: bool
     has_tools: bool
     partial: bool = False
+    parent: str = ""
+    relation: Relation = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +148,9 @@ def facts_of(session: Session) -> SessionFacts:
         session.system is not None,
         session.tools is not None,
         session.partial,
+        session.parent,
+        session.relation,
+        session.notes,
     )
 
 

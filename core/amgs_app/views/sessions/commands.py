@@ -54,7 +54,7 @@ def session(
         str,
         Arg(
             metavar="FILE|ID",
-            help="A session file, the beginning of an id, or sample; default: list those found here.",
+            help="A session file, the beginning of an id, last, or sample; default: list those found here.",
         ),
         Takes("file"),
     ] = "",

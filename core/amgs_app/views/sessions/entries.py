@@ -57,9 +57,11 @@ def _listing_told(result: SessionListing) -> str:
 
 @entry(figure=tabled, sentence=_listing_told)
 def session_listing(result: SessionListing) -> ResultTable:
+    from amgs.wings.sessions.listing import short_ids
+
     rows = [
         (
-            each.id,
+            id,
             each.agent,
             each.project,
             each.changed,
@@ -68,7 +70,7 @@ def session_listing(result: SessionListing) -> ResultTable:
             each.tokens,
             round(each.size / 1024),
         )
-        for each in result.sessions
+        for id, each in zip(short_ids(result.sessions), result.sessions, strict=True)
     ]
     notes = [
         "" if rows else NONE_HERE,
@@ -76,9 +78,11 @@ def session_listing(result: SessionListing) -> ResultTable:
         f"{plural(result.left, 'file was', 'files were')} not counted for want of time"
         if result.left
         else "",
-        "`session ID` opens one: the beginning of its id is enough" if rows else "",
+        "`session ID` opens one, `session last` the newest: the beginning of its id is enough"
+        if rows
+        else "",
     ]
-    columns = "id:id agent project* changed:at prompts:n compactions:n tokens:n kB:n?"
+    columns = "id agent project* changed:at prompts:n compactions:n tokens:n kB:n?"
     return sheet("Sessions", columns, rows, notes)
 
 
@@ -145,6 +149,10 @@ def _facts_told(facts: SessionFacts) -> Iterator[str]:
             else ""
         )
     )
+    yield from facts.notes
+    if facts.parent:
+        told = {"subagent": "a subagent of", "fork": "a fork of", "continues": "goes on from"}
+        yield f"{told.get(facts.relation, 'comes from')} {facts.parent}"
     if facts.partial:
         yield "only the end of the file was read, and turns are numbered from there"
     missing = [

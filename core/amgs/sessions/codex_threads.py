@@ -1,0 +1,144 @@
+"""Which lines of a Codex rollout are another thread's: a subagent and a fork begin with a copy of what was said before,
+and a file that goes on from another leaves it there.
+
+Source: `RolloutLine` and `SessionMeta` of the openai/codex repository.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.errors import InputError
+from amgs.sessions.lines import Record, fields, lines_of, text
+from amgs.sessions.turn import Relation
+
+_UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+"""An id that begins with its time, so that a later one is greater."""
+_DEEPEST: Final = 8
+
+
+def thread_above(meta: Record) -> tuple[str, Relation]:
+    """The id of the thread that one came from, and how; ("", "") for none."""
+    source = meta.get("source")
+    spawned = fields(source).get("subagent")
+    base = text(fields(meta.get("history_base")).get("thread_id"))
+    parent = text(
+        fields(fields(spawned).get("thread_spawn")).get("parent_thread_id") or meta.get("parent_thread_id")
+    )
+    side = bool(spawned) or source == "subagent" or meta.get("thread_source") == "subagent"
+    above = parent or text(meta.get("forked_from_id"))
+    if side or parent:
+        return above, "subagent"
+    if base:
+        return base, "continues"
+    return (above, "fork") if above else ("", "")
+
+
+@dataclass
+class CopiedBeginning:
+    """Finds where a thread's own turns begin. Told of each line of its file, with how many turns were before it."""
+
+    path: Path
+    id: str
+    parent: str
+    _lines: list[tuple[int, int]] = field(default_factory=list)
+    _starts: list[tuple[str, int]] = field(default_factory=list)
+    _foreign: bool = False
+
+    def take(self, kind: str, payload: Record, turns: int) -> None:
+        """One line."""
+        if kind == "session_meta":
+            self._foreign = self._foreign or text(payload.get("id")) != self.id
+            return
+        self._lines.append((_mark(kind, payload), turns))
+        if payload.get("type") == "task_started":
+            self._starts.append((text(payload.get("turn_id")), turns))
+
+    def turns(self, all_turns: int) -> int:
+        """How many of the turns are the other thread's."""
+        timed = [(id, at) for id, at in self._starts if _UUID.fullmatch(id)]
+        if timed and _UUID.fullmatch(self.id):
+            if not self._foreign and timed[0][0] > self.id:
+                return 0
+            return next((at for id, at in timed if id > self.id), all_turns)
+        above = next(thread_files(self.path, self.parent), None)
+        if above is not None:
+            same = 0
+            told = ((text(one.get("type")), fields(one.get("payload"))) for one in _records(above))
+            marks = [_mark(kind, payload) for kind, payload in told if kind != "session_meta"]
+            for (mark, _), other in zip(self._lines, marks, strict=False):
+                if mark != other:
+                    break
+                same += 1
+            return self._lines[same][1] if same < len(self._lines) else all_turns
+        return self._starts[-1][1] if self._foreign and self._starts else 0
+
+
+def lines_before(path: Path, base: Record, depth: int = 0) -> list[Record] | None:
+    """The records of the file from which another goes on, as far as it says; None where that lies nowhere."""
+    end, size = base.get("end_ordinal_exclusive"), base.get("end_byte_offset")
+    for other in thread_files(path, text(base.get("thread_id"))):
+        found: list[Record] = []
+        for line in lines_of(other):
+            ordinal = (line.value or {}).get("ordinal")
+            if isinstance(end, int) and isinstance(ordinal, int):
+                if ordinal >= end:
+                    break
+            elif isinstance(size, int) and line.place.offset >= size:
+                break
+            if line.value is not None:
+                found.append(line.value)
+        meta = fields((found[0] if found else {}).get("payload"))
+        deeper = fields(meta.get("history_base"))
+        if (
+            isinstance(end, int)
+            and isinstance(first := (found[0] if found else {}).get("ordinal"), int)
+            and first >= end
+        ):
+            continue
+        if deeper and depth < _DEEPEST:
+            return [*(lines_before(other, deeper, depth + 1) or ()), *found]
+        if found:
+            return found
+    return None
+
+
+def thread_files(path: Path, id: str) -> Iterator[Path]:
+    """The files of a thread, as far as they lie beside another, or in the folders of its days: the one that is named so
+    first.
+    """
+    if not re.fullmatch(r"[\w-]+", id):
+        return
+    top = next((above for above in path.parents if above.name in ("sessions", "archived_sessions")), None)
+    named = {*path.parent.glob(f"rollout-*{id}*.jsonl*")}
+    if top is not None:
+        named.update(top.parent.glob(f"sessions/**/rollout-*{id}*.jsonl*"))
+        named.update(top.parent.glob(f"archived_sessions/**/rollout-*{id}*.jsonl*"))
+    others = [one for one in path.parent.glob("*.jsonl*") if one not in named] if not named - {path} else []
+    for one in (*sorted(named, key=lambda one: (len(one.name), one)), *sorted(others)[:200]):
+        if one != path and (id in one.name or _id_of(one) == id):
+            yield one
+
+
+def _id_of(path: Path) -> str:
+    try:
+        first = next((line.value for line in lines_of(path) if line.value is not None), None)
+    except InputError:
+        return ""
+    return text(fields((first or {}).get("payload")).get("id"))
+
+
+def _records(path: Path) -> Iterator[Record]:
+    try:
+        yield from (line.value for line in lines_of(path) if line.value is not None)
+    except InputError:
+        return
+
+
+def _mark(kind: str, payload: Any) -> int:
+    """What tells one line from another, whenever it was written."""
+    return hash((kind, repr(payload)))

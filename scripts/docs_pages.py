@@ -59,6 +59,7 @@ _TITLES = {
     "forgetting": "Forgetting in a lifetime",
     "model": "Models",
     "paths": "Paths",
+    "store": "Store",
     "gateway": "Gateway",
     "screen": "Screen",
 }

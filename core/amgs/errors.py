@@ -146,9 +146,10 @@ class StoreError(AmgsError):
 
 
 class StoreLockedError(StoreError):
-    """Another process has the store open, or goes on writing to it."""
+    """Another process has the store open, or goes on writing to it. process: its number, "" where it is not known."""
 
     title = "The store is in use"
+    process = ""
 
 
 class StoreTooNewError(StoreError):

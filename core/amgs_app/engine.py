@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
 
 from amgs.clock import Clock, FixedClock
 from amgs.errors import StoreError, StoreLockedError, UsageError
@@ -40,6 +40,11 @@ if TYPE_CHECKING:
     from amgs_focus.trace.events import Trace
     from amgs_focus.views import FocusView
 
+
+LOOK_SECONDS: Final = 0.05
+"""How often a store that another process has open is tried again."""
+SILENT_SECONDS: Final = 1.0
+"""How long that is done before it is said."""
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -399,8 +404,8 @@ class Engine:
             raise StoreError(f"There is no memory at {path} yet.", title="No memory yet", about="missing")
         encoder, recogniser, count_tokens = self._models.texts()
         chosen = self.model_spec == TINY or self.settings.model.embedder
-        try:
-            memory = Memory.open(
+        memory = self._wait_for_store(
+            lambda: Memory.open(
                 self.store_path,
                 clock=self.clock,
                 settings=self.settings.memory,
@@ -414,18 +419,42 @@ class Engine:
                 accept_loss=self.accept_loss,
                 index=self.options.index or self.settings.paths.index,
             )
-        except StoreLockedError as error:
-            address = address_at(self.beside_store(ENDING))
-            if address:
-                way_out = f"It is served there: `amgs --connect {address}` works with it."
-                raise StoreLockedError(error.message, way_out=way_out, title="The store is served") from error
-            raise
+        )
         self._memory = memory
         if shipped:
             memory.sources.follow(self.corpus.path)
         if self._holds_corpus(memory):
             self.enter_corpus()
         return memory
+
+    def _wait_for_store(self, open_memory: Callable[[], Memory]) -> Memory:
+        """The memory, as soon as no other process has its store open.
+
+        Raises StoreLockedError where one and the same process keeps it for longer than the settings allow: behind many
+        that are quick, all get their turn.
+        """
+        patience, holder, waited, said = self.settings.store.wait_seconds, "", 0.0, False
+        while True:
+            try:
+                return open_memory()
+            except StoreLockedError as error:
+                address = address_at(self.beside_store(ENDING))
+                if address:
+                    way_out = f"It is served there: `amgs --connect {address}` works with it."
+                    raise StoreLockedError(
+                        error.message, way_out=way_out, title="The store is served"
+                    ) from error
+                if error.process != holder:
+                    holder, waited = error.process, 0.0
+                if waited >= patience or not isinstance(self.store_path, Path):
+                    raise
+            if waited >= SILENT_SECONDS and not said:
+                said, who = True, f"process {holder}" if holder else "another process"
+                self.warn(
+                    f"{self.store_name} is in use by {who}: waiting up to {patience:g} seconds; ctrl-c stops."
+                )
+            threading.Event().wait(LOOK_SECONDS)
+            waited += LOOK_SECONDS
 
     def _summariser(self) -> AbstractiveSummariser | None:
         """What writes digests; None where they cite."""

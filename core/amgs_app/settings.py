@@ -94,6 +94,16 @@ class PathSettings(SettingsSection):
     )
 
 
+class StoreSettings(SettingsSection):
+    wait_seconds: float = Field(
+        default=10.0,
+        ge=0.0,
+        le=3600.0,
+        description="How long a command waits for a store that another process has open, and begins anew where the "
+        "next one has it.",
+    )
+
+
 class ScreenSettings(SettingsSection):
     theme: str = Field(default="", description="The colour theme; empty for the first shipped one.")
     symbols: Literal["auto", "braille", "block", "ascii"] = Field(
@@ -131,6 +141,7 @@ class WorkstationSettings(SettingsSection):
     forgetting: ForgetRules = ForgetRules()
     model: ModelSettings = ModelSettings()
     paths: PathSettings = PathSettings()
+    store: StoreSettings = StoreSettings()
     gateway: GatewaySettings = GatewaySettings()
     screen: ScreenSettings = ScreenSettings()
 

@@ -104,6 +104,35 @@ def test_a_store_held_by_another_process_names_it_and_the_way_out(tmp_path: Path
     DuckDBStorage.open(path).close()
 
 
+def test_nobody_opens_a_store_that_is_just_being_closed(tmp_path: Path) -> None:
+    """DuckDB reads the head of its file before it locks it: a last change that another makes between would be missing.
+    So the store is another's until that process has let go of the note, after the database.
+    """
+    path = tmp_path / "s.duckdb"
+    DuckDBStorage.open(path).close()
+    assert not Path(f"{path}.counter").exists()  # nothing was changed, and nothing noted
+    script = (
+        "import sys; from pathlib import Path; from amgs.storage.duckdb.last_commit import Note; "
+        "print(Note(Path(sys.argv[1])).hold(shared=False), flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={"PYTHONPATH": ":".join(sys.path)},
+    ) as other:
+        assert other.stdout is not None and other.stdin is not None
+        assert other.stdout.readline() == "True\n"
+        for read_only in (False, True):
+            with pytest.raises(StoreLockedError):
+                DuckDBStorage.open(path, read_only=read_only)
+        other.stdin.close()
+    with DuckDBStorage.open(path, read_only=True), DuckDBStorage.open(path, read_only=True):
+        pass
+    DuckDBStorage.open(path).close()
+
+
 @pytest.mark.parametrize("content", [b"", b"hello", b"x" * 100_000])
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "s.duckdb"

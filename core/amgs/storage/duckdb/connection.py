@@ -45,14 +45,16 @@ _DAMAGED = re.compile(
 class Connection(SqlConnection):
     """An open store. Make one with `Connection.open`; close it, or use it as a context manager."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, path: str, *, read_only: bool) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, path: str, *, read_only: bool, note: Note | None = None
+    ) -> None:
         super().__init__(path, read_only=read_only)
         self._writer = connection
         self._readers_lock = threading.Lock()
         self._gate = ReadGate()
         self._readers: list[duckdb.DuckDBPyConnection] = []
         self._sound = True
-        self._note = Note(Path(path)) if path != MEMORY else None
+        self._note = note
         self._committed: int | None = None
         self._ahead = WriteAheadSize(Path(path)) if path != MEMORY else None
 
@@ -66,14 +68,21 @@ class Connection(SqlConnection):
         accept_loss: open a store that has lost its last changes, and go on with what is left.
         Raises StoreLockedError, StoreTooNewError, StoreCorruptError, or StoreError for anything else.
         """
-        name, made = str(path), False
+        name, made, note = str(path), False, None
         if name == MEMORY:
             connection = duckdb.connect(name)
         else:
+            note = Note(Path(name))
             with files.one_maker(Path(name)):
                 made = files.is_new(Path(name))
-                connection = _connected(name, read_only=read_only, create=create, accept_loss=accept_loss)
-        store = cls(connection, name, read_only=read_only)
+                try:
+                    connection = _connected(
+                        name, note, read_only=read_only, create=create, accept_loss=accept_loss
+                    )
+                except BaseException:
+                    note.close()
+                    raise
+        store = cls(connection, name, read_only=read_only, note=note)
         store.made = made
         try:
             _set_up(connection)
@@ -347,10 +356,14 @@ def _set_up(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(setting)
 
 
-def _connected(name: str, *, read_only: bool, create: bool, accept_loss: bool) -> duckdb.DuckDBPyConnection:
-    """DuckDB's connection to a file that is a store, or that may be made one."""
+def _connected(
+    name: str, note: Note, *, read_only: bool, create: bool, accept_loss: bool
+) -> duckdb.DuckDBPyConnection:
+    """DuckDB's connection to a file that is a store, or that may be made one; the note is held from here on."""
     files.check(Path(name), create=create and not read_only)
-    if not accept_loss and Note(Path(name)).finds_damage():
+    if not note.hold(shared=read_only):
+        raise _locked(name, files.locked_by(Path(name)))
+    if not accept_loss and note.finds_damage():
         raise StoreCorruptError(
             f"The write-ahead file of {name} does not match what was committed.",
             way_out="Restore a complete backup, or accept the loss and continue with what is left.",
@@ -362,17 +375,24 @@ def _connected(name: str, *, read_only: bool, create: bool, accept_loss: bool) -
         raise _translated(error, name) from error
 
 
+def _locked(path: str, process: str) -> StoreLockedError:
+    """The error for a store that a process has open, whose number may not be known."""
+    who = f"process {process}" if process else "another process"
+    stop = f"Close it (or end process {process})" if process else "Close it"
+    locked = StoreLockedError(
+        f"{path} is in use by {who}, and a store has one writer at a time.",
+        way_out=f"{stop}, or choose another store.",
+    )
+    locked.process = process
+    return locked
+
+
 def _translated(error: Exception, path: str) -> AmgsError:
     """The engine's error for a DuckDB error."""
     text = str(error).strip().split("\n", 1)[0]
     if "lock on file" in text:
         held = _OTHER_PROCESS.search(text)
-        who = f"process {held[1]}" if held else "another process"
-        stop = f"Close it (or end process {held[1]})" if held else "Close it"
-        return StoreLockedError(
-            f"{path} is in use by {who}, and a store has one writer at a time.",
-            way_out=f"{stop}, or choose another store.",
-        )
+        return _locked(path, held[1] if held else "")
     if _TOO_NEW.search(text):
         return StoreTooNewError(f"{path}: {text}", way_out="Update the program, or choose another store.")
     if _DAMAGED.search(text) or isinstance(error, duckdb.FatalException | duckdb.InternalException):

@@ -7,6 +7,7 @@ import fcntl
 import os
 import shutil
 import stat
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,6 +54,18 @@ def one_maker(path: Path) -> Iterator[None]:
                 stack.callback(os.close, folder)
                 fcntl.flock(folder, fcntl.LOCK_EX)
         yield
+
+
+def locked_by(path: Path) -> str:
+    """The number of the process that has DuckDB's lock on a store; "" where none has, or it cannot be asked."""
+    form = "hhqqi"  # type, from where, first byte, bytes, process
+    try:
+        with path.open("rb") as file:
+            asked = struct.pack(form, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+            kind, _, _, _, process = struct.unpack(form, fcntl.fcntl(file, fcntl.F_GETLK, asked))
+    except OSError:
+        return ""
+    return "" if kind == fcntl.F_UNLCK else str(process)
 
 
 def is_new(path: Path) -> bool:

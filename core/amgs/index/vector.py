@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.errors import ModelError
+from amgs.extras import installed
 from amgs.index.ascending import contains, joined, places, without
 from amgs.index.neighbour_graph import Nearby
 from amgs.index.neighbours import Near, nearest
@@ -135,7 +136,7 @@ class VectorIndex:
             second += rows.T @ rows
         matrix.flush()
         save_arrays(folder, {"numbers": numbers, "total": total, "second": second})
-        if numbers.size >= approximate_from:
+        if numbers.size >= approximate_from and installed("usearch"):
             kept = self._base.numbers[~self._gone]
             nearby = self._base.nearby if kept.size > 0.8 * self._gone.size else None
             known = nearby if isinstance(nearby, Nearby) else None

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.extras import installed
 from amgs.index.ascending import places
 from amgs.index.neighbour_graph import Nearby
 from amgs.index.snapshot_store import Generation
@@ -71,7 +72,9 @@ class Base:
             kept.array("matrix"),
             kept.array("total"),
             kept.array("second"),
-            Nearby.view(beside, kept.array("total").size) if beside.exists() else None,
+            Nearby.view(beside, kept.array("total").size)
+            if beside.exists() and installed("usearch")
+            else None,
         )
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -10,21 +10,20 @@ from xml.etree.ElementTree import Element, fromstring
 
 import pytest
 
-from amgs.clock import FixedClock, parse_instant
-from amgs.memory import Memory
+from amgs.clock import parse_instant
 from amgs.types import Reliability
-from amgs.types.calibration import CoursePoint
+from amgs.types.calibration import CoursePoint, ReliabilityBin
 from amgs_app.operations.report import palettes
-from amgs_app.pages import memory_charts, svg_charts
+from amgs_app.pages.charts import Line, draw_bars, draw_lines
 from amgs_app.pages.html_page import HtmlSection, page
-from amgs_app.pages.svg_charts import ChartSeries, ReliabilityPoint
-from amgs_app.render.sheet import facts, sheet, to_cells
+from amgs_app.pages.memory_report import draw_calibration
+from amgs_app.render.sheet import facts, sheet
 from tests.tui.headless_world import NOW, Amgs, make, prepare
 
 HOSTILE = '</style><script>alert(1)</script><img src="http://example.org/x.png" onerror=x> {x} "&\x1b[31m'
 SECRET = "azimuth 214"
 SVG = "{http://www.w3.org/2000/svg}"
-ELEMENTS = {"svg", "title", "desc", "text", "rect", "line", "polyline", "circle"}
+ELEMENTS = {"svg", "title", "desc", "text", "rect", "line", "polyline"}
 
 
 class Tags(HTMLParser):
@@ -51,12 +50,6 @@ def charts_in(text: str) -> list[Element]:
 def written(chart: Element) -> list[str]:
     """What is written in a chart."""
     return [one.text or "" for one in chart.iter(f"{SVG}text")]
-
-
-def part(section: HtmlSection | None) -> tuple[list[Element], list[list[str]]]:
-    """The charts of a section, and its table's cells."""
-    assert section is not None and section.table is not None
-    return [fromstring(one) for one in section.charts], to_cells(section.table)[1]
 
 
 def stands_alone(text: str) -> Tags:
@@ -92,78 +85,38 @@ def test_hostile_text_is_text_wherever_it_stands() -> None:
 
 def test_hostile_text_is_text_in_every_chart_too() -> None:
     name = f"{HOSTILE}\x00\ufffe\n"
-    line = ChartSeries(name, [(0.0, 0.0), (1.0, 1.0)], HOSTILE)
+    line = Line(name, [(0.0, 0.0), (1.0, 1.0)], HOSTILE)
     ticks = [(0.0, name), (1.0, HOSTILE)]
-    point = ReliabilityPoint(0.5, 0.4, 0.2, 0.6, 3)
-    made = (
-        svg_charts.bars(name, name, [(name, 1.0, name)]),
-        svg_charts.columns(name, name, [(name, 1.0, name)]),
-        svg_charts.lines(name, name, [line], across=ticks, up=ticks, limit=(0.5, name)),
-        svg_charts.reliability(name, name, [point], (0.4, name)),
-        svg_charts.filled(name, name, [(name, 1.0, name)], 2.0, name),
+    charts = (
+        draw_bars(name, [(name, 1.0, name)]),
+        draw_lines(name, [line], across=ticks, up=ticks, limit=(0.5, name)),
     )
-    tags = stands_alone(page("A", "B", [HtmlSection("C", charts=made)], palettes()))
-    assert tags.said.count("<script>alert(1)</script>") >= 20 and "\x1b" not in tags.said
+    tags = stands_alone(page("A", "B", [HtmlSection("C", charts=charts)], palettes()))
+    assert tags.said.count("<script>alert(1)</script>") >= 10 and "\x1b" not in tags.said
 
 
-def test_a_chart_without_data_is_drawn_empty() -> None:
-    for made in (svg_charts.bars("A", "b", []), svg_charts.columns("A", "b", [])):
-        assert fromstring(made).findtext(f"{SVG}title") == "A"
+def test_bars_are_as_long_as_their_values_and_none_is_no_error() -> None:
+    chart = fromstring(draw_bars("A", [("x", 4.0, "4"), ("y", 1.0, "1")]))
+    assert written(chart) == ["x", "4", "y", "1"]
+    long, short = (float(bar.get("width", "")) for bar in chart.iter(f"{SVG}rect"))
+    assert long == pytest.approx(4 * short)
+    assert fromstring(draw_bars("A", [])).findtext(f"{SVG}title") == "A"
 
 
-def test_the_charts_write_and_draw_the_figures_of_their_tables(amgs: Amgs) -> None:
-    amgs("frame", "assemble", "SESSION", "--query", "Why did the dome stall?")
-    for block, verdict in (("stall.md", "useful"), ("goat.md", "useless"), ("motor.md", "useful")):
-        assert amgs("feedback", verdict, block) == 0, amgs.err
-    with Memory.open(amgs.store, clock=FixedClock(parse_instant(NOW))) as memory:
-        status, frame, table = memory.status(), memory.frames.last(), memory.reliability()
-        assert frame is not None
-        (bars,), rows = part(memory_charts.kinds(status, redacted=False))
-        assert [*zip(written(bars)[::2], written(bars)[1::2], strict=True)] == [
-            (row[0], row[1]) for row in rows
-        ]
-        widths = [float(one.get("width", "")) for one in bars.iter(f"{SVG}rect")]
-        assert widths == pytest.approx([widths[0] * int(row[1]) / int(rows[0][1]) for row in rows], abs=0.1)
-
-        (columns, grown), rows = part(memory_charts.ages(memory, memory.clock.now()))
-        assert [one for one in written(columns) if "-" not in one] == [row[1] for row in rows]
-        assert sum(int(row[1]) for row in rows) == 4 == int(rows[-1][2]) and "in all 4" in written(grown)
-
-        (diagram,), rows = part(memory_charts.calibration(table))
-        judged = [one for one in table.bins if one.count]
-        middles = [
-            (float(one.get("cx", "")), float(one.get("cy", ""))) for one in diagram.iter(f"{SVG}circle")
-        ]
-        for (x, y), row, one in zip(middles, rows, judged, strict=True):
-            assert (x, y) == pytest.approx((60 + 320 * one.mean_predicted, 330 - 320 * one.rate), abs=0.1)
-            assert f"forecast at {row[2]}, {row[3]} came true" in (diagram.findtext(f"{SVG}desc") or "")
-        assert "base rate 0.667" in written(diagram)
-
-        curves = memory.lifecycle.category_curves(days=30)
-        (decay,), rows = part(memory_charts.decay(curves, redacted=False))
-        assert {f"{row[0]} {row[4]}" for row in rows} <= set(written(decay))
-        assert f"threshold {curves.threshold:g}" in written(decay)
-
-        (fill,), rows = part(memory_charts.fill(frame, redacted=False))
-        assert written(fill) == [f"{row[0]}: {row[1]} tokens, {row[2]}" for row in rows]
-        assert sum(int(row[1].replace(",", "")) for row in rows) == frame.budget
-        for section in (
-            memory_charts.kinds(status, redacted=True),
-            memory_charts.decay(curves, redacted=True),
-            memory_charts.fill(frame, redacted=True),
-        ):
-            assert section.charts == ()
-
-
-def test_the_course_of_the_brier_score_is_a_line_through_its_verdicts() -> None:
+def test_calibration_draws_what_came_true_and_the_course_of_the_brier_score() -> None:
     now = parse_instant(NOW)
     course = tuple(CoursePoint(now + timedelta(days=n), n, 0.3 / n, 0, 0, 0, 0) for n in (1, 2, 3))
-    (chart,), rows = part(memory_charts.brier(Reliability((), 3, 3, 0.1, 0, 0, 0, 0, course=course)))
-    assert [row[2] for row in rows] == ["0.300", "0.150", "0.100"] and "Brier 0.100" in written(chart)
-    (way,) = chart.iter(f"{SVG}polyline")
+    step = ReliabilityBin(0.0, 0.5, 4, 0.25, 0.5, 0.2, 0.8)
+    diagram, through_time = (
+        fromstring(chart)
+        for chart in draw_calibration(Reliability((step,), 3, 3, 0.1, 0, 0, 0, 0, course=course))
+    )
+    assert {"came true", "as forecast"} <= set(written(diagram))
+    assert "Brier 0.100" in written(through_time)
+    (way,) = through_time.iter(f"{SVG}polyline")
     heights = [float(point.split(",")[1]) for point in way.get("points", "").split()]
     assert heights == sorted(heights) and len(heights) == 3
-    assert memory_charts.brier(Reliability((), 1, 1, 0.1, 0, 0, 0, 0, course=course[:1])) is None
+    assert draw_calibration(Reliability((), 0, 0, None, 0, 0, 0, 0)) == ()
 
 
 def test_without_texts_only_numbers_ids_and_the_programs_own_words_stay() -> None:
@@ -195,7 +148,7 @@ def test_a_memory_and_a_diagnosis_are_written_with_and_without_their_texts(
         text = whole.read_text()
         tags = stands_alone(text)
         assert "dome" in tags.said.casefold()
-        assert len(charts_in(text)) == (5 if name == "memory" else 0)
+        assert len(charts_in(text)) == (3 if name == "memory" else 0)
         assert ("<h1>world.duckdb</h1>" in text) == (name == "memory")
         assert whole.stat().st_size < 400_000
         said = stands_alone(cut.read_text()).said.casefold()

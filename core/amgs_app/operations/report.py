@@ -35,7 +35,7 @@ def report(
 ) -> PageWritten:
     """Write one file that any browser shows, light or dark, without a script and without loading anything: overview,
     health, the most used blocks, what drops below the threshold within 30 days; and, as charts with their figures in a
-    table, categories, age and growth, calibration, decay, and what filled the last frame's budget.
+    table, categories, calibration, decay, and what filled the last frame's budget.
 
     It holds titles of blocks; --redact leaves out every text of the memory, its name, and the charts that name
     categories or frames.

@@ -11,7 +11,7 @@ from datetime import datetime
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from amgs_app.pages.svg_charts import style
+from amgs_app.pages.charts import write_style
 from amgs_app.render.sheet import Marked, ResultTable, to_cells
 from amgs_app.terminal.printable import printable
 
@@ -74,7 +74,7 @@ def page(
     its charts hold is up to whoever draws them.
     """
     light, dark = palettes
-    charts = {"light_charts": style(light), "dark_charts": style(dark)}
+    charts = {"light_charts": write_style(light), "dark_charts": write_style(dark)}
     parts = [_HEAD.format(title=_text(title), light=light, dark=dark, **charts)]
     parts.append(f'<h1>{_text(title)}</h1>\n<p class="note">{_text(note)}</p>\n')
     for one in sections:

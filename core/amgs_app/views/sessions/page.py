@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from amgs_app.pages import svg_charts
+from amgs_app.pages.charts import Line, draw_lines
 from amgs_app.pages.html_page import HtmlSection, page
 from amgs_app.render.catalogue import table_of
 from amgs_app.render.sheet import sheet
@@ -63,10 +63,9 @@ def _window(result: SessionReview) -> tuple[str, ...]:
     top = float(result.facts.window or max(one.tokens for one in fills) or 1)
     first, last = fills[0].turn, fills[-1].turn
     points = tuple((float(one.turn), float(one.tokens)) for one in fills)
-    chart = svg_charts.lines(
+    chart = draw_lines(
         "The window",
-        f"Tokens that the model read, from turn {first} to {last}.",
-        [svg_charts.ChartSeries("tokens", points, f"{fills[-1].tokens:,}")],
+        [Line("tokens", points, f"{fills[-1].tokens:,}")],
         across=[(float(first), f"turn {first}"), (float(last), f"turn {last}")],
         up=[(0.0, "0"), (top / 2, f"{top / 2:,.0f}"), (top, f"{top:,.0f}")],
         limit=(0.8 * top, "80 %"),

@@ -99,6 +99,20 @@ def test_a_fact_that_another_took_the_place_of(memory: Memory) -> None:
     assert is_mended(memory, found)
 
 
+def test_a_superseded_fact_is_found_behind_many_that_say_nearly_the_same(memory: Memory) -> None:
+    (block,) = memory.add(f"{FACT}.").added
+    (newer,) = memory.add("All sails of the Heron are new and white.").added
+    for n in range(70):
+        memory.add(f"The mainsail of the Heron was mended with cloth on day {n}, the blue tape stayed.")
+    memory.consolidate()
+    memory.add_edge(newer, block, kind="supersedes")
+    found = diagnosed(memory)
+    assert found.cause == "superseded" and found.block is not None and found.block.id == block
+    assert found.trial is not None and found.trial.fix.kind == "restore"
+    told = {step.step: step.told for step in found.evidence}
+    assert "the pre-filter leaves it out" in told["keyword"]
+
+
 def test_a_fact_that_no_word_of_the_question_leads_to(memory: Memory) -> None:
     memory.add(f"{FACT}.")
     memory.consolidate()

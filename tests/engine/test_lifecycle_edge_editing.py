@@ -113,3 +113,17 @@ def test_what_cannot_be_is_refused(memory: Memory) -> None:
         edit(None, *edge.key[:2], kind=edge.key[2], confidence=-0.1)
     with pytest.raises(UsageError, match="one of them"):
         edit(None, *edge.key[:2], kind=edge.key[2], cut=True, confirm=True)
+
+
+def test_an_edge_of_supersession_supersedes_and_cut_lets_it_hold_again(memory: Memory) -> None:
+    newer, older = unlinked(memory)
+    before = content(memory)
+    memory.add_edge(newer, older, kind="supersedes")
+    assert memory.block(older).superseded and memory.block(older).meta["superseded_by"] == newer
+    assert not memory.block(newer).superseded
+    memory.undo(memory.operations(1)[0].id)
+    assert content(memory) == before, "one operation"
+    memory.graph.apply_edges(memory.graph.edit_edge(None, newer, older, kind="supersedes"))
+    assert memory.block(older).superseded
+    memory.remove_edge(newer, older, kind="supersedes")
+    assert not memory.block(older).superseded and "superseded_by" not in memory.block(older).meta

@@ -114,8 +114,10 @@ def _common() -> frozenset[str]:
     return frozenset(_analyzer().analyze(" ".join(COMMON_WORDS)))
 
 
-_LOOKED_AT = 50
-"""The best of a search for the fact, in every state a block may be in."""
+_LOOKED_AT = 2_000
+"""More than the layers of a search bring: where a hit ranks says nothing of whether it holds the fact, since what is
+superseded counts half.
+"""
 _NEAR = 0.02
 _SAYS = re.compile(r"([^\W\d_a-z][\w.'’-]*(?: [^\W\d_a-z][\w.'’-]*){0,2}): ")
 _ORDER = ("exact", "words", "near")
@@ -132,7 +134,7 @@ def matching(fact: str, context: MemoryContext, block: str = "") -> tuple[FactMa
 
 
 def hits(fact: str, context: MemoryContext) -> tuple[Candidate, ...]:
-    """The best hits for a fact among blocks in every state."""
+    """All that a search for a fact brings of blocks in every state, the best first."""
     every = BlockFilter(statuses=tuple(STATUSES))
     return Retrieval(context).search(fact, top_k=_LOOKED_AT, filter=every).hits
 

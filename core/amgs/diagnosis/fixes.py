@@ -22,7 +22,6 @@ from amgs.types.diagnosis import DiagnosedRequest, FixApplied, ProposedFix
 ALSO_CALLED = "also_called"
 """The edge from what was added to the block that it is about."""
 RESTORED = "restore"
-_MARKS = ("superseded_by", "superseded_at")
 
 
 def proposed(
@@ -184,8 +183,7 @@ def _consolidated(context: MemoryContext, ids: Sequence[str]) -> JournalEntry:
 def _restored(context: MemoryContext, block_id: str) -> JournalEntry:
     """A superseded block without its marks, and without the edges that say so."""
     before = context.storage.blocks.get([block_id])[block_id]
-    meta = {key: value for key, value in before.meta.items() if key not in _MARKS}
-    after = replace(before, meta=meta, valid_to=None, status="consolidated")
+    after = replace(annotate.held_again(before), status="consolidated")
     gone: list[tuple[Edge | None, Edge | None]] = [
         (edge, None)
         for edge in context.storage.edges.touching([block_id])

@@ -9,9 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from amgs.clock import as_utc
 from amgs.decay import PROFILES, check_lambda
 from amgs.errors import UnknownBlockError, UsageError
 from amgs.ingest.metadata import of_the_engine, tagged
+from amgs.lifecycle.change import Change, carry_out
+from amgs.lifecycle.conflict import SUPERSEDES
 from amgs.log import journal
 from amgs.storage.store import Storage
 from amgs.types import Block, Edge, JournalEntry, Status
@@ -126,6 +129,7 @@ DEFAULT_WEIGHT = 0.8
 """Weight of an edge that somebody makes by hand, of which they say no other."""
 _LONGEST_TAG = 60
 _LONGEST_NOTE = 2000
+_MARKS = ("superseded_by", "superseded_at")
 _KIND = re.compile(r"^[a-z][a-z0-9_]{0,39}$")
 
 
@@ -178,7 +182,7 @@ def add_edge(
     weight: float = DEFAULT_WEIGHT,
     confidence: float = 1.0,
 ) -> Edge:
-    """Add an edge, or give one that is there another weight and confidence.
+    """Add an edge, or give one that is there another weight and confidence. `supersedes` supersedes its target.
 
     Raises UnknownBlockError, and UsageError for an end that is not consolidated, for a block and itself, for a kind
     that is no single word in lower case, and for a weight or confidence outside [0, 1].
@@ -193,9 +197,8 @@ def add_edge(
         if known is not None:
             made = replace(known, weight=weight, confidence=confidence)
         if made != known:
-            storage.edges.put([made])
-            told = f"{ends[0].title} → {ends[1].title} ({kind})"
-            journal.write(storage, EDGE, now, told, [journal.edge_row(known, made)])
+            change = Change(follow_edges(storage, [(known, made)], now), edges=((known, made),))
+            carry_out(storage, EDGE, change, f"{ends[0].title} → {ends[1].title} ({kind})", now)
         return made
 
 
@@ -215,10 +218,43 @@ def remove_edges(
                 f"There is no {'' if kind is None else f'{kind} '}edge from “{ends[0].title}” to “{ends[1].title}”.",
                 way_out="An edge has a direction: try the other one, or list the neighbours of the block.",
             )
-        storage.edges.delete([edge.key for edge in gone])
         kinds = ", ".join(edge.relation_type for edge in gone)
         told = f"removed {ends[0].title} → {ends[1].title} ({kinds})"
-        return journal.write(storage, EDGE, now, told, [journal.edge_row(edge, None) for edge in gone])
+        cut = tuple((edge, None) for edge in gone)
+        return carry_out(storage, EDGE, Change(follow_edges(storage, cut, now), edges=cut), told, now)
+
+
+def follow_edges(
+    storage: Storage, edges: Sequence[tuple[Edge | None, Edge | None]], now: datetime
+) -> tuple[tuple[Block, Block], ...]:
+    """The blocks, as they are and as they will be, that no longer hold, or hold again, once these edges are drawn or
+    cut: an edge `supersedes` supersedes the block it leads to.
+    """
+    changed = []
+    for before, after in edges:
+        drawn = after or before
+        if drawn is None or drawn.relation_type != SUPERSEDES or (before is None) == (after is None):
+            continue
+        newer, older = _block(storage, drawn.source_id), _block(storage, drawn.target_id)
+        if after is not None:
+            changed.append((older, superseded(older, newer, now)))
+        elif older.meta.get("superseded_by") == newer.id:
+            changed.append((older, held_again(older)))
+    return tuple(changed)
+
+
+def superseded(older: Block, newer: Block, now: datetime) -> Block:
+    """A block marked with what took its place, from when that was said."""
+    said = as_utc(newer.created_at)
+    marks = {"superseded_by": newer.id, "superseded_at": said.isoformat()}
+    ended = min(max(said, as_utc(older.created_at)), now)
+    return replace(older, meta={**older.meta, **marks}, valid_to=older.valid_to or ended)
+
+
+def held_again(block: Block) -> Block:
+    """A superseded block without its marks."""
+    meta = {key: value for key, value in block.meta.items() if key not in _MARKS}
+    return replace(block, meta=meta, valid_to=None)
 
 
 def joinable(storage: Storage, source_id: str, target_id: str, kind: str) -> tuple[Block, Block]:

@@ -8,7 +8,14 @@ from datetime import datetime
 
 from amgs.decay import relevance_at
 from amgs.errors import UsageError
-from amgs.lifecycle.annotate import DEFAULT_WEIGHT, EDGE, checked_confidence, joinable, made_edge
+from amgs.lifecycle.annotate import (
+    DEFAULT_WEIGHT,
+    EDGE,
+    checked_confidence,
+    follow_edges,
+    joinable,
+    made_edge,
+)
 from amgs.lifecycle.change import Change, carry_out
 from amgs.storage.store import Storage
 from amgs.types import Edge, JournalEntry
@@ -88,7 +95,8 @@ def apply(storage: Storage, draft: EdgeDraft, now: datetime) -> JournalEntry:
     """
     if not draft.edits:
         raise UsageError("The draft corrects no edge.", way_out="Correct one first.")
-    change = Change(edges=tuple((edit.before, edit.after) for edit in draft.edits))
+    edges = tuple((edit.before, edit.after) for edit in draft.edits)
+    change = Change(follow_edges(storage, edges, now), edges=edges)
     return carry_out(storage, EDGE, change, told(draft), now)
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
-from amgs.clock import as_utc
 from amgs.decay import PROFILES
 from amgs.errors import UsageError
 from amgs.identity import file_of
 from amgs.index.neighbours import nearest
+from amgs.lifecycle.annotate import superseded
 from amgs.lifecycle.change import Change, carry_out
 from amgs.lifecycle.conflict import (
     COSINE,
@@ -232,10 +232,7 @@ def accept(storage: Storage, review_id: int, now: datetime, embedder: Embedder) 
     )
     changed: tuple[tuple[Block, Block], ...] = ()
     if relation == SUPERSEDES:
-        marks = {"superseded_by": item.newer.id, "superseded_at": as_utc(item.newer.created_at).isoformat()}
-        ended = min(max(as_utc(item.newer.created_at), as_utc(item.older.created_at)), now)
-        after = replace(item.older, meta={**item.older.meta, **marks}, valid_to=item.older.valid_to or ended)
-        changed = ((item.older, after),)
+        changed = ((item.older, superseded(item.older, item.newer, now)),)
     told = f"{item.newer.id[:8]} {relation} {item.older.id[:8]} (review {review_id})"
     return _decide(storage, item, "accepted", Change(changed, edges=((None, edge),)), told, now)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.clock import as_utc
+from amgs.index.ascending import contains
 from amgs.retrieval.admit import Admission, admission
 from amgs.retrieval.features import FEATURES, Features
 from amgs.retrieval.layers import LexicalHit, fuzzy, keyword, prefilter
@@ -218,7 +219,7 @@ def _lexical(
         pool = keyword(query, index, allowed, KEYWORD_POOL)
         own = keyword(query, index, only, 1).get(number, LexicalHit(0.0)).share
         words = held(query, block.content, index)
-        nothing, size = "it holds no word of the query", KEYWORD_POOL
+        nothing = "it holds no word of the query"
     else:
         result = fuzzy(request.text, query, index, allowed, FUZZY_POOL)
         if not result.corrections:
@@ -226,13 +227,18 @@ def _lexical(
         pool = result.hits
         own = fuzzy(request.text, query, index, only, 1).hits.get(number, LexicalHit(0.0)).share
         words = with_stems({each.known for each in result.corrections}, block.content, index)
-        nothing, size = "it holds no word that a typo was read as", FUZZY_POOL
+        nothing = "it holds no word that a typo was read as"
     lowest = min((hit.share for hit in pool.values()), default=0.0)
     if number in pool:
         holds = told(words, block.content)
         because = f"it holds {holds}" if holds else f"one of {len(pool)} found by words"
         return LayerVerdict(layer, "passed", own, lowest, because)
-    because = nothing if own <= 0 else f"{size} others hold more of the query's words"
+    if own <= 0:
+        because = nothing
+    elif not contains(allowed, only).any():
+        because = f"it holds {told(words, block.content)}, but the pre-filter leaves it out"
+    else:
+        because = f"{len(pool)} others hold more of the query's words"
     return LayerVerdict(layer, "missed", own, lowest, because)
 
 

@@ -214,7 +214,9 @@ def test_a_pack_too_large_for_the_budget_takes_no_other_with_it() -> None:
 def test_sets_are_closed_and_beyond_chance() -> None:
     sessions = [["a", "b", "c"]] * 6 + [["d"]] * 12 + [["a", "b"]]
     assert [(one.names, one.count) for one in together(sessions)] == [(("a", "b"), 7), (("a", "b", "c"), 6)]
-    assert together([["a", "b"]] * 20) == ()
+    assert together([["a", "b"]] * 4) == () == together([["a", "b"]] * 6 + [["a"], ["b"]])
+    (always,) = together([["a", "b"]] * 6)
+    assert (always.names, always.count, always.either) == (("a", "b"), 6, 6), "chance tells nothing there"
 
 
 @given(st.integers(0, 50), st.floats(0, 400), st.floats(0, 400), st.floats(0.1, 400))

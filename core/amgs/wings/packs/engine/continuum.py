@@ -65,16 +65,20 @@ def to_forget(worths: Sequence[PackWorth], tokens: int) -> tuple[PackWorth, ...]
 
 @dataclass(frozen=True, slots=True)
 class ReadTogether:
-    """Packs that `count` sessions have all. lift: how many times more than if each were read by itself."""
+    """Packs that `count` sessions have all, of `either` that have any. lift: how many times more than if each were read
+    by itself.
+    """
 
     names: tuple[str, ...]
     count: int
     lift: float
+    either: int
 
 
 def together(sessions: Sequence[Iterable[str]]) -> tuple[ReadTogether, ...]:
-    """Closed sets of packs read in the same sessions, at least LEAST_COUNT times and LEAST_LIFT above chance; those
-    that are read together most come first. A set is closed where no pack more is in all of its sessions.
+    """Closed sets of packs read in the same sessions, at least LEAST_COUNT times and LEAST_LIFT above chance, or in all
+    but one of so many where any is read, since what every session has is together by chance too; those that are read
+    together most come first. A set is closed where no pack more is in all of its sessions.
     """
     read = [frozenset(one) for one in sessions]
     alone = Counter(name for one in read for name in one)
@@ -95,6 +99,7 @@ def together(sessions: Sequence[Iterable[str]]) -> tuple[ReadTogether, ...]:
         closed = not any(
             other != names and counts[other] == count and set(names) < set(other) for other in counts
         )
-        if closed and count / chance >= LEAST_LIFT:
-            found.append(ReadTogether(names, count, count / chance))
+        either = sum(not one.isdisjoint(names) for one in read)
+        if closed and (count / chance >= LEAST_LIFT or LEAST_COUNT * (either - count) <= count):
+            found.append(ReadTogether(names, count, count / chance, either))
     return tuple(sorted(found, key=lambda one: (-one.count, -one.lift, one.names)))

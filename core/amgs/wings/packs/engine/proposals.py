@@ -20,6 +20,7 @@ from amgs.storage.store import Storage
 from amgs.types import Block
 from amgs.wings.packs.engine import continuum, keeping
 from amgs.wings.packs.engine.continuum import ReadTogether
+from amgs.wings.packs.engine.outcome_weights import share_bound
 from amgs.wings.packs.store import PackStorage
 from amgs.wings.packs.values import Pack, PackAction, PackProposal, PackUsage, PackUse
 
@@ -137,10 +138,10 @@ def _add(each: ReadTogether, views: Sequence[PackView]) -> PackProposal | None:
     every = dict.fromkeys(i for view in own for i in view.usage.pack.blocks if i in view.blocks)
     if any(every.keys() <= view.blocks.keys() for view in views):
         return None
-    told = f"read together in {each.count} sessions, {each.lift:.1f} times as often as by chance"
+    told = f"read together in {each.count} of {each.either} sessions, {each.lift:.1f} times as often as by chance"
     name = " + ".join(each.names)
     references = tuple(one.reference for one in own)
-    sure = max(1.0 - _LIFT / each.lift, 0.0)
+    sure = max(1.0 - _LIFT / each.lift, share_bound(each.count, each.either))
     return _proposal("ADD", references, name[:80].rstrip(), tuple(every), (), told, sure)
 
 

@@ -142,10 +142,26 @@ def test_a_typo_is_told(sources: Sources) -> None:
 
 def test_an_english_word_is_read_as_it_is_written(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "amgs.retrieval.layers.english_words", lambda: frozenset({"kettles", "gates", "hero"})
+        "amgs.retrieval.layers.english_words", lambda: {"kettles": 2000, "gates": 2001, "hero": 2002}
     )
     assert ask(sources, "the hero stood").readings == ()
     assert [r.written for r in ask(sources, "the herom stood").readings] == ["herom"]
+
+
+@pytest.mark.parametrize(("place", "read"), [(25_000, ["green"]), (19_999, []), (7000, [])])
+def test_a_rare_word_is_read_as_the_common_one_that_a_slip_makes_it_of(
+    sources: Sources, monkeypatch: pytest.MonkeyPatch, place: int, read: list[str]
+) -> None:
+    monkeypatch.setattr("amgs.retrieval.layers.english_words", lambda: {"green": 2000, "gren": place})
+    assert [r.read_as for r in ask(sources, "what is gren?").readings] == read
+
+
+def test_what_a_typo_was_read_as_counts_as_evidence(sources: Sources) -> None:
+    right, wrong = (gather(RetrievalRequest(f"the broken {word}"), sources) for word in ("kettle", "kettel"))
+    assert right.evidence is not None and wrong.evidence is not None
+    assert 0.5 * right.evidence.coverage.max() < wrong.evidence.coverage.max() < 1.0
+    (hit, *_) = ask(sources, "kettel").hits
+    assert "kettle" in hit.block.content
 
 
 @settings(max_examples=40, deadline=None)

@@ -127,3 +127,25 @@ def test_requests_that_cannot_be_met_say_how_to_go_on(tmp_path: Path, folder: Pa
             with pytest.raises(error) as caught:
                 call()
             assert caught.value.way_out
+
+
+@pytest.mark.parametrize("query", ["ferry", "when does the ferry leave?", "boat to Vik"])
+@pytest.mark.parametrize(
+    "held",
+    [
+        ("Kiln fired to 1040.", "Kiln cooled to 40."),
+        ("The library opens at nine.", "Mara greases the motor."),
+        ("A", "B"),
+    ],
+)
+def test_a_new_note_in_a_young_memory_is_not_behind_what_is_about_something_else(
+    held: tuple[str, str], query: str
+) -> None:
+    with Memory.open(":memory:", clock=FixedClock(NOW)) as memory:
+        for text in held:
+            memory.add(text)
+        memory.consolidate()
+        memory.add("The ferry to Vik leaves at 06:40 on weekdays.")
+        first, *others = memory.search(query).hits
+        assert first.block.content.startswith("The ferry")
+        assert all(first.score - other.score > 0.03 for other in others), "clearly"

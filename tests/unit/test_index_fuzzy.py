@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from amgs.index.fuzzy import corrections, edits_allowed
+from amgs.index.fuzzy import corrections, edits_allowed, is_slip
 
 VOCABULARY = {"observatori": 9, "dome": 4, "done": 20, "router": 3, "valv": 2, "encod": 5, "encor": 1}
 
@@ -47,3 +47,25 @@ def test_closeness_falls_with_the_edits() -> None:
 
 def test_another_year_is_no_typo() -> None:
     assert corrections(["1998"], {"1908": 3}) == ()
+
+
+@pytest.mark.parametrize(
+    ("typed", "stem", "meant"),
+    [
+        ("chnage", "chnage", "chang"),
+        ("crate", "crate", "creat"),
+        ("tehme", "tehm", "theme"),
+        ("degress", "degress", "degre"),
+        ("recieve", "reciev", "receiv"),
+        ("runing", "rune", "run"),
+    ],
+)
+def test_a_typo_is_compared_as_it_was_typed_too(typed: str, stem: str, meant: str) -> None:
+    known = {"chang": 1, "creat": 1, "theme": 1, "degre": 1, "receiv": 1, "run": 1, "valv": 3}
+    (found,) = corrections([stem], known, {stem: typed})
+    assert (found.unknown, found.known) == (stem, meant) and 0 < found.closeness < 1
+
+
+def test_a_hand_slips_by_leaving_out_or_exchanging_a_letter() -> None:
+    assert is_slip("crate", "create") and is_slip("form", "from")
+    assert not is_slip("goat", "coat") and not is_slip("create", "crate") and not is_slip("cat", "create")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 MOST_WORDS = 8
 """Unknown words of one query that are corrected, in the order given."""
@@ -29,8 +30,15 @@ def edits_allowed(word: str) -> int:
     return 0 if len(word) < 4 or word.isdigit() else 1 if len(word) <= 7 else 2
 
 
-def corrections(unknown: Iterable[str], vocabulary: Mapping[str, int]) -> tuple[StemCorrection, ...]:
-    """For each unknown word the nearest stems of the vocabulary (stem -> documents that hold it).
+_ENDINGS = ("e", "s", "es", "ed", "ing")
+"""What a stemmer takes off a word that is spelt right, and may leave on one that is not."""
+
+
+def corrections(
+    unknown: Iterable[str], vocabulary: Mapping[str, int], typed: Mapping[str, str] = MappingProxyType({})
+) -> tuple[StemCorrection, ...]:
+    """For each unknown stem the nearest stems of the vocabulary (stem -> documents that hold it). typed: the word that
+    a stem was made of, which is compared as well, with and without its ending.
 
     Nearest by optimal string alignment (an exchange of two neighbouring letters is one edit); of equally near
     ones the commonest, then the first in the alphabet.
@@ -39,14 +47,24 @@ def corrections(unknown: Iterable[str], vocabulary: Mapping[str, int]) -> tuple[
     from rapidfuzz.distance import OSA
 
     found: list[StemCorrection] = []
-    for word in list(unknown)[:MOST_WORDS]:
-        allowed = edits_allowed(word)
-        if allowed == 0:
-            continue
-        near = [stem for stem in vocabulary if abs(len(stem) - len(word)) <= allowed]
-        matches = process.extract(word, near, scorer=OSA.distance, score_cutoff=allowed, limit=None)
-        ranked = sorted((int(edits), -vocabulary[stem], stem) for stem, edits, _ in matches)
+    for stem in list(unknown)[:MOST_WORDS]:
+        word = typed.get(stem, stem)
+        edits_to: dict[str, int] = {}
+        for form in {stem, word, *(word[: -len(end)] for end in _ENDINGS if word.endswith(end))}:
+            if allowed := edits_allowed(form):
+                near = [known for known in vocabulary if abs(len(known) - len(form)) <= allowed]
+                matches = process.extract(form, near, scorer=OSA.distance, score_cutoff=allowed, limit=None)
+                for known, edits, _ in matches:
+                    edits_to[known] = min(max(int(edits), 1), edits_to.get(known, allowed))
+        ranked = sorted((edits, -vocabulary[known], known) for known, edits in edits_to.items())
         # Only the nearest: "dome" must not also be found as "done" when "domes" was one edit closer.
-        for edits, _, stem in [r for r in ranked if r[0] == ranked[0][0]][:MOST_CORRECTIONS]:
-            found.append(StemCorrection(word, stem, edits, 1.0 - edits / max(len(word), 1)))
+        for edits, _, known in [r for r in ranked if r[0] == ranked[0][0]][:MOST_CORRECTIONS]:
+            found.append(StemCorrection(stem, known, edits, 1.0 - edits / max(len(word), 1)))
     return tuple(found)
+
+
+def is_slip(word: str, meant: str) -> bool:
+    """Whether a word is another with one letter left out or two exchanged, as a hand slips; none that is heard."""
+    return sorted(word) == sorted(meant) or (
+        len(meant) == len(word) + 1 and any(meant[:i] + meant[i + 1 :] == word for i in range(len(meant)))
+    )

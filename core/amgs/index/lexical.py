@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from amgs.index.fuzzy import StemCorrection
 from amgs.index.terms import (
     COMMON_RARITY,
     LONGEST_QUERY,
@@ -177,6 +178,18 @@ class LexicalIndex(ABC):
         idle = {stem for word in without for stem in self.stems(word)}
         terms = [t for t in query.terms if t.text not in idle]
         return tuple((terms or list(query.terms))[:MOST_CONTENT_TERMS])
+
+    def corrected(self, query: LexicalQuery, corrections: Sequence[StemCorrection]) -> LexicalQuery:
+        """The query with the nearest known stem for each word that was taken for a typo, as close as that is to it."""
+        read = {one.unknown: one for one in reversed(corrections)}
+        if not read:
+            return query
+        terms = []
+        for term in query.terms:
+            one = read.get(term.text)
+            known = term if one is None else self._term(one.known)
+            terms.append(term if one is None else replace(known, idf=one.closeness * known.idf))
+        return replace(query, terms=tuple(dict.fromkeys(terms)))
 
     def stems(self, words: str, language: str = ENGLISH) -> list[str]:
         """What words are looked up as. language: the one they are likely in."""

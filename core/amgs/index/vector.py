@@ -31,6 +31,12 @@ FARTHEST_LOOK = 4096
 SMALLEST_SHARE = 0.05
 """A filter that lets less of the store through is answered exactly."""
 
+FEW = 12
+USUAL_DEVIATION = 0.1
+"""Of so few cosines the deviation says little of what another text would have: two may lie side by side by chance, and
+a third would be hundreds of deviations away. It counts by their number beside the usual one.
+"""
+
 _CHUNK = 50_000
 _PLACED = 2_000  # vectors put into the graph between two looks at whether to stop: a second or less
 _FEW = 8
@@ -334,7 +340,7 @@ class QueryVectors:
 
     @cached_property
     def spread(self) -> tuple[float, float]:
-        """Mean and standard deviation of the cosines; (0, 0) of none.
+        """Mean and standard deviation of the cosines, of few at least near the usual one; (0, 0) of none.
 
         Exactly of all that may be found; beside a neighbour graph of all that the index holds, from the sums kept
         with the base: a mean is the product with the mean vector, a mean square with the second moments.
@@ -342,9 +348,10 @@ class QueryVectors:
         if not self._rows.size:
             return 0.0, 0.0
         if self.exact:
-            return _rounded(
-                float(self._found.mean(dtype=np.float64)), float(self._found.std(dtype=np.float64))
-            )
+            deviation = float(self._found.std(dtype=np.float64))
+            few = max(1.0 - self._found.size / FEW, 0.0)
+            deviation += few * max(USUAL_DEVIATION - deviation, 0.0)
+            return _rounded(float(self._found.mean(dtype=np.float64)), deviation)
         index, query = self._index, self._direction.astype(np.float64)
         left = index._take(np.flatnonzero(index._gone)) @ query
         late = index._matrix[: index.tail] @ query

@@ -49,6 +49,9 @@ can say "at least half as similar as the best" and the other parts of a score do
 FEW = 10.0
 """In a pool of so many candidates the differences between them count half."""
 
+USUAL_BEST, MANY = 8.6, 20.0
+"""The linear score of 0.87, and the size of a pool from which on a better one is not held back."""
+
 
 def contributions(evidence: Features) -> NDArray[np.float64]:
     """(m, k): each feature times its weight; a row sums to the linear score."""
@@ -59,8 +62,10 @@ def fused(linear: NDArray[np.float64]) -> NDArray[np.float64]:
     """Linear scores (m,) of all candidates of a query as similarities in (0, 1), strictly rising.
 
     Features are relative to the best of the pool, and among few that says little: the distance to the best is
-    shrunk to m / (m + FEW) of itself. In a pool of hundreds it stays as it is.
+    shrunk to m / (m + FEW) of itself, and the best is drawn to the usual one. In a pool of hundreds it stays as it is.
     """
     best = float(linear.max(initial=-np.inf))
     near = best - (best - linear) * linear.size / (linear.size + FEW)
+    # Where all are near one, the other parts of a score would decide.
+    near -= max(1.0 - linear.size / MANY, 0.0) * max(best - USUAL_BEST, 0.0)
     return np.asarray(1.0 / (1.0 + np.exp(-(near - MIDDLE) / SCALE)))

@@ -335,7 +335,7 @@ class _Run:
         flows = {number: found.flow for number, found in self.found.items() if found.flow > 0.0}
         asked = QueryFeatures(
             self.request.text,
-            self.query,
+            self.sources.keyword.corrected(self.query, self.corrections),
             self.comparison,
             flows,
             compare=lambda text: self.sources.vectors.compare(self.sources.embed(text), self.allowed),

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from amgs.sessions.lines import Line, Record, is_packed, line_at, lines_of
+from amgs.errors import InputError
+from amgs.sessions.lines import Line, Record, as_json, is_packed, line_at, lines_of, text
+from amgs.sessions.lines import name as name_of
 from amgs.sessions.turn import LoadedRules, Place, Session, Turn, TurnKind
 from amgs.types.conversation import Role, ToolCall
 
@@ -111,6 +113,55 @@ class LineReading(Protocol):
     def finish(self) -> None:
         """What only the whole file tells."""
         ...
+
+
+@dataclass
+class RecordReading:
+    """A reading of lines that are one record each; a format says in `record` which turns a record makes."""
+
+    made: SessionBuilder
+
+    def take(self, line: Line) -> None:
+        """One line: turns, or a count of what it is."""
+        if line.value is None:
+            self.made.fail(line)
+            return
+        before = len(self.made.turns)
+        self.record(line.value, line.place)
+        if len(self.made.turns) == before:
+            self.made.note(self.kind_of(line.value) or "without a type")
+
+    def kind_of(self, record: Record) -> str:
+        """What a record is counted as where it holds no turn."""
+        return text(record.get("type") or record.get("role"))
+
+    def record(self, record: Record, place: Place) -> None:
+        """The turns of one record."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """What only the whole file tells."""
+
+    def calls(self, place: Place, name: Any, call: Any, given: Any, /, **more: Any) -> Turn:
+        """A call of a tool."""
+        made = ToolCall(text(call) or name_of(name), name_of(name), as_json(given))
+        return self.made.turn(place, "assistant", "call", "", (made,), **more)
+
+    def result(self, place: Place, call: Any, told: str, /, *, failed: bool = False, **more: Any) -> Turn:
+        """What a tool gave back."""
+        given = more | {"usage": None, "answers": text(call), "failed": failed}
+        return self.made.turn(place, "tool", "result", told, **given)
+
+
+def read_document(path: Path, reading: LineReading, records: Any) -> Session:
+    """The session in the records of a file that is one document. Raises InputError where there are none."""
+    if not isinstance(records, list):
+        raise InputError(f"{path} holds no messages.", way_out="Give a session file.")
+    for number, record in enumerate(records, 1):
+        value = record if isinstance(record, dict) else None
+        reading.take(Line(Place(number), value, "" if value is not None else "not an object"))
+    reading.finish()
+    return reading.made.session()
 
 
 def read_lines(path: Path, begin: Callable[[int | None], LineReading], end: int | None = None) -> Session:

@@ -225,7 +225,7 @@ def content_text(content: Any, depth: int = 0) -> str:
         return "\n".join(told for one in content if (told := content_text(one, depth + 1)))
     if not isinstance(content, dict):
         return ""
-    for key in ("text", "content", "output", "refusal"):
+    for key in ("text", "content", "output", "refusal", "result", "error"):
         if isinstance(content.get(key), (str, list, dict)):
             return content_text(content[key], depth + 1)
     kind = text(content.get("type"))

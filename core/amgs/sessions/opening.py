@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Final
 
@@ -17,19 +19,50 @@ from amgs.sessions.turn import Session
 _NAMES: Final = (
     "claude_bodies",
     "otlp",
+    "opencode2",
     "opencode",
+    "qwen_code",
     "claude_code",
+    "claude_stream",
     "codex",
+    "codex_exec",
+    "pi",
     "gemini_cli",
+    "antigravity",
     "copilot_cli",
     "atif",
+    "goose",
+    "cursor",
+    "vscode_chat",
+    "openhands",
     "cline",
     "aider",
 )
 """Modules of `formats`, the one that is recognised most surely first."""
 
-FORMATS: Final[tuple[SessionFormat, ...]] = tuple(
-    import_module(f"amgs.sessions.formats.{name}").FORMAT for name in _NAMES
+GROUP: Final = "amgs.session_formats"
+"""Entry points by which an installed package brings a format: each names a `SessionFormat`."""
+
+
+def load_formats(found: Iterable[EntryPoint]) -> Iterator[SessionFormat]:
+    """The formats that entry points name. One that cannot be loaded is warned of and left out."""
+    for point in sorted(found, key=lambda point: point.name):
+        try:
+            loaded = point.load()
+        except Exception as error:  # noqa: BLE001 - whatever another package does at its import
+            warnings.warn(
+                f"The session format {point.name} of {point.value} cannot be loaded: {error}", stacklevel=2
+            )
+            continue
+        if isinstance(loaded, SessionFormat):
+            yield loaded
+        else:
+            warnings.warn(f"{point.value} is no session format.", stacklevel=2)
+
+
+FORMATS: Final[tuple[SessionFormat, ...]] = (
+    *(import_module(f"amgs.sessions.formats.{name}").FORMAT for name in _NAMES),
+    *load_formats(entry_points(group=GROUP)),
 )
 
 
@@ -99,12 +132,16 @@ def first_records(path: Path) -> Sequence[Record]:
     if path.is_dir():
         return ()
     check_ends(path)
-    found = [line.value for line in itertools.islice(lines_of(path), _FIRST) if line.value is not None]
-    if found or path.stat().st_size > _WHOLE:
+    lines = [*itertools.islice(lines_of(path), _FIRST)]
+    found = [line.value for line in lines if line.value is not None]
+    document = (
+        bool(lines) and lines[0].value is None
+    )  # one that is closed later, whatever stands on its lines
+    if (found and not document) or path.stat().st_size > _WHOLE:
         return found
     whole = path.read_text("utf-8", errors="replace")
     one = parse_object(whole)
     if one is not None:
         return [one]
     inside = parse_object(f'{{"all":{whole}}}') if whole.lstrip().startswith("[") else None
-    return items(inside["all"])[:_FIRST] if inside else []
+    return items(inside["all"])[:_FIRST] if inside else found

@@ -19,8 +19,8 @@ from amgs.errors import InputError
 from amgs.sessions.lines import unreadable
 
 _MAGIC: Final = b"SQLite format 3\x00"
-_NAME: Final = re.compile(r"[a-z_]+")
-_TABLE: Final = re.compile(rb"CREATE TABLE (?:IF NOT EXISTS )?[`\"\[]?([a-z_]+)")
+_NAME: Final = re.compile(r"[a-z_0-9]+")
+_TABLE: Final = re.compile(rb"CREATE TABLE (?:IF NOT EXISTS )?[`\"\[]?([a-z_0-9]+)")
 _FIRST_PAGES: Final = 4 * 1024 * 1024
 """Bytes of a file in which the definitions of its tables stand."""
 

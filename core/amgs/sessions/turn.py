@@ -58,7 +58,8 @@ class Turn:
     turn belongs to, where the file tells it. agent: "" in the main conversation, else the subagent's id. abandoned:
     whether the user went back before it, so that no later window holds it. cut: characters of the text that were left
     in the file; `Session.text` reads them. speaker: who says it, by name, of a result its tool, and of what was put in
-    whose words it are, where the format tells. copied: whether it is another session's, which this one began with.
+    whose words they are, where the format tells. copied: whether it is another session's, which this one began with.
+    cost: of the request, in dollars, where the file tells it.
     """
 
     number: int
@@ -81,6 +82,7 @@ class Turn:
     cut: int = 0
     speaker: str = ""
     copied: bool = False
+    cost: float = 0.0
 
     @property
     def words(self) -> str:
@@ -112,7 +114,7 @@ class Session:
     prompt and the definitions of tools; None where the file does not hold them. records: how many lines or records the
     file has. evidence: those that are no turn, by what they are; unread: those that could not be read, line and reason.
     parent: the id of the session that it came from; relation: how. continued: the id of the one that goes on from it.
-    notes: what one has to know of the file, in sentences. cost: in dollars, where the file tells it.
+    notes: what one has to know of the file, in sentences.
     """
 
     agent: str
@@ -137,7 +139,6 @@ class Session:
     relation: Relation = ""
     continued: str = ""
     notes: tuple[str, ...] = ()
-    cost: float = 0.0
     read_again: Callable[[Turn], str] | None = field(default=None, compare=False, repr=False)
 
     @cached_property

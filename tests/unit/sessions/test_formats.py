@@ -10,6 +10,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amgs.errors import InputError
-from amgs.sessions import building
+from amgs.sessions import building, opening
 from amgs.sessions.formats import gemini_cli, opencode
 from amgs.sessions.opening import FORMATS, first_records, open_session, sessions_in
 from amgs.sessions.turn import Boundary, Session, Turn
@@ -33,17 +34,36 @@ SUMMARY = "The user waters the beds every 9 hours."
 FILES = {
     "claude-bodies": "claude_bodies",
     "otlp": "otlp.jsonl",
+    "opencode2": "opencode2.db",
     "opencode": "opencode.json",
+    "qwen-code": "qwen_code.jsonl",
     "claude-code": "claude_code.jsonl",
+    "claude-stream": "claude_stream.jsonl",
     "codex": "codex.jsonl",
+    "codex-exec": "codex_exec.jsonl",
+    "pi": "pi.jsonl",
     "gemini-cli": "gemini_cli.jsonl",
+    "antigravity": "antigravity.jsonl",
     "copilot-cli": "copilot_cli.jsonl",
     "atif": "atif.json",
+    "goose": "goose.jsonl",
+    "cursor": "cursor.jsonl",
+    "vscode-chat": "vscode_chat.json",
+    "openhands": "openhands.jsonl",
     "cline": "cline.json",
     "aider": "aider.history",
 }
 KEYS = sorted(FILES)
-LINES = ("claude-code", "codex", "copilot-cli", "gemini-cli")
+LINES = tuple(key for key in KEYS if FILES[key].endswith(".jsonl") and key != "otlp")
+UNTOLD = {
+    "aider": {"records", "summary"},
+    "antigravity": {"model"},
+    "codex-exec": {"asked", "compactions", "model", "summary"},
+    "cursor": {"failures", "compactions", "model", "summary"},
+    "openhands": {"model"},
+    "vscode-chat": {"failures", "compactions", "summary"},
+}
+"""What files of a format do not hold, by its key."""
 
 
 def session_of(key: str) -> Session:
@@ -94,17 +114,19 @@ def test_a_file_of_no_format_names_the_known_ones(tmp_path: Path) -> None:
 def test_what_every_format_tells(key: str) -> None:
     session = session_of(key)
     assert session.format == key
-    assert any(" ".join(turn.text.split()) == ASKED for turn in session.main if turn.kind == "said")
     assert [turn.text for turn in session.turns if turn.role == "assistant"][-1] in (
         "At 18:00.",
         "Valve 3 is at the gate.",
     )
-    assert any(turn.failed for turn in session.turns if turn.kind == "result")
-    assert session.boundaries and session.model
-    if key != "aider":  # which has no records of other kinds, no end that can be torn, and no summaries
-        assert session.unread
-        assert session.evidence
-        assert SUMMARY[:-1] in the(session, "summary").text
+    held = {
+        "asked": any(" ".join(turn.text.split()) == ASKED for turn in session.main if turn.kind == "said"),
+        "failures": any(turn.failed for turn in session.turns if turn.kind == "result"),
+        "compactions": bool(session.boundaries),
+        "model": bool(session.model),
+        "records": bool(session.unread and session.evidence),
+        "summary": any(SUMMARY[:-1] in turn.text for turn in session.main if turn.kind == "summary"),
+    }
+    assert {what for what, there in held.items() if not there} == UNTOLD.get(key, set())
 
 
 def test_claude_code() -> None:
@@ -463,6 +485,132 @@ def test_a_packed_file_is_read_as_it_was(tmp_path: Path) -> None:
         assert told(open_session(path).turns) == told(open_session(plain).turns)
 
 
+@pytest.mark.parametrize(
+    "key", ["antigravity", "claude-stream", "goose", "opencode2", "openhands", "pi", "qwen-code"]
+)
+def test_a_compaction_keeps_and_drops_what_the_file_says(key: str) -> None:
+    session = session_of(key)
+    (boundary,) = session.boundaries
+    kept = {"openhands": ["You keep a garden.", ASKED], "pi": ["Make the schedule then."]}
+    after = window_at(session, boundary.number).turns
+    assert [turn.text for turn in after] == kept.get(key, [])
+    before = {"claude-stream": 1_230, "opencode2": 960, "pi": 1_230, "qwen-code": 1_230}
+    assert boundary.boundary is not None and boundary.boundary.before == before.get(key)
+    if key in before:
+        assert requests(session)[0].usage in (Usage(500, 100, 300, 60), Usage(600, 0, 300, 60))
+
+
+@pytest.mark.parametrize("key", ["pi", "qwen-code"])
+def test_what_is_not_on_the_way_back_was_left(key: str) -> None:
+    left = [turn.text for turn in session_of(key).turns if turn.abandoned]
+    assert left == ["Forget it, plant roses.", "Roses are planted."]
+
+
+@pytest.mark.parametrize(
+    ("key", "words", "whose"),
+    [
+        ("pi", "The wind turned.", "weather"),
+        ("qwen-code", "The wind turned.", "notification"),
+        ("antigravity", "The wind turned.", "system"),
+        ("cursor", "<rule_note>Be brief.</rule_note>", "rule_note"),
+    ],
+)
+def test_what_a_program_puts_in_is_not_said_by_the_user(key: str, words: str, whose: str) -> None:
+    turn = next(turn for turn in session_of(key).main if turn.text == words)
+    assert (turn.kind, turn.speaker) == ("injected", whose)
+
+
+def test_opencode_2_says_that_the_tables_before_it_are_frozen(tmp_path: Path) -> None:
+    path = database(tmp_path / "opencode.db")
+    with closing(sqlite3.connect(path)) as new, new:
+        new.execute("ATTACH ? AS two", (str(FIXTURES / "opencode2.db"),))
+        for table in ("session_v2", "session_message"):
+            (made,) = new.execute("SELECT sql FROM two.sqlite_master WHERE name = ?", (table,)).fetchone()
+            new.execute(made)
+            new.execute(f"INSERT INTO {table} SELECT * FROM two.{table}")
+    assert sessions_in(path) == ("ses_two", "ses_garden", "ses_old")
+    assert open_session(path).id == "ses_two" and open_session(path).notes == ()
+    assert "opencode 1" in open_session(path, "ses_garden").notes[0]
+
+
+def test_goose_reads_its_database_as_its_lines(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in (FIXTURES / "goose.jsonl").read_text().splitlines()[:-1]]
+    path = tmp_path / "sessions.db"
+    with closing(sqlite3.connect(path)) as made, made:
+        made.execute("CREATE TABLE sessions (id, description, working_dir, updated_at, model_config_json)")
+        made.execute(
+            "CREATE TABLE messages (id INTEGER, session_id, role, content_json, created_timestamp, metadata_json)"
+        )
+        about = [
+            lines[0].get(key)
+            for key in ("id", "description", "working_dir", "updated_at", "model_config_json")
+        ]
+        made.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?)", about)
+        for number, one in enumerate(lines[1:]):
+            content, metadata = json.dumps(one["content"]), json.dumps(one.get("metadata"))
+            row = (number, "g-garden", one["role"], content, one["created"], metadata)
+            made.execute("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?)", row)
+    session = open_session(path)
+    assert told(session.turns) == told(session_of("goose").turns)
+    assert (session.title, session.model) == ("Watering", "m-1")
+
+
+def test_openhands_reads_a_folder_of_events_as_lines(tmp_path: Path) -> None:
+    events = tmp_path / "o-garden" / "events"
+    events.mkdir(parents=True)
+    for number, line in enumerate((FIXTURES / "openhands.jsonl").read_text().splitlines()):
+        (events / f"event-{number:05}.json").write_text(line)
+    session = open_session(events)
+    assert told(session.turns) == told(session_of("openhands").turns)
+    assert (session.id, session.records) == ("o-garden", 9)
+
+
+def test_a_chat_of_vs_code_is_replayed_from_its_log(tmp_path: Path) -> None:
+    whole = json.loads((FIXTURES / "vscode_chat.json").read_text())
+    answers = whole["requests"][3].pop("response")
+    log: list[Any] = [
+        {"kind": 0, "v": {**whole, "requests": whole["requests"][:1]}},
+        {"kind": 2, "k": ["requests"], "v": whole["requests"][1:]},
+        {"kind": 1, "k": ["requests", 3, "response"], "v": ["?"]},
+        {"kind": 2, "k": ["requests", 3, "response"], "i": 0, "v": answers},
+        {"kind": 1, "k": ["weather", "wind"], "v": 3},
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in log))
+    assert told(open_session(path).turns) == told(session_of("vscode-chat").turns)
+
+
+def test_headless_output_of_claude_code_is_read_as_a_list_too(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in (FIXTURES / "claude_stream.jsonl").read_text().splitlines()[:-1]]
+    for name, whole in (("a.json", lines), ("b.json", {"loglines": lines})):
+        (tmp_path / name).write_text(json.dumps(whole, indent=1))
+        assert told(open_session(tmp_path / name).turns) == told(session_of("claude-stream").turns)
+
+
+def test_a_document_with_a_message_a_line_is_a_document(tmp_path: Path) -> None:
+    messages = json.loads((FIXTURES / "cline.json").read_text())
+    rows = ",\n".join(json.dumps(one) for one in messages)
+    for name, told_before in (
+        ("a.messages.json", '{\n"messages": [\n'),
+        ("api_conversation_history.json", "[\n"),
+    ):
+        path = tmp_path / name
+        path.write_text(f"{told_before}{rows}\n]{'}' * told_before.count('{')}\n")
+        assert told(open_session(path).turns) == told(session_of("cline").turns)
+
+
+def test_a_package_may_bring_a_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {
+        "mine": "amgs.sessions.formats.pi:FORMAT",
+        "gone": "no.such.module:FORMAT",
+        "other": "json:dumps",
+    }
+    points = [EntryPoint(name, value, opening.GROUP) for name, value in values.items()]
+    with pytest.warns(UserWarning) as warned:
+        assert [form.key for form in opening.load_formats(points)] == ["pi"]
+    assert len(warned) == 2
+
+
 def test_claude_bodies() -> None:
     session = session_of("claude-bodies")
     assert (session.id, session.model, session.window) == ("b-garden-1", "claude-sonnet-4-5", 200_000)
@@ -793,6 +941,34 @@ def test_cline_and_roo_code(tmp_path: Path) -> None:
     )
 
 
+def test_aider_takes_headings_of_an_answer_for_no_words_of_the_user(tmp_path: Path) -> None:
+    lines = [
+        "# aider chat started at 2026-09-10 10:00:00",
+        "",
+        "#### Build a hut.  ",
+        "#### Of wood.  ",
+        "",
+        "The plan:",
+        "",
+    ]
+    lines += [
+        "#### Step 1",
+        "",
+        "Cut the wood.",
+        "",
+        "#### Always use oak",
+        "",
+        "#### Thanks.  ",
+        "",
+        "Gladly.",
+    ]
+    path = tmp_path / ".aider.chat.history.md"
+    for end in ("\n", "\r\n"):
+        path.write_bytes(end.join(lines).encode())
+        said = [turn.text for turn in open_session(path).turns if turn.role == "user"]
+        assert said == ["Build a hut.\nOf wood.", "Thanks."]
+
+
 def test_aider() -> None:
     path = FIXTURES / FILES["aider"]
     assert sessions_in(path) == ("2026-03-04T09:00:00", "2026-03-03T08:00:00")
@@ -855,13 +1031,15 @@ def records_in(key: str, path: Path) -> int | None:
     raw = path.read_bytes() if path.is_file() else b""
     if key in LINES:
         return sum(1 for line in raw.split(b"\n") if line.strip())
-    if key not in ("cline", "opencode", "atif"):
+    if key not in ("cline", "opencode", "atif", "vscode-chat"):
         return None
     value = json.loads(raw.decode("utf-8-sig", "replace"))
     if key == "cline":
         return len(value) if isinstance(value, list) else None
     if key == "atif":
         return steps_in(value)
+    if key == "vscode-chat":
+        return len(value["requests"]) if isinstance(value, dict) else None
     if not isinstance(value.get("messages"), list):
         return None
     messages = [one if isinstance(one, dict) else {} for one in value["messages"]]

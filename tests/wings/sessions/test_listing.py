@@ -122,3 +122,10 @@ def test_last_is_the_session_that_was_written_last(tmp_path: Path) -> None:
     make(tmp_path, "aaaa1111", 1_000_000)
     make(tmp_path, "bbbb2222", 2_000_000)
     assert find_session(tmp_path, "last").stem == "bbbb2222"
+
+
+def test_a_program_whose_folder_is_not_read_is_named(tmp_path: Path) -> None:
+    make(tmp_path, "aaaa1111", 1_000_000)
+    assert list_sessions(tmp_path).unread == ()
+    (tmp_path / ".local/share/amp/threads").mkdir(parents=True)
+    assert list_sessions(tmp_path).unread == (("Amp", str(tmp_path / ".local/share/amp/threads")),)

@@ -1,8 +1,9 @@
 """Aider: `.aider.chat.history.md` in a project's folder, which holds all its sessions, one after the other.
 
-It is Markdown: `# aider chat started at TIME` begins a session, `#### ` goes before each line of the user, `> ` before
-what the program says, and the rest is the model's. A record is a block of one of them. The file has no times but that
-of the beginning, no system prompt, and nothing of the summaries by which Aider shortens a long history.
+It is Markdown: `# aider chat started at TIME` begins a session, `#### ` goes before each line of the user and two
+blanks after it, `> ` before what the program says, and the rest is the model's, with its own headings. A record is a
+block of one of them. The file has no times but that of the beginning, no system prompt, and nothing of the summaries by
+which Aider shortens a long history.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ _REFUSED: Final = re.compile(
     r"did not conform to the edit format|^Failed to apply|^# \d+ SEARCH/REPLACE", re.MULTILINE
 )
 _RUN: Final = re.compile(r"^Running (.+)$", re.MULTILINE)
+_MARKED: Final = re.compile(rb"####( .*)?  [\r\n]*$", re.DOTALL)
+"""A line of the user, whose two blanks Aider adds."""
 _EMPTY: Final = "<blank>"
 
 Speaker = Literal["start", "user", "program", "model"]
@@ -55,11 +58,12 @@ def _blocks(path: Path) -> Iterator[_Block]:
         raw_lines = path.read_bytes().splitlines(keepends=True)
     except OSError as error:
         raise unreadable(path, error) from error
+    blanks = any(_MARKED.match(raw) for raw in raw_lines)
     block: _Block | None = None
     fence, at, before, asked = "", 0, "", False
     for number, raw in enumerate(raw_lines, 1):
         line = text(raw.decode("utf-8-sig", "replace").rstrip())
-        speaker, said = _speaker(line, fence)
+        speaker, said = _speaker(line, fence, marked=not blanks or _MARKED.match(raw) is not None)
         # Nothing marks a blank line, nor the further lines of what the program says, which speaks first.
         if block is not None and speaker == "model" and (not line or (block.speaker == "program" and before)):
             speaker = block.speaker
@@ -81,13 +85,15 @@ def _blocks(path: Path) -> Iterator[_Block]:
         yield block
 
 
-def _speaker(line: str, fence: str) -> tuple[Speaker, str]:
-    """Whose a line is, and what it says."""
+def _speaker(line: str, fence: str, *, marked: bool) -> tuple[Speaker, str]:
+    """Whose a line is, and what it says. marked: whether it ends as the user's lines do; where an editor took the
+    blanks from the whole file, every heading counts as his.
+    """
     if line.startswith(_HEADING):
         return "start", line[len(_HEADING) :].strip()
     if not fence:
         for mark, speaker in _MARKS:
-            if line == mark.strip() or line.startswith(mark):
+            if (line == mark.strip() or line.startswith(mark)) and (marked or speaker != "user"):
                 said = line[len(mark) :]
                 return speaker, "" if said == _EMPTY else said
     return "model", line

@@ -24,7 +24,6 @@ from amgs.sessions.lines import (
     count,
     fields,
     instant,
-    items,
     text,
 )
 from amgs.sessions.turn import Boundary, LoadedRules, Place, Session, TurnKind
@@ -43,7 +42,9 @@ _HUMAN: Final = (
 """Values of `promptSource` and `turnOrigin` of words that a person sent, by whatever way."""
 
 
-class _Reading:
+class ClaudeReading:
+    """A reading of records of Claude Code."""
+
     def __init__(self, path: Path, limit: int | None) -> None:
         self.made = SessionBuilder("Claude Code", "claude-code", path, limit)
         self._nodes: dict[str, RecordNode] = {}
@@ -75,7 +76,7 @@ class _Reading:
             kind = f"progress: {text(data.get('type')) or 'other'}"
             if data.get("type") == "agent_progress":
                 self._message(fields(data.get("message")), line.place, record, text(data.get("agentId")))
-        if text(record.get("uuid")) and record.get("isSidechain") is not True:
+        if "parentUuid" in record and text(record.get("uuid")) and record.get("isSidechain") is not True:
             self._chain(record, kind, before)
         if len(self.made.turns) == before:
             subtype = text(record.get("subtype") or fields(record.get("attachment")).get("type"))
@@ -291,15 +292,16 @@ def read(path: Path, end: int | None = None) -> Session:
     """The session in a file, or in its last so many bytes; see the module. Raises InputError for a file that cannot be
     read.
     """
-    return read_lines(path, partial(_Reading, path), end)
+    return read_lines(path, partial(ClaudeReading, path), end)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
     """Whether lines are of Claude Code: records with a `sessionId` and a `uuid` or `message`."""
     del path
+    if any("parts" in fields(one.get("message")) for one in first):
+        return False  # records of Qwen Code
     return any(
-        "sessionId" in one and ("parentUuid" in one or isinstance(one.get("message"), dict))
-        for one in items([*first])
+        "sessionId" in one and ("parentUuid" in one or isinstance(one.get("message"), dict)) for one in first
     )
 
 

@@ -1,8 +1,9 @@
 """Codex: `~/.codex/sessions/YEAR/MONTH/DAY/rollout-*.jsonl`.
 
 A line is `{timestamp, type, payload}`. What the model read and wrote are the `response_item` lines; `event_msg` lines
-mostly repeat them for the screen, and tell which of them the user sent. A compaction is a line `compacted`, whose `replacement_history` is what the model
-reads from then on; its summary may be encrypted. The oldest files have the items without a wrapper.
+mostly repeat them for the screen, and tell which of them the user sent. A compaction is a line `compacted`, whose
+`replacement_history` is what the model reads from then on; its summary may be encrypted. The oldest files have the
+items without a wrapper.
 
 Source: `RolloutLine` of the openai/codex repository.
 """

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from amgs.errors import InputError
 from amgs.sessions.building import SessionBuilder, SessionFormat
+from amgs.sessions.gemini_parts import gemini_parts, response_text
 from amgs.sessions.lines import (
     Line,
     Record,
@@ -147,7 +148,7 @@ class _Reading:
         for thought in items(record.get("thoughts")):
             if told := f"{text(thought.get('subject'))}\n{text(thought.get('description'))}".strip():
                 self.made.turn(place, "assistant", "thinking", told, **more)
-        for part in _parts(content):
+        for part in gemini_parts(content):
             if call := fields(part.get("functionCall")):
                 self._call(call, place, more)
             elif told := content_text(part):
@@ -161,13 +162,13 @@ class _Reading:
                 self.made.turn(place, "tool", "result", _told(call), failed=failed, **answer)
 
     def _user(self, content: Any, place: Place, more: dict[str, Any]) -> None:
-        for part in _parts(content):
+        for part in gemini_parts(content):
             told = content_text(part)
             if answer := fields(part.get("functionResponse")):
                 response = fields(answer.get("response"))
                 result = more | {"answers": text(answer.get("id")) or text(answer.get("name"))}
                 result["failed"] = "error" in response
-                self.made.turn(place, "tool", "result", _response(response), **result)
+                self.made.turn(place, "tool", "result", response_text(response), **result)
             elif _SUMMARY in told:
                 if not self.made.turns or self.made.turns[-1].kind != "boundary":
                     self.made.turn(
@@ -184,22 +185,11 @@ class _Reading:
         self.made.turn(place, "assistant", "call", "", (made,), **more)
 
 
-def _parts(content: Any) -> list[Record]:
-    """The parts of a content, which may be one text, one part or a list of both."""
-    every = content if isinstance(content, list) else [content]
-    return [{"text": one} if isinstance(one, str) else one for one in every if isinstance(one, (str, dict))]
-
-
-def _response(response: Record) -> str:
-    held = next((response[key] for key in ("error", "output", "content") if key in response), None)
-    return content_text(held) or (as_json(response) if response else "")
-
-
 def _told(call: Record) -> str:
     """What a call gave back, as text."""
     told = [
-        _response(fields(fields(part.get("functionResponse")).get("response"))) or content_text(part)
-        for part in _parts(call.get("result"))
+        response_text(fields(fields(part.get("functionResponse")).get("response"))) or content_text(part)
+        for part in gemini_parts(call.get("result"))
     ]
     return "\n".join(filter(None, told))
 

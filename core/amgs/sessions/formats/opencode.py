@@ -222,7 +222,8 @@ def read(path: Path) -> Session:
 def recognises(path: Path, first: Sequence[Record]) -> bool:
     """Whether a file is a database with these tables, an export, or the session of the folders."""
     if path.is_file() and is_sqlite(path):
-        return {"session", "message", "part"} <= tables_named_in(path)
+        tables = tables_named_in(path)
+        return {"session", "message", "part"} <= tables and "session_v2" not in tables
     if len(first) != 1:
         return False
     messages, info = items(first[0].get("messages")), fields(first[0].get("info"))

@@ -54,13 +54,14 @@ class ListedSession:
 @dataclass(frozen=True, slots=True)
 class SessionListing:
     """Sessions, the newest first. places: where was looked. left: how many files were not counted for want of time.
-    more: how many older ones there are.
+    more: how many older ones there are. unread: programs whose folders lie here and are not read, and where.
     """
 
     sessions: tuple[ListedSession, ...]
     places: tuple[str, ...]
     left: int = 0
     more: int = 0
+    unread: tuple[tuple[str, str], ...] = ()
 
 
 def list_sessions(
@@ -81,7 +82,38 @@ def list_sessions(
         if not project or project.lower() in one.project.lower():
             made.append(one)
     places = tuple(str(home / pattern.split("*", 1)[0]) for form in FORMATS for pattern in form.places)
-    return SessionListing(tuple(made), tuple(dict.fromkeys(places)), left)
+    return SessionListing(tuple(made), tuple(dict.fromkeys(places)), left, unread=tuple(_unread(home)))
+
+
+_NOT_READ: Final = (
+    ("Cursor's editor", ".config/Cursor/User/globalStorage/state.vscdb"),
+    ("Cursor's editor", "Library/Application Support/Cursor/User/globalStorage/state.vscdb"),
+    ("Amp", ".local/share/amp/threads"),
+    ("Crush", ".local/share/crush"),
+    ("Zed", ".local/share/zed/threads"),
+    ("Zed", "Library/Application Support/Zed/threads"),
+    ("Kimi", ".kimi/sessions"),
+    ("Kiro", ".kiro/sessions"),
+    ("Kiro", ".local/share/kiro-cli"),
+    ("Droid", ".factory/sessions"),
+    ("Grok", ".grok/sessions"),
+    ("Continue", ".continue/sessions"),
+    ("Junie", ".junie/sessions"),
+    ("Vibe", ".vibe/logs/session"),
+    ("gptme", ".local/share/gptme/logs"),
+    ("Windsurf", ".codeium/windsurf/cascade"),
+    ("iFlow", ".iflow/projects"),
+    ("Trae", ".trae/sessions"),
+    ("Antigravity's encrypted conversations", ".gemini/antigravity/conversations"),
+)
+"""Programs whose sessions are known by their folder alone."""
+
+
+def _unread(home: Path) -> Iterator[tuple[str, str]]:
+    """(program, where) of what lies here and is not read."""
+    for program, where in _NOT_READ:
+        if (home / where).exists():
+            yield program, str(home / where)
 
 
 def short_ids(sessions: Sequence[ListedSession]) -> list[str]:
@@ -238,7 +270,7 @@ def _files(home: Path, agent: str) -> Iterator[tuple[SessionFormat, Path, float,
                 except OSError:
                     continue
                 packed = path.suffix in (".zst", ".gz")
-                if about.st_size and path.is_file() and not (packed and path.with_suffix("").exists()):
+                if about.st_size and not (packed and path.with_suffix("").exists()):
                     yield form, path, about.st_mtime, about.st_size
 
 

@@ -78,6 +78,9 @@ def session_listing(result: SessionListing) -> ResultTable:
         f"{plural(result.left, 'file was', 'files were')} not counted for want of time"
         if result.left
         else "",
+        f"not read: {', '.join(f'{program} ({where})' for program, where in result.unread)}"
+        if result.unread
+        else "",
         "`session ID` opens one, `session last` the newest: the beginning of its id is enough"
         if rows
         else "",

@@ -1,0 +1,124 @@
+"""Antigravity and its CLI: `~/.gemini/antigravity*/brain/SESSION/.system_generated/logs/transcript.jsonl`.
+
+A line is a step: of the user, of the model with its calls, or of a tool, which names no call, so that it answers the
+first of its kind that waits. A compaction is a step `CHECKPOINT`. Tokens are not told.
+
+Source: the registry of session formats of the vshulcz/deja-vu repository.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.sessions.building import ListMarks, RecordReading, SessionBuilder, SessionFormat, read_lines
+from amgs.sessions.lines import (
+    Record,
+    as_json,
+    content_text,
+    fields,
+    instant,
+    items,
+    name,
+    parse_object,
+    text,
+)
+from amgs.sessions.turn import Boundary, Place, Session
+
+_REQUEST: Final = re.compile(r"<USER_REQUEST>\s*(.*?)\s*(?:</USER_REQUEST>|\Z)", re.DOTALL)
+_PUT_IN: Final = re.compile(r"<(ADDITIONAL_METADATA|USER_SETTINGS_CHANGE)>.*?</\1>\s*", re.DOTALL)
+_FAILED: Final = re.compile(r"exited with code [1-9]|^Error\b", re.MULTILINE)
+
+
+class _Reading(RecordReading):
+    def __init__(self, path: Path, limit: int | None) -> None:
+        super().__init__(SessionBuilder("Antigravity", "antigravity", path, limit))
+        self._waiting: list[tuple[str, str]] = []
+        """(name, id) of calls that have no result."""
+
+    def kind_of(self, record: Record) -> str:
+        """Where it comes from, and its type."""
+        return ": ".join(filter(None, (text(record.get("source")), text(record.get("type")))))
+
+    def record(self, record: Record, place: Place) -> None:
+        """The turns of one step."""
+        source, kind = text(record.get("source")), text(record.get("type"))
+        told = content_text(record.get("content"))
+        more: dict[str, Any] = {
+            "at": instant(record.get("created_at")),
+            "id": f"step {name(record.get('step_index'))}",
+        }
+        if kind == "CHECKPOINT":
+            self.made.turn(place, "system", "boundary", "", boundary=Boundary(), **more)
+            if told:
+                self.made.turn(place, "assistant", "summary", told, **more)
+        elif source == "USER_EXPLICIT":
+            self._user(told, place, more)
+        elif source == "MODEL" and kind in ("PLANNER_RESPONSE", ""):
+            self._model(record, told, place, more | {"request": f"line {place.line}"})
+        elif source == "MODEL" and told:
+            tool = kind.lower()
+            at = next((n for n, (called, _) in enumerate(self._waiting) if called == tool), 0)
+            _, id = self._waiting.pop(at) if self._waiting else ("", "")
+            failed = record.get("status") == "ERROR" or _FAILED.search(told[:2_000]) is not None
+            self.result(place, id, told, failed=failed, speaker=tool, **more)
+        elif told:
+            self.made.turn(place, "user", "injected", told, speaker=source.lower(), **more)
+
+    def finish(self) -> None:
+        """The session's id, which is its folder's."""
+        above = [above.name for above in self.made.path.parents]
+        self.made.know(id=above[2] if above[1:2] == [".system_generated"] else "")
+
+    def _user(self, told: str, place: Place, more: dict[str, Any]) -> None:
+        for found in _PUT_IN.finditer(told):
+            self.made.turn(place, "user", "injected", found[0].strip(), **more)
+        rest = _PUT_IN.sub("", told)
+        asked = _REQUEST.search(rest)
+        if words := (asked[1] if asked else rest).strip():
+            self.made.turn(place, "user", "said", words, **more)
+
+    def _model(self, record: Record, told: str, place: Place, more: dict[str, Any]) -> None:
+        if thought := text(record.get("thinking")):
+            self.made.turn(place, "assistant", "thinking", thought, **more)
+        if told:
+            self.made.turn(place, "assistant", "said", told, **more)
+        for number, call in enumerate(items(record.get("tool_calls"))):
+            tool, id = text(call.get("name")), text(call.get("id")) or f"{place.line}.{number}"
+            given = {key: _plain(value) for key, value in fields(call.get("args")).items()}
+            self.calls(place, tool, id, as_json(given), **more)
+            self._waiting.append((tool, id))
+
+
+def _plain(value: Any) -> Any:
+    """An argument, which is written as JSON within JSON."""
+    inner = parse_object(f'{{"value": {value}}}') if isinstance(value, str) else None
+    return inner["value"] if inner else value
+
+
+def read(path: Path, end: int | None = None) -> Session:
+    """The session in a file; see the module. Raises InputError for a file that cannot be read."""
+    return read_lines(path, partial(_Reading, path), end)
+
+
+def recognises(path: Path, first: Sequence[Record]) -> bool:
+    """Whether lines are steps with a source and an index."""
+    del path
+    return any(
+        "step_index" in one and one.get("source") in ("USER_EXPLICIT", "MODEL", "SYSTEM") for one in first
+    )
+
+
+FORMAT: Final = SessionFormat(
+    "antigravity",
+    "Antigravity",
+    "",
+    (".gemini/antigravity*/brain/*/.system_generated/logs/transcript.jsonl",),
+    recognises,
+    read,
+    ListMarks(re.compile(rb'"source"\s*:\s*"USER_EXPLICIT"'), re.compile(rb'"type"\s*:\s*"CHECKPOINT"')),
+    read_end=read,
+)

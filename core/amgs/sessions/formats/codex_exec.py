@@ -1,0 +1,97 @@
+"""Codex, headless output: what `codex exec --json` prints.
+
+A line is an event: `thread.started`, then for each turn items that were completed, and `turn.completed` with the tokens
+of the whole turn. What the user asked is not printed.
+
+Source: `exec_events.rs` of the openai/codex repository.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.sessions.building import RecordReading, SessionBuilder, SessionFormat, read_lines
+from amgs.sessions.lines import Record, as_json, content_text, count, fields, instant, text
+from amgs.sessions.turn import Place, Session
+from amgs.types.usage import Usage
+
+
+class _Reading(RecordReading):
+    def __init__(self, path: Path, limit: int | None) -> None:
+        super().__init__(SessionBuilder("Codex", "codex-exec", path, limit))
+        self._turn, self._first = 1, 0
+
+    def kind_of(self, record: Record) -> str:
+        """Its type, and that of its item."""
+        return ": ".join(filter(None, (text(record.get("type")), _kind(fields(record.get("item"))))))
+
+    def record(self, record: Record, place: Place) -> None:
+        """The turns of one event."""
+        kind = text(record.get("type"))
+        more: dict[str, Any] = {"at": instant(record.get("timestamp"))}
+        if kind == "thread.started":
+            self.made.know(id=text(record.get("thread_id")))
+        elif kind == "item.completed":
+            self._item(fields(record.get("item")), place, more)
+        elif kind == "turn.completed":
+            self._completed(_usage(fields(record.get("usage"))))
+        elif kind in ("turn.failed", "error"):
+            told = content_text(record.get("error")) or text(record.get("message"))
+            self.made.turn(place, "system", "injected", told or kind, **more)
+
+    def _item(self, item: Record, place: Place, more: dict[str, Any]) -> None:
+        kind, id = _kind(item), text(item.get("id"))
+        told = text(item.get("text"))
+        more = more | {"id": id}
+        if kind in ("agent_message", "assistant_message", "reasoning"):
+            self.made.turn(place, "assistant", "thinking" if kind == "reasoning" else "said", told, **more)
+        elif kind == "command_execution":
+            self.calls(place, "shell", id, {"command": text(item.get("command"))}, **more)
+            failed = item.get("exit_code") not in (0, None) or item.get("status") == "failed"
+            self.result(place, id, text(item.get("aggregated_output")), failed=failed, **more)
+        elif kind in ("file_change", "mcp_tool_call", "web_search", "todo_list", "collab_tool_call"):
+            given: Any = next(
+                (item[key] for key in ("changes", "arguments", "query", "items") if key in item), {}
+            )
+            self.calls(place, text(item.get("tool")) or kind, id, as_json(given), **more)
+            result = content_text(item.get("result")) or content_text(item.get("error"))
+            if result or item.get("status"):
+                failed = item.get("status") == "failed"
+                self.result(place, id, result or text(item.get("status")), failed=failed, **more)
+        elif kind == "error":
+            self.made.turn(place, "system", "injected", text(item.get("message")), **more)
+
+    def _completed(self, usage: Usage) -> None:
+        for turn in self.made.turns[self._first :] if usage.window else ():
+            if turn.role == "assistant":
+                self.made.change(turn, usage=usage, request=f"turn {self._turn}")
+        self._turn, self._first = self._turn + 1, len(self.made.turns)
+
+
+def _kind(item: Record) -> str:
+    return text(item.get("type") or item.get("item_type"))
+
+
+def _usage(told: Record) -> Usage:
+    cached = count(told.get("cached_input_tokens"))
+    return Usage(
+        max(0, count(told.get("input_tokens")) - cached), 0, cached, count(told.get("output_tokens"))
+    )
+
+
+def read(path: Path, end: int | None = None) -> Session:
+    """The session in a file; see the module. Raises InputError for a file that cannot be read."""
+    return read_lines(path, partial(_Reading, path), end)
+
+
+def recognises(path: Path, first: Sequence[Record]) -> bool:
+    """Whether lines are events of a thread and its items."""
+    del path
+    kinds = ("thread.started", "turn.started", "turn.completed", "item.started", "item.completed")
+    return any(one.get("type") in kinds for one in first)
+
+
+FORMAT: Final = SessionFormat("codex-exec", "Codex, headless output", "", (), recognises, read, read_end=read)

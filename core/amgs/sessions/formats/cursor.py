@@ -1,0 +1,69 @@
+"""Cursor's command line: `~/.cursor/projects/PROJECT/agent-transcripts/SESSION/SESSION.jsonl`.
+
+A line is a message in Anthropic's form, without ids, times, tokens, and results of tools. What the user asked stands in
+`<user_query>`, after `<timestamp>`. The chats of the editor lie in a database of its own, which is not read.
+
+Source: the registry of session formats of the vshulcz/deja-vu repository.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.sessions.anthropic_messages import parts_of, turns_of_part
+from amgs.sessions.building import ListMarks, RecordReading, SessionBuilder, SessionFormat, read_lines
+from amgs.sessions.lines import Record, content_text, fields, text
+from amgs.sessions.turn import Place, Session
+
+_TIME: Final = re.compile(r"\s*<timestamp>.*?</timestamp>\s*", re.DOTALL)
+
+
+class _Reading(RecordReading):
+    def __init__(self, path: Path, limit: int | None) -> None:
+        super().__init__(SessionBuilder("Cursor", "cursor", path, limit))
+
+    def record(self, record: Record, place: Place) -> None:
+        """The turns of one message."""
+        role = text(record.get("role"))
+        if role not in ("user", "assistant"):
+            return
+        more: dict[str, Any] = {"request": f"line {place.line}"} if role == "assistant" else {}
+        for part in parts_of(fields(record.get("message")).get("content")):
+            given = part
+            if role == "user" and (told := content_text(part)):
+                given = _TIME.sub("", told)
+            for who, kind, words, about in turns_of_part(given, role):
+                self.made.turn(place, who, kind, words, **more | about)
+
+
+def read(path: Path, end: int | None = None) -> Session:
+    """The session in a file; see the module. Raises InputError for a file that cannot be read."""
+    return read_lines(path, partial(_Reading, path), end)
+
+
+def recognises(path: Path, first: Sequence[Record]) -> bool:
+    """Whether lines have a role beside a message without one, and no ids."""
+    del path
+    return any(
+        "role" in one
+        and isinstance(message := one.get("message"), dict)
+        and "content" in message
+        and "role" not in message
+        for one in first
+    )
+
+
+FORMAT: Final = SessionFormat(
+    "cursor",
+    "Cursor",
+    "",
+    (".cursor/projects/*/agent-transcripts/**/*.jsonl",),
+    recognises,
+    read,
+    ListMarks(re.compile(rb'"role"\s*:\s*"user"'), re.compile(rb"(?!)")),
+    read_end=read,
+)

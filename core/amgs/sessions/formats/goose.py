@@ -1,0 +1,156 @@
+"""Goose: `~/.local/share/goose/sessions/sessions.db`, and before version 1.10 `sessions/SESSION.jsonl`.
+
+A file of lines begins with what is known of the session; the other lines, and the rows of `messages`, are messages
+whose content is a list of texts, thoughts, requests of tools and their responses. What a compaction writes is not shown
+to the user. Tokens are told of the session as a whole alone.
+
+Source: `session_manager.rs` and `message.rs` of the block/goose repository.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.errors import InputError
+from amgs.sessions.building import ListMarks, RecordReading, SessionBuilder, SessionFormat, read_lines
+from amgs.sessions.lines import Line, Record, content_text, fields, instant, items, parse_object, text
+from amgs.sessions.sqlite_file import is_sqlite, opened, tables_named_in
+from amgs.sessions.turn import Boundary, Place, Session
+
+_COLUMNS: Final = (
+    "id",
+    "name",
+    "description",
+    "working_dir",
+    "updated_at",
+    "provider_name",
+    "model_config_json",
+)
+_MESSAGES: Final = ("message_id", "role", "content_json", "created_timestamp", "metadata_json")
+
+
+class _Reading(RecordReading):
+    def __init__(self, path: Path, limit: int | None) -> None:
+        super().__init__(SessionBuilder("Goose", "goose", path, limit))
+
+    def know(self, about: Record) -> None:
+        """What is known of the session."""
+        model = parse_object(text(about.get("model_config_json"))) or {}
+        self.made.know(
+            id=text(about.get("id")),
+            project=text(about.get("working_dir")),
+            title=text(about.get("name")) or text(about.get("description")),
+            model=text(model.get("model_name")),
+        )
+
+    def kind_of(self, record: Record) -> str:
+        """Its role; of the first line, that it is the session's."""
+        return (
+            "session"
+            if "working_dir" in record
+            else f"message: {text(record.get('role')) or 'without a role'}"
+        )
+
+    def record(self, record: Record, place: Place) -> None:
+        """The turns of one message."""
+        if "working_dir" in record:
+            self.know(record)
+            return
+        role, metadata = text(record.get("role")), fields(record.get("metadata"))
+        id = text(record.get("id"))
+        more: dict[str, Any] = {"at": instant(record.get("created")), "id": id or f"message {place.line}"}
+        if role == "assistant":
+            more["request"] = more["id"]
+        unseen = metadata.get("userVisible") is False
+        for part in items(record.get("content")):
+            kind, told = text(part.get("type")), content_text(part)
+            if kind in ("toolRequest", "frontendToolRequest"):
+                call = fields(fields(part.get("toolCall")).get("value"))
+                self.calls(place, call.get("name"), part.get("id"), call.get("arguments"), **more)
+            elif kind == "toolResponse":
+                result = fields(part.get("toolResult"))
+                value = result.get("value", result.get("error"))
+                told = content_text(fields(value).get("content") or value)
+                failed = result.get("status") == "error" or fields(value).get("isError") is True
+                self.result(place, part.get("id"), told, failed=failed, **more)
+            elif kind in ("thinking", "redactedThinking"):
+                self.made.turn(place, "assistant", "thinking", text(part.get("thinking")), **more)
+            elif kind in ("contextLengthExceeded", "summarizationRequested", "conversationCompacted"):
+                self.made.turn(place, "system", "boundary", "", boundary=Boundary(), **more)
+            elif told and role == "assistant":
+                self.made.turn(place, "assistant", "summary" if unseen else "said", told, **more)
+            elif told:
+                self.made.turn(place, "user", "injected" if unseen else "said", told, **more)
+
+
+def read(path: Path) -> Session:
+    """The session in a file, the latest of a database; see the module. Raises InputError for what cannot be read."""
+    if not is_sqlite(path):
+        return read_lines(path, partial(_Reading, path))
+    ids = sessions_in(path)
+    if not ids:
+        raise InputError(f"{path} holds no session.", way_out="Give a database of Goose with one.")
+    return read_one(path, ids[0])
+
+
+def sessions_in(path: Path) -> Sequence[str]:
+    """The ids of the sessions in a database, the latest first; of another file, of the one. Raises InputError."""
+    if not is_sqlite(path):
+        return (read(path).id,)
+    with opened(path) as file:
+        return tuple(
+            str(id) for id, _ in reversed(file.rows("sessions", ("id", "updated_at"), ("updated_at", "id")))
+        )
+
+
+def read_one(path: Path, id: str) -> Session:
+    """The session with an id; raises InputError for none, and for a file that cannot be read."""
+    if is_sqlite(path):
+        with opened(path) as file:
+            if rows := file.rows("sessions", _COLUMNS, id=id):
+                reading = _Reading(path, None)
+                reading.know(dict(zip(_COLUMNS, rows[0], strict=True)))
+                messages = file.rows("messages", _MESSAGES, ("created_timestamp", "id"), session_id=id)
+                for number, (message, role, content, created, metadata) in enumerate(messages, 1):
+                    told = parse_object(f'{{"content": {content}}}')
+                    about = {"id": message, "role": role, "created": created}
+                    value = (
+                        None if told is None else {**told, **about, "metadata": parse_object(text(metadata))}
+                    )
+                    reading.take(Line(Place(number), value, "not JSON"))
+                return reading.made.session()
+    else:
+        session = read(path)
+        if session.id == id:
+            return session
+    raise InputError(f"{path} holds no session {id}.", way_out="Give an id of one that it holds.")
+
+
+def recognises(path: Path, first: Sequence[Record]) -> bool:
+    """Whether a file is a database with Goose's tables, or lines that begin with a session's folder."""
+    if path.is_file() and is_sqlite(path):
+        return {"sessions", "messages"} <= tables_named_in(path)
+    header = bool(first) and "working_dir" in first[0] and "role" not in first[0]
+    kinds = ("toolRequest", "toolResponse")
+    return header or any(part.get("type") in kinds for one in first for part in items(one.get("content")))
+
+
+FORMAT: Final = SessionFormat(
+    "goose",
+    "Goose",
+    "",
+    (".local/share/goose/sessions/sessions.db", ".local/share/goose/sessions/*.jsonl"),
+    recognises,
+    read,
+    ListMarks(
+        re.compile(rb'"role"\s*:\s*"user"'),
+        re.compile(rb'"conversationCompacted"'),
+        re.compile(rb'"toolResponse"'),
+    ),
+    inside=sessions_in,
+    read_one=read_one,
+)

@@ -1,0 +1,208 @@
+"""opencode 2: `~/.local/share/opencode/opencode*.db` with the tables `session_v2` and `session_message`.
+
+A record is a message: of the user, of the model with its content (texts, thoughts, calls with their results), or a
+compaction with its summary. A database that an earlier version began keeps that version's tables as they were on the
+day of the update: their sessions are read as before, and it is said that nothing is written there any more.
+
+Source: issues and parsers of public viewers that describe the tables of version 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.errors import InputError
+from amgs.sessions.building import RecordReading, SessionBuilder, SessionFormat
+from amgs.sessions.formats import opencode
+from amgs.sessions.lines import Line, Record, content_text, count, fields, instant, items, parse_object, text
+from amgs.sessions.opencode_messages import milliseconds
+from amgs.sessions.sqlite_file import SqliteFile, is_sqlite, opened, tables_named_in
+from amgs.sessions.turn import Boundary, Place, Session
+from amgs.types.usage import Usage
+
+_COLUMNS: Final = (
+    "id",
+    "parent_id",
+    "fork_session_id",
+    "directory",
+    "title",
+    "version",
+    "model",
+    "revert",
+    "time_updated",
+)
+_FROZEN: Final = (
+    "It was written by opencode 1: since the update to version 2 nothing is added to it; what was said later is in a"
+    " session of version 2."
+)
+
+
+class _Reading(RecordReading):
+    def __init__(self, path: Path) -> None:
+        super().__init__(SessionBuilder("opencode", "opencode2", path))
+        self._number = 0
+        self._window = 0
+        self._agent = ""
+
+    def session(self, file: SqliteFile, about: Record, agent: str = "") -> None:
+        """All messages of one session, in their order."""
+        self._agent, self._window = agent, 0
+        back = about.get("revert")
+        reverted = text(fields(parse_object(back) if isinstance(back, str) else back).get("messageID"))
+        rows = file.rows(
+            "session_message",
+            ("id", "type", "time_created", "data"),
+            ("seq", "time_created", "id"),
+            session_id=str(about["id"]),
+        )
+        gone = False
+        for id, kind, created, data in rows:
+            self._number += 1
+            record = parse_object(str(data))
+            gone = gone or (bool(reverted) and id == reverted)
+            line = Line(Place(self._number), record, "not a JSON object")
+            if record is not None:
+                known = {
+                    "message_id": str(id),
+                    "message_type": str(kind),
+                    "message_time": created,
+                    "gone": gone,
+                }
+                line = Line(line.place, {**record, **known})
+            self.take(line)
+
+    def kind_of(self, record: Record) -> str:
+        """The type of its row."""
+        return f"message: {record['message_type']}"
+
+    def record(self, record: Record, place: Place) -> None:
+        """The turns of one message."""
+        kind = record["message_type"]
+        created = milliseconds(fields(record.get("time")).get("created")) or record["message_time"]
+        more: dict[str, Any] = {
+            "at": instant(created),
+            "id": record["message_id"],
+            "agent": self._agent,
+            "abandoned": record["gone"],
+        }
+        told = text(record.get("text"))
+        if kind == "user" and told:
+            self.made.turn(place, "user", "said", told, **more)
+        elif kind == "assistant":
+            self._assistant(record, place, more)
+        elif kind == "compaction":
+            mark = Boundary(text(record.get("reason")), self._window or None)
+            self.made.turn(place, "system", "boundary", "", boundary=mark, **more)
+            if summary := text(record.get("summary")):
+                self.made.turn(place, "assistant", "summary", summary, **more)
+            if recent := text(record.get("recent")):
+                self.made.turn(place, "user", "injected", recent, **more)
+        elif kind == "shell":
+            ran = f"! {text(record.get('command'))}\n{content_text(record.get('output'))}"
+            self.made.turn(place, "user", "injected", ran, **more)
+        elif told:
+            self.made.turn(place, "user", "injected", told, speaker=kind, **more)
+
+    def _assistant(self, record: Record, place: Place, more: dict[str, Any]) -> None:
+        tokens, cost = fields(record.get("tokens")), record.get("cost")
+        cache = fields(tokens.get("cache"))
+        output = count(tokens.get("output")) + count(tokens.get("reasoning"))
+        usage = Usage(count(tokens.get("input")), count(cache.get("write")), count(cache.get("read")), output)
+        self._window = usage.window + usage.output if usage.window else self._window
+        more = more | {
+            "request": more["id"],
+            "usage": usage if usage.window else None,
+            "cost": cost if isinstance(cost, float) and cost > 0 else 0.0,
+        }
+        if not self._agent:
+            self.made.know(model=text(fields(record.get("model")).get("id")))
+        for part in items(record.get("content")):
+            kind = text(part.get("type"))
+            if kind == "tool":
+                state = fields(part.get("state"))
+                self.calls(place, part.get("name"), part.get("id"), state.get("input"), **more)
+                status = text(state.get("status"))
+                if status in ("completed", "error"):
+                    result = content_text(state.get("content")) or content_text(state.get("error"))
+                    self.result(place, part.get("id"), result, failed=status == "error", **more)
+            elif told := content_text(part):
+                self.made.turn(
+                    place, "assistant", "thinking" if kind == "reasoning" else "said", told, **more
+                )
+        if told := content_text(record.get("error")):
+            self.made.turn(place, "assistant", "injected", told, **more | {"usage": None})
+
+
+def _about(file: SqliteFile, **where: str) -> list[Record]:
+    rows = file.rows("session_v2", _COLUMNS, ("time_updated", "id"), **where)
+    return [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
+
+
+def sessions_in(path: Path) -> Sequence[str]:
+    """The ids of the sessions in a database, those of version 2 first, the latest first, without those of subagents.
+
+    Raises InputError for a file that cannot be read.
+    """
+    with opened(path) as file:
+        new = [str(one["id"]) for one in reversed(_about(file)) if not one["parent_id"]]
+    old = opencode.sessions_in(path) if _has_old(path) else ()
+    return (*new, *(id for id in old if id not in new))
+
+
+def read_one(path: Path, id: str) -> Session:
+    """The session with an id; raises InputError for none, and for a file that cannot be read."""
+    with opened(path) as file:
+        found = _about(file, id=id)
+        if found:
+            reading = _Reading(path)
+            reading.made.know(
+                id=id,
+                project=text(found[0]["directory"]),
+                title=text(found[0]["title"]),
+                version=text(found[0]["version"]),
+                model=text((parse_object(text(found[0]["model"])) or {}).get("id")),
+                parent=text(found[0]["fork_session_id"]) or text(found[0]["parent_id"]),
+                relation="fork"
+                if found[0]["fork_session_id"]
+                else "subagent"
+                if found[0]["parent_id"]
+                else "",
+            )
+            reading.session(file, found[0])
+            seen, waiting = {id}, [id]
+            while waiting:
+                for child in _about(file, parent_id=waiting.pop(0)):
+                    if str(child["id"]) not in seen:
+                        seen.add(str(child["id"]))
+                        waiting.append(str(child["id"]))
+                        reading.session(file, child, str(child["id"]))
+            return reading.made.session()
+    if not _has_old(path):
+        raise InputError(f"{path} holds no session {id}.", way_out="Give an id of one that it holds.")
+    return replace(opencode.read_one(path, id), notes=(_FROZEN,))
+
+
+def read(path: Path) -> Session:
+    """The latest session of a database; see the module. Raises InputError for what cannot be read, or holds none."""
+    ids = sessions_in(path)
+    if not ids:
+        raise InputError(f"{path} holds no session.", way_out="Give a database of opencode with one.")
+    return read_one(path, ids[0])
+
+
+def _has_old(path: Path) -> bool:
+    return {"session", "message", "part"} <= tables_named_in(path)
+
+
+def recognises(path: Path, first: Sequence[Record]) -> bool:
+    """Whether a file is a database with the tables of version 2."""
+    del first
+    return path.is_file() and is_sqlite(path) and {"session_v2", "session_message"} <= tables_named_in(path)
+
+
+FORMAT: Final = SessionFormat(
+    "opencode2", "opencode 2", "", (), recognises, read, inside=sessions_in, read_one=read_one
+)

@@ -1,0 +1,151 @@
+"""pi, and what is built on it: OpenClaw, OMP. `~/.pi/agent/sessions/PROJECT/TIME_ID.jsonl`.
+
+A line is an entry with `id` and `parentId`; together they are a tree, and what is not on the way back from the last
+entry was left. A compaction is an entry with its summary, the first entry that it kept, and the tokens before.
+
+Source: `docs/session.md` of the coding agent in the badlogic/pi-mono repository.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.sessions.branches import RecordNode, way_back
+from amgs.sessions.building import ListMarks, RecordReading, SessionBuilder, SessionFormat, read_lines
+from amgs.sessions.lines import Record, content_text, count, fields, instant, items, text
+from amgs.sessions.turn import Boundary, Place, Session
+from amgs.types.usage import Usage
+
+_AGENTS: Final = {".openclaw": "OpenClaw", ".clawdbot": "OpenClaw", ".omp": "OMP"}
+"""Programs by the folder in which their files lie."""
+
+
+class _Reading(RecordReading):
+    def __init__(self, path: Path, limit: int | None) -> None:
+        agent = next((_AGENTS[part] for part in path.parts if part in _AGENTS), "pi")
+        super().__init__(SessionBuilder(agent, "pi", path, limit))
+        self._nodes: dict[str, RecordNode] = {}
+        self._last = ""
+
+    def record(self, record: Record, place: Place) -> None:
+        """The turns of one entry."""
+        kind, id = text(record.get("type")), text(record.get("id"))
+        parent = text(record.get("parentId"))
+        if kind == "session":
+            self.made.know(
+                id=id,
+                project=text(record.get("cwd")),
+                version=f"{count(record.get('version')) or 1}",
+                forked=text(record.get("parentSession") or record.get("branchedFrom")),
+            )
+            return
+        more: dict[str, Any] = {"at": instant(record.get("timestamp")), "id": id, "parent": parent}
+        if id:
+            self._nodes[id] = RecordNode(parent, "other")
+            self._last = id
+        if kind == "message":
+            self._message(fields(record.get("message")), place, more)
+        elif kind == "compaction":
+            self._compaction(record, place, more)
+        elif kind == "branch_summary" and (told := text(record.get("summary"))):
+            self.made.turn(place, "user", "injected", told, speaker="branch summary", **more)
+        elif kind == "custom_message" and (told := content_text(record.get("content"))):
+            self.made.turn(place, "user", "injected", told, speaker=text(record.get("customType")), **more)
+        elif kind == "session_info" and (named := text(record.get("name"))):
+            self.made.facts["title"] = named
+        elif kind == "model_change":
+            self.made.know(model=text(record.get("modelId")))
+
+    def _message(self, message: Record, place: Place, more: dict[str, Any]) -> None:
+        role, told = text(message.get("role")), content_text(message.get("content"))
+        if role == "user" and told:
+            self.made.turn(place, "user", "said", told, **more)
+        elif role == "assistant":
+            self._assistant(message, place, more)
+        elif role == "toolResult":
+            failed = message.get("isError") is True
+            name = text(message.get("toolName"))
+            self.result(place, message.get("toolCallId"), told, failed=failed, speaker=name, **more)
+        elif role == "bashExecution":
+            ran = f"! {text(message.get('command'))}\n{text(message.get('output'))}"
+            self.made.turn(place, "user", "injected", ran, **more)
+        elif told or (told := text(message.get("summary"))):
+            kind = text(message.get("customType")) or role
+            self.made.turn(place, "user", "injected", told, speaker=kind, **more)
+
+    def _assistant(self, message: Record, place: Place, more: dict[str, Any]) -> None:
+        if model := text(message.get("model")):
+            self.made.facts["model"] = model
+        used = fields(message.get("usage"))
+        usage = Usage(*(count(used.get(key)) for key in ("input", "cacheWrite", "cacheRead", "output")))
+        cost = fields(used.get("cost")).get("total")
+        more = more | {
+            "request": text(message.get("responseId")) or more["id"] or f"line {place.line}",
+            "usage": usage if usage.window else None,
+            "cost": cost if isinstance(cost, float) and cost > 0 else 0.0,
+        }
+        content = message.get("content")
+        for part in items(content) or (
+            [{"type": "text", "text": content}] if isinstance(content, str) else []
+        ):
+            if part.get("type") == "toolCall":
+                self.calls(place, part.get("name"), part.get("id"), part.get("arguments"), **more)
+            elif part.get("type") == "thinking":
+                self.made.turn(place, "assistant", "thinking", text(part.get("thinking")), **more)
+            elif told := content_text(part):
+                self.made.turn(place, "assistant", "said", told, **more)
+        if told := text(message.get("errorMessage")):
+            self.made.turn(place, "assistant", "injected", told, **more | {"usage": None})
+
+    def _compaction(self, record: Record, place: Place, more: dict[str, Any]) -> None:
+        way = [*way_back(self._nodes, more["parent"])][::-1]
+        first = text(record.get("firstKeptEntryId"))
+        kept = tuple(way[way.index(first) :]) if first in way else ()
+        mark = Boundary("", count(record.get("tokensBefore")) or None, None, kept)
+        self.made.turn(place, "system", "boundary", "", boundary=mark, **more)
+        if told := text(record.get("summary")):
+            self.made.turn(place, "assistant", "summary", told, **more)
+
+    def finish(self) -> None:
+        """Which entries were left."""
+        if forked := self.made.facts.pop("forked", ""):
+            self.made.know(parent=Path(forked).stem.rpartition("_")[2], relation="fork")
+        way = way_back(self._nodes, self._last)
+        for turn in [turn for turn in self.made.turns if turn.id and turn.id not in way]:
+            self.made.change(turn, abandoned=True)
+
+
+def read(path: Path, end: int | None = None) -> Session:
+    """The session in a file; see the module. Raises InputError for a file that cannot be read."""
+    return read_lines(path, partial(_Reading, path), end)
+
+
+def recognises(path: Path, first: Sequence[Record]) -> bool:
+    """Whether a header of a session or entries of a tree come first."""
+    del path
+    header = any(one.get("type") == "session" and "id" in one and "cwd" in one for one in first[:1])
+    return header or any(
+        one.get("type") == "message" and "parentId" in one and "role" in fields(one.get("message"))
+        for one in first
+    )
+
+
+FORMAT: Final = SessionFormat(
+    "pi",
+    "pi, OpenClaw, OMP",
+    "2026-11-28, pi's version 3",
+    (
+        ".pi/agent/sessions/**/*.jsonl",
+        ".omp/agent/sessions/**/*.jsonl",
+        ".openclaw/agents/*/sessions/*.jsonl",
+        ".clawdbot/agents/*/sessions/*.jsonl",
+    ),
+    recognises,
+    read,
+    ListMarks(re.compile(rb'"role"\s*:\s*"user"'), re.compile(rb'"type"\s*:\s*"compaction"')),
+    read_end=read,
+)

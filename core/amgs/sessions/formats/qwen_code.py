@@ -1,0 +1,151 @@
+"""Qwen Code: `~/.qwen/projects/PROJECT/chats/SESSION.jsonl`, and subagents in `subagents/SESSION/agent-*.jsonl`.
+
+A line is a record with `uuid` and `parentUuid`, like Claude Code's, whose message has `parts` as Gemini's interface has
+them. What is not on the way back from the last record was rewound. A compaction is a `system` record of subtype
+`chat_compression`.
+
+Source: `ChatRecord` in `chatRecordingService.ts` of the QwenLM/qwen-code repository.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from amgs.sessions.anthropic_messages import words_of_user
+from amgs.sessions.branches import RecordNode, left_records
+from amgs.sessions.building import ListMarks, RecordReading, SessionBuilder, SessionFormat, read_lines
+from amgs.sessions.gemini_parts import gemini_parts, response_text
+from amgs.sessions.lines import Record, content_text, count, fields, instant, items, text
+from amgs.sessions.turn import Boundary, Place, Session
+from amgs.types.usage import Usage
+
+_BY_USER: Final = ("", "mid_turn_user_message", "realtime_message")
+"""Subtypes of a user's record that a person sent."""
+
+
+class _Reading(RecordReading):
+    def __init__(self, path: Path, limit: int | None) -> None:
+        super().__init__(SessionBuilder("Qwen Code", "qwen-code", path, limit))
+        self._nodes: dict[str, RecordNode] = {}
+        self._last, self._window = "", 0
+
+    def kind_of(self, record: Record) -> str:
+        """Its type and subtype."""
+        return ": ".join(filter(None, (text(record.get("type")), text(record.get("subtype")))))
+
+    def record(self, record: Record, place: Place) -> None:
+        """The turns of one record."""
+        self.made.know(
+            id=text(record.get("sessionId")),
+            project=text(record.get("cwd")),
+            branch=text(record.get("gitBranch")),
+            version=text(record.get("version")),
+        )
+        kind, id = text(record.get("type")), text(record.get("uuid"))
+        more: dict[str, Any] = {
+            "at": instant(record.get("timestamp")),
+            "id": id,
+            "parent": text(record.get("parentUuid")),
+        }
+        before = len(self.made.turns)
+        if kind == "assistant":
+            self.made.know(model=text(record.get("model")))
+            usage = _usage(fields(record.get("usageMetadata")))
+            self._window = usage.window + usage.output if usage.window else self._window
+            more |= {"request": id, "usage": usage if usage.window else None}
+        if kind == "system":
+            self._system(record, place, more)
+        else:
+            self._parts(record, kind, place, more)
+        own = self.made.turns[before:]
+        said = any(turn.kind == "said" for turn in own)
+        what = "answer" if kind != "user" and own else "said" if said else "put in" if own else "other"
+        self._nodes[id] = RecordNode(more["parent"], what, more.get("request", ""))  # type: ignore[arg-type]
+        self._last = id if own else self._last
+
+    def _parts(self, record: Record, kind: str, place: Place, more: dict[str, Any]) -> None:
+        sent = text(record.get("subtype")) in _BY_USER and text(record.get("provenance")) in ("", "real_user")
+        for part in gemini_parts(
+            fields(record.get("message")).get("parts", fields(record.get("message")).get("content"))
+        ):
+            told = content_text(part)
+            if call := fields(part.get("functionCall")):
+                self.calls(place, call.get("name"), call.get("id"), call.get("args"), **more)
+            elif answer := fields(part.get("functionResponse")):
+                response = fields(answer.get("response"))
+                id = text(answer.get("id")) or text(answer.get("name"))
+                self.result(place, id, response_text(response), failed="error" in response, **more)
+            elif told and kind == "assistant":
+                self.made.turn(
+                    place, "assistant", "thinking" if part.get("thought") is True else "said", told, **more
+                )
+            elif told:
+                for spoken, words, whose in words_of_user(told):
+                    who = text(record.get("subtype")) if not sent else whose
+                    self.made.turn(
+                        place, "user", "said" if spoken and sent else "injected", words, speaker=who, **more
+                    )
+
+    def _system(self, record: Record, place: Place, more: dict[str, Any]) -> None:
+        payload, subtype = fields(record.get("systemPayload")), text(record.get("subtype"))
+        if subtype == "custom_title":
+            self.made.facts["title"] = text(payload.get("customTitle") or payload.get("title"))
+        elif subtype == "parent_session":
+            self.made.know(
+                parent=text(payload.get("parentSessionId") or payload.get("sessionId")), relation="fork"
+            )
+        elif subtype == "chat_compression":
+            about = fields(payload.get("info"))
+            before = count(about.get("originalTokenCount")) or self._window or None
+            mark = Boundary("", before, count(about.get("newTokenCount")) or None)
+            self.made.turn(place, "system", "boundary", "", boundary=mark, **more)
+            for content in items(payload.get("compressedHistory")):
+                for part in gemini_parts(content.get("parts")):
+                    if told := content_text(part):
+                        self.made.turn(place, "assistant", "summary", told, **more)
+
+    def finish(self) -> None:
+        """What was rewound, and whose file it is."""
+        left = left_records(self._nodes, self._last)
+        for turn in [turn for turn in self.made.turns if turn.id in left]:
+            self.made.change(turn, abandoned=True)
+        path = self.made.path
+        if path.name.startswith("agent-") and path.parent.parent.name == "subagents":
+            self.made.facts["id"] = path.stem
+            self.made.know(parent=path.parent.name, relation="subagent")
+
+
+def _usage(told: Record) -> Usage:
+    """`promptTokenCount` are all that was read, the cached ones among them."""
+    cached = count(told.get("cachedContentTokenCount"))
+    output = count(told.get("candidatesTokenCount")) + count(told.get("thoughtsTokenCount"))
+    return Usage(max(0, count(told.get("promptTokenCount")) - cached), 0, cached, output)
+
+
+def read(path: Path, end: int | None = None) -> Session:
+    """The session in a file; see the module. Raises InputError for a file that cannot be read."""
+    return read_lines(path, partial(_Reading, path), end)
+
+
+def recognises(path: Path, first: Sequence[Record]) -> bool:
+    """Whether records are of a session, and their messages have parts."""
+    del path
+    return any(
+        "sessionId" in one and "uuid" in one and "parts" in fields(one.get("message")) for one in first
+    )
+
+
+FORMAT: Final = SessionFormat(
+    "qwen-code",
+    "Qwen Code",
+    "",
+    (".qwen/projects/*/chats/*.jsonl", ".qwen/projects/*/subagents/*/agent-*.jsonl"),
+    recognises,
+    read,
+    ListMarks(re.compile(rb'"type"\s*:\s*"user"'), re.compile(rb'"subtype"\s*:\s*"chat_compression"')),
+    read_end=read,
+)

@@ -35,7 +35,6 @@ def open_memory(
     place: Path | str = ":memory:",
     now: datetime = STILL,
     *,
-    index: str = "",
     read_only: bool = False,
 ) -> Memory:
     """A memory with the models of a rig, whose clock stands still at `now`."""
@@ -44,7 +43,6 @@ def open_memory(
         clock=BenchClock(now),
         embedder=rig.embedder,
         count_tokens=rig.count_tokens,
-        index=index,
         read_only=read_only,
     )
 

@@ -17,7 +17,7 @@ from amgs.wing_registry import WINGS
 
 _SECTIONS = (
     ("Open a memory", ("amgs.opening", "amgs.memory")),
-    ("Parts of a memory", ("amgs.api.", "amgs.diagnosis", "amgs.workers")),
+    ("Parts of a memory", ("amgs.api.", "amgs.diagnosis")),
     ("Over HTTP", ("amgs.client",)),
     ("What it gives and takes", ("amgs.types", "amgs.ingest.", "amgs.identity")),
     ("Settings, models, clocks", ("amgs.settings", "amgs.text.", "amgs.conversation.", "amgs.clock")),

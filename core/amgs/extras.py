@@ -44,7 +44,6 @@ EXTRA_OF: Final[Mapping[str, str]] = MappingProxyType(
         "optuna": "train",
         "psycopg": "postgres",
         "psycopg_pool": "postgres",
-        "lance": "lance",
     }
 )
 """The extra of pyproject.toml that brings a package, by the name that is imported."""

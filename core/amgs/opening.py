@@ -36,7 +36,6 @@ def open(
     recogniser: EntityRecogniser | None = None,
     count_tokens: Callable[[str], int] | None = None,
     summariser: AbstractiveSummariser | None = None,
-    index: str = "",
     read_only: bool = False,
     create: bool = True,
     accept_loss: bool = False,
@@ -49,9 +48,8 @@ def open(
     loaded on first use. Where one is not installed, a deterministic stand-in that needs no model takes its place,
     with a FallbackWarning: words hashed to vectors, which match wording and not meaning; names found by rules; token
     counts approximated (without a warning). summariser: writes the digests of conversations in words of its own,
-    marked as such; without one they cite. index: where words and vectors are looked up outside this process, a folder
-    or s3://bucket/prefix; `memory.index.build()` builds it, and what came since is found too. create: False where a
-    missing store is an error. accept_loss: open a store that has lost its last changes, and go on with what is left.
+    marked as such; without one they cite. create: False where a missing
+    store is an error. accept_loss: open a store that has lost its last changes, and go on with what is left.
 
     Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose embedder
     is not installed.
@@ -67,7 +65,6 @@ def open(
         recogniser=recogniser or names,
         count_tokens=count_tokens or TokenCounter(),
         summariser=summariser,
-        index=index,
         read_only=read_only,
         create=create,
         accept_loss=accept_loss,

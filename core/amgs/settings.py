@@ -101,7 +101,7 @@ class GraphSettings(SettingsSection):
     fresh_centrality_nodes: int = Field(
         default=10_000,
         ge=0,
-        description="Above this size a search uses the stored centrality, updated on closing or by a worker.",
+        description="Above this size a search uses the stored centrality, updated on closing and while it is served.",
     )
 
 

@@ -31,7 +31,6 @@ from amgs_app.command_line.global_options import (
     CorpusFolder,
     Form,
     Globals,
-    Index,
     Model,
     Now,
     ReadOnly,
@@ -46,7 +45,6 @@ from amgs_app.command_line.global_options import (
 from amgs_app.command_line.service_commands import (
     new_token,
     run_agents,
-    run_workers,
     serve_gateway,
     serve_memory,
     speak_mcp,
@@ -86,7 +84,7 @@ Exit codes: {IN_ONE_LINE}
 """
 
 
-_RUNNERS: Mapping[str, Callable[..., int]] = {"agents": run_agents, "workers": run_workers}
+_RUNNERS: Mapping[str, Callable[..., int]] = {"agents": run_agents}
 """What `run` below these words stays with; the operations beside it end."""
 
 _FRONT_ENDS: Mapping[str, Callable[..., int]] = {
@@ -300,7 +298,6 @@ def _root(
     theme: Theme = None,
     format: Form = None,
     settings: SettingsFile = None,
-    index: Index = None,
     connect: Connect = None,
     token: Token = None,
     read_only: ReadOnly = None,
@@ -316,7 +313,6 @@ def _root(
         theme,
         format,
         settings,
-        index,
         connect,
         token,
         read_only,

@@ -64,7 +64,7 @@ class Options:
 
     store: a path, or ":memory:". own: without a store or a corpus, the user's own memory even where it is not there
     yet. model: an id, a path, or "tiny" for no real model at all. now: the instant the whole run stands at. settings: a
-    TOML file. index: where the search index lies. connect: the address of a served memory, instead of a store; token:
+    TOML file. connect: the address of a served memory, instead of a store; token:
     the token for it. read_only: the store is opened for reading, so that several programs may have it open at once.
     """
 
@@ -76,7 +76,6 @@ class Options:
     theme: str | None = None
     settings: Path | None = None
     own: bool = False
-    index: str = ""
     connect: str = ""
     token: str = ""
     read_only: bool = False
@@ -417,7 +416,6 @@ class Engine:
                 read_only=self.options.read_only,
                 create=self.creates,
                 accept_loss=self.accept_loss,
-                index=self.options.index or self.settings.paths.index,
             )
         )
         self._memory = memory

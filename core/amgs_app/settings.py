@@ -88,10 +88,6 @@ class PathSettings(SettingsSection):
         description="Folder of the unpacked language model (540 MB in fp32, 270 MB in bf16); empty for the user's "
         "cache folder, off to unpack it at every start.",
     )
-    index: str = Field(
-        default="",
-        description="Where the search index is: a folder or s3://bucket/prefix; empty for beside the store.",
-    )
 
 
 class StoreSettings(SettingsSection):

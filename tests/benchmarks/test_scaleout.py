@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
-import re
-from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,17 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amgs.errors import InputError, StoreError, UsageError
+from amgs.errors import StoreError, UsageError
 from amgs.storage.opening import open_storage, remove
 from benchmarks.__main__ import run as run_benchmark
-from benchmarks.scaleout import sizing, skew, writer
+from benchmarks.scaleout import skew, writer
 from benchmarks.scaleout.kills import measure_kills
-from benchmarks.scaleout.migration import measure_migration
 from benchmarks.scaleout.parity import measure_parity
-from benchmarks.scaleout.policies import measure_policies
 from benchmarks.scaleout.run import run
 from benchmarks.scaleout.setup import ScaleoutEffort, ScaleoutSetup
-from benchmarks.scaleout.workers import measure_workers, workers_killed
 from tests.benchmarks.rigs import memory_rig
 from tests.engine.memory_world import open_memory, write_notes
 from tests.postgres_server import namespace
@@ -48,21 +42,6 @@ def test_what_a_killed_writer_acknowledged_is_there_and_a_promise_is_found_out(
         open_storage(setup.place("kills"), read_only=True)  # nothing of the bench is left
 
 
-def test_what_a_killed_worker_had_is_done_once_and_a_lie_is_found_out(postgres: str, tmp_path: Path) -> None:
-    setup = ScaleoutSetup(postgres, tmp_path, effort=ScaleoutEffort(kills=3))
-    found = measure_workers(memory_rig(), setup).metrics
-    assert found["worker_acknowledged"] == 120 and found["worker_acknowledged_lost"] == 0
-    assert found["worker_left_raw"] == found["worker_applied_twice"] == found["worker_tasks_unwritten"] == 0
-    assert found["worker_verified"] == 1
-    assert found["worker_unwritten_control"] >= 1 and found["worker_twice_control"] == 40
-
-
-def test_a_worker_of_a_file_that_is_killed_loses_nothing_either(tmp_path: Path) -> None:
-    found = workers_killed(memory_rig(), str(tmp_path / "m.duckdb"), 2, random.Random(3))
-    assert (found.acknowledged, found.lost, found.raw, found.unwritten, found.twice) == (80, 0, 0, 0, 0)
-    assert found.verified
-
-
 def test_writers_are_counted_by_what_they_acknowledged(
     postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,41 +50,6 @@ def test_writers_are_counted_by_what_they_acknowledged(
     found = writer.measure_writers(memory_rig(), setup).metrics
     assert found["writes_per_s_1"] > 0 and found["writes_per_s_file"] > 0
     assert found["writers_scale_8_over_1"] == found["writes_per_s_8"] / found["writes_per_s_1"]
-
-
-@pytest.fixture
-def books(tmp_path: Path) -> Path:
-    """A folder with one short book, whose every sentence is another."""
-    folder = tmp_path / "books"
-    folder.mkdir()
-    said = "\n\n".join(
-        f"The tide of day {n} rose to {n} inches. Did the pilot Harlan of day {n} see it rise? "
-        f"He wrote the number {n} into the log of the harbour."
-        for n in range(80)
-    )
-    (folder / "harbour.txt").write_text(said, encoding="utf-8")
-    return folder
-
-
-def test_what_policies_cost_is_measured_beside_equal_stores(
-    postgres: str, books: Path, tmp_path: Path
-) -> None:
-    effort = ScaleoutEffort(blocks=(150,), questions=9, frames=2, sample=20)
-    found = measure_policies(memory_rig(), ScaleoutSetup(postgres, tmp_path, books, effort))
-    assert found is not None
-    for what in ("search", "session", "note"):
-        assert found.metrics[f"policies_{what}_ratio"] > 0 < found.metrics[f"policies_{what}_control"]
-    with pytest.raises(StoreError, match="no store"):
-        open_storage(ScaleoutSetup(postgres, tmp_path).place("policies_with"), read_only=True)
-
-
-def test_a_whole_memory_is_copied_each_way(postgres: str, books: Path, tmp_path: Path) -> None:
-    effort = ScaleoutEffort(blocks=(150,), sample=20)
-    found = measure_migration(memory_rig(), ScaleoutSetup(postgres, tmp_path, books, effort))
-    assert found is not None and len(found.tables[0].rows) == 3
-    for way in ("into", "back", "control"):
-        assert found.metrics[f"migration_{way}_s_150"] > 0 < found.metrics[f"migration_{way}_rows_per_s_150"]
-    assert not list(tmp_path.glob("migrated-*"))
 
 
 def test_a_subject_that_is_none_or_lacks_its_data_is_said_so(
@@ -207,50 +151,6 @@ def test_uniform_tenants_are_even_wherever_skewed_ones_are_not() -> None:
     assert skewed["busiest first"].queries < skewed["hash"].queries
     assert skewed["hash, hot ones moved"].queries < skewed["hash"].queries
     assert 0 < skewed["hash, hot ones moved"].moved < 0.5
-
-
-# --- sizes --------------------------------------------------------------------------------------------------
-
-PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
-UNITS = sizing.BlockFigures.of(dict.fromkeys((field.name for field in fields(sizing.BlockFigures)), 1.0))
-
-
-def test_what_the_page_derives_follows_from_the_figures_it_gives() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    given = re.search(r"```json\n(\{.*?\})\n```", page, flags=re.S)
-    assert given is not None
-    measured = sizing.BlockFigures.of(json.loads(given[1]))
-    for row in sizing.side_by_side(measured):
-        assert f"| {' | '.join(row)} |" in page, row
-    for line in sizing.most_blocks(measured):
-        assert f"| {line.what} | {line.value} | {line.derived} |" in page, line
-
-
-@given(st.integers(1, 10**6), st.integers(2, 10**4))
-def test_a_plan_grows_with_its_blocks_and_with_every_figure(blocks: int, factor: int) -> None:
-    assert sizing.ivf_lists(blocks) <= sizing.ivf_lists(blocks * factor)
-    once, more = sizing.plan(blocks, UNITS), sizing.plan(blocks, replace(UNITS, rows=float(factor)))
-    changed = {line.what for line, other in zip(once, more, strict=True) if line.value != other.value}
-    assert changed <= {line.what for line in once if "PostgreSQL" in line.what}
-
-
-def test_sizes_and_durations_are_told_in_few_digits() -> None:
-    assert [sizing.size(one) for one in (999, 1540, 2.5e12, 9.999e5)] == [
-        "999 B",
-        "1.54 kB",
-        "2.50 TB",
-        "1000 kB",
-    ]
-    assert [sizing.duration(one) for one in (90, 7200, 3e5)] == ["90 s", "2 h", "3 days"]
-    assert (
-        sizing.most_blocks(replace(UNITS, process=2.0), sizing.Assumptions(ram=2000))[0].value
-        == "1,000 blocks"
-    )
-
-
-def test_a_figure_that_is_missing_is_named() -> None:
-    with pytest.raises(InputError, match="embed_per_core_s"):
-        sizing.BlockFigures.of({"rows": 1.0})
 
 
 def test_tables_tell_their_sizes_on_every_store(postgres: str, tmp_path: Path) -> None:

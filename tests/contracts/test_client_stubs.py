@@ -60,7 +60,7 @@ def test_arguments_that_a_method_does_not_take_are_refused_by_its_name(client: t
 
 def test_what_only_the_engine_takes_is_not_said_of_the_client() -> None:
     told = inspect.getdoc(MemoryClient.search) or ""
-    assert "top_k: how many at most." in told and "consistency: " in told
+    assert "top_k: how many at most." in told and "weights: " in told
     assert "keep: " not in told and "progress" not in (inspect.getdoc(MemoryClient.consolidate) or "")
 
 

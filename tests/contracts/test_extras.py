@@ -139,18 +139,16 @@ def test_every_package_that_is_imported_on_demand_belongs_to_the_extra_that_is_n
             "llama_index": "llama-index-core",
             "agents": "openai-agents",
             "psycopg_pool": "psycopg",
-            "lance": "pylance",
             "opentelemetry": "opentelemetry-proto",
             "google": "opentelemetry-proto",
         }.get(package, package)
         assert canonicalize_name(needed) in brought, package
 
 
-def test_all_extras_but_the_adapters_for_frameworks_and_what_many_machines_need_are_in_all() -> None:
+def test_all_extras_but_the_adapters_for_frameworks_are_in_all() -> None:
     (everything,) = EXTRAS["all"]
     adapters = {"langgraph", "llama-index", "openai-agents"}
-    large = {"lance"}  # 220 MB that one machine has no need of
-    assert Requirement(everything).extras == set(EXTRAS) - {"all", "dev"} - adapters - large
+    assert Requirement(everything).extras == set(EXTRAS) - {"all", "dev"} - adapters
 
 
 def test_what_ships_asks_for_ranges_and_exact_versions_stand_in_the_constraints() -> None:

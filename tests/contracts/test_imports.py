@@ -131,7 +131,6 @@ def test_a_search_by_words_imports_no_other_command_and_shows_its_result_alone(t
         "amgs.types.calibration",
         "amgs.types.decay",
         "amgs.types.entities",
-        "amgs.api.tasks",
         "amgs.api.frames",
         "amgs.storage.messages",
         "amgs.text.prose",

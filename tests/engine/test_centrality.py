@@ -1,4 +1,4 @@
-"""The centrality of a large graph: worked out by a worker, kept in the store, and the same for whoever searches."""
+"""The centrality of a large graph: worked out now and then, kept in the store, and the same for whoever searches."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from amgs.derived.centrality import LIVE, worked_out
+from amgs.derived.centrality import LIVE, CentralityFound
 from amgs.memory import Memory
 from amgs.settings import ConsolidationSettings, GraphSettings, Settings
 from amgs.types import HealthLine
-from amgs.types.tasks import TaskKind
-from amgs.workers import Worker
 from tests.engine.memory_world import open_memory, write_notes
 from tests.postgres_server import namespace
 
@@ -20,7 +18,6 @@ LARGE = Settings(
     graph=GraphSettings(fresh_centrality_nodes=3), consolidation=ConsolidationSettings(similarity=0.0)
 )
 """Six blocks with edges are a large graph."""
-ONLY: tuple[TaskKind, ...] = ("centrality",)
 
 
 @pytest.fixture(params=("duckdb", "postgres"))
@@ -49,31 +46,32 @@ def line(memory: Memory) -> HealthLine:
     return found
 
 
-def test_what_a_worker_works_out_is_what_every_search_goes_by(memory: Memory, place: str) -> None:
+def test_what_was_worked_out_is_what_every_search_goes_by(memory: Memory, place: str) -> None:
     assert set(scored(memory).values()) == {0.0}
-    assert (line(memory).standing, line(memory).verb) == ("act", "workers enqueue centrality")
+    assert (line(memory).standing, line(memory).verb) == ("act", "consolidate")
     before = memory.change_counter
-    said: list[str] = []
-    assert Worker(memory, "a", kinds=ONLY, say=said.append).run() == 1
-    assert said[0].startswith("centrality 1: of 6 blocks and ")
+    memory.lifecycle.keep_derived()
     assert memory.change_counter == before + 1  # an answer may differ now
     right = {block.id: memory.centrality(block.id) for block in memory.blocks(LIVE)}
     wanted = {i: (one.degree + one.eigenvector + one.pagerank) / 3 for i, one in right.items()}
     assert scored(memory) == {i: pytest.approx(wanted[i], abs=1e-9) for i in scored(memory)}
     assert max(scored(memory).values()) > 0.5
-    assert line(memory).standing == "well" and Worker(memory, "a", kinds=ONLY).run() == 0
+    memory.lifecycle.keep_derived()
+    assert line(memory).standing == "well" and memory.change_counter == before + 1
     if place.startswith("postgresql"):
         with open_memory(place, settings=LARGE) as other:
             assert scored(other) == scored(memory)
 
 
-def test_a_process_that_has_the_store_open_follows_a_worker_elsewhere(postgres: str, tmp_path: Path) -> None:
+def test_a_process_that_has_the_store_open_follows_what_another_works_out(
+    postgres: str, tmp_path: Path
+) -> None:
     place = namespace(postgres)
     with open_memory(place, settings=LARGE) as one, open_memory(place, settings=LARGE) as other:
         one.ingest_folder(write_notes(tmp_path / "notes"))
         one.consolidate()
         assert set(scored(other).values()) == {0.0}
-        Worker(one, "a", kinds=ONLY).run()
+        one.lifecycle.keep_derived()
         assert scored(other) == scored(one) and max(scored(other).values()) > 0.5
 
 
@@ -84,34 +82,32 @@ def test_a_look_at_a_block_changes_no_score(memory: Memory) -> None:
     assert scored(memory) == before
 
 
-def test_it_is_asked_for_once_the_inbox_is_done_and_again_after_more_than_a_hundredth(
-    memory: Memory, tmp_path: Path
-) -> None:
-    memory.ingest_text("The ferry waits for the tide at Harlin.")
-    assert memory.tasks.enqueue(ONLY) == ()
-    memory.consolidate()
-    (task,) = memory.tasks.enqueue(ONLY)
-    assert task.kind == "centrality" and memory.tasks.enqueue(ONLY) == ()
-    assert Worker(memory, "a", kinds=ONLY).run() == 1
-    assert memory.tasks.enqueue(ONLY) == ()
+def test_it_is_due_again_after_more_than_a_hundredth(memory: Memory) -> None:
+    memory.lifecycle.keep_derived()
+    assert line(memory).standing == "well"
     memory.ingest_text("The crane stands still on Sundays.")
     memory.consolidate()
     assert line(memory).standing == "watch"
-    assert len(memory.tasks.enqueue(ONLY)) == 1
 
 
 def test_of_one_graph_it_is_kept_once_and_none_replaces_a_later_one(memory: Memory) -> None:
-    early = worked_out(memory.tasks.graph_input())
+    derived = memory._context.derived
+
+    def found() -> CentralityFound:
+        with derived.reading() as state:
+            return derived.centrality.of(state.graph.view(), state.structure)
+
+    early = found()
     memory.ingest_text("The ferry waits for the tide at Harlin.")
-    late = worked_out(memory.tasks.graph_input())
-    assert memory.tasks.keep_centrality(late)
+    late = found()
+    assert derived.centrality.keep(late)
     counter = memory.change_counter
-    assert not memory.tasks.keep_centrality(late) and not memory.tasks.keep_centrality(early)
+    assert not derived.centrality.keep(late) and not derived.centrality.keep(early)
     assert memory.change_counter == counter
 
 
 def test_a_copy_is_scored_alike_and_an_erased_block_leaves_no_score(memory: Memory, tmp_path: Path) -> None:
-    Worker(memory, "a", kinds=ONLY).run()
+    memory.lifecycle.keep_derived()
     memory.exchange.export(tmp_path / "e.json")
     with open_memory(settings=LARGE) as copy:
         copy.exchange.load(tmp_path / "e.json")
@@ -122,8 +118,7 @@ def test_a_copy_is_scored_alike_and_an_erased_block_leaves_no_score(memory: Memo
         assert erased.rows["centrality"] == 1
 
 
-def test_closing_a_file_works_it_out_where_it_is_due(tmp_path: Path) -> None:
-    place = tmp_path / "m.duckdb"
+def test_closing_works_it_out_where_it_is_due(place: str, tmp_path: Path) -> None:
     with open_memory(place, settings=LARGE) as memory:
         memory.ingest_folder(write_notes(tmp_path / "notes"))
         memory.consolidate()
@@ -139,5 +134,5 @@ def test_a_small_graph_is_measured_as_it_is(tmp_path: Path) -> None:
     with open_memory() as memory:
         memory.ingest_folder(write_notes(tmp_path / "notes"))
         memory.consolidate()
-        assert max(scored(memory).values()) > 0 and memory.tasks.enqueue(ONLY) == ()
+        assert max(scored(memory).values()) > 0
         assert not [each for each in memory.health().lines if each.side == "centrality"]

@@ -16,7 +16,7 @@ from amgs import Memory
 from amgs.clock import FixedClock
 from amgs.derived.block_reader import State
 from amgs.derived.indexes import Derived
-from amgs.derived.search_tier import SEARCHABLE
+from amgs.derived.search_indexes import SEARCHABLE
 from amgs.errors import AmgsError
 from amgs.graph.view import GraphView, caught_up
 from amgs.ingest.raw_blocks import RawBlock

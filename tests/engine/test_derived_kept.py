@@ -145,8 +145,8 @@ def test_a_long_open_store_reads_its_vectors_from_beside_it_and_answers_the_same
         memory.ingest_many(RawBlock(text(i), NOW) for i in range(150))
         memory.apply_consolidation(memory.plan_consolidation())
         before = hits(memory)
-        assert memory.tasks.map_vectors()
-        assert not memory.tasks.map_vectors()  # nothing came since
+        assert memory.lifecycle.keep_derived()
+        assert not memory.lifecycle.keep_derived()  # nothing came since
         assert hits(memory) == before
         assert memory._context.derived.vectors().tail == 0
         memory.ingest_many(RawBlock(text(i), NOW) for i in range(150, 155))
@@ -172,7 +172,7 @@ def test_vectors_that_are_written_while_the_store_is_rewritten_leave_no_file(
             folder.mkdir(parents=True, exist_ok=True)  # as if it had not come to an end yet
 
         monkeypatch.setattr(VectorIndex, "write", rewritten_meanwhile)
-        memory.tasks.map_vectors()
+        memory.lifecycle.keep_derived()
         assert not list((Path(f"{path}.index") / "vectors").glob("*/matrix.npy"))
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amgs.exchange.migration import migrate
 
 from amgs.errors import StoreError, UsageError
-from amgs.exchange.migration import migrate
 from amgs.storage.access import access_of, grant, revoke
 from amgs.storage.opening import open_storage
 from tests.engine.memory_world import consolidated, open_memory

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from amgs.errors import StoreError, UsageError
-from amgs.exchange.migration import migrate
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.storage.opening import open_storage
@@ -145,7 +144,9 @@ def test_a_source_may_have_a_name_of_any_length(postgres: str, tmp_path: Path) -
         assert one.sources.names() == other.sources.names() and len(one.sources.names()) == 1
         assert one.sources.held([LONG]) == other.sources.held([LONG]) != ()
     copy = namespace(postgres)
-    migrate(file, copy)
+    with open_memory(file) as memory, open_memory(copy) as other:
+        memory.exchange.export(tmp_path / "m.json")
+        other.exchange.load(tmp_path / "m.json")
     with open_storage(copy) as storage:
         assert [each.name for each in storage.sources.names()] == [LONG]
 

@@ -16,7 +16,6 @@ from amgs.clock import FixedClock
 from amgs.conversation.material import MessageCounter
 from amgs.conversation.request_prefix import compare
 from amgs.errors import InputError
-from amgs.exchange.migration import migrate
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.storage.opening import open_storage
@@ -176,7 +175,9 @@ def test_a_database_keeps_prompts_as_a_file_does(postgres: str, tmp_path: Path) 
         opened.conversation.add("talk", [{"role": "user", "content": "Hi"}])
         opened.gateway.note(exchange(1, "Hi", usage=Usage(1, 2, 3, 4)))
         opened.gateway.note(exchange(2, "Hi", prompts=(GatewayPrompt("tools", '["\0"]'),)))
-    migrate(store, place)
+    with memory(store) as opened, memory(place) as other:
+        opened.exchange.export(tmp_path / "a.json")
+        other.exchange.load(tmp_path / "a.json")
     with memory(store, keep=2) as file, memory(place, keep=2) as server:
         assert server.gateway.exchange(1) == file.gateway.exchange(1)
         for opened in (file, server):

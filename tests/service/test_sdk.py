@@ -133,8 +133,8 @@ def test_a_missed_fact_is_diagnosed_and_mended_over_the_wire(address: str) -> No
 
 NOT_SERVED = {
     "where files lie, or what one process holds": {
-        "clock", "close", "discard", "ingest_file", "ingest_folder", "keep", "kept", "load", "namespaces", "open",
-        "path", "settings", "space", "transaction",
+        "clock", "close", "discard", "embed", "ingest_file", "ingest_folder", "keep", "kept", "load", "namespaces",
+        "open", "path", "settings", "space", "transaction",
     },
     "needs rows of the store, not an answer": {
         "blocks", "change_counter", "committed_changes", "count", "earliest", "edges", "gather", "has_source",
@@ -190,14 +190,12 @@ def test_the_client_has_every_name_of_memory_with_the_same_arguments(name: str) 
         (Entities, "EntitiesCalls"),
         (amgs.Conversations, "ConversationsCalls"),
         (amgs.GatewayLog, "GatewayLogCalls"),
-        (amgs.Tasks, "TasksCalls"),
         (amgs.Graph, "GraphCalls"),
         (amgs.Lifecycle, "LifecycleCalls"),
         (amgs.Calibration, "CalibrationCalls"),
         (amgs.Simulation, "SimulationCalls"),
         (SourceLibrary, "SourcesCalls"),
         (amgs.Diagnosing, "DiagnosisCalls"),
-        (amgs.SearchIndex, "IndexCalls"),
         *((loaded(wing.part), wing.calls) for wing in wings().values()),
     ],
 )

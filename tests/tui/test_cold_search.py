@@ -27,7 +27,6 @@ UNNEEDED = (
     "amgs_app.attached.remote_engine",
     "amgs.storage.reinforcements",
     "amgs.storage.monitors",
-    "amgs.storage.tasks",
 )
 SEARCH = ("search", "dome", "--layer", "keyword", "--layer", "fuzzy", "--top-k", "3")
 

@@ -62,7 +62,7 @@ def test_help_finds_commands_by_name_summary_and_synonym(
 
 
 def test_a_word_is_no_part_of_another_word(registry: Registry) -> None:
-    assert "workers list" not in names(registry, "help ask")  # its summary speaks of tasks
+    assert "metrics" not in names(registry, "help read")  # its summary speaks of what is spread
 
 
 def test_a_mistyped_word_still_gets_a_guess_and_a_synonym_typed_as_a_command_its_commands(

@@ -8,10 +8,7 @@ from datetime import datetime
 
 from amgs.api.context import MemoryContext
 from amgs.api.lifecycle import Lifecycle
-from amgs.api.tasks import Tasks
 from amgs.calibration.metrics import BRIER_GOAL
-from amgs.clock import parse_instant
-from amgs.errors import StoreError
 from amgs.frames import registry
 from amgs.lifecycle import consolidate, decay_forecast
 from amgs.lifecycle import verify as sound
@@ -31,14 +28,12 @@ from amgs.types import (
 )
 from amgs.types.entropy import entropy
 from amgs.types.health import Standing
-from amgs.types.topology import IndexLag, StoreTopology
+from amgs.types.topology import StoreTopology
 
 _DAYS = 7.0
 """How far ahead the health of decay looks."""
 _FULL = 0.95
 """Share of its budget from which a frame counts as full."""
-_FEW_BESIDE, _MANY_BESIDE = 1000, 0.05
-"""An index is stale with more blocks beside it than the one, and than this share of its own."""
 _SPLIT = 0.25
 """Share of lone blocks, or of faded edges, from which the graph wants a look."""
 
@@ -89,7 +84,6 @@ def health(context: MemoryContext) -> Health:
         ),
         of_diversity(storage.blocks.by_category()),
         of_decay(ahead, kept),
-        *of_index(context),
         *of_centrality(context),
         of_review(storage.reviews.waiting()),
         of_calibration(score, outcomes, context.settings.calibration.fewest_outcomes),
@@ -158,26 +152,6 @@ def of_decay(ahead: Forecast, blocks: int) -> HealthLine:
     )
 
 
-def of_index(context: MemoryContext) -> tuple[HealthLine, ...]:
-    """How far the search index outside the process is behind; nothing without one."""
-    if context.derived.tier is None:
-        return ()
-    try:
-        with context.storage.snapshot():
-            found = context.derived.tier.status(context.storage.structure_counter)
-    except StoreError as error:
-        return (HealthLine("index", "act", error.message, "index build"),)
-    if not found.version:
-        return (
-            HealthLine("index", "act", f"not built, {plural(found.lag, 'block')} beside it", "index build"),
-        )
-    stale = found.lag > max(_FEW_BESIDE, _MANY_BESIDE * found.rows)
-    told = f"{found.lag:,} of {found.rows:,} blocks changed since it was built"
-    return (
-        HealthLine("index", "watch" if stale else "well", told, "index build" if stale else "index status"),
-    )
-
-
 def of_centrality(context: MemoryContext) -> tuple[HealthLine, ...]:
     """Of which graph the centrality is that a large memory is scored by; nothing of a small one, which is measured."""
     stored = context.derived.centrality
@@ -187,14 +161,14 @@ def of_centrality(context: MemoryContext) -> tuple[HealthLine, ...]:
         of, due = context.storage.centrality.origin(), stored.due()
     if of is None:
         told = "never worked out: it counts 0 in every score"
-        return (HealthLine("centrality", "act", told, "workers enqueue centrality"),)
+        return (HealthLine("centrality", "act", told, "consolidate"),)
     told = f"of {plural(of.blocks, 'block')} and {plural(of.edges, 'edge')}, as of change {of.structure:,}"
     return (
         HealthLine(
             "centrality",
             "watch" if due else "well",
             told,
-            "workers enqueue centrality" if due else "graph stats",
+            "consolidate" if due else "graph stats",
         ),
     )
 
@@ -264,48 +238,8 @@ def _frame_faults(storage: Storage) -> list[Fault]:
     ]
 
 
-# What an open memory consists of beside one file, for whoever runs it.
-
-
-_CLAIMED = 8
-"""Running tasks that are named."""
-
-
 def topology(context: MemoryContext, blocks: int) -> StoreTopology | None:
-    """None for a memory in a file without an index elsewhere, without workers, and of which no task was ever asked."""
+    """Give what a memory in a database consists of; None for one in a file."""
     storage = context.storage
-    found = Tasks(context).list(_CLAIMED)
     own = storage.namespaces(own=True)
-    namespace = replace(own[0], blocks=blocks, changes=storage.change_counter) if own else None
-    index = _index(context)
-    if namespace is None and index is None and not found.workers and not found.counts:
-        return None
-    return StoreTopology(
-        namespace,
-        index,
-        found.workers,
-        _tasks(found.counts, "waiting"),
-        _tasks(found.counts, "running"),
-        _tasks(found.counts, "failed"),
-        tuple(each for each in found.tasks if each.state == "running"),
-    )
-
-
-def _tasks(counts: Mapping[str, int], state: str) -> int:
-    return sum(count for name, count in counts.items() if name.endswith(f" {state}"))
-
-
-def _index(context: MemoryContext) -> IndexLag | None:
-    tier = context.derived.tier
-    if tier is None:
-        return None
-    store_at = context.storage.structure_counter
-    try:
-        dataset = tier.dataset(store_at)
-    except StoreError as error:
-        return IndexLag(0, 0, 0, store_at, fault=error.message)
-    if dataset is None:
-        return IndexLag(0, 0, 0, store_at)
-    built = dataset.built
-    at = parse_instant(built.at) if built.at else None
-    return IndexLag(dataset.version, int(dataset.numbers.size), built.structure, store_at, at)
+    return StoreTopology(replace(own[0], blocks=blocks, changes=storage.change_counter)) if own else None

@@ -171,9 +171,16 @@ class Lifecycle(MemoryPart):
             lambda ids: self._context.storage.blocks.contents_of(ids),
             category_feedback.lessons(self._context.storage),
             self._context.settings.decay.profiles,
-            lambda ids: self._context.storage.prepared_vectors.get(ids, self._context.embedder.name),
             self._context.derived.raw_vectors.computed,
         )
+
+    def keep_derived(self, progress: Progress | None = None) -> bool:
+        """Work out what falls due while a memory stays open for long: write the vectors that came beside the store,
+        from where they are read from then on, and the centrality of a large graph. Whether vectors were written.
+        Raises Cancelled where progress is.
+        """
+        self._context.derived.settle_centrality()
+        return self._context.derived.keep_vectors(progress)
 
     # --- enhancement (AMGS §8.3) ------------------------------------------------------------------------
 

@@ -8,14 +8,13 @@ from datetime import datetime
 
 from amgs import bounds
 from amgs.api.context import MemoryPart
-from amgs.api.search_index import built_alone, counters
 from amgs.clock import ShiftedClock, as_utc
 from amgs.errors import UsageError
 from amgs.retrieval import search_log, waterfall
 from amgs.retrieval import why as following
 from amgs.retrieval.score import SEARCH_WEIGHTS
 from amgs.text.loading import load
-from amgs.types import CONSISTENCIES, BlockFilter, Consistency, Explanation, PastSearch, SearchResult, Weights
+from amgs.types import BlockFilter, Explanation, PastSearch, SearchResult, Weights
 
 SEARCHED = BlockFilter(statuses=("consolidated", "raw"))
 """What a search looks through unless told: raw blocks too, which only their words can find."""
@@ -34,7 +33,6 @@ class Retrieval(MemoryPart):
         weights: Weights | None = None,
         as_of: datetime | None = None,
         keep: bool = False,
-        consistency: Consistency = "strong",
     ) -> SearchResult:
         """The blocks that answer a query best, `.hits` in falling score, each with the passage that does; changes
         nothing.
@@ -45,14 +43,9 @@ class Retrieval(MemoryPart):
         unless given. weights: other weights of the five parts of a score. as_of: only what held at that instant, also
         what was superseded or archived since. keep: the search is kept, so that `why_then` explains it later by its
         number in `searches`; it is written with the next assembly or on closing, never in a memory opened for reading
-        only. consistency: of a memory with a search index outside the process, `strong` finds what was written since it
-        was built as well, `bounded` what was built alone; the answer has the counters of both.
+        only.
         Raises UsageError for a layer there is not, WeightsError for weights that do not sum to one.
         """
-        if consistency not in CONSISTENCIES:
-            raise UsageError(
-                f"There is no consistency {consistency!r}.", way_out=f"It is {' or '.join(CONSISTENCIES)}."
-            )
         wanted = filter or SEARCHED
         if as_of is not None:
             wanted = replace(wanted, as_of=as_utc(as_of))
@@ -64,8 +57,6 @@ class Retrieval(MemoryPart):
         with self._context.derived.searching(words_alone=words_alone) as sources:
             if wanted.as_of is not None:
                 sources = replace(sources, clock=ShiftedClock(wanted.as_of, base=sources.clock))
-            if consistency == "bounded":
-                sources = built_alone(self._context.derived, sources)
             result, gathered = waterfall.gathering(request, sources, top_k)
             if keep:
                 self._context.searches.keep(
@@ -76,8 +67,7 @@ class Retrieval(MemoryPart):
                     weights=request.weights,
                     most=self._context.settings.retrieval.searches,
                 )
-            built_at, store_at = counters(self._context.derived)
-            return replace(result, built_at=built_at, store_at=store_at)
+            return result
 
     def searches(self, limit: int = 20) -> tuple[PastSearch, ...]:
         """The latest searches that were kept, the newest first."""

@@ -35,7 +35,6 @@ from amgs.types import (
     BlockFilter,
     CategoryCurves,
     Centrality,
-    Consistency,
     ConsolidationPlan,
     ConsolidationSummary,
     DecayCurve,
@@ -46,8 +45,6 @@ from amgs.types import (
     FrameDefinition,
     GraphStats,
     Health,
-    IndexBuild,
-    IndexStatus,
     IngestReceipt,
     JournalEntry,
     JournalEntryDetail,
@@ -90,7 +87,6 @@ from amgs.types.diagnosis import Diagnosis, DiagnosisArguments, FixApplied
 from amgs.types.entities import EntityKnowledge, EntitySummary, EntityType
 from amgs.types.gateway import GatewayExchange
 from amgs.types.mentions import ConversationEntities, ConversationResolved, MentionType, ResolvedMention
-from amgs.types.tasks import Task, TaskKind, WorkerList
 from amgs.wings.packs.values import (
     PackAssembly,
     PackContent,
@@ -312,18 +308,6 @@ class AsyncGatewayLogCalls(ClientPart):
         that is not kept.
         """
 
-class AsyncTasksCalls(ClientPart):
-    """What workers are asked to do, who does it, and what came of it."""
-    async def list(self, limit: int = 50) -> WorkerList:
-        """The workers that are not gone, and `limit` tasks: the open and the failed ones first."""
-    async def enqueue(self, kinds: Sequence[TaskKind] = ()) -> tuple[Task, ...]:
-        """Ask for what is behind, of all kinds or of these; gives the new tasks. What is asked for
-        already, or has failed and waits for `retry`, is not asked for again. Raises UsageError for an
-        unknown kind.
-        """
-    async def retry(self) -> tuple[Task, ...]:
-        """Have the tasks that failed wait again; gives them."""
-
 class AsyncEntitiesCalls(ClientPart):
     """People, organisations, places, projects and topics that the memory names."""
     async def list(
@@ -480,20 +464,6 @@ class AsyncErasureCalls(ClientPart):
         """
     async def plan(self, ids: Sequence[str]) -> ErasurePlan:
         """What erasing blocks would take; changes nothing."""
-
-class AsyncIndexCalls(ClientPart):
-    """The search index outside the process: built, and how far it is behind."""
-    async def build(self, *, anew: bool = False, compact: bool = False) -> IndexBuild:
-        """Bring the index to the store's present state: what changed since the last build, or all of it
-        where nothing was built. Readers see the version before until the new one is whole, and the
-        store is written meanwhile.
-
-        anew: write every row; compact: join small files. Raises StoreError where the place cannot be
-        written, or another build has begun meanwhile; MissingExtraError where what keeps it is not
-        installed. Needs the right to write.
-        """
-    async def status(self) -> IndexStatus:
-        """At which state of the store the index was built, and what has changed since."""
 
 class AsyncPlansCalls(ClientPart):
     """Changes that are looked at first, applied if nothing else has changed since, and taken back."""
@@ -786,7 +756,6 @@ class AsyncMemoryClient(AwaitedTransport):
         filter: BlockFilter | None = None,
         weights: Weights | None = None,
         as_of: datetime | None = None,
-        consistency: Consistency = "strong",
     ) -> SearchResult:
         """The blocks that answer a query best, `.hits` in falling score, each with the passage that does;
         changes nothing.
@@ -796,10 +765,8 @@ class AsyncMemoryClient(AwaitedTransport):
         layers: of prefilter, keyword, fuzzy, vector, graph and score only these. filter: only blocks
         that pass it; raw and consolidated ones unless given. weights: other weights of the five parts
         of a score. as_of: only what held at that instant, also what was superseded or archived since.
-        consistency: of a memory with a search index outside the process, `strong` finds what was
-        written since it was built as well, `bounded` what was built alone; the answer has the counters
-        of both. Raises UsageError for a layer there is not, WeightsError for weights that do not sum to
-        one. Raises UsageError for a filter with a condition that the service does not take.
+        Raises UsageError for a layer there is not, WeightsError for weights that do not sum to one.
+        Raises UsageError for a filter with a condition that the service does not take.
         """
     async def why(
         self,
@@ -978,9 +945,6 @@ class AsyncMemoryClient(AwaitedTransport):
     def gateway(self) -> AsyncGatewayLogCalls:
         """What agents asked their model through the gateway, and what the model read when it answered."""
     @property
-    def tasks(self) -> AsyncTasksCalls:
-        """What workers are asked to do, who does it, and what came of it."""
-    @property
     def entities(self) -> AsyncEntitiesCalls:
         """People, organisations, places, projects and topics that the memory names."""
     @property
@@ -992,9 +956,6 @@ class AsyncMemoryClient(AwaitedTransport):
     @property
     def erasure(self) -> AsyncErasureCalls:
         """Blocks taken out for good, with a receipt."""
-    @property
-    def index(self) -> AsyncIndexCalls:
-        """The search index outside the process: built, and how far it is behind."""
     @property
     def plans(self) -> AsyncPlansCalls:
         """Changes that are looked at first, applied if nothing else has changed since, and taken back."""

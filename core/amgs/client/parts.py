@@ -135,14 +135,6 @@ PARTS: Final[Mapping[str, PartNames]] = {
         exchanges=derive("conversation_exchanges", "exchanges"),
         exchange=derive("conversation_exchanges"),
     ),
-    "tasks": part(
-        "TasksCalls",
-        "What workers are asked to do, who does it, and what came of it.",
-        "amgs.api.tasks:Tasks",
-        list=derive("workers_list"),
-        enqueue=derive("workers_enqueue", "tasks"),
-        retry=derive("workers_enqueue", "tasks", also={"failed": True}),
-    ),
     "entities": part(
         "EntitiesCalls",
         "People, organisations, places, projects and topics that the memory names.",
@@ -221,13 +213,6 @@ PARTS: Final[Mapping[str, PartNames]] = {
             says="{} Needs the right to operate.",
         ),
         plan=derive("block_delete", also=_PLAN, ids="blocks"),
-    ),
-    "index": part(
-        "IndexCalls",
-        "The search index outside the process: built, and how far it is behind.",
-        "amgs.api.search_index:SearchIndex",
-        build=derive("index_build", says="{} Needs the right to write."),
-        status=derive("index_status"),
     ),
     "plans": part(
         "PlansCalls",

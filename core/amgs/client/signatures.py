@@ -54,8 +54,6 @@ TAKES: Final[Mapping[str, Callable[..., dict[str, Any]]]] = {
     "GraphCalls.neighbourhood": lambda block_id, hops=1, limit=60, *, relations=(), since=None: locals(),
     "GraphCalls.neighbours": lambda block_id, hops=1, limit=60, *, relations=(), since=None: locals(),
     "GraphCalls.path": lambda start, goal: locals(),
-    "IndexCalls.build": lambda *, anew=False, compact=False: locals(),
-    "IndexCalls.status": lambda: locals(),
     "LifecycleCalls.accept": lambda review_id: locals(),
     "LifecycleCalls.calibrate": lambda method="isotonic": locals(),
     "LifecycleCalls.category_curves": lambda *, days=30: locals(),
@@ -98,7 +96,7 @@ TAKES: Final[Mapping[str, Callable[..., dict[str, Any]]]] = {
     "MemoryClient.redo": lambda operation_id=None: locals(),
     "MemoryClient.reliability": lambda bins=10, *, by=None, value=None: locals(),
     "MemoryClient.remove_edge": lambda source, target, *, kind=None: locals(),
-    "MemoryClient.search": lambda query, *, top_k=10, layers=None, filter=None, weights=None, as_of=None, consistency="strong": (
+    "MemoryClient.search": lambda query, *, top_k=10, layers=None, filter=None, weights=None, as_of=None: (
         locals()
     ),
     "MemoryClient.searches": lambda limit=20: locals(),
@@ -146,9 +144,6 @@ TAKES: Final[Mapping[str, Callable[..., dict[str, Any]]]] = {
     "SourcesCalls.plan_delete": lambda names: locals(),
     "SourcesCalls.plan_text": lambda name, text: locals(),
     "SourcesCalls.update": lambda name, text: locals(),
-    "TasksCalls.enqueue": lambda kinds=(): locals(),
-    "TasksCalls.list": lambda limit=50: locals(),
-    "TasksCalls.retry": lambda: locals(),
 }
 """The arguments by name, by the method that takes them."""
 WRITES: Final = frozenset(
@@ -172,7 +167,6 @@ WRITES: Final = frozenset(
         "frame_cached",
         "frame_delete",
         "frame_reset",
-        "index_build",
         "pack_assemble",
         "pack_judge",
         "pack_keep",
@@ -187,7 +181,6 @@ WRITES: Final = frozenset(
         "source_delete",
         "source_update",
         "undo",
-        "workers_enqueue",
     }
 )
 """Operations that change the memory."""

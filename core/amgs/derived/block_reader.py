@@ -76,7 +76,7 @@ class StateReader:
     and the blocks read. What it remembers is only ever put in place whole, so that several threads may read.
 
     roll, changes: of this state. before: the reader of an earlier state: what it knows is caught up with by
-    revision. kept: without one, scoring columns with the structure and the change counter they are of.
+    revision.
     """
 
     def __init__(
@@ -86,7 +86,6 @@ class StateReader:
         roll: Roll,
         changes: int,
         before: StateReader | None = None,
-        kept: tuple[ScoringColumns, int, int] | None = None,
     ) -> None:
         self._storage = storage
         self._changes = changes
@@ -94,7 +93,7 @@ class StateReader:
         self._roll = roll
         # What is known of each filter and of scoring, with the structure it is of.
         self._passing: dict[BlockFilter, tuple[NDArray[np.int64], int]] = {}
-        self._earlier = kept if kept is not None and kept[1] >= roll.whole_since else None
+        self._earlier: tuple[ScoringColumns, int, int] | None = None
         # A block keeps its number as long as it is there.
         self._numbers: dict[str, int] = {}
         self._blocks: BlocksRead | None = None

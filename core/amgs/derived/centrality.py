@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from amgs.graph.centrality import BRIEF_BYTES, Scores, measure, telling
 from amgs.graph.live import CentralitySnapshot
-from amgs.graph.view import GraphView, materialise
+from amgs.graph.view import GraphView
 from amgs.settings import GraphSettings
-from amgs.storage.edges import CentralityOrigin, EdgeColumns
+from amgs.storage.edges import CentralityOrigin
 from amgs.storage.store import Storage
 from amgs.types import BlockFilter
 
@@ -27,30 +27,12 @@ _DRIFT = 100
 
 
 @dataclass(frozen=True, eq=False)
-class GraphInput:
-    """All that centrality is worked out from: the edges, the numbers of the live blocks (n,), those of the brief ones
-    (k,), and of which graph.
-    """
-
-    edges: EdgeColumns
-    nodes: NDArray[np.int64]
-    brief: NDArray[np.int64]
-    origin: CentralityOrigin
-
-
-@dataclass(frozen=True, eq=False)
 class CentralityFound:
     """numbers (n,) of the live blocks, rising, and their scores (n,) in [0, 1]."""
 
     origin: CentralityOrigin
     numbers: NDArray[np.int64]
     scores: Scores
-
-
-def worked_out(given: GraphInput) -> CentralityFound:
-    """The centrality of every block of a graph; in whatever process this is."""
-    view = materialise(given.edges, given.nodes, given.origin.worked_out_at)
-    return CentralityFound(given.origin, view.nodes, measure(telling(view, given.brief)).importance())
 
 
 class StoredCentrality:
@@ -94,11 +76,6 @@ class StoredCentrality:
         if was.structure == self._storage.structure_counter:
             return False
         return _drifted(blocks, was.blocks) or _drifted(self._storage.edges.count(), was.edges)
-
-    def given(self, edges: EdgeColumns, nodes: NDArray[np.int64], now: datetime) -> GraphInput:
-        """What centrality is worked out from, as of this thread's snapshot."""
-        brief = self._storage.block_columns.brief(BRIEF_BYTES)
-        return GraphInput(edges, nodes, brief, self._origin(self._storage.structure_counter, nodes.size, now))
 
     def of(self, view: GraphView, structure: int) -> CentralityFound:
         """The centrality of a view of this structure, worked out here."""

@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amgs.derived.block_reader import State, StateReader
-from amgs.derived.centrality import GraphInput, StoredCentrality
+from amgs.derived.centrality import StoredCentrality
 from amgs.derived.kept import WORTH_KEEPING, KeptArrays
 from amgs.derived.raw_vectors import RawVectors
 from amgs.derived.roll import Roll
 from amgs.derived.search_indexes import SearchIndexes
-from amgs.derived.search_tier import SearchTier
 from amgs.errors import StoreError
 from amgs.graph.centrality import BRIEF_BYTES
 from amgs.graph.live import CentralitySnapshot, LiveGraph
@@ -50,25 +49,16 @@ _FEW_EDGES = 5000
 
 
 class Derived:
-    """The indexes and the graph of one open store, caught up for whoever reads; `close` seals them.
+    """The indexes and the graph of one open store, caught up for whoever reads; `close` seals them."""
 
-    index: where the search tier lies, a folder or s3://bucket/prefix; words and vectors are then looked up there, and
-    only what came since is held here. Raises UsageError for another address.
-    """
-
-    def __init__(
-        self, storage: Storage, embedder: Embedder, clock: Clock, settings: Settings, index: str = ""
-    ) -> None:
+    def __init__(self, storage: Storage, embedder: Embedder, clock: Clock, settings: Settings) -> None:
         self._storage = storage
         self._embedder = embedder
         self._clock = clock
         self._settings = settings
         beside = None if storage.file is None else Path(f"{storage.file}.index")
-        self.tier = SearchTier(storage, index, embedder, clock, settings.retrieval) if index else None
-        self._kept = KeptArrays(storage, self.tier)
-        self._search = SearchIndexes(
-            storage, embedder, self._kept, tier=self.tier, folder=beside, roll=self._caught_up_roll
-        )
+        self._kept = KeptArrays(storage)
+        self._search = SearchIndexes(storage, embedder, self._kept, folder=beside, roll=self._caught_up_roll)
         self.centrality = StoredCentrality(storage, settings.graph)
         self._entities: EntityCatalogue | None = None
         self._lock = threading.RLock()
@@ -163,7 +153,7 @@ class Derived:
     def sizes(self) -> dict[str, int]:
         """How many blocks the keyword index and the vectors hold, and how many edges the graph, after catching up."""
         with self._lock, self.reading() as state:
-            words = self._search.held_words(state.structure)
+            words = self._search.held_words()
             vectors = self._search.vectors(state.structure) if self._storage.meta.embedding_space() else None
             return {
                 "keyword index": words.documents,
@@ -181,15 +171,6 @@ class Derived:
             if not self._storage.read_only:
                 with self._storage.snapshot():
                     self._search.catch_up()
-            if self.tier is not None and self.tier.dataset(self._storage.structure_counter) is not None:
-                with self._storage.snapshot():
-                    self.tier.build(anew=True, erase=True)
-                self.keep()
-
-    def look_again(self) -> None:
-        """The search tier holds another version: whoever reads next takes it."""
-        with self._lock:
-            self._search.look_again()
 
     def close(self) -> None:
         """Catch up once more, seal the keyword index, and keep what was derived, so that the next open finds it
@@ -205,13 +186,6 @@ class Derived:
                         self._keep()
                 self._settle_centrality()
             self._search.close()
-            self._kept.close()
-
-    def graph_input(self) -> GraphInput:
-        """What the centrality of the latest state is worked out from, wherever that is done."""
-        with self.reading() as state:
-            nodes = self._caught_up_roll(state.structure).live
-            return self.centrality.given(self._storage.edges.table(), nodes, self._clock.now())
 
     def faults(self) -> list[Fault]:
         """Where an index does not hold what the store holds, after catching up."""
@@ -239,10 +213,6 @@ class Derived:
         if before is not None and changes != before.changes and not self._storage.followed(before.changes):
             self.forget(files=False)  # others may have kept a later state
             before = None
-        kept = None
-        if before is None and self._roll is None and (found := self._kept.columns()) is not None:
-            self._roll, scoring, at = found
-            kept = scoring, self._roll.structure, at
         if before is None or structure != before.structure:
             if self._graph.version >= 0:
                 self._seen_graph = self._graph
@@ -263,7 +233,6 @@ class Derived:
             self._caught_up_roll(structure),
             changes,
             None if before is None else before.blocks,
-            kept,
         )
         self._state = State(changes, structure, reader, self._graph, self._lay_out)
         return self._state
@@ -325,45 +294,22 @@ class Derived:
         state: State | None = getattr(self._here, "state", None)
         return self.centrality.snapshot(self._storage.change_counter if state is None else state.changes)
 
+    def settle_centrality(self) -> None:
+        """Work the centrality out where it is due, and have the store hold it."""
+        with self.reading() as state:
+            if not self.centrality.due():
+                return
+            found = self.centrality.of(state.graph.view(), state.structure)
+        self.centrality.keep(found)
+
     def _settle_centrality(self) -> None:
-        """Work the centrality out where it is due and this session has the graph at hand. Where several programs
-        write, that is left to workers: none of them waits for it when it ends.
-        """
+        """Do the same where this session has the graph at hand already."""
         graph = self._graph if self._graph.version >= 0 else self._seen_graph
-        if graph is None or graph.last is None or self._storage.file is None:
-            return
-        with contextlib.suppress(StoreError):  # a full disk
-            if self.centrality.due():
-                self.centrality.keep(self.centrality.of(graph.last, graph.version))
+        if graph is not None and graph.last is not None:
+            with contextlib.suppress(StoreError):  # a full disk
+                self.settle_centrality()
 
     # --- what lies beside the store ---------------------------------------------------------------------
-
-    def keep(self, progress: Progress | None = None) -> None:
-        """Keep at the place of the search index what an opening would derive, of the state as it is now; nothing where
-        programs do not share the store, since a file keeps it when it is closed.
-        """
-        kept = self._kept
-        if not kept.at_index:
-            return
-        with self._lock, self.reading() as state:
-            structure, changes, roll = state.structure, state.changes, self._caught_up_roll(state.structure)
-            missing = [name for name in ("columns", "blocks", "graph") if kept.lacks(name, structure)]
-            if roll.numbers.size < WORTH_KEEPING or not missing:
-                return
-            if progress is not None:
-                progress(0, len(missing), "keeping what an opening needs")
-            scoring, order, ids = state.blocks.scoring(), state.sequences(), self._caught_up_id_map(structure)
-            view = state.graph.view()
-        # What is written here does not change any more, so that nobody who searches waits for it.
-        writing = {
-            "columns": lambda: kept.put_columns(roll, scoring, changes),
-            "blocks": lambda: kept.put_order(structure, order, ids, changes),
-            "graph": lambda: kept.put_graph(structure, view, roll.highest, changes),
-        }
-        for done, name in enumerate(missing):
-            if progress is not None:
-                progress(done, len(missing), "keeping what an opening needs")
-            writing[name]()
 
     def keep_vectors(self, progress: Progress | None = None) -> bool:
         """Write the vectors beside the store where many came since that was done last, and read them from there from
@@ -392,18 +338,16 @@ class Derived:
         """Write beside the store what this session derived and the kept snapshots lack, where it would take long to
         derive again.
         """
-        kept, changes = self._kept, self._storage.change_counter
-        if kept.at_index:
-            return
+        kept = self._kept
         graph = self._graph if self._graph.version >= 0 else self._seen_graph or self._graph
         view = graph.last if kept.lacks("graph", graph.version) else None
         if view is not None and view.nodes.size >= WORTH_KEEPING:
-            kept.put_graph(graph.version, view, graph.highest, changes)
+            kept.put_graph(graph.version, view, graph.highest)
         sequences, at = self._sequences
         long = sequences is not None and sequences.traits.numbers.size >= WORTH_KEEPING
         if sequences is not None and long and kept.lacks("blocks", at):
             ids = self._caught_up_id_map(self._storage.structure_counter)
-            kept.put_order(at, sequences, ids, changes)
+            kept.put_order(at, sequences, ids)
         vectors, at = self._search.latest_vectors() if kept.keeps_vectors else (None, -1)
         if vectors is not None and _worth_writing(vectors):
             kept.put_vectors(at, vectors, self._settings.retrieval.approximate_from)

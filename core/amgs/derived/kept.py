@@ -1,26 +1,18 @@
-"""What is derived and kept from one opening to the next: beside the file of a store, or, where programs share the
-store, at the place of its search index.
-
-A program that shares its store believes what is kept only where each change since is known, so that it can be caught
-up; everything else is derived anew.
-"""
+"""What is derived and kept beside the file of a store from one opening to the next."""
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amgs.derived.roll import Numbers, Roll
+from amgs.derived.roll import Numbers
 from amgs.graph import live
 from amgs.index.id_map import IdMap
 from amgs.index.snapshot_store import Generation, SnapshotStore, Stamp, save_arrays
 from amgs.retrieval import sequence_index
-from amgs.storage.block_columns import ScoringColumns
 from amgs.types import Fault, Progress
 
 if TYPE_CHECKING:
-    from amgs.derived.search_tier import SearchTier
     from amgs.graph.view import GraphView
     from amgs.index.vector import VectorIndex
     from amgs.retrieval.sequence_index import SequenceIndex
@@ -30,33 +22,15 @@ WORTH_KEEPING = 2000
 """From this many blocks on, derived arrays are kept; below, deriving is faster than loading."""
 _VECTORS = 1
 """Format of the kept vectors."""
-_COLUMNS = 1
-"""Format of the kept columns."""
-_SCORING = tuple(each.name for each in fields(ScoringColumns) if each.name != "numbers")
-_BESIDE = ("vectors", "graph", "blocks")
-_AT_INDEX = ("graph", "blocks", "columns")
-"""What is kept beside a file, and at the place of a search index, which holds the vectors itself."""
 
 
 class KeptArrays:
-    """The kept arrays of one open store. tier: the search index, None without one."""
+    """The kept arrays of one open store."""
 
-    def __init__(self, storage: Storage, tier: SearchTier | None) -> None:
+    def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._formats = {
-            "vectors": _VECTORS,
-            "graph": live.FORMAT,
-            "blocks": sequence_index.FORMAT,
-            "columns": _COLUMNS,
-        }
-        self.at_index = storage.shared and tier is not None
-        self._tier = tier
-        self._snapshots = {name: self._opened(name) for name in (_AT_INDEX if self.at_index else _BESIDE)}
-
-    def close(self) -> None:
-        """Leave nothing of what was fetched."""
-        for snapshots in self._snapshots.values():
-            snapshots.close()
+        formats = {"vectors": _VECTORS, "graph": live.FORMAT, "blocks": sequence_index.FORMAT}
+        self._snapshots = {name: self._opened(name, format) for name, format in formats.items()}
 
     def forget(self) -> None:
         """Remove all of it: the store was filled from elsewhere."""
@@ -77,18 +51,11 @@ class KeptArrays:
 
     def latest(self, name: str) -> Generation | None:
         """What was kept of this store; what claims to be of its future is of a copy, and is not used."""
-        snapshots = self._snapshots.get(name)
-        if snapshots is None or snapshots.is_empty:
+        snapshots = self._snapshots[name]
+        if snapshots.is_empty:
             return None
         found = snapshots.latest(self._storage.meta.store_id())
-        changes, structure = self._storage.counters
-        if found is None or found.stamp.revision > structure:
-            return None
-        if self.at_index:
-            at = int(found.said.get("changes", changes + 1))
-            if at > changes or not self._storage.followed(at):
-                return None
-        return found
+        return None if found is None or found.stamp.revision > self._storage.structure_counter else found
 
     def graph(self) -> live.KeptGraph | None:
         """The graph."""
@@ -110,53 +77,27 @@ class KeptArrays:
         kept = self.latest("blocks")
         return IdMap.none() if kept is None else IdMap(kept.array("roll"), kept.array("ids"))
 
-    def columns(self) -> tuple[Roll, ScoringColumns, int] | None:
-        """Which blocks there are and their scoring columns, both of one structure, and the change counter then."""
-        kept = self.latest("columns")
-        if kept is None:
-            return None
-        at, numbers = kept.stamp.revision, kept.array("numbers")
-        return (
-            Roll(at, at, numbers, kept.array("status"), kept.array("embedded")),
-            ScoringColumns(numbers=kept.array("scored"), **{name: kept.array(name) for name in _SCORING}),
-            int(kept.said["changes"]),
-        )
-
     # --- writing ------------------------------------------------------------------------------------------
 
     def lacks(self, name: str, revision: int) -> bool:
         """Whether a snapshot can be written and is not of this revision already."""
-        if revision < 0 or name not in self._snapshots or not self._snapshots[name].writable:
+        if revision < 0 or not self._snapshots[name].writable:
             return False
         kept = self.latest(name)
         return kept is None or kept.stamp.revision != revision
 
-    def put_graph(self, version: int, view: GraphView, highest: int, changes: int) -> None:
+    def put_graph(self, version: int, view: GraphView, highest: int) -> None:
         """Keep a graph. highest: the highest number of a block then."""
-        said = {**live.said(view, highest), "changes": changes}
+        said = live.said(view, highest)
         with self._snapshots["graph"].writing(self._stamp(version), said) as folder:
             live.write(folder, view)
 
-    def put_order(self, structure: int, sequences: SequenceIndex, ids: IdMap, changes: int) -> None:
+    def put_order(self, structure: int, sequences: SequenceIndex, ids: IdMap) -> None:
         """Keep the order of all blocks, and their ids."""
-        said = {**sequence_index.said(sequences), "changes": changes}
+        said = sequence_index.said(sequences)
         with self._snapshots["blocks"].writing(self._stamp(structure), said) as folder:
             sequence_index.write(folder, sequences)
             save_arrays(folder, {"roll": ids.numbers, "ids": ids.ids})
-
-    def put_columns(self, roll: Roll, scoring: ScoringColumns, changes: int) -> None:
-        """Keep which blocks there are, and their scoring columns as of a change counter."""
-        with self._snapshots["columns"].writing(self._stamp(roll.structure), {"changes": changes}) as folder:
-            save_arrays(
-                folder,
-                {
-                    "numbers": roll.numbers,
-                    "status": roll.status,
-                    "embedded": roll.embedded,
-                    "scored": scoring.numbers,
-                    **{name: getattr(scoring, name) for name in _SCORING},
-                },
-            )
 
     def put_vectors(
         self,
@@ -172,22 +113,15 @@ class KeptArrays:
 
     @property
     def keeps_vectors(self) -> bool:
-        """Whether vectors are kept here, and not by a search index."""
-        return self._tier is None and "vectors" in self._snapshots and self._snapshots["vectors"].writable
+        """Whether vectors can be kept."""
+        return self._snapshots["vectors"].writable
 
     # --- inside -------------------------------------------------------------------------------------------
 
     def _stamp(self, revision: int) -> Stamp:
         return Stamp(self._storage.meta.store_id(), revision)
 
-    def _opened(self, name: str) -> SnapshotStore:
-        file, read_only, format = self._storage.file, self._storage.read_only, self._formats[name]
-        if not self.at_index or self._tier is None:
-            folder = None if file is None else Path(f"{file}.index") / name
-            return SnapshotStore(folder, format, read_only=read_only)
-        where = f"{self._tier.folder}/kept/{name}"
-        if "://" not in where:
-            return SnapshotStore(Path(where), format, read_only=read_only, shared=True)
-        from amgs.index.lance.dataset import StoredFiles
-
-        return SnapshotStore(None, format, read_only=read_only, remote=StoredFiles(where))
+    def _opened(self, name: str, format: int) -> SnapshotStore:
+        file = self._storage.file
+        folder = None if file is None else Path(f"{file}.index") / name
+        return SnapshotStore(folder, format, read_only=self._storage.read_only)

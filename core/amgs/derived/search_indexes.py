@@ -1,17 +1,16 @@
-"""The words and the vectors of a store, caught up: of this process's own indexes, or of the search tier.
+"""The words and the vectors of a store, caught up.
 
 Every call is made under the lock of what is derived, and inside a snapshot of the store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from amgs.derived.search_tier import SEARCHABLE, SearchTier, texts
 from amgs.errors import ModelError, StoreCorruptError, StoreError
 from amgs.index.ascending import without
 from amgs.index.keyword import KeywordIndex
@@ -19,7 +18,8 @@ from amgs.index.snapshot_store import Stamp
 from amgs.index.vector import VectorIndex
 from amgs.index.vector_base import Base
 from amgs.text.plural import plural
-from amgs.types import Fault
+from amgs.types import BlockFilter, Fault
+from amgs.types.block import untold
 
 if TYPE_CHECKING:
     from amgs.derived.kept import KeptArrays
@@ -28,11 +28,20 @@ if TYPE_CHECKING:
     from amgs.storage.store import Storage
     from amgs.text.embedding import Embedder
 
+SEARCHABLE = BlockFilter(statuses=("raw", "consolidated", "archived"))
+"""What words find."""
+_BATCH = 2000
+
+
+def texts(storage: Storage, numbers: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Give what of each block is indexed by words: its text, under the headings that the text does not tell."""
+    for start in range(0, len(numbers), _BATCH):
+        for number, content, meta in storage.blocks.texts(numbers[start : start + _BATCH]):
+            yield number, "\n".join((*untold(content, meta), content))
+
 
 class SearchIndexes:
-    """folder: where this process's own keyword index lies, None for memory; unused beside a tier. roll: which blocks
-    there are at a structure counter.
-    """
+    """folder: where the keyword index lies, None for memory. roll: which blocks there are at a structure counter."""
 
     def __init__(
         self,
@@ -40,20 +49,17 @@ class SearchIndexes:
         embedder: Embedder,
         kept: KeptArrays,
         *,
-        tier: SearchTier | None,
         folder: Path | None,
         roll: Callable[[int], Roll],
     ) -> None:
         self._storage = storage
         self._embedder = embedder
         self._kept = kept
-        self._tier = tier
         self._roll = roll
-        own = None if folder is None or tier is not None else folder / "keyword"
+        own = None if folder is None else folder / "keyword"
         self._keyword = KeywordIndex.open(own, read_only=storage.read_only)
         self._words: LexicalIndex | None = None
         self._words_at = -1
-        self._tier_vectors: tuple[Base, int] | None = None
         self._vectors: VectorIndex | None = None
         self._vectors_at = -1
 
@@ -64,22 +70,17 @@ class SearchIndexes:
         """
         if self._words is None or self._words_at != structure:
             check_space(self._storage, self._embedder)
-            self._words, self._words_at = self.held_words(structure), structure
+            self._words, self._words_at = self.held_words(), structure
         return self._words
 
-    def held_words(self, structure: int) -> LexicalIndex:
-        """The same, looked up anew and whatever embedder is at hand."""
-        if self._tier is not None:
-            return self._tier.words(self._roll(structure).searchable, structure)
+    def held_words(self) -> LexicalIndex:
+        """Give the same, looked up anew and whatever embedder is at hand."""
         self.catch_up()
         return self._keyword.view()
 
     def vectors(self, structure: int) -> VectorIndex:
         """The vectors of a structure; they are not changed any more."""
         index, at = self._vectors, self._vectors_at
-        kept = None if self._tier is None else self._tier.vectors(structure)
-        if kept is not self._tier_vectors:
-            self._tier_vectors, index = kept, None
         if index is None:
             index, at = self._opened_vectors()
         elif at != structure:
@@ -100,22 +101,16 @@ class SearchIndexes:
         self._vectors, self._vectors_at = None, -1
 
     def catch_up(self) -> None:
-        """Catch up this process's own keyword index, where no tier stands in its place."""
+        """Catch up the keyword index."""
         stamp = Stamp(self._storage.meta.store_id(), self._storage.structure_counter)
-        if self._tier is None and (stamp != self._keyword.stamp or not self._keyword.compared):
+        if stamp != self._keyword.stamp or not self._keyword.compared:
             roll = self._roll(stamp.revision)
             self._keyword.catch_up(roll.searchable, lambda some: texts(self._storage, some), stamp)
 
-    def look_again(self) -> None:
-        """The tier holds another version: whoever reads next takes it."""
-        self._words, self._words_at = None, -1
-
     def forget(self) -> None:
         """Drop what follows revisions: the store was filled from elsewhere."""
-        self.look_again()
+        self._words, self._words_at = None, -1
         self._vectors, self._vectors_at = None, -1
-        if self._tier is not None:
-            self._tier.forget()
 
     def begin_anew(self) -> None:
         """Remove the files of the keyword index and begin an empty one."""
@@ -127,13 +122,7 @@ class SearchIndexes:
 
     def faults(self) -> list[Fault]:
         """Where an index does not hold what the store holds, after catching up."""
-        found = (
-            self._keyword_faults()
-            if self._tier is None
-            else list(self._tier.faults(self._storage.structure_counter))
-        )
-        if found and self._tier is not None:
-            return found
+        found = self._keyword_faults()
         space = self._storage.meta.embedding_space()
         if space is None or space == (self._embedder.name, self._embedder.dimension):
             found += self._vector_faults()
@@ -176,10 +165,8 @@ class SearchIndexes:
         return found + self._kept.damage()
 
     def _opened_vectors(self) -> tuple[VectorIndex, int]:
-        """The vectors kept beside the store or in the tier, and their revision; none and -1 without any."""
+        """Read the vectors kept beside the store, and their revision; none and -1 without any."""
         space = self._storage.meta.embedding_space()
-        if self._tier_vectors is not None and space is not None:
-            return VectorIndex(space[1], self._tier_vectors[0]), self._tier_vectors[1]
         kept = self._kept.latest("vectors")
         if kept is not None and space is not None and kept.said.get("space") == list(space):
             return VectorIndex(space[1], Base.read(kept)), kept.stamp.revision

@@ -43,7 +43,6 @@ from amgs.types import Status
 from amgs.types.calibration import UseSign
 from amgs.types.gateway import PromptKind, prompt_id
 from amgs.types.mentions import MentionKind, MentionType
-from amgs.types.tasks import TaskKind, TaskState
 
 
 class _BlockState(BaseModel):
@@ -312,10 +311,10 @@ KNOWN: Mapping[tuple[str, str], Any] = {
     ("block_uses", "used_by"): UseSign,
     ("block_uses", "chance"): Share,
     ("tasks", "number"): Number,
-    ("tasks", "kind"): TaskKind,
+    ("tasks", "kind"): Name,
     ("tasks", "parameters"): Object,
     ("tasks", "wanted_at"): Count,
-    ("tasks", "state"): TaskState,
+    ("tasks", "state"): Name,
     ("tasks", "attempts"): Count,
     ("centrality", "block_id"): Id,
     ("centrality", "score"): Share,

@@ -4,9 +4,6 @@ A snapshot store is a folder of generations, one for each state of the store tha
 under another name, sealed with a stamp, and renamed into place: whoever opens the store finds a whole one or none, and
 a process that dies while it writes leaves the older one. A generation that lags behind the store is a beginning to
 catch up from. Arrays are mapped into memory, so that opening reads nothing.
-
-Where several programs share a place, each file is held against its checksum once before it is believed. An object store
-is a place as well: a generation is fetched into a folder of this process, and put there file by file, its stamp last.
 """
 
 from __future__ import annotations
@@ -14,28 +11,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 _STAMP = "stamp.json"
 _PART = ".part"
-
-
-class RemoteFiles(Protocol):
-    """Files outside this machine by their names, such as `7/stamp.json`; what fails raises OSError."""
-
-    def names(self) -> list[str]: ...
-    def fetch(self, name: str, to: Path) -> None: ...
-    def put(self, file: Path, name: str) -> None: ...
-    def remove(self, name: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +35,14 @@ class Stamp:
 
 @dataclass(frozen=True, eq=False)
 class Generation:
-    """One sealed generation. said: what was noted beside the arrays. mapped: the arrays, where they were opened with
-    it.
-    """
+    """One sealed generation. said: what was noted beside the arrays."""
 
     folder: Path
     stamp: Stamp
     said: Mapping[str, Any]
-    mapped: Mapping[str, NDArray[Any]] | None = None
 
     def array(self, name: str) -> NDArray[Any]:
         """An array by its name, mapped and read-only."""
-        if self.mapped is not None:
-            return self.mapped[name]
         # As a plain array: numpy's own mapped class makes every small slice dear.
         return np.asarray(np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
 
@@ -68,51 +50,26 @@ class Generation:
 class SnapshotStore:
     """One kind of derived files. folder: None for a store that lives in memory, which keeps nothing.
 
-    format: rises when what is written changes; generations of another format are left alone. shared: other programs
-    write there as well. remote: where they lie instead of in a folder.
+    format: rises when what is written changes; generations of another format are left alone.
     """
 
-    def __init__(
-        self,
-        folder: Path | None,
-        format: int,
-        *,
-        read_only: bool = False,
-        shared: bool = False,
-        remote: RemoteFiles | None = None,
-    ) -> None:
-        self._fetched = None if remote is None else tempfile.TemporaryDirectory(prefix="amgs-kept-")
-        self._folder = folder if self._fetched is None else Path(self._fetched.name)
+    def __init__(self, folder: Path | None, format: int, *, read_only: bool = False) -> None:
+        self._folder = folder
         self._format = format
-        self._remote = remote
-        self._shared = shared or remote is not None
-        self._looked: set[str] = set()
-        self._checked: Generation | None = None
-        self.writable = self._folder is not None and not read_only
-
-    def close(self) -> None:
-        """Leave nothing of what was fetched."""
-        if self._fetched is not None:
-            self._fetched.cleanup()
+        self.writable = folder is not None and not read_only
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing at all lies there, as far as can be told without a look elsewhere than on this machine."""
-        return self._folder is None or (self._remote is None and not self._folder.is_dir())
+        """Whether nothing at all lies there."""
+        return self._folder is None or not self._folder.is_dir()
 
     def latest(self, store: str) -> Generation | None:
         """The latest whole generation of a store; None when there is none."""
-        if self._folder is None:
-            return None
-        if self._remote is not None and store not in self._looked:
-            self._looked.add(store)
-            self._fetch(self._remote, self._folder, store)
-        if not self._folder.is_dir():
+        if self._folder is None or not self._folder.is_dir():
             return None
         found = [one for one in map(self._read, self._folder.iterdir()) if one is not None]
         own = [one for one in found if one.stamp.store == store]
-        latest = max(own, key=lambda one: one.stamp.revision, default=None)
-        return self._opened(latest) if latest is not None and self._shared else latest
+        return max(own, key=lambda one: one.stamp.revision, default=None)
 
     @contextmanager
     def writing(self, stamp: Stamp, said: Mapping[str, Any]) -> Iterator[Path]:
@@ -132,24 +89,17 @@ class SnapshotStore:
         except BaseException:
             shutil.rmtree(part, ignore_errors=True)
             raise
-        self._checked = None
         final = self._folder / str(stamp.revision)
         shutil.rmtree(final, ignore_errors=True)
         part.rename(final)
         for other in self._folder.iterdir():
             if other != final:
                 shutil.rmtree(other, ignore_errors=True)
-        if self._remote is not None:
-            self._send(self._remote, final)
 
     def forget(self) -> None:
         """Remove every generation."""
-        self._checked = None
         if self._folder is not None and self.writable:
             shutil.rmtree(self._folder, ignore_errors=True)
-            if self._remote is not None:
-                for name in _stamps_first(self._remote.names()):
-                    self._remote.remove(name)
 
     def damage(self, store: str) -> str:
         """What is wrong with the latest generation, read in full; empty when nothing is."""
@@ -158,51 +108,6 @@ class SnapshotStore:
             return ""
         bad = _differing(one.folder)
         return f"{', '.join(bad)} differ from what was written" if bad else ""
-
-    def _opened(self, one: Generation) -> Generation | None:
-        """A generation with its arrays, which stay though another program puts a later one in its place; None where a
-        file is not what was written.
-        """
-        if self._checked is not None and self._checked.folder == one.folder:
-            return self._checked
-        try:
-            if _differing(one.folder):
-                return None
-            arrays = {path.stem: one.array(path.stem) for path in one.folder.glob("*.npy")}
-        except (OSError, ValueError):  # taken away meanwhile
-            return None
-        self._checked = Generation(one.folder, one.stamp, one.said, arrays)
-        return self._checked
-
-    def _fetch(self, remote: RemoteFiles, folder: Path, store: str) -> None:
-        """Bring the latest generation of a store here; what cannot be had is not there."""
-        try:
-            names = remote.names()
-            stamps = sorted((name for name in names if name.endswith(f"/{_STAMP}")), key=len)
-            part = folder / f"fetched{_PART}"
-            part.mkdir(parents=True, exist_ok=True)
-            newest: tuple[int, str] | None = None
-            for name in stamps:
-                remote.fetch(name, part / _STAMP)
-                sealed = json.loads((part / _STAMP).read_text(encoding="utf-8"))
-                if sealed["store"] == store and (newest is None or sealed["revision"] > newest[0]):
-                    newest = int(sealed["revision"]), name.removesuffix(_STAMP)
-            if newest is not None:
-                remote.fetch(newest[1] + _STAMP, part / _STAMP)
-                for name in json.loads((part / _STAMP).read_text(encoding="utf-8"))["files"]:
-                    remote.fetch(newest[1] + Path(name).name, part / Path(name).name)
-                part.rename(folder / str(newest[0]))
-        except (OSError, ValueError, KeyError, TypeError):
-            return
-
-    def _send(self, remote: RemoteFiles, final: Path) -> None:
-        """Put a generation there, its stamp last, and remove the others."""
-        before = remote.names()
-        for path in sorted(final.iterdir(), key=lambda path: path.name == _STAMP):
-            remote.put(path, f"{final.name}/{path.name}")
-        for name in _stamps_first(before):
-            if not name.startswith(f"{final.name}/"):
-                remote.remove(name)
 
     def _read(self, folder: Path) -> Generation | None:
         """A generation whose stamp can be read and whose files have their sizes; their bytes are for `damage`."""
@@ -246,11 +151,6 @@ def _differing(folder: Path) -> list[str]:
     """The files of a generation that are not what was written."""
     files = json.loads((folder / _STAMP).read_text(encoding="utf-8"))["files"]
     return sorted(name for name, (_, checksum) in files.items() if _checksum(folder / name) != checksum)
-
-
-def _stamps_first(names: list[str]) -> list[str]:
-    """Names in the order in which they are removed: what has no stamp is no generation any more."""
-    return sorted(names, key=lambda name: not name.endswith(f"/{_STAMP}"))
 
 
 def _checksum(path: Path) -> int:

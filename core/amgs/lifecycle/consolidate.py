@@ -20,7 +20,6 @@ from amgs.index.neighbours import Near
 from amgs.lifecycle.categories import CategoryVerdict, categorise, decay_of, initial_confidence
 from amgs.lifecycle.category_feedback import NO_LESSONS, Lessons
 from amgs.lifecycle.linking import Contents, Fresh, LinkContext, link, node
-from amgs.lifecycle.prepared_vectors import Prepared, digest, none_prepared
 from amgs.lifecycle.self_detection import is_self_component, owner
 from amgs.log import journal
 from amgs.settings import DEFAULT_PROFILES, ConsolidationSettings, ProfileSettings
@@ -68,9 +67,8 @@ class ConsolidationInputs:
     """What a plan is made with, beside the blocks.
 
     near: the consolidated blocks nearest to each of many unit vectors (m, d), rows being numbers. read: texts
-    by ids. lessons: what the operator's corrections taught of categories. profiles: λ of each decay profile. prepared:
-    vectors that workers computed ahead, by ids; those of another text than is embedded here are not taken. computed: is
-    told texts with their vectors (n, d) as they are embedded.
+    by ids. lessons: what the operator's corrections taught of categories. profiles: λ of each decay profile.
+    computed: is told texts with their vectors (n, d) as they are embedded.
     """
 
     settings: ConsolidationSettings
@@ -80,7 +78,6 @@ class ConsolidationInputs:
     read: Contents
     lessons: Lessons = NO_LESSONS
     profiles: ProfileSettings = DEFAULT_PROFILES
-    prepared: Prepared = none_prepared
     computed: Callable[[Sequence[str], Vector], None] = lambda _texts, _vectors: None
 
 
@@ -147,17 +144,11 @@ def plan(
 
 
 def _embed(raw: Sequence[Block], means: ConsolidationInputs, progress: Progress | None) -> Vector:
-    """(n, d) unit vectors: those prepared, and the others, longest texts together so that a batch holds little
-    padding.
-    """
+    """Give (n, d) unit vectors, embedding the longest texts together so that a batch holds little padding."""
     embedder, batch = means.embedder, means.settings.batch
     texts = [embedding_text(b) for b in raw]
-    prepared = means.prepared([b.id for b in raw])
     matrix = np.zeros((len(raw), embedder.dimension), dtype=np.float32)
-    for row, (block, text) in enumerate(zip(raw, texts, strict=True)):
-        if block.id in prepared and prepared[block.id][0] == digest(text):
-            matrix[row] = prepared[block.id][1]
-    order = sorted(np.flatnonzero(~matrix.any(axis=1)).tolist(), key=lambda i: (len(texts[i]), i))
+    order = sorted(range(len(raw)), key=lambda i: (len(texts[i]), i))
     if order:
         load(embedder, "the encoder", progress)
     for start in range(0, len(order), batch):
@@ -261,7 +252,6 @@ def apply(
         if items:
             storage.blocks.update(after, np.stack([i.embedding for i in items]))
             storage.meta.put_embedding_space(embedder.name, embedder.dimension)
-            storage.prepared_vectors.delete([i.block.id for i in items])
         added = storage.edges.insert(_live(storage, [e for i in items for e in i.edges]))
         storage.scores.put("ATTENTION", _first_scores(items, weights, now), now)
         rows = [journal.block_row(before[b.id], b) for b in after] + [

@@ -69,9 +69,8 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         count_tokens: Callable[[str], int],
         recogniser: EntityRecogniser,
         summariser: AbstractiveSummariser | None = None,
-        index: str = "",
     ) -> None:
-        derived = Derived(storage, embedder, clock, settings, index)
+        derived = Derived(storage, embedder, clock, settings)
         # A block that stands in the pool of one frame stands in that of the next.
         counted = lru_cache(maxsize=_COUNTS_KEPT)(count_tokens)
         searches = SearchLog(storage)
@@ -100,7 +99,6 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         count_tokens: Callable[[str], int] | None = None,
         recogniser: EntityRecogniser | None = None,
         summariser: AbstractiveSummariser | None = None,
-        index: str = "",
         read_only: bool = False,
         create: bool = True,
         accept_loss: bool = False,
@@ -111,8 +109,7 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
         Without an embedder, the one that made the store's embeddings is taken; in a store that has none yet,
         `new_embedder`. For models that are not given, deterministic ones that need none serve. create: False
         where a missing store is an error. accept_loss: open a store that has lost its last changes, and go on with
-        what is left. summariser: writes the digests of conversations in words of its own, marked as such. index:
-        where words and vectors are looked up outside this process, a folder or s3://bucket/prefix (see `memory.index`).
+        what is left. summariser: writes the digests of conversations in words of its own, marked as such.
         Raises StoreLockedError, StoreTooNewError, StoreCorruptError or StoreError; ModelError for a store whose
         embedder is not installed.
         """
@@ -126,7 +123,6 @@ class Memory(BlockMethods, LifecycleMethods, RetrievalMethods, Intake):
                 count_tokens=count_tokens or approximate_tokens,
                 recogniser=recogniser or RuleRecogniser(),
                 summariser=summariser,
-                index=index,
             )
         except BaseException:
             storage.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,11 +23,10 @@ if TYPE_CHECKING:
     from amgs.api.gateway import GatewayLog
     from amgs.api.graph import Graph
     from amgs.api.lifecycle import Lifecycle
-    from amgs.api.search_index import SearchIndex
     from amgs.api.simulation import Simulation
     from amgs.api.sources import SourceLibrary
-    from amgs.api.tasks import Tasks
     from amgs.diagnosis.diagnosing import Diagnosing
+    from amgs.types import Progress, Vector
 
 
 class OpenMemory(WingParts):
@@ -52,6 +52,10 @@ class OpenMemory(WingParts):
     def space(self) -> tuple[str, int]:
         """Name and dimension of the embedder that vectors are computed with."""
         return self._opened.embedder.name, self._opened.embedder.dimension
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vector:
+        """Embed texts by the memory's own embedder, as unit vectors (n, d)."""
+        return self._opened.embedder.embed(texts, progress)
 
     @property
     def sources(self) -> SourceLibrary:
@@ -129,20 +133,6 @@ class OpenMemory(WingParts):
         from amgs.api.simulation import Simulation
 
         return Simulation(self._context, self.lifecycle.means)
-
-    @property
-    def tasks(self) -> Tasks:
-        """What workers are asked to do, who does it, and what came of it."""
-        from amgs.api.tasks import Tasks
-
-        return Tasks(self._context)
-
-    @property
-    def index(self) -> SearchIndex:
-        """The search index outside the process: built, caught up, and how it stands to the store."""
-        from amgs.api.search_index import SearchIndex
-
-        return SearchIndex(self._context)
 
     @property
     def erasure(self) -> Erasure:

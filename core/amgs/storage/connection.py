@@ -10,7 +10,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
@@ -219,12 +219,6 @@ class SqlConnection(ABC):
         hears; a notice may be missed, so look at the counter afterwards. Raises StoreError where the server is gone.
         """
         del seconds
-
-    def alone(self) -> AbstractContextManager[None]:
-        """Inside, over many transactions, no other program writes to the store. Raises StoreLockedError where one goes
-        on writing, and StoreError for whatever is written after the connection that keeps others out was lost.
-        """
-        return nullcontext()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

@@ -40,13 +40,12 @@ def open_storage(
     read_only: bool = False,
     create: bool = True,
     accept_loss: bool = False,
-    unfinished: bool = False,
 ) -> Storage:
     """Open or create the store at a path and bring its schema up to date; one that is refused is left as it was.
 
     path: a file in a folder that is there, ":memory:", or `postgresql://user@host/database?namespace=name`.
     create: False where a missing store is an error. accept_loss: open a store that has lost its last changes, and go
-    on with what is left. unfinished: open one into which a memory was copied in part; else that is refused.
+    on with what is left.
     Raises StoreLockedError, StoreTooNewError, StoreCorruptError, or StoreError for anything else; UsageError for an
     address that holds a password, MissingExtraError where what talks to the database is not installed.
     """
@@ -60,8 +59,7 @@ def open_storage(
         from amgs.storage.duckdb.storage import DuckDBStorage
 
         storage = DuckDBStorage.open(path, read_only=read_only, create=create, accept_loss=accept_loss)
-    if not unfinished:
-        _check_whole(storage)
+    _check_whole(storage)
     return storage
 
 
@@ -71,10 +69,9 @@ def _check_whole(storage: Storage) -> None:
         told = storage.meta.get(MIGRATION)
         if told is not None:
             raise StoreError(
-                f"{storage.path} holds a part of {json.loads(told)['source']}, which was not migrated to the end.",
+                f"{storage.path} holds a part of {json.loads(told)['source']}, which was not copied to the end.",
                 title="The store is not whole",
-                way_out="Migrate it again.",
-                about="migration",
+                way_out="Export that memory, and import it into a new store.",
             )
     except BaseException:
         storage.close()

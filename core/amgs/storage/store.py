@@ -27,12 +27,10 @@ if TYPE_CHECKING:
     from amgs.storage.frames import FrameCacheStorage, ScoreStorage
     from amgs.storage.messages import ExchangeStorage, MentionStorage, MessageStorage
     from amgs.storage.monitors import MonitorStorage
-    from amgs.storage.prepared_vectors import PreparedVectorStorage
     from amgs.storage.reinforcements import ReinforcementStorage
     from amgs.storage.reviews import ReviewStorage
     from amgs.storage.sources import SourceStorage
     from amgs.storage.tables import TableStorage
-    from amgs.storage.tasks import TaskStorage
     from amgs.storage.undone import UndoneStorage
 
 
@@ -131,22 +129,10 @@ class Storage(SqlConnection):
         return ExchangeStorage(self)
 
     @cached_property
-    def tasks(self) -> TaskStorage:
-        from amgs.storage.tasks import TaskStorage
-
-        return TaskStorage(self)
-
-    @cached_property
     def deleted_blocks(self) -> DeletedBlockStorage:
         from amgs.storage.erasure import DeletedBlockStorage
 
         return DeletedBlockStorage(self)
-
-    @cached_property
-    def prepared_vectors(self) -> PreparedVectorStorage:
-        from amgs.storage.prepared_vectors import PreparedVectorStorage
-
-        return PreparedVectorStorage(self)
 
     @cached_property
     def as_of(self) -> AsOfStorage:

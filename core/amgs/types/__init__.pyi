@@ -80,10 +80,6 @@ from amgs.types.retrieval import ScoreParts as ScoreParts
 from amgs.types.retrieval import SearchResult as SearchResult
 from amgs.types.retrieval import StemReading as StemReading
 from amgs.types.retrieval import Weights as Weights
-from amgs.types.topology import CONSISTENCIES as CONSISTENCIES
-from amgs.types.topology import Consistency as Consistency
-from amgs.types.topology import IndexBuild as IndexBuild
-from amgs.types.topology import IndexStatus as IndexStatus
 from amgs.types.topology import StoreChange as StoreChange
 
 __all__: list[str]

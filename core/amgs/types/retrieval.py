@@ -168,8 +168,7 @@ class SearchResult:
     readings: the words that were taken for typos. answerable: the chance that the memory holds an answer at all; None
     where the layers that ran cannot tell, or question or best hit are of a kind on which such estimates were not right,
     and unestimated says which. unheld: the words of the query that no block holds, however spelt, as they were written;
-    function words are left out. built_at, store_at: the counters of the state that a search index outside the process
-    was built at and of the one that was asked; None without such an index.
+    function words are left out.
     """
 
     query: str
@@ -181,8 +180,6 @@ class SearchResult:
     answerable: float | None = None
     unestimated: str = ""
     unheld: tuple[str, ...] = ()
-    built_at: int | None = None
-    store_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

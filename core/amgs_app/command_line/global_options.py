@@ -47,7 +47,6 @@ class Globals:
     theme: str | None = None
     format: str | None = None
     settings: Path | None = None
-    index: str | None = None
     connect: str | None = None
     token: str | None = None
     read_only: bool | None = None
@@ -84,7 +83,6 @@ class Globals:
             theme=self.theme,
             settings=self.settings,
             own=bool(self.own),
-            index=self.index or "",
             connect=self.connect or "",
             token=self.token or os.environ.get(TOKEN, ""),
             read_only=bool(self.read_only),
@@ -158,14 +156,6 @@ Form = Annotated[
     ),
 ]
 SettingsFile = Annotated[Path | None, _option("--settings", metavar="FILE", help="A TOML file of settings.")]
-Index = Annotated[
-    str | None,
-    _option(
-        "--index",
-        metavar="PLACE",
-        help="Where the search index lies, a folder or s3://bucket/prefix; beside the store by default.",
-    ),
-]
 Connect = Annotated[
     str | None,
     _option("--connect", metavar="URL", help="A served memory, instead of a store: http://127.0.0.1:8420."),
@@ -190,7 +180,6 @@ ANNOTATIONS: Mapping[str, Any] = {
     "theme": Theme,
     "format": Form,
     "settings": SettingsFile,
-    "index": Index,
     "connect": Connect,
     "token": Token,
     "read_only": ReadOnly,

@@ -1,4 +1,4 @@
-"""The commands that stay: `serve`, `gateway`, `mcp`, `agents run`, `workers run`; and `token new`; imported late is
+"""The commands that stay: `serve`, `gateway`, `mcp`, `agents run`; and `token new`; imported late is
 what each needs.
 """
 
@@ -217,68 +217,6 @@ def run_agents(
         ask(client, "agents status")
         holder = f"{socket.gethostname()}-{os.getpid()}"
         Runner(client, holder, check_agents(names or ()), orders, say, wait).run()
-    return 0
-
-
-def run_workers(
-    *,
-    kinds: Annotated[
-        list[str] | None,
-        Option(
-            "--kinds",
-            metavar="KIND",
-            help="embedding, consolidation, centrality, index; may be repeated; all if not given.",
-        ),
-    ] = None,
-    lease: Annotated[
-        float,
-        Option("--lease", metavar="S", min=1, max=86400, help="After so long another worker takes a task."),
-    ] = 120.0,
-    once: Annotated[bool, Option("--once", help="Do what is behind now, and end.")] = False,
-    every: Annotated[float, Option("--every", metavar="S", min=0.1, help="Seconds between two looks.")] = 5.0,
-    options: Globals,
-) -> int:
-    """Embed, consolidate, work out centrality and build the search index where they are behind, until interrupted.
-
-    `workers list` shows what came of it.
-
-    Where the store is in PostgreSQL (--store postgresql://…), any number of workers may run, on any machine: each task
-    is done once, and where a worker dies another one takes its tasks when their lease has run out. A store in a file
-    has one owner, so that one worker runs, and nothing else meanwhile.
-    """
-    import socket
-    import time
-
-    from amgs.api.tasks import known_kinds
-    from amgs.workers import Worker
-    from amgs_app.engine import Engine
-
-    if options.connect:
-        raise UsageError(
-            "Workers open the store itself.",
-            way_out="Name it by --store; a served memory is kept by `amgs agents run`.",
-        )
-    wanted = known_kinds(kinds or ())
-    engine = Engine(_told(options))
-
-    def wait() -> bool:
-        if not once:
-            time.sleep(every)
-        return not once
-
-    try:
-        memory = engine.memory
-        worker = Worker(
-            memory,
-            f"{socket.gethostname()}-{os.getpid()}",
-            kinds=wanted,
-            lease=lease,
-            say=say,
-        )
-        done = worker.run(wait)
-        say(f"{done:,} task{'' if done == 1 else 's'} done")
-    finally:
-        engine.close()
     return 0
 
 

@@ -38,13 +38,11 @@ if TYPE_CHECKING:
 )
 def status(operator: Operator) -> Overview:
     """Show blocks by state, edges, frames, mean relevance, the Brier score, and the model. Of a memory in a database,
-    with a search index or with workers, show its namespace among those that the role may use, how far the index is
-    behind, and the tasks.
+    show its namespace among those that the role may use.
     """
     engine = operator.engine
     store, facts = engine.memory.status(), engine.facts()
     served = engine.attached or engine.traffic is not None
-    in_database = store.topology is not None and store.topology.namespace is not None
     return Overview(
         store=store,
         corpus=facts.corpus,
@@ -54,7 +52,7 @@ def status(operator: Operator) -> Overview:
         selection=operator.selection,
         focus=facts.focus,
         sample_time=facts.sample_time,
-        namespaces=engine.memory.namespaces() if in_database and not served else (),
+        namespaces=engine.memory.namespaces() if store.topology is not None and not served else (),
     )
 
 
@@ -67,16 +65,15 @@ def status(operator: Operator) -> Overview:
 )
 def health(engine: Engine) -> Health:
     """Check inbox, consolidation, graph, diversity, decay, review queue, calibration and budget; where something needs
-    attention, name the command for it. Where agents or workers keep the memory, say how they fare.
+    attention, name the command for it. Where agents keep the memory, say how they fare.
     """
     from dataclasses import replace
 
     from amgs_app.operations.agents import health_of_agents
-    from amgs_app.operations.scale import health_of_workers
 
     memory = engine.memory
     found = memory.health()
-    beside = (*health_of_agents(memory, found.as_of), *health_of_workers(memory))
+    beside = health_of_agents(memory, found.as_of)
     return replace(found, lines=(*found.lines, *beside))
 
 

@@ -12,7 +12,7 @@ FRONT_ENDS = "Ways to work"
 PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         **{view.heading: view.words for view in views().values() if view.heading},
-        "Build a memory": ("ingest", "inbox", "consolidate", "source", "import", "export", "migrate"),
+        "Build a memory": ("ingest", "inbox", "consolidate", "source", "import", "export"),
         "Ask it": (
             "search",
             "searches",
@@ -40,14 +40,12 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "undo",
             "redo",
             "verify",
-            "index",
             "enhance",
             "prune",
             "review",
             "montecarlo",
             "traffic",
             "agents",
-            "workers",
             "namespace",
         ),
         "Screen, scripts and settings": (
@@ -72,7 +70,6 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 NOUNS: Mapping[str, str] = MappingProxyType(
     {
         "agents": "Show, pause and run the agents that keep the memory.",
-        "workers": "Show and run the workers that embed and consolidate in the background.",
         "inbox": "List blocks waiting to be consolidated, or check whether it is time.",
         "source": "Show, update, delete and watch where texts came from.",
         "block": "Show, find and correct single blocks.",
@@ -82,7 +79,6 @@ NOUNS: Mapping[str, str] = MappingProxyType(
         "conversation": "Keep conversations, and choose what of one a model reads.",
         **{view.words[0]: view.about for view in views().values()},
         "graph": "Explore the graph: neighbours, paths, communities, counts.",
-        "index": "Build the search index outside the process, and show how far it is behind.",
         "decay": "Show how relevance falls, and preview other rates.",
         "question": "Keep questions with what their answers must hold.",
         "review": "Find and resolve superseded, contradicted or duplicated blocks.",
@@ -103,7 +99,6 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "serve-web": "serve-web --port 8000",
         "token new": "token new reader --tokens tokens.json --may read",
         "agents run": "agents run --watch ~/notes",
-        "workers run": "workers run --kinds embedding",
     }
 )
 """A line for each command that is no operation: what an operation shows stands with it."""

@@ -93,7 +93,6 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "ledger": "Use `--ledger FILE`.",
         "lifetime": "`focus open --lifetime DIR` creates one.",
         "loss": "`verify --accept-loss` continues with what is left.",
-        "migration": "`migrate SRC DST` goes on where it stopped; with `--restart` it begins anew.",
         "missing": "`ingest`, `import` and `conversation add` create a store.",
         "operation": "`operations` lists the journal.",
         "proposal": "`enhance --dry-run` lists them.",

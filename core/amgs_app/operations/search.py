@@ -26,13 +26,6 @@ class Layer(StrEnum):
     GRAPH = "graph"
 
 
-class Answers(StrEnum):
-    """What of a memory with a search index outside the process answers."""
-
-    STRONG = "strong"
-    BOUNDED = "bounded"
-
-
 class BlockState(StrEnum):
     """What may have become of a block."""
 
@@ -83,14 +76,6 @@ def search(
         ),
     ] = None,
     weights: WeightsText = None,
-    consistency: Annotated[
-        Answers,
-        Option(
-            "--consistency",
-            metavar="strong|bounded",
-            help="With --index: strong also searches what came since it was built, bounded only the index.",
-        ),
-    ] = Answers.STRONG,
     progress: Progress | None = None,
 ) -> SearchResult:
     """Search: pre-filter, keyword, fuzzy, vector, one hop of the graph, composite score.
@@ -120,7 +105,6 @@ def search(
         weights=read_weights(weights),
         as_of=as_of,
         keep=True,
-        consistency=consistency.value,
     )
 
 

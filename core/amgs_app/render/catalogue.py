@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from amgs_app.session.operator import Operator
 
 NOUNS = (
+    "agents",
     "blocks",
     "calibration",
     "consolidation",
@@ -40,7 +41,6 @@ NOUNS = (
     "runs",
     "search",
     "gateway",
-    "workers",
     "workstation",
 )
 """The modules under `entries`. They import no engine: a type is known by its name, of which there is one."""

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from amgs.types.gateway import GatewayExchange
     from amgs.types.mentions import ResolvedMention
     from amgs.types.question_case import CaseComparison, CaseOutcome, QuestionCase
-    from amgs.types.tasks import Task
     from amgs_app.results.service_event import ServiceEvent
     from amgs_app.settings import Setting
 
@@ -242,13 +241,6 @@ class TrafficList:
 
     events: tuple[ServiceEvent, ...]
     served: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TasksAsked:
-    """`workers enqueue`: the tasks that wait now and did not before."""
-
-    tasks: tuple[Task, ...]
 
 
 @dataclass(frozen=True, slots=True)

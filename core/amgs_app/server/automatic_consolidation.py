@@ -77,7 +77,7 @@ async def _keep_vectors(space: Namespace) -> None:
 def _kept(memory: Memory, progress: Progress) -> None:
     # On a full disk, and while an erasure takes the files away, nothing is kept: the vectors are in memory as well.
     with suppress(Cancelled, OSError, RuntimeError):
-        memory.tasks.map_vectors(progress)
+        memory.lifecycle.keep_derived(progress)
 
 
 def _is_due(memory: Memory) -> bool:

@@ -9,7 +9,7 @@ import select
 import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Any, Self
 
 import numpy as np
@@ -61,7 +61,6 @@ class PostgresConnection(SqlConnection):
         self._writer = writer
         self._address = address
         self._ear: psycopg.Connection[Any] | None = None
-        self._alone = False
         self._neighbours: tuple[float, tuple[NamespaceSize, ...]] = (-_SIZES_KEPT, ())
         self._outbox = Outbox(self)
         self.edge_changes = SharedChangeLog(self._outbox.edges)
@@ -217,23 +216,7 @@ class PostgresConnection(SqlConnection):
             for _ in self._ear.notifies(timeout=seconds, stop_after=1):
                 pass
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        with ExitStack() as held:
-            with self._lock, self._translate():
-                if self._writer.closed:
-                    self._reconnect()
-                held.enter_context(leased(self._writer, self._address))
-            self._alone = True
-            held.callback(setattr, self, "_alone", False)
-            yield
-
     def _reconnect(self) -> None:
-        if self._alone:
-            raise StoreError(
-                f"{self.path} cannot be reached: the connection that kept others from writing is gone.",
-                way_out="Check that the server runs, then do it again.",
-            )
         self._writer = connected(self._address)
 
     def _begin(self) -> None:

@@ -13,7 +13,6 @@ from amgs_app.render.sheet import ResultTable, sheet
 
 if TYPE_CHECKING:
     from amgs.api.exchange import Exported, ForeignImport, Imported
-    from amgs.exchange.migration import Migration
     from amgs.lifecycle.erase import ErasurePlan, ErasureReceipt, RelatedBlock
     from amgs.lifecycle.proposals import EnhancementPlan, Proposal
     from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
@@ -196,23 +195,6 @@ def imported(result: Imported) -> ResultTable:
         "file* form blocks:n edges:n rows:n",
         [(result.path, result.form, result.blocks, result.edges, result.rows)],
     )
-
-
-def _migrated(result: Migration) -> str:
-    return f"{plural(result.blocks, 'block')} migrated to {result.destination}"
-
-
-@entry(sentence=_migrated)
-def migration(result: Migration) -> ResultTable:
-    again = f"; {result.before:,} of them were there from before" if result.before else ""
-    notes = [
-        f"{result.source} → {result.destination}, as of change {result.counter:,}. "
-        f"{plural(result.rows, 'row')} compared, all equal{again}."
-    ]
-    if result.faults:
-        notes.append(f"{plural(len(result.faults), 'fault')} of the source came along: `verify` names each.")
-    rows = [(each.name, each.rows, each.digest) for each in result.tables if each.rows]
-    return sheet(_migrated(result), "table rows:n sha256:id", rows, notes)
 
 
 @entry()

@@ -97,7 +97,7 @@ def overview(result: Overview) -> ResultTable:
         ("Brier", store.brier),
         ("outcomes", store.outcomes),
         ("schema / changes", f"{store.schema_version} / {store.change_counter}"),
-        *((line.side, line.told) for line in topology_lines(store, result.namespaces, None)),
+        *((line.side, line.told) for line in topology_lines(store, result.namespaces)),
         ("corpus", result.corpus or None),
         ("model", result.model + (" (loaded)" if result.model_loaded else "")),
         ("seed", result.seed),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from rich.text import Text
@@ -19,7 +19,7 @@ from amgs_app.render.figures.focus_map import draw_map, plan_rows
 from amgs_app.render.figures.format import age, ago, count, optional, share
 from amgs_app.render.figures.glyphs import HeaderPart, ListPage, apportion, bar, facts_line, gauge
 from amgs_app.render.figures.stations import PANE_OF
-from amgs_app.render.figures.topology import SIDES, detail_height, draw_detail, topology_lines
+from amgs_app.render.figures.topology import detail_height, draw_detail, topology_lines
 from amgs_app.terminal.themes import Palette
 from amgs_focus.views import FocusView
 
@@ -81,12 +81,9 @@ def overview(
         ]
         sheet.pieces(1, y, advice, width=sheet.width - 2)
         y += 1
-    store = topology_lines(status, namespaces, health)
+    store = topology_lines(status, namespaces)
     if store:
         y += _store(sheet.part(0, y), status, namespaces, store)
-        if health is not None:
-            told = tuple(line for line in health.lines if line.side not in SIDES)
-            health = replace(health, lines=told)
     rest = sheet.part(0, y)
     if rest.height < 3:
         if health is not None:

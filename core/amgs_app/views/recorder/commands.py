@@ -364,7 +364,7 @@ def versus(
                 one,
                 texts,
                 amgs=ask,
-                embed=memory.tasks.embed,
+                embed=memory.embed,
                 dimension=memory.space[1],
                 recorded=lambda: _spans(_folder(engine))[2],
                 held=held,

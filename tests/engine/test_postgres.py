@@ -63,9 +63,6 @@ def test_the_commands_of_the_page_run_as_they_stand(
     address, name = "postgresql://ann@db.example.org/notes?namespace=", namespace(postgres)
     write_notes(tmp_path / "notes")
     monkeypatch.chdir(tmp_path)
-    psycopg = pytest.importorskip("psycopg")
-    with psycopg.connect(postgres, autocommit=True) as admin:
-        admin.execute("CREATE ROLE bob LOGIN")
     lines = "".join(re.findall(r"```sh\n(.*?)```", page, flags=re.S)).splitlines()
     assert len(lines) > 10
     for line in lines:
@@ -199,3 +196,33 @@ def test_a_namespace_that_was_made_for_nothing_is_gone_again(postgres: str, tmp_
         first.discard()
     with open_memory(other) as memory:
         assert sum(memory.status().blocks.values()) == 1
+
+
+def test_a_namespace_whose_rows_policies_keep_is_read_and_exported_whole(
+    postgres: str, tmp_path: Path
+) -> None:
+    psycopg = pytest.importorskip("psycopg")
+    place = namespace(postgres)
+    name = place.rpartition("=")[2]
+    with consolidated(tmp_path / "notes", place) as memory:
+        before = memory.verify().blocks
+    with psycopg.connect(postgres, autocommit=True) as admin:
+        admin.execute(f'CREATE ROLE "{name}" LOGIN')
+        admin.execute(f'ALTER SCHEMA "amgs_{name}" OWNER TO "{name}"')
+        for (table,) in admin.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = %s", [f"amgs_{name}"]
+        ).fetchall():
+            admin.execute(f'ALTER TABLE "amgs_{name}"."{table}" OWNER TO "{name}"')
+            admin.execute(
+                f'ALTER TABLE "amgs_{name}"."{table}" ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY'
+            )
+            admin.execute(
+                f'CREATE POLICY members ON "amgs_{name}"."{table}" TO "{name}" '
+                f"USING (current_setting('amgs.namespace', true) = '{name}')"
+            )
+    with open_memory(place.replace("postgresql://postgres@", f"postgresql://{name}@")) as memory:
+        memory.ingest_text("The ferry waits for the tide.")
+        memory.exchange.export(tmp_path / "e.json")
+    with open_memory() as copy:
+        copy.exchange.load(tmp_path / "e.json")
+        assert copy.verify().ok and copy.verify().blocks == before + 1

@@ -35,7 +35,6 @@ NOUNS = (
     "tuning",
     "exchange",
     "agents",
-    "scale",
     "focus",
     "focus_lifetime",
     "focus_trace",
@@ -84,7 +83,6 @@ if TYPE_CHECKING:
     from amgs_app.operations import maintenance as maintenance
     from amgs_app.operations import montecarlo as montecarlo
     from amgs_app.operations import question as question
-    from amgs_app.operations import scale as scale
     from amgs_app.operations import script as script
     from amgs_app.operations import search as search
     from amgs_app.operations import source as source

@@ -1,4 +1,4 @@
-"""The whole memory as a file, and back: `export`, `import` ."""
+"""The whole memory as a file, and back: `export`, `import`."""
 
 from __future__ import annotations
 

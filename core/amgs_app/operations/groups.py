@@ -46,7 +46,6 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "montecarlo",
             "traffic",
             "agents",
-            "namespace",
         ),
         "Screen, scripts and settings": (
             "show",
@@ -82,7 +81,6 @@ NOUNS: Mapping[str, str] = MappingProxyType(
         "decay": "Show how relevance falls, and preview other rates.",
         "question": "Keep questions with what their answers must hold.",
         "review": "Find and resolve superseded, contradicted or duplicated blocks.",
-        "namespace": "Show who may use a namespace of a database, and let roles in and out.",
         "focus": "Run a language model over a lifetime context and steer its detail.",
         "layout": "Arrange the panes and keep arrangements.",
     }

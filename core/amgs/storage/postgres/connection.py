@@ -24,7 +24,6 @@ from amgs.storage.connection import OfferedColumn, SqlConnection
 from amgs.storage.migrations import LATEST
 from amgs.storage.postgres import values
 from amgs.storage.postgres.address import Address
-from amgs.storage.postgres.guard import SETTING
 from amgs.storage.postgres.lease import leased, leased_version
 from amgs.storage.postgres.outbox import Outbox, SharedChangeLog
 from amgs.storage.postgres.schema import migrate, version_of
@@ -33,6 +32,8 @@ from amgs.storage.postgres.values import OFFERED_TYPES, array_of, columns_of, tr
 from amgs.types import StoreChange
 from amgs.types.topology import NamespaceSize
 
+_SETTING = "amgs.namespace"
+"""An earlier version kept the rows of a namespace by policies, which show them only where this is set to its name."""
 _READERS = 8
 """Connections that read at once; who needs one more waits."""
 _WAIT = 30.0
@@ -277,7 +278,7 @@ class PostgresConnection(SqlConnection):
     def copy_into(
         self, table: str, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]]
     ) -> None:
-        """Add rows to a table whose rows no policy keeps; only inside a transaction.
+        """Add rows to a table; only inside a transaction.
 
         columns: their names and types; an instant is microseconds since 1970, JSON its text.
         """
@@ -323,7 +324,7 @@ class PostgresConnection(SqlConnection):
 def _options(address: Address) -> dict[str, Any]:
     return {
         "autocommit": True,
-        "options": f"-c search_path={address.schema} -c {SETTING}={address.namespace}",
+        "options": f"-c search_path={address.schema} -c {_SETTING}={address.namespace}",
         "application_name": f"amgs {_program()}"[:63],
         "connect_timeout": 10,
     }

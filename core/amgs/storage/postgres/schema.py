@@ -1,12 +1,8 @@
 """The schema of one namespace in PostgreSQL: the same numbered steps as in a file, carried out in one transaction.
 
 A namespace is a schema of its own and not a column of shared tables: the SQL of the parts names no namespace and so
-cannot leave one out, whoever runs it, superusers included; a role is let into a namespace by GRANT ... ON SCHEMA and
-sees no other whatever it asks (superusers do: no policy binds them); erasing one is DROP SCHEMA. It can become a
-partition by namespace without rewriting a row: a table of a schema, with a constant column for its namespace, can be
-attached to a partitioned table beside it (ALTER TABLE ... ATTACH PARTITION), which then carries the policies of its
-rows. What it costs is a table of the catalogue for every table of every namespace: thousands of namespaces are its
-limit.
+cannot leave one out, whoever runs it; erasing one is DROP SCHEMA. What it costs is a table of the catalogue for every
+table of every namespace: thousands of namespaces are its limit.
 """
 
 from __future__ import annotations
@@ -18,7 +14,6 @@ from psycopg import Connection
 from psycopg.sql import SQL, Identifier
 
 from amgs.storage.migrations import LATEST, MIGRATIONS
-from amgs.storage.postgres import guard
 from amgs.storage.postgres.values import FUNCTIONS, translated
 
 _BEGUN_WITH = 13
@@ -83,7 +78,6 @@ def migrate(connection: Connection[Any], schema: str, version: int) -> None:
             "INSERT INTO meta VALUES ('schema_version', %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
             [str(LATEST)],
         )
-        guard.renew(connection, schema)
 
 
 def _statements(step: str) -> list[str]:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from amgs.lifecycle.proposals import EnhancementPlan, Proposal
     from amgs.lifecycle.prune import PruneAssessment, Pruned, PrunePlan
     from amgs.lifecycle.supersede import ReviewPlan
-    from amgs.storage.access import NamespaceAccess
     from amgs.types import Review
     from amgs_app.results.memory import Deleted, Enhanced, ReviewList
 
@@ -195,20 +194,6 @@ def imported(result: Imported) -> ResultTable:
         "file* form blocks:n edges:n rows:n",
         [(result.path, result.form, result.blocks, result.edges, result.rows)],
     )
-
-
-@entry()
-def namespace_access(result: NamespaceAccess) -> ResultTable:
-    rows = [
-        *((role, "may use it") for role in result.members),
-        *((role, "was granted something else in it") for role in result.granted),
-        *((role, "is bound by no policy") for role in result.unbound),
-    ]
-    notes = () if result.group else ("No policy keeps its rows: `namespace grant ROLE` puts them up.",)
-    if result.group and result.unguarded:
-        notes = (f"No policy keeps {', '.join(result.unguarded)}: `namespace grant ROLE` puts them up.",)
-    title = f"Namespace {result.namespace}" + (f", of the role {result.group}" if result.group else "")
-    return sheet(title, "role what*", rows, notes)
 
 
 _MOST_REASONS = 12

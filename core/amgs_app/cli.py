@@ -84,15 +84,13 @@ Exit codes: {IN_ONE_LINE}
 """
 
 
-_RUNNERS: Mapping[str, Callable[..., int]] = {"agents": run_agents}
-"""What `run` below these words stays with; the operations beside it end."""
-
 _FRONT_ENDS: Mapping[str, Callable[..., int]] = {
     "run": run_script,
     "shell": open_shell,
     "serve": serve_memory,
     "gateway": serve_gateway,
     "mcp": speak_mcp,
+    "agents": run_agents,
     "serve-web": serve_web,
 }
 """What runs operations and is none, by its word."""
@@ -226,11 +224,6 @@ def _add_below(
             group.callback(invoke_without_command=True, help=told)(_callback(alone[0], only_alone=True))
         short = alone[0].summary if alone else told
         app.add_typer(group, name=word, short_help=short, rich_help_panel=panel)
-        if depth == 0 and word in _RUNNERS:
-            runner = _RUNNERS[word]
-            group.command(
-                "run", cls=PlainCommand, help=inspect.getdoc(runner), epilog=_shown(EXAMPLES[f"{word} run"])
-            )(_with_globals(runner))
         _add_below(group, longer, depth + 1)
 
 

@@ -58,7 +58,6 @@ FILES = re.compile(r".*\.(?:json|duckdb|wal|counter)")
 def options() -> dict[str, frozenset[str]]:
     """The options of each command by its words."""
     ways = {**cli._FRONT_ENDS, "token new": new_token}
-    ways |= {f"{word} run": run for word, run in cli._RUNNERS.items()}
     assert set(ways) == set(EXAMPLES)
     found = {
         name: frozenset(
@@ -125,7 +124,7 @@ def texts() -> Iterator[tuple[str, str]]:
     for each in standard():
         helps = (parameter.help for parameter in each.parameters)
         yield f"help {each.name}", "\n".join((each.help, each.summary, f"`amgs {each.example}`", *helps))
-    for name, way in {**cli._FRONT_ENDS, **cli._RUNNERS, "token new": new_token}.items():
+    for name, way in {**cli._FRONT_ENDS, "token new": new_token}.items():
         yield f"help {name}", inspect.getdoc(way) or ""
     for name, example in EXAMPLES.items():
         yield f"help {name}", f"`amgs {example}`"

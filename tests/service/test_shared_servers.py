@@ -13,10 +13,8 @@ import httpx2
 import psycopg
 import pytest
 
-from amgs.client import MemoryClient
 from amgs.errors import UsageError
 from amgs_app import operations
-from amgs_app.agents.runner import ask
 from amgs_app.attached import engine_of
 from amgs_app.engine import Options
 from amgs_app.server.hosting import Namespaces
@@ -122,26 +120,6 @@ def test_each_server_tells_of_every_change_in_order_and_goes_on_where_one_was(pl
         assert [(event["change"], event["caller"]) for event in told] == [
             (numbers[3] + 1, "process 7 on quay")
         ]
-
-
-def test_an_agent_has_one_runner_whichever_servers_are_asked(place: str) -> None:
-    with ExitStack() as held:
-        servers = [held.enter_context(MemoryClient(held.enter_context(served(place)))) for _ in range(2)]
-        runners = [(servers[number % 2], f"runner {number}") for number in range(8)]
-        with ThreadPoolExecutor(8) as pool:
-            claims = list(
-                pool.map(lambda one: ask(one[0], "agents lease", agent="curation", holder=one[1]), runners)
-            )
-        granted = [claim for claim in claims if claim.granted]
-        assert len(granted) == 1
-        holder = granted[0].agent.holder
-        with pytest.raises(UsageError):
-            ask(servers[0], "agents lease", agent="curation", holder="runner 99", outcome="nothing")
-        for server in servers:
-            holders = {each.name: each.holder for each in ask(server, "agents status").agents}
-            assert holders["curation"] == holder
-        ask(servers[1], "agents lease", agent="curation", holder=holder, outcome="done")
-        assert not ask(servers[0], "agents lease", agent="curation", holder="late").granted
 
 
 def test_a_request_under_one_key_is_done_once_whichever_servers_are_asked(place: str) -> None:

@@ -6,14 +6,13 @@ from pathlib import Path
 
 from textual.widgets import Input
 
-from amgs_app.agents.states import AgentState, keep_state
 from amgs_app.engine import Engine
 from amgs_app.session.operator import Operator
 from amgs_tui.dialogs.chooser import Chooser
 from amgs_tui.dialogs.reader import BlockPage
 from amgs_tui.panes.inbox import InboxPane
 from tests.tui.app_drive import Drive, drive
-from tests.tui.app_world import NOW, World
+from tests.tui.app_world import World
 from tests.tui.test_app_tiny import notes, on_session, options
 
 __all__ = ["notes"]
@@ -62,18 +61,3 @@ async def test_keys_of_a_block_that_is_read_begin_lines_about_it() -> None:
         await driven.press("p", "n")
         await driven.type('grease it"', "enter")
         assert world.ask(f"block show {chosen}").block.meta["note"] == "grease it"
-
-
-async def test_the_overview_tells_of_agents_only_where_one_ever_ran() -> None:
-    world = World(consolidated=2)
-    with world.open() as earlier:
-        keep_state(earlier.engine.memory, AgentState("curation", paused=True))
-    async with drive(world, (120, 40)) as driven:
-        await driven.press("7", "z")
-        assert "calibration" in driven.text and "agents" not in driven.text
-        ran = AgentState("consolidation", last=NOW, outcome="broke off", runs=3, failures=1)
-        keep_state(world.session.engine.memory, ran)
-        await driven.press("r")
-        assert "1 of 3 runs failed" in driven.text
-        await driven.press("m", "down", "down", "enter")
-        assert "decisions for a category" in driven.text

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 
 from textual.widgets import OptionList
 
 from amgs.api.health import of_graph
 from amgs.types.conversation import RelevanceLayer, SpanReason
-from amgs_app.agents.states import AgentList, AgentState
 from amgs_app.render.catalogue import entry_of
 from amgs_app.render.figures import inbox
 from amgs_app.render.figures.canvas import Canvas
@@ -96,21 +94,6 @@ def test_contents_that_repeat_their_titles_leave_the_room_to_them() -> None:
     more = [replace(raw[0], content=f"{long}\nAnd what it does not say."), *raw[1:]]
     told = inbox.inbox(more, Canvas(78, 19), now=samples.NOW).plain
     assert "content" in told.split("\n")[1] and "And what it does" in told.split("\n")[2]
-
-
-def test_the_agents_table_keeps_when_and_what_came_of_it() -> None:
-    ran = samples.NOW - timedelta(minutes=5)
-    agents = tuple(
-        AgentState(name, last=ran, outcome="148 proposals made", runs=1)
-        for name in ("curation", "enhancement")
-    )
-    result = AgentList(agents, samples.NOW)
-    narrow, wide = (
-        "\n".join(str(line) for line in to_lines(entry_of(AgentList).table(result), width))
-        for width in (74, 150)
-    )
-    assert "148 proposals made" in narrow and f"{ran:%Y-%m-%d %H:%M}" in narrow and "pruned" not in narrow
-    assert "looks for what may be pruned" in wide
 
 
 def test_one_lone_block_is_one() -> None:

@@ -44,7 +44,6 @@ def said_of(session: Operator, line: str) -> str:
         ("frame list", "frames"),
         ("inbox due", "due"),
         ("why dome places/dome.md", "“Dome”: in, rank 1 of"),
-        ("agents status", "5 agents: 0 running, 0 paused"),
         ("undo", "Undid #"),
     ],
 )

@@ -1,10 +1,9 @@
-"""The commands that stay: `serve`, `gateway`, `mcp`, `agents run`; and `token new`; imported late is
+"""The commands that stay: `serve`, `gateway`, `mcp`, `agents`; and `token new`; imported late is
 what each needs.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -187,36 +186,28 @@ def run_agents(
     every: Annotated[float, Option("--every", metavar="S", min=0.1, help="Seconds between two looks.")] = 5.0,
     options: Globals,
 ) -> int:
-    """Run the agents that keep a served memory, until interrupted; `agents status` shows what came of it.
+    """Run the agents that keep a served memory, until interrupted.
 
-    They go through the public API of --connect (http://127.0.0.1:8420) like any other client. An agent has one runner
-    at a time; where one dies, another goes on when its lease has run out.
+    They go through the public API of --connect (http://127.0.0.1:8420) like any other client, each when it is due:
+    ingestion every 5 seconds, consolidation each minute, attention hourly, curation daily, enhancement weekly.
     """
-    import socket
     import time
-
-    from amgs_app.agents.states import check_agents
 
     with extras.explained():
         from amgs.client import MemoryClient
         from amgs.client.transport import ADDRESS
-        from amgs_app.agents.runner import Orders, Runner, ask, check_orders
+        from amgs_app import agents
         from amgs_app.attached.connection import place_of
-
-    given = options.options()
-    orders = Orders(watch, apply)
-    check_orders(orders)
 
     def wait() -> bool:
         if not once:
             time.sleep(every)
         return not once
 
+    given = options.options()
     address, namespace = place_of(given.connect or ADDRESS)
     with MemoryClient(address, token=given.token, namespace=namespace, timeout=600) as client:
-        ask(client, "agents status")
-        holder = f"{socket.gethostname()}-{os.getpid()}"
-        Runner(client, holder, check_agents(names or ()), orders, say, wait).run()
+        agents.run(client, names or (), agents.Orders(watch, apply), now=time.monotonic, say=say, wait=wait)
     return 0
 
 

@@ -34,7 +34,6 @@ NOUNS = (
     "traffic",
     "tuning",
     "exchange",
-    "agents",
     "focus",
     "focus_lifetime",
     "focus_trace",
@@ -62,7 +61,6 @@ them the other modules need not be imported.
 """
 
 if TYPE_CHECKING:
-    from amgs_app.operations import agents as agents
     from amgs_app.operations import block as block
     from amgs_app.operations import calibration as calibration
     from amgs_app.operations import consolidation_plan as consolidation_plan

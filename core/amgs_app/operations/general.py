@@ -65,16 +65,9 @@ def status(operator: Operator) -> Overview:
 )
 def health(engine: Engine) -> Health:
     """Check inbox, consolidation, graph, diversity, decay, review queue, calibration and budget; where something needs
-    attention, name the command for it. Where agents keep the memory, say how they fare.
+    attention, name the command for it.
     """
-    from dataclasses import replace
-
-    from amgs_app.operations.agents import health_of_agents
-
-    memory = engine.memory
-    found = memory.health()
-    beside = health_of_agents(memory, found.as_of)
-    return replace(found, lines=(*found.lines, *beside))
+    return engine.memory.health()
 
 
 @operation("show", lane="model", summary="Show a pane with current data.", example="show frame")

@@ -45,7 +45,6 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "review",
             "montecarlo",
             "traffic",
-            "agents",
         ),
         "Screen, scripts and settings": (
             "show",
@@ -68,7 +67,6 @@ PANELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 NOUNS: Mapping[str, str] = MappingProxyType(
     {
-        "agents": "Show, pause and run the agents that keep the memory.",
         "inbox": "List blocks waiting to be consolidated, or check whether it is time.",
         "source": "Show, update, delete and watch where texts came from.",
         "block": "Show, find and correct single blocks.",
@@ -96,7 +94,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "mcp": "mcp --connect http://127.0.0.1:8420",
         "serve-web": "serve-web --port 8000",
         "token new": "token new reader --tokens tokens.json --may read",
-        "agents run": "agents run --watch ~/notes",
+        "agents": "agents --watch ~/notes",
     }
 )
 """A line for each command that is no operation: what an operation shows stands with it."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from amgs_app.session.operator import Operator
 
 NOUNS = (
-    "agents",
     "blocks",
     "calibration",
     "consolidation",

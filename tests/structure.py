@@ -1,4 +1,4 @@
-"""The structure in figures, for docs/results/house.md: `python -m tests.structure`.
+"""The structure in figures: `python -m tests.structure`.
 
 Files, lines and classes by package; circles of packages, by every import and by those of run time alone; and how many
 modules a search and a decode step enter, from the call or the key to the answer or the repaint.

@@ -31,7 +31,7 @@ LEAST_SHARE = 0.15
 
 LEAST_LIKELY = 0.25
 """Below this likelihood that some block tells what is asked, none resembles the question: it is said of one in ten
-questions in other words that were asked to set it (docs/results/focus-results.md).
+questions in other words that were asked to set it (docs/results/focus.md).
 """
 
 ACTION_SIGNS: Mapping[Action, str] = MappingProxyType({"expand": "▲", "collapse": "▽"})

@@ -96,20 +96,6 @@ def test_operations_named_in_the_pages_of_the_panes_exist() -> None:
                 assert words in known or words.split()[0] in known, f"{path.name}: {words}"
 
 
-def test_each_test_that_the_list_of_mended_defects_names_exists() -> None:
-    listed = (DOCS / "results" / "mend.md").read_text(encoding="utf-8")
-    named = set(
-        re.findall(
-            r"`((?:contracts|engine|focus|golden|hostile|tui|unit|wings/\w+/\w+)/\w+\.py)(?:::(\w+))?`",
-            listed,
-        )
-    )
-    assert len(named) > 80
-    for file, test in named:
-        text = (DOCS.parent / "tests" / file).read_text(encoding="utf-8")
-        assert not test or f"def {test}(" in text, f"{file}::{test}"
-
-
 def test_the_keys_of_the_example_are_read_by_the_settings() -> None:
     given = tomllib.loads(re.findall(r"```toml\n(.*?)```", keys_page(), flags=re.S)[0])
     assert given["screen"]["keys"]["app.find"] == "ctrl+f"

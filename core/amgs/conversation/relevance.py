@@ -54,7 +54,7 @@ worth: docs/results/conversation.md, "What each part is worth".
 """
 BEFORE, AFTER = 0.1, 0.75
 """How far what is around a message reaches, in topics: what a topic is comes first, what is said of it follows. The
-best of seven on each pair of the three corpora (docs/results/negative-results.md, "What a message is worth").
+best of seven on each pair of the three corpora (benchmarks/notebooks/negative-results.md, "What a message is worth").
 """
 _PASSAGE = 0.5
 """Topics before and after a message that its passage has: one topic, with the message in its middle. Set by hand."""

@@ -59,7 +59,7 @@ of those above had an answer, 61 % of those between."""
 
 TOLD = frozenset({TURN, PART})
 """The forms of text, of the best block, in which nine of ten told answers were there and hardly one was where none was
-told; of no other is anything said. docs/results/benchmarks.md has the figures."""
+told; of no other is anything said. docs/results/search.md has the figures."""
 
 _TOP = 5
 

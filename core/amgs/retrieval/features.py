@@ -51,7 +51,7 @@ all but turns and falls with their length.
 
 NOTE_MEANING = 1.75
 """How much the meaning of a note of its own counts beside that of any other text. Chosen beside the weights:
-docs/results/benchmarks.md.
+docs/results/search.md.
 """
 
 MOST_POSTINGS = 2000

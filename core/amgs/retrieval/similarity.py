@@ -35,7 +35,7 @@ WEIGHTS: Mapping[str, float] = {
 `shared_names`, which were laid over the others, for `meaning`, which has the weight of what it took the place of, and
 for `other_role`, `written_then` and `told_day`, which were chosen on chats with an assistant, the last on dialogues.
 What a corpus gets from weights fitted on the others, and a form from weights that saw none of it, stands in
-docs/results/benchmarks.md.
+docs/results/search.md.
 """
 
 MIDDLE = 4.4

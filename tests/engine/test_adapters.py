@@ -13,12 +13,12 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore
 
 import amgs
-from amgs.adapters.langgraph_store import AmgsStore
-from amgs.adapters.llama_index_retriever import MemoryRetriever
-from amgs.adapters.openai_agents_session import MemorySession
 from amgs.errors import UsageError
 from amgs.memory import Memory
 from amgs.types import BlockFilter
+from examples.langgraph_store import AmgsStore
+from examples.llama_index_retriever import MemoryRetriever
+from examples.openai_agents_session import MemorySession
 from tests.engine.memory_world import open_memory
 
 
@@ -133,6 +133,7 @@ def test_the_examples_of_the_page_run(
 ) -> None:
     page = (Path(__file__).parents[2] / "docs" / "adapters.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "examples"))  # as if they were copied
     monkeypatch.setattr(amgs, "open", open_memory)  # without models, which take seconds to load
     examples = re.findall(r"```python\n(.*?)```", page, flags=re.S)
     for example in examples:

@@ -1,24 +1,78 @@
-"""The `Session` of the OpenAI Agents SDK over a memory: `Runner.run(agent, text, session=MemorySession("a", m))`."""
+"""The `Session` of the OpenAI Agents SDK over a memory: `Runner.run(agent, text, session=MemorySession("a", m))`.
+
+Copy this file into your program; it needs `openai-agents>=0.20`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
-from amgs.adapters.item_blocks import ItemBlocks, ItemMemory
+from agents.memory.session import SessionABC
+
 from amgs.errors import UsageError
-from amgs.extras import explained
-
-with explained():
-    from agents.memory.session import SessionABC
+from amgs.ingest.raw_blocks import RawBlock
+from amgs.types import Block, BlockFilter, IngestReport, Status
 
 if TYPE_CHECKING:
     from agents import TResponseInputItem
     from agents.memory import SessionSettings
 
 _ITEM: Final = "session_item"
+
+
+# Items that can be replaced and removed are kept as blocks, which cannot: removing archives the block.
+
+LIVE: Final[tuple[Status, ...]] = ("raw", "consolidated")
+_EVER: Final[tuple[Status, ...]] = (*LIVE, "archived", "pruned")
+_NUMBER: Final = "item_number"
+
+
+class ItemMemory(Protocol):
+    """What items need of a memory; `Memory` has it."""
+
+    def ingest_many(self, drafts: Iterable[RawBlock]) -> IngestReport: ...
+
+    def blocks(self, filter: BlockFilter) -> tuple[Block, ...]: ...
+
+    def set_metadata(self, id: str, *, status: Status | None = None) -> Block: ...
+
+
+class ItemBlocks:
+    """The items that share some metadata: those of one store, or of one session. name: of no other items."""
+
+    def __init__(self, memory: ItemMemory, name: str, common: Mapping[str, str]) -> None:
+        self._memory = memory
+        self._name = name
+        self._common = dict(common)
+        self.lock = threading.RLock()
+        """Held by whoever reads an item to replace it."""
+
+    def live(self, **meta: str) -> list[Block]:
+        """The items that hold, in the order in which they came."""
+        return self._select(LIVE, meta)
+
+    def add(self, items: Sequence[tuple[str, Mapping[str, str]]]) -> None:
+        """Keep items, each a readable text and its metadata, in one transaction."""
+        with self.lock:
+            number = max((int(block.meta[_NUMBER]) for block in self._select(_EVER, {})), default=0)
+            # The number makes each text one of its own: equal texts are one block, and a removed one stays removed.
+            self._memory.ingest_many(
+                RawBlock(f"{text}\n\n[{self._name} {n}]", meta={**self._common, **meta, _NUMBER: str(n)})
+                for n, (text, meta) in enumerate(items, number + 1)
+            )
+
+    def remove(self, blocks: Iterable[Block]) -> None:
+        """Archive items."""
+        for block in blocks:
+            self._memory.set_metadata(block.id, status="archived")
+
+    def _select(self, statuses: tuple[Status, ...], meta: Mapping[str, Any]) -> list[Block]:
+        found = self._memory.blocks(BlockFilter(statuses=statuses, meta={**self._common, **meta}))
+        return sorted(found, key=lambda block: int(block.meta[_NUMBER]))
 
 
 class MemorySession(SessionABC):

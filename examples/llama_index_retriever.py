@@ -1,16 +1,17 @@
-"""A LlamaIndex retriever over a memory: `RetrieverQueryEngine.from_args(MemoryRetriever(memory))`."""
+"""A LlamaIndex retriever over a memory: `RetrieverQueryEngine.from_args(MemoryRetriever(memory))`.
+
+Copy this file into your program; it needs `llama-index-core>=0.14`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Protocol
 
-from amgs.extras import explained
-from amgs.types import BlockFilter, Candidate, SearchResult
+from llama_index.core.retrievers import BaseRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-with explained():
-    from llama_index.core.retrievers import BaseRetriever
-    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from amgs.types import BlockFilter, Candidate, SearchResult
 
 
 class SearchedMemory(Protocol):

@@ -1,1 +1,0 @@
-"""The memory behind the interfaces of agent frameworks, each in a module and an extra of its own."""

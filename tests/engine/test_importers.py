@@ -22,7 +22,7 @@ from amgs.exchange.importers.records import ForeignFormat, ForeignRecords, Impor
 from amgs.ingest.raw_blocks import RawBlock
 from amgs.memory import Memory
 from amgs.settings import IngestSettings
-from tests.engine.foreign_samples import CHATGPT, CLAUDE, GRAPHITI, LETTA_EARLIER, MEM0, OPENAI, SAMPLES
+from tests.engine.foreign_samples import CHATGPT, CLAUDE, MEM0, OPENAI, SAMPLES
 from tests.engine.memory_world import NOW, open_memory
 
 FORMATS: tuple[ForeignFormat, ...] = tuple(one.name for one in IMPORTERS)
@@ -31,9 +31,6 @@ TEXTS = {
     "chatgpt": ["User: [image", "Assistant: An NK-90", "python: 200 steps", "Assistant: ```python"],
     "claude": ["Grease the dome", "User: Please read", "Assistant: search("],
     "mem0": ["Alex is veg", "Alex is in Rome", "alex lives in Ulm.", "Alex eats fish"],
-    "letta": ["The user owns", "User: My dome leaks.", "Assistant: Since when?"],
-    "graphiti": ["Kendra: I love", "Kendra: now", "Kendra: Runs", "Kendra loves", "Kendra prefers"],
-    "langgraph": ["Likes short answers", "Works on domes", "name: Ilse\nage: 40"],
     "openai": [
         "System: Be",
         "Ilse: How far",
@@ -160,16 +157,31 @@ def test_what_a_model_thought_and_files_without_content_are_named() -> None:
     assert ("file", "[0].chat_messages[0].files[0]") in named
 
 
+def changed(*steps: tuple[str, str | None, str | None, str]) -> list[dict[str, Any]]:
+    """The history of memories: of each step the memory, what it said, what it says then, and when."""
+    events = {(True, False): "DELETE", (False, True): "ADD", (True, True): "UPDATE"}
+    return [
+        {
+            "memory_id": memory,
+            "old_memory": old,
+            "new_memory": new,
+            "event": events[old is not None, new is not None],
+            "created_at": at,
+        }
+        for memory, old, new, at in steps
+    ]
+
+
 def test_what_no_longer_holds_is_superseded_and_stays_so_through_consolidation() -> None:
+    adidas, puma = "Kendra loves Adidas shoes", "Kendra prefers Puma shoes"
+    told = changed(("a", None, adidas, "2025-01-01T09:00:00Z"), ("a", adidas, puma, "2025-02-02T09:00:00Z"))
     with open_memory() as memory:
-        memory.exchange.load_foreign_documents([ForeignDocument("", GRAPHITI)])
+        memory.exchange.load_foreign_documents([ForeignDocument("", told)])
         memory.apply_consolidation(memory.plan_consolidation())
         assert memory.verify().ok
         hits = {hit.block.content: hit.block for hit in memory.search("Kendra shoes").hits}
-        assert (
-            hits["Kendra loves Adidas shoes"].superseded and not hits["Kendra prefers Puma shoes"].superseded
-        )
-        old = next(b for b in blocks(memory) if b.content == "Kendra loves Adidas shoes")
+        assert hits[adidas].superseded and not hits[puma].superseded
+        old = next(b for b in blocks(memory) if b.content == adidas)
         assert old.superseded and old.valid_from == datetime(2025, 1, 1, 9, tzinfo=UTC)
         assert old.valid_to == datetime(2025, 2, 2, 9, tzinfo=UTC)
 
@@ -184,21 +196,20 @@ def blocks(memory: Memory) -> list[Any]:
 
 
 def test_an_end_that_is_still_to_come_is_no_end() -> None:
-    data = copy.deepcopy(GRAPHITI)
-    data["edges"][1]["invalid_at"] = "2090-01-01T00:00:00Z"
+    puma = "Kendra prefers Puma shoes"
+    told = changed(("a", None, puma, "2025-01-01T09:00:00Z"), ("a", puma, None, "2090-01-01T00:00:00Z"))
     with open_memory() as memory:
-        memory.exchange.load_foreign_documents([ForeignDocument("", data)])
-        assert not next(b for b in blocks(memory) if "Puma shoes" in b.content).superseded
+        memory.exchange.load_foreign_documents([ForeignDocument("", told)])
+        assert not next(b for b in blocks(memory) if b.content == puma).superseded
 
 
 def test_a_text_that_another_record_says_holds_is_not_superseded() -> None:
-    data = copy.deepcopy(GRAPHITI)
-    data["edges"].append(data["edges"][0] | {"uuid": "f3", "invalid_at": None, "expired_at": None})
+    adidas = "Kendra loves Adidas shoes"
+    ended = changed(("a", None, adidas, "2025-01-01T09:00:00Z"), ("a", adidas, None, "2025-02-02T09:00:00Z"))
+    held = changed(("b", None, adidas, "2025-01-03T09:00:00Z"))
     with open_memory() as memory:
-        memory.exchange.load_foreign_documents([ForeignDocument("", data)])
-        assert not next(
-            b for b in blocks(memory) if "Adidas shoes" in b.content and "loves" in b.content
-        ).superseded
+        memory.exchange.load_foreign_documents([ForeignDocument("", [*ended, *held])])
+        assert not next(b for b in blocks(memory) if b.content == adidas).superseded
 
 
 def test_scopes_and_tags_are_kept_and_a_history_is_superseded() -> None:
@@ -213,35 +224,13 @@ def test_scopes_and_tags_are_kept_and_a_history_is_superseded() -> None:
 
 
 def test_a_deleted_memory_is_superseded_and_one_that_only_its_history_tells_stands() -> None:
-    told: list[dict[str, Any]] = [
-        {
-            "memory_id": "a",
-            "old_memory": None,
-            "new_memory": "Here",
-            "event": "ADD",
-            "created_at": "2025-01-01",
-        },
-        {
-            "memory_id": "b",
-            "old_memory": None,
-            "new_memory": "Gone",
-            "event": "ADD",
-            "created_at": "2025-01-01",
-        },
-        {
-            "memory_id": "b",
-            "old_memory": "Gone",
-            "new_memory": None,
-            "event": "DELETE",
-            "created_at": "2025-02-01",
-        },
-    ]
+    told = changed(
+        ("a", None, "Here", "2025-01-01"),
+        ("b", None, "Gone", "2025-01-01"),
+        ("b", "Gone", None, "2025-02-01"),
+    )
     found = by_text(read_document(told, OPTIONS))
     assert found["Here"].valid_to is None and found["Gone"].valid_to == datetime(2025, 2, 1, tzinfo=UTC)
-
-
-def test_an_earlier_agent_file_is_read_too() -> None:
-    assert list(by_text(read_document(LETTA_EARLIER, OPTIONS))) == ["Owns a dome.", "User: Hello."]
 
 
 def test_a_message_that_is_too_long_is_split_and_nothing_of_it_is_lost() -> None:
@@ -272,7 +261,7 @@ def test_lines_of_json_are_a_document_and_a_bad_line_is_named(tmp_path: Path) ->
         (b"PK\x03\x04rest", "archive"),
         (b'[{"role": "user", "con', "not whole JSON"),
         (b"[]", "no known format"),
-        (b'{"hello": "world"}', "no export of mem0, Letta, Zep and graphiti, LangGraph, ChatGPT, Claude"),
+        (b'{"hello": "world"}', "no export of mem0, ChatGPT, Claude"),
         (b'[{"mapping": {}}, {"chat_messages": []}]', "chatgpt and claude"),
     ],
 )
@@ -293,7 +282,7 @@ def test_the_format_can_be_named_where_the_content_does_not_tell() -> None:
         read_document(data, OPTIONS)
     assert read_document(data, OPTIONS, "chatgpt").taken("message") == 4
     with pytest.raises(InputError, match="Nothing was found"):
-        read_document({}, OPTIONS, "letta")
+        read_document({}, OPTIONS, "mem0")
 
 
 HOSTILE: st.SearchStrategy[Any] = st.sampled_from(

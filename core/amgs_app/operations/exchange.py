@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from amgs_app.engine import Engine
 
 
-Source = Literal["mem0", "letta", "graphiti", "langgraph", "chatgpt", "claude", "openai", "anthropic"]
+Source = Literal["mem0", "chatgpt", "claude", "openai", "anthropic"]
 """The programs whose files can be imported."""
 
 
@@ -96,7 +96,7 @@ def load(
     An export goes into an empty store. Every value is checked before the first row is written: either the whole file
     is imported, or nothing.
 
-    Sessions of Claude Code, Codex and other agents, files of mem0, Letta, Zep and graphiti, LangGraph, ChatGPT, Claude
+    Sessions of Claude Code, Codex and other agents, files of mem0, ChatGPT, Claude
     and transcripts in the style of OpenAI and Anthropic go into any store, as one ingest that `undo` takes back. They
     are recognised by what stands in them. What was not taken over is named.
     """

@@ -10,9 +10,6 @@ from typing import Any, Final
 from amgs.errors import InputError
 from amgs.exchange.importers.chatgpt import ChatGPTImporter
 from amgs.exchange.importers.claude import ClaudeImporter
-from amgs.exchange.importers.graphiti import GraphitiImporter
-from amgs.exchange.importers.langgraph import LangGraphImporter
-from amgs.exchange.importers.letta import LettaImporter
 from amgs.exchange.importers.mem0 import Mem0Importer
 from amgs.exchange.importers.parsing import parse
 from amgs.exchange.importers.records import (
@@ -34,9 +31,6 @@ from amgs.sessions.opening import FORMATS
 
 IMPORTERS: tuple[Importer, ...] = (
     Mem0Importer(),
-    LettaImporter(),
-    GraphitiImporter(),
-    LangGraphImporter(),
     ChatGPTImporter(),
     ClaudeImporter(),
     TranscriptImporter("openai", "OpenAI"),
